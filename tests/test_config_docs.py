@@ -13,7 +13,7 @@ import pytest
 from rag_core.cli import app
 from rag_core.config.keys import HOME
 from rag_core.config.settings import BY_NAME, BY_VARIABLE, KEYS
-from rag_core.config.tables import FOLDER, SIZES, STORE
+from rag_core.config.tables import FOLDERS, SIZES, STORES
 
 ROOT = Path(__file__).resolve().parents[1]
 MAKER = runpy.run_path(str(ROOT / "docs" / "make_configuration.py"))
@@ -67,9 +67,9 @@ def in_yaml(parts: list[str]) -> bool:
         case ["chunking", "TYPE", name]:
             return name in SIZES.values()
         case ["stores", "NAME", name]:
-            return name in STORE.values()
+            return name in STORES.values()
         case ["stores", "NAME", "folders", name]:
-            return name in FOLDER.values()
+            return name in FOLDERS.values()
         case _:
             return False
 
@@ -93,7 +93,7 @@ def test_what_was_dropped_has_a_reason() -> None:
 
 
 def test_a_name_that_is_said_to_be_accepted_is(tmp_path: Path) -> None:
-    accepted = {*BY_NAME, *BY_VARIABLE, *FOLDER, *STORE}
+    accepted = {*BY_NAME, *BY_VARIABLE, *FOLDERS, *STORES}
     names = [name for row in ROWS for name in re.findall("also accepted as `(.+?)`", row.note)]
     assert len(names) >= 5
     assert set(names) <= accepted

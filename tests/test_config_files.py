@@ -218,7 +218,7 @@ stores:
     ("yaml", "said"),
     [
         ("stores:\n  my notes:\n", "The store's name is 'my notes', which is not a store's name: 1 to 63"),
-        ("stores: {Notes: , notes: }\n", "notes differs from another store only in case [config.yaml:1]."),
+        ("stores: {Notes: , notes: }\n", "notes differs from another name only in case [config.yaml:1]."),
         ("stores:\n  a: {embedder: bge}\n", "embedder is 'bge', which is not 'minilm', 'hashing', "),
         (
             "stores:\n  a: {folder: [/a]}\n",

@@ -238,7 +238,7 @@ def test_the_defaults_are_those_of_the_engine(tmp_path: Path) -> None:
     assert Limits(plain.batch_size, plain.max_file_bytes, plain.extractor_timeout_s) == Limits()
     for options in (S3Options(), QdrantOptions(), ChromaOptions()):
         assert options.timeout == plain.vectors_timeout_s
-    assert kinds["mode"].choices == get_args(Mode)
+    assert kinds["mode"].words == "{}, {} or {}".format(*get_args(Mode))
     assert kinds["top_k"].words == f"a whole number from 1 to {MAX_TOP_K}"
 
 

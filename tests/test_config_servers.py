@@ -76,7 +76,7 @@ def test_a_variable_of_ollama_that_cannot_be_read_stops_nobody(tmp_path: Path) -
     assert found.ollama_url is None
     [warning] = found.warnings
     assert warning.startswith("OLLAMA_HOST is (hidden), which is not an address")
-    assert warning.endswith("It is passed over.")
+    assert warning.endswith("It is ignored.")
 
 
 def test_a_key_comes_from_the_environment_or_env_and_is_not_part_of_any_text(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Callable
@@ -19,20 +18,18 @@ from pydantic_core import core_schema as schemas
 
 from rag_core.config.keys import HOST_NAME, LOGIN_NAME, STORE_NAME
 from rag_core.config.origin import ADVICE, Listing, Text, Written, refused
-from rag_core.errors import InvalidSettings
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kind:
     """Metadata of a type: ``words`` say what is allowed. A value is read by ``schema``, which is the type's
     own where it is None; ``before`` changes what was written first. ``hidden``: whether errors leave a value
-    out, always or where an @ stands in it."""
+    out, always or if it contains an @."""
 
     words: str
     schema: CoreSchema | None = None
     before: Callable[[Any], Any] | None = None
     advice: str = ADVICE
-    choices: tuple[str, ...] = ()
     hidden: Literal["never", "always", "with @"] = "never"
     in_yaml_only: bool = False
 
@@ -41,7 +38,7 @@ class Kind:
             return schemas.no_info_before_validator_function(self.before, handler(source))
         return schemas.no_info_wrap_validator_function(self._checked, self.schema or handler(source))
 
-    def read(self, written: Text) -> Any:
+    def read(self, written: Any) -> Any:
         """The value that ``written`` means. Raises InvalidSettings."""
         return TypeAdapter(Annotated[Any, self]).validate_python(written)
 
@@ -51,16 +48,8 @@ class Kind:
         except ValidationError:
             if not isinstance(written, Written):
                 raise
-        raise self._refused(written)
-
-    def _refused(self, written: Written) -> InvalidSettings:
-        text = written if isinstance(written, Text) else ""
-        if close := difflib.get_close_matches(text.lower(), self.choices, n=1):
-            return refused(written, self.words, f"Did you mean {close[0]!r}?")
-        if self.hidden == "with @" and "@" in text:
-            advice = "A key belongs into a variable of its own, or into .env."
-            return refused(written, self.words, advice, hidden=True)
-        return refused(written, self.words, self.advice, hidden=self.hidden == "always")
+        hidden = self.hidden == "always" or (self.hidden == "with @" and "@" in written)
+        raise refused(written, self.words, self.advice, hidden=hidden)
 
 
 def whole(low: int, high: int) -> Kind:
@@ -76,57 +65,52 @@ def number(low: float, high: float) -> Kind:
 def choice(*words: str) -> Kind:
     """One of a few words, in any case."""
     schema = schemas.chain_schema([schemas.str_schema(to_lower=True), schemas.literal_schema(list(words))])
-    said = f"{', '.join(words[:-1])} or {words[-1]}"
-    return Kind(said, schema, choices=words, advice="Write one of these words.")
+    return Kind(f"{', '.join(words[:-1])} or {words[-1]}", schema, advice="Write one of these words.")
 
 
-def word(shape: str | re.Pattern[str], words: str, *, hide: bool = False, lower: bool = False) -> Kind:
-    """A text of a certain shape."""
-
-    def read(text: str) -> str:
-        if not re.fullmatch(shape, text):
-            raise ValueError
-        return text.lower() if lower else text
-
-    schema = schemas.no_info_after_validator_function(read, schemas.str_schema())
+def word(shape: str, words: str, *, hide: bool = False, lower: bool = False) -> Kind:
+    """A text that matches the regular expression ``shape``."""
+    whole_text = rf"\A(?:{shape})\Z"
+    schema = schemas.str_schema(pattern=whole_text, to_lower=lower, regex_engine="python-re")
     return Kind(words, schema, hidden="always" if hide else "never")
-
-
-def address(port: int | None = None) -> Kind:
-    """The address of a server. One without scheme and port gets ``port``; keys never stand in it."""
-    schema = schemas.no_info_after_validator_function(partial(read_address, port), schemas.str_schema())
-    words = "an address like http://127.0.0.1:8080, without user, password, '?' and '#'"
-    return Kind(words, schema, hidden="with @")
 
 
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a server listens on is no address
 
 
-def read_address(port: int | None, text: str) -> str:
-    """``scheme://host:port/path`` of a server, in one way of writing. Raises ValueError."""
-    bare = "://" not in text
-    if bare:
-        alone = text.count(":") > 1 and not text.startswith("[")
-        text = f"http://[{text}]" if alone else f"http://{text}"
-    parts = urlsplit(text)
-    host, given = parts.hostname or "", parts.port
-    numeric = ":" in host and ip_address(host).version == 6
-    odd = re.search(r"[\s\x00-\x1f\x7f@?#]", text) or not re.fullmatch(r"[\w.:-]{1,253}", host)
-    if odd or parts.scheme not in ("http", "https"):
-        raise ValueError
-    host = _ANYWHERE.get(host, host)
-    number = port if given is None and bare else given
-    shown = f"[{host}]" if numeric else host
-    return f"{parts.scheme}://{shown}{f':{number}' if number else ''}{parts.path.rstrip('/')}"
+def address(port: int | None = None) -> Kind:
+    """The address of a server, read as ``scheme://host:port/path``. One without scheme and port gets
+    ``port``; keys never stand in it."""
+
+    def read(text: str) -> str:
+        bare = "://" not in text
+        if bare:
+            is_ipv6 = text.count(":") > 1 and not text.startswith("[")
+            text = f"http://[{text}]" if is_ipv6 else f"http://{text}"
+        parts = urlsplit(text)
+        host, given = parts.hostname or "", parts.port
+        numeric = ":" in host and ip_address(host).version == 6
+        odd = re.search(r"[\s\x00-\x1f\x7f@?#]", text) or not re.fullmatch(r"[\w.:-]{1,253}", host)
+        if odd or parts.scheme not in ("http", "https"):
+            raise ValueError
+        host = _ANYWHERE.get(host, host)
+        number = port if given is None and bare else given
+        shown = f"[{host}]" if numeric else host
+        return f"{parts.scheme}://{shown}{f':{number}' if number else ''}{parts.path.rstrip('/')}"
+
+    return Kind(
+        "an address like http://127.0.0.1:8080, without user, password, '?' and '#'",
+        schemas.no_info_after_validator_function(read, schemas.str_schema()),
+        advice="Change it; a key goes into a setting of its own, in a variable or .env.",
+        hidden="with @",
+    )
 
 
 def _folder(given: Any) -> Path:
-    if isinstance(given, Path):
-        return given
-    if not isinstance(given, str) or "\0" in given:
+    if not isinstance(given, (str, Path)) or "\0" in str(given):
         raise ValueError
     path = Path(os.path.expanduser(given))  # noqa: PTH111 - Path.expanduser raises for an unknown user
-    if not path.is_absolute():
+    if not isinstance(given, Path) and not path.is_absolute():
         raise ValueError
     return path
 
@@ -134,8 +118,7 @@ def _folder(given: Any) -> Path:
 def listed(written: Any, separator: str = "") -> Any:
     """A list of what was written: YAML's own, a single value, or a variable's parts."""
     if isinstance(written, Text) and separator and written.origin.layer != "config.yaml":
-        parts = (part for part in re.split(separator, written) if part)
-        return [Text(part, written.origin) for part in parts]
+        return [Text(part, written.origin) for part in re.split(separator, written) if part]
     if isinstance(written, Text) and written.empty:
         return []
     return written if isinstance(written, (Listing, list, tuple)) else [written]
@@ -144,9 +127,10 @@ def listed(written: Any, separator: str = "") -> Any:
 # --- the types of settings --------------------------------------------------------------
 
 FOLDER = Kind(
-    "an absolute folder", schemas.no_info_plain_validator_function(_folder),
+    "an absolute folder",
+    schemas.no_info_plain_validator_function(_folder),
     advice="Write it from the root, like /home/me/x.",
-)  # fmt: skip
+)
 EMBEDDER = word(
     r"minilm|hashing(?::[0-9]{1,4})?|ollama(?::[^\s\x00-\x1f\x7f]{1,300})?|openai:[^\s\x00-\x1f\x7f]{1,300}"
     r"|(?:sentence-transformers|mlx):[^\x00-\x1f\x7f]{1,300}"
@@ -155,25 +139,21 @@ EMBEDDER = word(
     " 'sentence-transformers:FOLDER', 'mlx:FOLDER' or 'PROVIDER:MODEL' of a package",
 )
 BACKEND = word(r"[a-z][a-z0-9_-]{0,31}", "'local', 's3vectors', 'qdrant' or 'chroma'")
+STORE = word(STORE_NAME.pattern, "a store's name: 1 to 63 letters, digits, hyphens and underscores")
+_LOGIN = word(LOGIN_NAME.pattern, "a login such as ada@example.com", lower=True)
+_HOST = word(HOST_NAME.pattern, "a name such as desk or desk.example.com", lower=True)
+_paths = partial(listed, separator=re.escape(os.pathsep))
+_words = partial(listed, separator=r"[,\s]+")
 
 Folder = Annotated[Path, FOLDER]
-Folders = Annotated[
-    tuple[Folder, ...],
-    Kind("a list of absolute folders", before=partial(listed, separator=re.escape(os.pathsep))),
-]
+Folders = Annotated[tuple[Folder, ...], Kind("a list of absolute folders", before=_paths)]
 Embedder = Annotated[str, EMBEDDER]
 Llm = Annotated[str, word(r"(?:ollama|openai):[^\s\x00-\x1f\x7f]{1,300}", "'ollama:MODEL' or 'openai:MODEL'")]
 Backend = Annotated[str, BACKEND]
-StoreName = Annotated[
-    str, word(STORE_NAME, "a store's name: 1 to 63 letters, digits, hyphens and underscores")
-]
+StoreName = Annotated[str, STORE]
 Secret = Annotated[str, word(r"[\x21-\x7e]{1,1000}", "a key of visible characters", hide=True)]
 Switch = Annotated[bool, Kind("true or false", schemas.bool_schema())]
 Seconds = Annotated[float, number(1, 3600)]
 Address = Annotated[str, address()]
-
-_LOGIN = word(LOGIN_NAME, "a login such as ada@example.com", lower=True)
-_HOST = word(HOST_NAME, "a name such as desk or desk.example.com", lower=True)
-_words = partial(listed, separator=r"[,\s]+")
 Logins = Annotated[tuple[Annotated[str, _LOGIN], ...], Kind(f"a list, each {_LOGIN.words}", before=_words)]
 Hosts = Annotated[tuple[Annotated[str, _HOST], ...], Kind(f"a list, each {_HOST.words}", before=_words)]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import sys
 import traceback
-from types import TracebackType
 from typing import Any, TextIO
 
 OURS = ("rag_core", "ui")
@@ -20,15 +19,11 @@ CHATTY = ("boto3", "botocore", "urllib3", "httpx", "httpcore", "ollama", "qdrant
 """Libraries that log requests with bodies and headers (notes, queries, keys) at debug level. They stay at
 WARNING, whatever level is set."""
 
-_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-
-ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
-
 
 def configure(level: str) -> None:
     """Log records of ``level`` (``debug`` … ``critical``) or above; may be called again."""
     handler = _Handler()
-    handler.setFormatter(logging.Formatter(_FORMAT))
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     for logger in map(logging.getLogger, OURS):
         logger.setLevel(level.upper())
         logger.handlers = [*(each for each in logger.handlers if not isinstance(each, _Handler)), handler]
@@ -49,20 +44,17 @@ class _Handler(logging.StreamHandler[TextIO]):
 
 
 def _record(*args: Any, **kwargs: Any) -> logging.LogRecord:
-    """A record whose traceback is written already, so that no formatter adds the message."""
+    """A record whose traceback is written already, so that no formatter adds the message: where the exception
+    came from and what kind it is, with its causes."""
     record = logging.LogRecord(*args, **kwargs)
-    if record.exc_info and record.exc_info[0] is not None:
-        record.exc_text = without_message(record.exc_info)
-    return record
-
-
-def without_message(info: ExcInfo) -> str:
-    """Where an exception came from and what kind it is, with its causes; never what it says."""
+    error = record.exc_info[1] if record.exc_info else None
+    if error is None:
+        return record
     lines: list[str] = []
-    error: BaseException | None = info[1]
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
         lines += [*traceback.format_tb(error.__traceback__), f"{type(error).__qualname__}\n"]
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    return "".join(lines).rstrip("\n")
+    record.exc_text = "".join(lines).rstrip("\n")
+    return record

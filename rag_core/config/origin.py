@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -53,13 +54,17 @@ class Text(str):
 class Listing(list[Any]):
     """A list as written."""
 
-    origin: Origin
+    def __init__(self, origin: Origin, items: Iterable[Any]) -> None:
+        super().__init__(items)
+        self.origin = origin
 
 
 class Table(dict[Text, Any]):
     """Names and values as written."""
 
-    origin: Origin
+    def __init__(self, origin: Origin) -> None:
+        super().__init__()
+        self.origin = origin
 
 
 Written = Text | Listing | Table
@@ -68,11 +73,7 @@ ADVICE = "Change it, or leave it out for the default."
 
 def refused(written: Written, allowed: str, advice: str = ADVICE, *, hidden: bool = False) -> InvalidSettings:
     """The error for a value that is not what is ``allowed``. A ``hidden`` value is not repeated."""
-    match written:
-        case Text():
-            said = "(hidden)" if hidden else repr(str(written)[:80])
-        case Listing():
-            said = "a list"
-        case Table():
-            said = "a table of names and values"
+    said = "a list" if isinstance(written, Listing) else "a table of names and values"
+    if isinstance(written, Text):
+        said = "(hidden)" if hidden else repr(str(written)[:80])
     return written.origin.error(f"{written.origin.name} is {said}, which is not {allowed}", advice)

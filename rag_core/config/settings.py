@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, cast, get_args
 
 from pydantic import Field
 from pydantic.fields import FieldInfo
@@ -25,26 +25,21 @@ from rag_core.config.tables import DeclaredFolder, DeclaredStore
 
 __all__ = ["KEYS", "DeclaredFolder", "DeclaredStore", "Key", "SettingRow", "Settings"]
 
-_Device = Annotated[
-    str, word(r"[a-z]{2,10}(?::[0-9]{1,2})?", "a device of torch, such as cpu, mps or cuda:0")
-]
+_Device = Annotated[str, word(r"[a-z]{2,10}(?::[0-9]{1,2})?", "a device of torch, such as cpu or cuda:0")]
+_Region = Annotated[str, word(r"[a-z0-9-]{4,40}", "a region such as eu-central-1")]
+_Profile = Annotated[str, word(r"[^\x00-\x1f\x7f]{1,200}", "a name")]
 _BucketPrefix = Annotated[str, word(r"[a-z0-9][a-z0-9-]{0,39}", "lowercase letters, digits and hyphens")]
 _Collection = Annotated[str, word(r"[A-Za-z0-9_][\w.-]{0,199}", "letters, digits and _.-")]
-_KmsKey = Annotated[
-    str,
-    word(
-        r"arn:aws[-a-z0-9]*:kms:[-a-z0-9]+:[0-9]{12}:key/\S{1,200}",
-        "the ARN of a key: arn:aws:kms:REGION:ACCOUNT:key/ID",
-    ),
-]
+_KMS_KEY = r"arn:aws[-a-z0-9]*:kms:[-a-z0-9]+:[0-9]{12}:key/\S{1,200}"
+_KmsKey = Annotated[str, word(_KMS_KEY, "the ARN of a key: arn:aws:kms:REGION:ACCOUNT:key/ID")]
+_Mode = Annotated[Literal["hybrid", "vector", "lexical"], choice("hybrid", "vector", "lexical")]
+_LogLevel = Annotated[str, choice("debug", "info", "warning", "error", "critical")]
 
 
-def _setting(group: str, default: Any, about: str, **known: Any) -> Any:
-    """A field that is a setting; ``known`` are fields of `Key`."""
-    return Field(
-        default=default, description=about, repr=not known.get("secret"),
-        json_schema_extra={"group": group, **known},
-    )  # fmt: skip
+def _setting(group: str, default: Any, about: str, otherwise: str = "", *aliases: str, **known: Any) -> Any:
+    """A field that is a setting; what is passed are fields of `Key`."""
+    extra = {"group": group, "otherwise": otherwise, "aliases": aliases, **known}
+    return Field(default=default, description=about, repr=not known.get("secret"), json_schema_extra=extra)
 
 
 _place = partial(_setting, "Places")
@@ -55,6 +50,7 @@ _vectors = partial(_setting, "Vector indexes")
 _search = partial(_setting, "Searching")
 _index = partial(_setting, "Indexing")
 _serve = partial(_setting, "Serving")
+_KEY = "The key for `{}`. Only a variable or `.env` may hold it."
 
 
 class Settings(BaseSettings):
@@ -74,231 +70,161 @@ class Settings(BaseSettings):
 
     # fmt: off
     model_dir: kinds.Folder = _place(
-        ..., "Where the built-in model is.", otherwise="models in the data folder", name="models",
-    )
+        ..., "The folder of the built-in model.", "models in the data folder", name="models")
     roots: kinds.Folders = _place(
-        ..., "The folders that the folder picker of the Index page offers.", otherwise="your home folder",
-    )
+        ..., "The folders that the folder picker of the Index page offers.", "your home folder")
 
     embedder: kinds.Embedder = _new(
-        "minilm", "Who turns the text of a new store into vectors.", aliases=("embedding_model",),
-    )
+        "minilm", "The embedder of a new store.", "", "embedding_model")
     backend: kinds.Backend = _new(
-        "local",
-        "Where the vectors of a new store are: `local` in its own file, or one of the vector indexes below.",
-        aliases=("store_type",),
-    )
+        "local", "Where the vectors of a new store are: `local`, its own file, or one of the indexes below.",
+        "", "store_type")
     chunk_size: tables.ChunkSize | None = _new(
-        None,
-        "How many characters a passage of a new store has at most, whatever the file type; an embedder that"
-        " reads less makes it shorter.", otherwise="by file type",
-    )
+        None, "The most characters of a passage in a new store, for every file type. Passages are shorter if "
+        "the embedder reads less.", "by file type")
     chunk_overlap: tables.ChunkOverlap | None = _new(
-        None,
-        "How many characters two neighbouring passages of a new store share; less than `chunk_size`, and "
-        "only beside it.", otherwise="a fifth of chunk_size",
-    )
+        None, "The characters that neighbouring passages of a new store share; less than `chunk_size`, and "
+        "only beside it.", "a fifth of chunk_size")
     chunking: tables.Chunking = _new(
-        (), "Sizes, and chunkers of packages, for single file types of new stores.", otherwise="by file type",
-    )
+        (), "Sizes, and chunkers of packages, for single file types of new stores.", "by file type")
     stores: tables.Stores = _new(
-        (), "Stores that `commonplace serve` makes at its start, if they are not there.",
-        otherwise="none but those you make yourself",
-    )
+        (), "Stores that `commonplace serve` makes when it starts, unless they exist.",
+        "none but those you make yourself")
 
     ollama_url: Annotated[str, address(11434)] | None = _embed(
-        None, "Where Ollama is, for the embedders `ollama:MODEL`.",
-        otherwise="OLLAMA_HOST, else http://127.0.0.1:11434",
-        aliases=("ollama_base_url",),
-        borrowed="OLLAMA_HOST",
-    )
+        None, "The address of Ollama, for the embedders `ollama:MODEL`.",
+        "OLLAMA_HOST, else http://127.0.0.1:11434", "ollama_base_url", borrowed="OLLAMA_HOST")
     embedding_base_url: kinds.Address | None = _embed(
-        None, "Where a server speaks OpenAI's protocol, for the embedders `openai:MODEL`.",
-        otherwise="chat_base_url, else none",
-    )
+        None, "A server with OpenAI's protocol, for the embedders `openai:MODEL`.",
+        "chat_base_url, else none")
     embedding_api_key: kinds.Secret | None = _embed(
-        None, "The key for `embedding_base_url`. Only a variable or `.env` may hold it.",
-        otherwise="none; chat_api_key where chat_base_url stands in", secret=True,
-    )
+        None, _KEY.format("embedding_base_url"),
+        "none; chat_api_key where chat_base_url stands in", secret=True)
     embedding_timeout_s: Seconds = _embed(
-        300.0, "How many seconds a server may take to load its model, or to embed one request.",
-        aliases=("ollama_timeout_s",),
-    )
+        300.0, "The seconds that a server may take to load its model, or to embed one request.",
+        "", "ollama_timeout_s")
     embedding_context: Annotated[int, whole(64, 32_768)] | None = _embed(
-        None,
-        "How many tokens of a text a model of Ollama, of a server or in a folder is to read. It counts when"
-        " a store is made, and more takes more memory there.",
-        otherwise="what the model is known to read, with Ollama up to 2048, on other servers 512",
-    )
+        None, "The tokens of a text that a model of Ollama, of a server or in a folder reads. It counts when "
+        "a store is made, and more takes more memory there.",
+        "what the model is known to read, with Ollama up to 2048, on other servers 512")
     prompts: tables.Prompts = _embed(
         (), "What single embedders put in front of a query and of a passage.",
-        otherwise="what their models learnt, as far as it is known",
-    )
+        "what their models learnt, as far as it is known")
     device: _Device | None = _embed(
-        None, "Where `sentence-transformers:FOLDER` computes.", otherwise="the package chooses",
-    )
+        None, "Where `sentence-transformers:FOLDER` computes.", "the package chooses")
     offline: Switch = _embed(
-        True,
-        "Whether `sentence-transformers:` and `mlx:` take models from folders only; otherwise their "
-        "packages may fetch one by its name.", aliases=("offline_mode",),
-    )
+        True, "Whether `sentence-transformers:` and `mlx:` take models from folders only; otherwise their "
+        "packages may fetch one by its name.", "", "offline_mode")
 
     llm: kinds.Llm | None = _chat(
         None, "The model that answers questions: `ollama:MODEL`, or `openai:MODEL` at `chat_base_url`.",
-        otherwise="none: a question gets passages and no answer", aliases=("llm_model", "query_model"),
-    )
+        "none: a question gets passages and no answer", "llm_model", "query_model")
     llm_temperature: Annotated[float, number(0, 2)] = _chat(
-        0.2, "How freely the model chooses its words; 0 is the least.",
-    )
-    llm_max_tokens: Annotated[int, whole(16, 32_768)] = _chat(1024, "How many tokens an answer has at most.")
+        0.2, "How freely the model chooses its words; 0 is the least.")
+    llm_max_tokens: Annotated[int, whole(16, 32_768)] = _chat(1024, "The most tokens of an answer.")
     llm_context: Annotated[int, whole(1_024, 1_000_000)] = _chat(
-        8192,
-        "How many tokens the model reads and writes together: rules, passages, the conversation and the "
-        "answer. More takes more memory where Ollama is.",
-    )
+        8192, "The tokens that the model reads and writes together: rules, passages, the conversation and "
+        "the answer. More takes more memory where Ollama is.")
     llm_timeout_s: Seconds = _chat(
-        300.0, "How many seconds an answer may take, the loading of the model included.",
-    )
+        300.0, "The seconds that an answer may take, the loading of the model included.")
     chat_base_url: kinds.Address | None = _chat(
-        None,
-        "Where a server speaks OpenAI's protocol, for the model `openai:MODEL` that answers questions.",
-        otherwise="none", aliases=("llm_base_url",),
-    )
+        None, "A server with OpenAI's protocol, for the model `openai:MODEL` that answers questions.",
+        "none", "llm_base_url")
     chat_api_key: kinds.Secret | None = _chat(
-        None, "The key for `chat_base_url`. Only a variable or `.env` may hold it.",
-        otherwise="none", aliases=("llm_api_key",), secret=True,
-    )
+        None, _KEY.format("chat_base_url"), "none", "llm_api_key", secret=True)
 
-    s3_region: Annotated[str, word(r"[a-z0-9-]{4,40}", "a region such as eu-central-1")] | None = _vectors(
-        None, "The region of Amazon S3 Vectors.",
-        otherwise="as the AWS CLI is set up", aliases=("aws_region",),
-    )
-    s3_profile: Annotated[str, word(r"[^\x00-\x1f\x7f]{1,200}", "a name")] | None = _vectors(
-        None,
-        "The profile of the AWS configuration whose credentials are used. Keys are never settings here.",
-        otherwise="as the AWS CLI is set up", aliases=("aws_profile",),
-    )
+    s3_region: _Region | None = _vectors(
+        None, "The region of Amazon S3 Vectors.", "as the AWS CLI is set up", "aws_region")
+    s3_profile: _Profile | None = _vectors(
+        None, "The AWS profile whose credentials are used. Keys are never settings here.",
+        "as the AWS CLI is set up", "aws_profile")
     s3_endpoint_url: kinds.Address | None = _vectors(
-        None, "Where Amazon S3 Vectors is, if not where AWS has it.",
-        otherwise="where AWS has it in this region",
-    )
+        None, "The address of Amazon S3 Vectors.", "where AWS has it in this region")
     s3_bucket_prefix: _BucketPrefix = _vectors(
-        "commonplace", "What the names of vector buckets begin with; the name of the store follows.",
-    )
+        "commonplace", "How the names of vector buckets begin; the name of the store follows.")
     s3_kms_key: _KmsKey | None = _vectors(
-        None, "The key that buckets and indexes are encrypted with.", otherwise="one of AWS's own",
-    )
-    s3_tags: tables.Labels = _vectors(
-        (), "Tags that buckets and indexes get when they are made.", otherwise="none",
-    )
+        None, "The key that buckets and indexes are encrypted with.", "one of AWS's own")
+    s3_tags: tables.Labels = _vectors((), "Tags that buckets and indexes get when they are made.", "none")
     qdrant_url: Annotated[str, address(6333)] | None = _vectors(
-        None, "Where a Qdrant server is.",
-        otherwise="none: Qdrant works in this process, one at a time, in qdrant_path",
-    )
+        None, "The address of a Qdrant server.",
+        "none: Qdrant works in this process, one at a time, in qdrant_path")
     qdrant_collection: _Collection = _vectors(
-        "notes", "The collection of Qdrant that new stores share; each has its own part of it.",
-    )
+        "notes", "The collection of Qdrant that new stores share; each has its own part of it.")
     qdrant_path: kinds.Folder | None = _vectors(
-        None, "Where Qdrant keeps its files without a server.", otherwise="qdrant in the data folder",
-    )
-    qdrant_api_key: kinds.Secret | None = _vectors(
-        None, "The key for `qdrant_url`. Only a variable or `.env` may hold it.",
-        otherwise="none", secret=True,
-    )
+        None, "The folder of Qdrant's files without a server.", "qdrant in the data folder")
+    qdrant_api_key: kinds.Secret | None = _vectors(None, _KEY.format("qdrant_url"), "none", secret=True)
     chroma_url: Annotated[str, address(8000)] | None = _vectors(
-        None, "Where a Chroma server is.",
-        otherwise="none: Chroma works in this process, one at a time, in chroma_path",
-    )
+        None, "The address of a Chroma server.",
+        "none: Chroma works in this process, one at a time, in chroma_path")
     chroma_path: kinds.Folder | None = _vectors(
-        None, "Where Chroma keeps its files without a server.", otherwise="chroma in the data folder",
-    )
+        None, "The folder of Chroma's files without a server.", "chroma in the data folder")
     vectors_timeout_s: Seconds = _vectors(
-        30.0, "How many seconds S3 Vectors, Qdrant or Chroma may take to answer one request.",
-    )
+        30.0, "The seconds that S3 Vectors, Qdrant or Chroma may take to answer one request.")
 
     default_store: kinds.StoreName | None = _search(
         None, "The store that a command takes when --store is left out.",
-        otherwise="query searches all, the others ask", aliases=("collection", "collection_name"),
-    )
-    top_k: Annotated[int, whole(1, 1_000)] = _search(10, "How many passages a search gives.")
-    mode: Annotated[Literal["hybrid", "vector", "lexical"], choice("hybrid", "vector", "lexical")] = _search(
-        "hybrid", "Whether a search goes by words and meaning, meaning alone, or words alone.",
-    )
+        "query searches all, the others ask", "collection", "collection_name")
+    top_k: Annotated[int, whole(1, 1_000)] = _search(10, "The number of passages that a search gives.")
+    mode: _Mode = _search("hybrid", "Search by words and meaning, by meaning alone, or by words alone.")
     min_score: Annotated[float, number(0, 1)] | None = _search(
-        None, "Passages with a lower score are left out.",
-        otherwise="none is left out", aliases=("min_similarity",),
-    )
+        None, "Passages with a lower score are left out.", "none is left out", "min_similarity")
     max_tokens: Annotated[int, whole(1, 1_000_000)] | None = _search(
-        None,
-        "A search stops before its passages take more tokens than this together; the browser shows them "
-        "all.", otherwise="no limit",
-    )
-    k_lex: Annotated[int, whole(1, 2_000)] = _search(100, "How many candidates a search takes by words.")
-    k_vec: Annotated[int, whole(1, 2_000)] = _search(100, "How many candidates a search takes by meaning.")
+        None, "The most tokens of all passages of a search together; the browser shows them all.", "no limit")
+    k_lex: Annotated[int, whole(1, 2_000)] = _search(100, "The number of candidates by words.")
+    k_vec: Annotated[int, whole(1, 2_000)] = _search(100, "The number of candidates by meaning.")
 
-    batch_size: Annotated[int, whole(1, 1_024)] = _index(32, "How many texts are embedded at once.")
+    batch_size: Annotated[int, whole(1, 1_024)] = _index(32, "The number of texts that are embedded at once.")
     max_file_mb: Annotated[int, whole(1, 1_024)] = _index(64, "Files of more megabytes are not read.")
-    extractor_timeout_s: Seconds = _index(60.0, "How many seconds a package may take to read one file.")
+    extractor_timeout_s: Seconds = _index(60.0, "The seconds that a package may take to read one file.")
     busy_timeout_s: Annotated[float, number(0.1, 600)] = _index(
-        30.0, "How many seconds to wait for another process that writes to a store.",
-    )
+        30.0, "The seconds to wait for another process that writes to a store.")
 
     port: Annotated[int, whole(1, 65_535)] = _serve(
-        8501, "The port of `commonplace serve` on this computer.", aliases=("api_port",),
-    )
+        8501, "The port of `commonplace serve` on this computer.", "", "api_port")
     access_owners: kinds.Logins = _serve(
-        (), "Who else is the owner, through `tailscale serve`; `commonplace share owner` adds to them.",
-        otherwise="none",
-    )
+        (), "Further owners, through `tailscale serve`; `commonplace share owner` adds to them.", "none")
     access_hosts: kinds.Hosts = _serve(
-        (),
-        "By which names others reach the app through `tailscale serve`, besides those that end in .ts.net.",
-        otherwise="none",
-    )
+        (), "Names of this computer for `tailscale serve`, besides those that end in .ts.net.", "none")
     guest_requests_per_minute: Annotated[int, whole(60, 1_000_000)] = _serve(
-        3000, "How much a guest may do in a minute, over REST, MCP and pages together.",
-    )
+        3000, "The requests of a guest in a minute, over REST, MCP and pages together.")
     guest_asks: Annotated[int, whole(1, 1_000)] = _serve(
-        2, "How many questions of a guest are answered at once.",
-    )
+        2, "The number of a guest's questions that are answered at once.")
     max_body_kb: Annotated[int, whole(16, 1_048_576)] = _serve(
-        256, "Larger requests are refused, uploads of the owner aside; REST itself takes 256 kB at most.",
-    )
+        256, "Larger requests are refused, uploads of the owner aside; REST itself takes 256 kB at most.")
     body_timeout_s: Seconds = _serve(
-        30.0, "How many seconds a request may take to arrive, uploads of the owner aside.",
-    )
+        30.0, "The seconds that a request may take to arrive, uploads of the owner aside.")
     mcp_allow_writes: Switch = _serve(
-        False, "Whether your assistants may index files and take them out of the index, too, over MCP.",
-    )
+        False, "Whether assistants may index files and take them out of the index, too, over MCP.")
     mcp_roots: kinds.Folders = _serve(
-        (),
-        "Below these folders your assistants may add folders to a store, where `mcp_allow_writes` lets them"
-        " write.", otherwise="none: they index only what lies in the folders of a store",
-    )
-    log_level: Annotated[str, choice("debug", "info", "warning", "error", "critical")] = _serve(
-        "warning", "What is logged on standard error, which never holds the text of notes or queries.",
-    )
-
+        (), "Below these folders assistants may add folders to a store, if `mcp_allow_writes` is true.",
+        "none: they index only what lies in the folders of a store")
+    log_level: _LogLevel = _serve(
+        "warning", "What is logged on standard error, which never holds the text of notes or queries.")
     # fmt: on
 
     def __init__(
-        self, data_dir: Path | None = None, model_dir: Path | None = None,
-        roots: tuple[Path, ...] | None = None, *, sources: Sequence[Mapping[str, Any]] = (), **values: Any,
-    ) -> None:  # fmt: skip
+        self,
+        data_dir: Path | None = None,
+        model_dir: Path | None = None,
+        roots: tuple[Path, ...] | None = None,
+        *,
+        sources: Sequence[Mapping[str, Any]] = (),
+        **values: Any,
+    ) -> None:
         """What is passed by name wins over ``sources``, and the first of those over the next."""
         places = {"data_dir": data_dir, "model_dir": model_dir, "roots": roots}
         given = {name: each for name, each in places.items() if each is not None} | values
         made = tuple(InitSettingsSource(type(self), dict(each)) for each in (given, *sources))
         super().__init__(_build_sources=(made, {}))
 
-    def _values(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "origins"}
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Settings) and self._values() == other._values()
 
     def __hash__(self) -> int:
-        return hash(tuple(self._values().values()))
+        return hash(self._values())
+
+    def _values(self) -> tuple[Any, ...]:
+        return tuple(value for name, value in self.__dict__.items() if name != "origins")
 
     @property
     def store_dir(self) -> Path:
@@ -362,6 +288,15 @@ class Key:
     secret: bool = False
     borrowed: str = ""
 
+    @classmethod
+    def of(cls, attribute: str, field: FieldInfo) -> Key:
+        """What is known of the setting in a field of `Settings`."""
+        inner = (getattr(part, "__metadata__", ()) for part in get_args(field.annotation))  # of X | None
+        kind = next(each for each in (*field.metadata, *chain(*inner)) if isinstance(each, Kind))
+        default = None if field.is_required() else field.default
+        known: Any = {"name": attribute, **cast("dict[str, Any]", field.json_schema_extra)}
+        return cls(attribute=attribute, kind=kind, default=default, about=field.description or "", **known)
+
     @property
     def names(self) -> tuple[str, ...]:
         """The names it goes by in config.yaml, its own first."""
@@ -397,22 +332,7 @@ class SettingRow:
                 return str(self.value)
 
 
-def _key(attribute: str, field: FieldInfo) -> Key | None:
-    """What is known of the setting of a field; None where it is none."""
-    if not isinstance(field.json_schema_extra, dict):
-        return None
-    inner = (getattr(part, "__metadata__", ()) for part in get_args(field.annotation))  # of X | None
-    known: dict[str, Any] = {"name": attribute, **field.json_schema_extra}
-    return Key(
-        attribute=attribute,
-        kind=next(each for each in (*field.metadata, *chain(*inner)) if isinstance(each, Kind)),
-        default=None if field.is_required() else field.default,
-        about=field.description or "",
-        **known,
-    )
-
-
-KEYS = tuple(key for name, field in Settings.model_fields.items() if (key := _key(name, field)))
+KEYS = tuple(Key.of(name, field) for name, field in Settings.model_fields.items() if field.json_schema_extra)
 DEFAULTS: dict[str, Any] = {key.name: key.default for key in KEYS}
 BY_NAME: dict[str, Key] = {name: key for key in KEYS for name in key.names}
 BY_VARIABLE: dict[str, Key] = {name: key for key in KEYS for name in key.variables}

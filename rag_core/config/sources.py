@@ -20,7 +20,7 @@ from dotenv.parser import parse_stream
 from rag_core.config import yaml_file
 from rag_core.config.keys import HOME, PREFIX
 from rag_core.config.kinds import FOLDER
-from rag_core.config.origin import Layer, Origin, Text
+from rag_core.config.origin import Origin, Text
 from rag_core.config.settings import BORROWED, BY_NAME, BY_VARIABLE, Settings
 from rag_core.config.tables import check_overlap, fields, meant, suggest, unknown
 from rag_core.errors import InvalidInput
@@ -46,43 +46,34 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
     env = os.environ if environ is None else environ
     ours = ((name, value) for name, value in env.items() if name.startswith(PREFIX) or name in BORROWED)
     given = tuple(sorted((name, value) for name, value in ours if value and name != HOME))
-    config, data = _folders(env.get(HOME, ""))
-    user = os.path.expanduser("~")  # noqa: PTH111 - Path.home raises where there is none
-    files = config / "config.yaml", config / ".env"
-    return _load(given, Path(user), data, files, (_bytes(files[0]), _bytes(files[1])))
+    if home := env.get(HOME):
+        config: Path = FOLDER.read(Text(home, Origin("environment", HOME)))
+        data = config / "data"
+    else:
+        config = Path(platformdirs.user_config_dir("commonplace", appauthor=False))
+        data = Path(platformdirs.user_data_dir("commonplace", appauthor=False))
+    user = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home raises where there is none
+    yaml = Origin("config.yaml", "", str(config / "config.yaml"), 1)
+    dotenv = Origin(".env", "", str(config / ".env"), 1)
+    return _load(given, user, data, yaml, dotenv, _bytes(yaml), _bytes(dotenv))
 
 
-def _folders(home: str) -> tuple[Path, Path]:
-    """Where the configuration and the data are."""
-    if home:
-        folder = FOLDER.read(Text(home, Origin("environment", HOME)))
-        return folder, folder / "data"
-    config = platformdirs.user_config_dir("commonplace", appauthor=False)
-    return Path(config), Path(platformdirs.user_data_dir("commonplace", appauthor=False))
-
-
-def _bytes(path: Path) -> bytes | None:
-    """The content of the file; None when it does not exist."""
-    origin = _file(path)
+def _bytes(file: Origin) -> bytes:
+    """The content of the file; nothing when it does not exist."""
+    path = Path(file.file)
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise origin.error("This is not a file", "Move it away.")
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+            raise file.error("This is not a file", "Move it away.")
+        with path.open("rb") as opened:
+            data = opened.read(MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
-        return None
+        return b""
     except OSError as error:
-        raise origin.error(
-            f"The file cannot be read: {error.strerror}", "Check who may read it and its folder."
-        ) from None
+        advice = "Check who may read it and its folder."
+        raise file.error(f"The file cannot be read: {error.strerror}", advice) from None
     if len(data) > MAX_BYTES:
-        raise origin.error(f"The file is longer than {MAX_BYTES:,} bytes", "Keep only settings in it.")
+        raise file.error(f"The file is longer than {MAX_BYTES:,} bytes", "Keep only settings in it.")
     return data
-
-
-def _file(path: Path) -> Origin:
-    layer: Layer = ".env" if path.name == ".env" else "config.yaml"
-    return Origin(layer, "", str(path), 1)
 
 
 # Asked on every rerun of a page; the files' content is the key, so a change is seen at once.
@@ -91,48 +82,41 @@ def _load(
     given: tuple[tuple[str, str], ...],
     user: Path,
     data: Path,
-    files: tuple[Path, Path],
-    contents: tuple[bytes | None, bytes | None],
+    yaml: Origin,
+    dotenv: Origin,
+    in_yaml: bytes,
+    in_dotenv: bytes,
 ) -> Settings:
-    environment, warnings = _from_environment(given)
-    borrowed, misread = _borrowed(given)
-    config, dotenv = _from_yaml(contents[0], _file(files[0])), _from_dotenv(contents[1], _file(files[1]))
-    layers = (environment, dotenv, config, borrowed)
+    environment, borrowed, warnings = _from_environment(given)
+    config = _from_yaml(_text(in_yaml, yaml), yaml)
+    layers = (environment, _from_dotenv(_text(in_dotenv, dotenv), dotenv), config, borrowed)
     merged = {name: value for layer in reversed(layers) for name, value in layer.items()}
     placed = {
         "data_dir": data,
         "model_dir": data / "models",
         "roots": (user,),
-        "config_file": files[0],
-        "env_file": files[1],
+        "config_file": Path(yaml.file),
+        "env_file": Path(dotenv.file),
         "origins": {name: value.origin for name, value in merged.items()},
-        "warnings": (*warnings, *misread),
+        "warnings": tuple(warnings),
     }
     sources = [{BY_NAME[name].attribute: value for name, value in layer.items()} for layer in layers]
     for source in sources:
         Settings(sources=(source, placed))  # each is checked as a whole
     settings = Settings(sources=(*sources, placed))
-    _check_sizes(settings)
+    if settings.chunk_overlap is not None:
+        origin = settings.origin("chunk_overlap")
+        if settings.chunk_size is None:
+            raise origin.error(f"{origin.name} stands without a chunk_size", "Give both, or none.")
+        check_overlap(settings.chunk_size, settings.chunk_overlap, origin)
     return settings
-
-
-def _check_sizes(settings: Settings) -> None:
-    """Raises InvalidSettings unless chunk_overlap has a chunk_size that is larger."""
-    if settings.chunk_overlap is None:
-        return
-    origin = settings.origin("chunk_overlap")
-    if settings.chunk_size is None:
-        raise origin.error(f"{origin.name} stands without a chunk_size", "Give both, or none.")
-    check_overlap(settings.chunk_size, settings.chunk_overlap, origin)
 
 
 # --- the layers -------------------------------------------------------------------------
 
 
-def _from_yaml(data: bytes | None, file: Origin) -> Given:
-    if data is None:
-        return {}
-    given = fields(yaml_file.parse(_text(data, file), file), _NAMES, "settings")
+def _from_yaml(text: str, file: Origin) -> Given:
+    given = fields(yaml_file.parse(text, file), _NAMES, "settings")
     for name, value in given.items():
         if BY_NAME[name].secret:
             raise value.origin.error(
@@ -142,18 +126,15 @@ def _from_yaml(data: bytes | None, file: Origin) -> Given:
     return {name: value for name, value in given.items() if value or not BY_NAME[name].kind.before}
 
 
-def _from_dotenv(data: bytes | None, file: Origin) -> Given:
-    if data is None:
-        return {}
+def _from_dotenv(text: str, file: Origin) -> Given:
     given = []
-    for binding in parse_stream(io.StringIO(_text(data, file))):
+    for binding in parse_stream(io.StringIO(text)):
         written = binding.original.string
         blank = len(written) - len(written.lstrip())
         place = file.at(binding.original.line + written[:blank].count("\n"), binding.key or "")
         if binding.error or (binding.key and binding.value is None):
-            raise place.error(
-                "This is no assignment", "Write NAME=VALUE, or NAME='VALUE' where it holds a quote or ' #'."
-            )
+            advice = "Write NAME=VALUE, or NAME='VALUE' where it holds a quote or ' #'."
+            raise place.error("This is no assignment", advice)
         if binding.key == HOME:
             raise place.error(f"{HOME} says where this file is", "Set it in the environment.")
         if binding.key and binding.key not in BY_VARIABLE:
@@ -163,30 +144,26 @@ def _from_dotenv(data: bytes | None, file: Origin) -> Given:
     return _from_variables(given)
 
 
-def _from_environment(given: tuple[tuple[str, str], ...]) -> tuple[Given, list[str]]:
-    """The values of the variables, and a warning for each unknown one. It is no error, because the variable
-    may belong to another version."""
-    known = [Text(value, Origin("environment", name)) for name, value in given if name in BY_VARIABLE]
-    warnings = [
-        f"The variable {name} means nothing to Commonplace. {suggest(name, _VARIABLES)}"
-        for name, _ in given
-        if name not in {*BY_VARIABLE, *BORROWED} and not name.startswith(NOT_SETTINGS)
-    ]
-    return _from_variables(known), warnings
-
-
-def _borrowed(given: tuple[tuple[str, str], ...]) -> tuple[Given, list[str]]:
-    """The values of other programs' variables, and a warning for each that cannot be read. It is no error,
-    because the variable is not ours."""
-    found: Given = {}
-    warnings = []
-    for key, written in ((BORROWED[n], Text(v, Origin("environment", n))) for n, v in given if n in BORROWED):
-        try:
-            key.kind.read(written)
-            found[key.name] = written
-        except InvalidInput as error:
-            warnings.append(f"{error.message} It is passed over.")
-    return found, warnings
+def _from_environment(given: tuple[tuple[str, str], ...]) -> tuple[Given, Given, list[str]]:
+    """The values of our variables, those of other programs' variables, and a warning for each variable that
+    cannot be used. It is no error, because it may belong to another version or program."""
+    ours: list[Text] = []
+    borrowed: Given = {}
+    warnings: list[str] = []
+    for name, value in given:
+        written = Text(value, Origin("environment", name))
+        if name in BY_VARIABLE:
+            ours.append(written)
+        elif name in BORROWED:
+            try:
+                BORROWED[name].kind.read(written)
+                borrowed[BORROWED[name].name] = written
+            except InvalidInput as error:
+                warnings.append(f"{error.message} It is ignored.")
+        elif not name.startswith(NOT_SETTINGS):
+            said = f"The variable {name} means nothing to Commonplace. {suggest(name, _VARIABLES)}"
+            warnings.append(said)
+    return _from_variables(ours), borrowed, warnings
 
 
 def _from_variables(given: list[Text]) -> Given:

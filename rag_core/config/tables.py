@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, WrapValidator
-
 from rag_core.config.keys import PREFIX
-from rag_core.config.kinds import Backend, Embedder, Folder, Kind, StoreName, listed, whole, word
-from rag_core.config.origin import Listing, Origin, Table, Text, refused
+from rag_core.config.kinds import BACKEND, EMBEDDER, FOLDER, STORE, Kind, listed, whole, word
+from rag_core.config.origin import Origin, Table, Text, Written, refused
 from rag_core.errors import InvalidInput, InvalidSettings
 
 Size = tuple[int, int] | tuple[int, int, str]
@@ -24,28 +22,25 @@ EVERYTHING = ("**/*",)
 
 SIZES = {"chunk_size": "chunk_size", "chunk_overlap": "chunk_overlap", "chunker": "chunker"}
 PROMPTS = {"query": "query", "document": "document", "passage": "document"}
-STORE = {
+STORES = {
     "embedder": "embedder",
     "embedding_model": "embedder",
     "backend": "backend",
     "store_type": "backend",
     "folders": "folders",
 }
-FOLDER = {"root": "root", "include": "include", "exclude": "exclude", "ignore": "exclude"}
+FOLDERS = {"root": "root", "include": "include", "exclude": "exclude", "ignore": "exclude"}
 """The names allowed in each table, and the names we use for them."""
 
 _ELSEWHERE = {
     "data_dir": "The environment variable COMMONPLACE_HOME says where everything is kept.",
     "exclude": "Each folder has its own: `commonplace source edit NUMBER --exclude GLOB`, or below 'stores'.",
 }
-_WRITTEN_ELSEWHERE: Mapping[str, tuple[re.Pattern[str], str]] = {
-    "embedding_model": (
-        re.compile(r"(?!(?:minilm|hashing|ollama)\Z)[^\s:\x00-\x1f\x7f]{1,300}"),
-        r"ollama:\g<0>",
-    ),
-    "query_model": (re.compile(r"(?!(?:ollama|openai):)[^\s\x00-\x1f\x7f]{1,300}"), r"ollama:\g<0>"),
-    "llm_model": (re.compile(r"(?!(?:ollama|openai):)[^\s\x00-\x1f\x7f]{1,300}"), r"openai:\g<0>"),
-    "store_type": (re.compile(r"chromadb", re.IGNORECASE), "chroma"),
+_FOREIGN_VALUES = {
+    "embedding_model": (r"(?!(?:minilm|hashing|ollama)\Z)[^\s:\x00-\x1f\x7f]{1,300}", r"ollama:\g<0>"),
+    "query_model": (r"(?!(?:ollama|openai):)[^\s\x00-\x1f\x7f]{1,300}", r"ollama:\g<0>"),
+    "llm_model": (r"(?!(?:ollama|openai):)[^\s\x00-\x1f\x7f]{1,300}", r"openai:\g<0>"),
+    "store_type": (r"(?i:chromadb)", "chroma"),
 }
 """Values as other tools write them, and our values for them."""
 
@@ -71,9 +66,9 @@ def fields(table: Any, known: Mapping[str, str], what: str) -> dict[str, Any]:
 def meant(name: str, value: Any) -> Any:
     """``value`` of the setting or variable ``name``, as we write it where another tool writes it otherwise. A
     model without a provider gets the one of the server that the other tool asks."""
-    shape, here = _WRITTEN_ELSEWHERE.get(name.removeprefix(PREFIX).lower(), (None, ""))
-    if shape and isinstance(value, Text) and shape.fullmatch(value):
-        return Text(shape.sub(here, value), value.origin)
+    shape, ours = _FOREIGN_VALUES.get(name.removeprefix(PREFIX).lower(), ("", ""))
+    if shape and isinstance(value, Text) and re.fullmatch(shape, value):
+        return Text(re.sub(f"^{shape}", ours, value), value.origin)
     return value
 
 
@@ -89,114 +84,132 @@ def unknown(name: Text, known: Mapping[str, str], value: Any = None) -> InvalidS
 def suggest(name: str, known: Mapping[str, str]) -> str:
     """The advice for an unknown ``name``: the nearest of ``known``, else all that they stand for."""
     with_prefix = [PREFIX + name.upper()] if PREFIX + name.upper() in known else []
-    close = with_prefix or difflib.get_close_matches(name, known, n=1)
-    if close:
+    if close := with_prefix or difflib.get_close_matches(name, known, n=1):
         return f"Did you mean {str(close[0])!r}?"
     return f"There are: {', '.join(dict.fromkeys(known.values()))}."
 
 
-def _table(words: str, what: str) -> Kind:
-    """A table whose entries are read as pairs; a value that is made in Python stays."""
+def _table(words: str, what: str, read: Callable[[Text, Any], Any]) -> Kind:
+    """A table; ``read`` makes one value of each name and its value. A value made in Python stays."""
 
     def entries(written: Any) -> Any:
-        if isinstance(written, (Text, Listing)):
-            raise refused(written, f"a table of {what}")
-        return list(written.items()) if isinstance(written, Table) else written
+        if not isinstance(written, Table):
+            if isinstance(written, Written):
+                raise refused(written, f"a table of {what}")
+            return written
+        seen: set[str] = set()
+        for name in written:
+            if name.casefold() in seen:
+                raise name.origin.error(f"{name} differs from another name only in case", "Rename one.")
+            seen.add(name.casefold())
+        return tuple(read(*entry) for entry in written.items())
 
     return Kind(words, before=entries, in_yaml_only=True)
 
 
+def _called(said: str, name: Text) -> Text:
+    """A key of a table, called ``said`` in errors."""
+    return Text(name, name.origin.at(name.origin.line, said))
+
+
 # --- chunking ---------------------------------------------------------------------------
 
+_CHUNK_SIZE, _CHUNK_OVERLAP = whole(100, 20_000), whole(0, 10_000)
+_CHUNKER = word(r"[a-z][a-z0-9-]{0,39}", "the name of a chunker")
 
-def _file_type(name: str) -> str:
+
+def _sizes(kind: Text, written: Any) -> tuple[str, Size]:
     from rag_core.extract.filetypes import TYPE_BY_NAME, TYPE_BY_SUFFIX, added_type, packages  # brings numpy
 
-    added = map(added_type, packages().values())
-    types = sorted({"text", *TYPE_BY_NAME.values(), *TYPE_BY_SUFFIX.values(), *added})
-    if isinstance(name, Text) and name not in types:
-        advice = suggest(name[:80], {each: each for each in types})
-        raise name.origin.error(f"{str(name)[:80]!r} is not a file type", advice)
-    return name
-
-
-def _sizes(written: Any, read: Callable[[Any], tuple[int, int]]) -> Size:
-    if isinstance(written, tuple):
-        return read(written)
+    types = {"text", *TYPE_BY_NAME.values(), *TYPE_BY_SUFFIX.values(), *map(added_type, packages().values())}
+    if kind not in types:
+        advice = suggest(kind[:80], {each: each for each in sorted(types)})
+        raise kind.origin.error(f"{str(kind)[:80]!r} is not a file type", advice)
     given = fields(written, SIZES, "chunk_size, chunk_overlap and chunker")
     if "chunk_size" not in given:
-        raise written.origin.error(
-            f"{written.origin.name} has no chunk_size", "Write one, like 'chunk_size: 1000'."
-        )
-    size, overlap = read((given["chunk_size"], given.get("chunk_overlap", 0)))
+        raise written.origin.error(f"{kind} has no chunk_size", "Write one, like 'chunk_size: 1000'.")
+    size = _CHUNK_SIZE.read(given["chunk_size"])
+    overlap = size // 5
     if "chunk_overlap" in given:
+        overlap = _CHUNK_OVERLAP.read(given["chunk_overlap"])
         check_overlap(size, overlap, given["chunk_overlap"].origin)
-    else:
-        overlap = size // 5
-    return (size, overlap, CHUNKER.read(given["chunker"])) if "chunker" in given else (size, overlap)
+    if "chunker" in given:
+        return str(kind), (size, overlap, _CHUNKER.read(given["chunker"]))
+    return str(kind), (size, overlap)
 
 
 def check_overlap(size: int, overlap: int, origin: Origin) -> None:
     """Raises InvalidSettings unless the overlap is less than the size."""
     if overlap >= size:
-        raise origin.error(
-            f"{origin.name} is {overlap}, which is not less than the chunk_size of {size}",
-            "Make it smaller, such as a fifth.",
-        )
+        problem = f"{origin.name} is {overlap}, which is not less than the chunk_size of {size}"
+        raise origin.error(problem, "Make it smaller, such as a fifth.")
 
 
-CHUNKER = word(r"[a-z][a-z0-9-]{0,39}", "the name of a chunker")
-ChunkSize = Annotated[int, whole(100, 20_000)]
-ChunkOverlap = Annotated[int, whole(0, 10_000)]
+ChunkSize = Annotated[int, _CHUNK_SIZE]
+ChunkOverlap = Annotated[int, _CHUNK_OVERLAP]
 Chunking = Annotated[
-    tuple[
-        tuple[
-            Annotated[str, BeforeValidator(_file_type)],
-            Annotated[tuple[ChunkSize, ChunkOverlap], WrapValidator(_sizes)],
-        ],
-        ...,
-    ],
-    _table("file types, each with `chunk_size`, `chunk_overlap` and `chunker`", "file types"),
+    tuple[tuple[str, Size], ...],
+    _table("file types, each with `chunk_size`, `chunk_overlap` and `chunker`", "file types", _sizes),
 ]
 
 # --- prompts and labels -----------------------------------------------------------------
 
+_PROMPT = word(r"[^\x00-\x08\x0b-\x1f\x7f]{0,500}", "a text of at most 500 characters")
+_LABEL = word(r"[\w\s.:/=+\-@]{1,256}", "1 to 256 letters, digits, spaces and _.:/=+-@")
 
-def _prompts(written: Any) -> Any:
-    if isinstance(written, tuple):
-        return written
+
+def _prompts(embedder: Text, written: Any) -> tuple[str, tuple[str, str]]:
+    name = EMBEDDER.read(_called("The embedder", embedder))
     given = fields(written, PROMPTS, "query and document")
-    return given.get("query", ""), given.get("document", "")
+    return name, (_PROMPT.read(given.get("query", "")), _PROMPT.read(given.get("document", "")))
 
 
-def _renamed(said: str, name: Any) -> Any:
-    """A key of a table, called ``said`` in errors."""
-    return Text(name, name.origin.at(name.origin.line, said)) if isinstance(name, Text) else name
-
-
-_Prompt = Annotated[str, word(r"[^\x00-\x08\x0b-\x1f\x7f]{0,500}", "a text of at most 500 characters")]
 Prompts = Annotated[
-    tuple[
-        tuple[
-            Annotated[Embedder, BeforeValidator(partial(_renamed, "The embedder"))],
-            Annotated[tuple[_Prompt, _Prompt], BeforeValidator(_prompts)],
-        ],
-        ...,
-    ],
-    _table("embedders, each with `query` and `document`", "embedders"),
+    tuple[tuple[str, tuple[str, str]], ...],
+    _table("embedders, each with `query` and `document`", "embedders", _prompts),
 ]
-
-_Label = Annotated[str, word(r"[\w\s.:/=+\-@]{1,256}", "1 to 256 letters, digits, spaces and _.:/=+-@")]
-Labels = Annotated[tuple[tuple[_Label, _Label], ...], _table("names, each with a text", "texts")]
+Labels = Annotated[
+    tuple[tuple[str, str], ...],
+    _table("names, each with a text", "texts", lambda name, value: (_LABEL.read(name), _LABEL.read(value))),
+]
 
 # --- declared stores --------------------------------------------------------------------
 
 
-def _globs(written: Any) -> Any:
+@dataclass(frozen=True, slots=True)
+class DeclaredFolder:
+    """A folder of a declared store, with its globs."""
+
+    root: Path
+    include: tuple[str, ...] = EVERYTHING
+    exclude: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredStore:
+    """A store that is made when the app starts, unless it exists. An ``embedder`` or ``backend`` of None is
+    that of the settings."""
+
+    name: str
+    embedder: str | None = None
+    folders: tuple[DeclaredFolder, ...] = ()
+    backend: str | None = None
+
+
+def _folder(written: Any) -> DeclaredFolder:
+    """A folder alone, or one with its globs."""
+    if isinstance(written, Text):
+        return DeclaredFolder(FOLDER.read(written))
+    given = fields(written, FOLDERS, "root, include and exclude")
+    if "root" not in given:
+        raise written.origin.error("This folder has no root", "Write one, like 'root: ~/notes'.")
+    include, exclude = (_globs(given.get(name, ())) for name in ("include", "exclude"))
+    return DeclaredFolder(FOLDER.read(given["root"]), include or EVERYTHING, exclude)
+
+
+def _globs(written: Any) -> tuple[str, ...]:
     from rag_core.files import validate_globs
 
-    if not isinstance(written, (Text, Listing, Table)):
-        return written
     globs: list[str] = []
     for item in listed(written):
         if not isinstance(item, Text):
@@ -208,61 +221,19 @@ def _globs(written: Any) -> Any:
     return tuple(globs)
 
 
-Globs = Annotated[tuple[str, ...], BeforeValidator(_globs)]
-
-
-@dataclass(frozen=True, slots=True)
-class DeclaredFolder:
-    """A folder of a declared store, with its globs."""
-
-    root: Folder
-    include: Globs = EVERYTHING
-    exclude: Globs = ()
-
-
-def _folder(written: Any) -> Any:
-    """A folder alone, or one with its globs."""
-    if isinstance(written, DeclaredFolder):
-        return written
-    if isinstance(written, Text):
-        return {"root": written}
-    given = fields(written, FOLDER, "root, include and exclude")
-    if "root" not in given:
-        raise written.origin.error("This folder has no root", "Write one, like 'root: ~/notes'.")
-    return {name: value for name, value in given.items() if value}
-
-
-@dataclass(frozen=True, slots=True)
-class DeclaredStore:
-    """A store that is made when the app starts, unless it exists. An ``embedder`` or ``backend`` of None is
-    that of the settings."""
-
-    name: StoreName
-    embedder: Embedder | None = None
-    folders: Annotated[
-        tuple[Annotated[DeclaredFolder, BeforeValidator(_folder)], ...], BeforeValidator(listed)
-    ] = ()
-    backend: Backend | None = None
-
-
-def _stores(written: Any) -> Any:
-    if isinstance(written, (Text, Listing)):
-        raise refused(written, "a table of stores")
-    if not isinstance(written, Table):
-        return written
-    stores: dict[str, dict[str, Any]] = {}
-    for name, value in written.items():
-        if name.casefold() in stores:
-            raise name.origin.error(f"{name} differs from another store only in case", "Rename one of them.")
-        empty = isinstance(value, Text) and value.empty
-        given = {} if empty else fields(value, STORE, "embedder, backend and folders")
-        stores[name.casefold()] = {"name": _renamed("The store's name", name), **given}
-    return list(stores.values())
+def _store(name: Text, written: Any) -> DeclaredStore:
+    empty = isinstance(written, Text) and written.empty
+    given = {} if empty else fields(written, STORES, "embedder, backend and folders")
+    return DeclaredStore(
+        STORE.read(_called("The store's name", name)),
+        EMBEDDER.read(given["embedder"]) if "embedder" in given else None,
+        tuple(map(_folder, listed(given.get("folders", ())))),
+        BACKEND.read(given["backend"]) if "backend" in given else None,
+    )
 
 
 Stores = Annotated[
-    tuple[DeclaredStore, ...],
-    Kind("store names, each with `embedder` and `folders`", before=_stores, in_yaml_only=True),
+    tuple[DeclaredStore, ...], _table("store names, each with `embedder` and `folders`", "stores", _store)
 ]
 
 
@@ -271,10 +242,9 @@ def as_written(value: Any) -> Any:
     match value:
         case Path():
             return str(value)
-        case DeclaredStore(_, embedder, folders, backend):
-            return {"embedder": embedder, "backend": backend, "folders": as_written(folders)}
-        case DeclaredFolder(root, include, exclude):
-            return {"root": str(root), "include": list(include), "exclude": list(exclude)}
+        case DeclaredStore() | DeclaredFolder():
+            parts = (each.name for each in dataclasses.fields(value) if each.name != "name")
+            return {name: as_written(getattr(value, name)) for name in parts}
         case ((str(), (int(), *_)), *_):
             return {kind: dict(zip(SIZES, given, strict=False)) for kind, given in value}
         case ((str(), (str(), str())), *_):
