@@ -43,22 +43,19 @@ class GuardedProtocol(HttpToolsProtocol):
         self._head_size = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the timeout of the first head."""
         super().connection_made(transport)
         self._guard_head(0)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Cancel the timeout."""
         super().connection_lost(exc)
         self._guard_head(0)
 
     def data_received(self, data: bytes) -> None:
-        """Parse data, then start or cancel the timeout."""
         super().data_received(data)
         self._guard_head(len(data))
 
     def on_headers_complete(self) -> None:
-        """Start to answer a request. Raises UnsafeUpgrade, on which uvicorn answers 400 and closes."""
+        """Raise UnsafeUpgrade, on which uvicorn answers 400 and closes, or answer the request."""
         upgrades = [value.lower() for name, value in self.headers if name == b"upgrade"]
         method = self.parser.get_method()
         if self.parser.should_upgrade() or method == b"CONNECT" or upgrades:
@@ -81,6 +78,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def _guard_head(self, arrived: int) -> None:
+        """Start the timeout, or cancel it when no head is awaited."""
         if not self._awaits_head():
             if self._timeout is not None:
                 self._timeout.cancel()

@@ -2,25 +2,23 @@
 
 Threat. The app listens on one loopback port. Everything on this computer that can open a socket reaches
 it: a web page in the owner's browser (other origins, other localhost ports, DNS rebinding), a reverse
-proxy or tunnel that forwards strangers, a forged identity header. Whoever gets a websocket reads notes,
-so HTTP and websockets pass the same gate before any page runs. What cannot be judged is refused.
+proxy or tunnel that forwards strangers, a forged identity header. A websocket reads notes, so HTTP and
+websockets pass the same gate before any page runs. What cannot be judged is refused.
 
-The owner at this computer. A loopback peer alone proves nothing, because a proxy has one too. A loopback
-Host alone proves nothing, because a tailnet peer may send any. So the owner needs all of these at once: a
-loopback peer, a loopback Host, no trace of a proxy, and no foreign Origin.
+The owner at this computer. A proxy has a loopback peer, too, and a tailnet peer may send a loopback Host. So
+the owner needs all at once: a loopback peer, a loopback Host, no trace of a proxy, and no foreign Origin.
 
-A login. Others come through ``tailscale serve`` only. It deletes the identity headers a client sends and
-sets its own (for people, not for tagged machines), keeps the Host, and names the client in exactly one
-X-Forwarded-For. A login counts only when it is alone in its header and plain (encoded values and lists are
-not decoded), the peer is loopback, the Host is a name of the tailnet, no header speaks of Funnel (which
-opens the app to the internet) or of another proxy, and the X-Forwarded headers are as Serve writes them.
-A page whose name was rebound to this computer can send all of these, but its Host then names the app's own
-port, which nobody sees behind Serve. A server that replaces the peer by X-Forwarded-For (uvicorn does,
-unless `ui.serve` turns that off) leaves a peer that is not loopback, which is refused. The library says
-on every request what a login may see.
+A login. Others come through ``tailscale serve`` only. It deletes the identity headers of a client and sets
+its own (for people, not for tagged machines), keeps the Host, and names the client in one X-Forwarded-For.
+A login counts only when it is alone in its header and plain, the peer is loopback, the Host is a name of the
+tailnet, no header speaks of Funnel (which opens the app to the internet) or of another proxy, and the
+X-Forwarded headers are as Serve writes them. A page whose name was rebound to this computer can send all of
+these, but its Host then names the app's own port, which nobody sees behind Serve. A server that replaces the
+peer by X-Forwarded-For (uvicorn does, unless `ui.serve` turns that off) leaves a peer that is not loopback,
+which is refused.
 
-A token. A script that sends one of the owner's tokens is the owner, on REST and MCP, even through a proxy:
-no page, proxy or rebound name can know a token. A token that is not known is refused.
+A token. A script that sends one of the owner's tokens is the owner, on REST and MCP, even through a proxy: no
+page, proxy or rebound name can know a token. An unknown token is refused.
 
 Out of scope: another program running on the owner's computer. It can claim to be ``tailscale serve``.
 """
@@ -63,17 +61,19 @@ Header = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A refusal. The sender gets ``status`` and ``error``; ``reason`` is for the log only."""
+    """A refusal. Without a ``suggestion`` the ``reason`` is for the log only."""
 
     reason: str
     status: int = 403
-    error: RagError = NOT_LET_IN
+    suggestion: str = ""
     retry_after_s: int = 0
 
-
-def refused(status: int, reason: str, message: str, suggestion: str, retry_after_s: int = 0) -> Refused:
-    """A refusal that tells the sender ``message`` and ``suggestion``."""
-    return Refused(reason, status, RagError(message, suggestion), retry_after_s)
+    @property
+    def error(self) -> RagError:
+        """What the sender is told."""
+        if not self.suggestion:
+            return NOT_LET_IN
+        return RagError(f"{self.reason[0].upper()}{self.reason[1:]}.", self.suggestion)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,9 @@ def decide(
         return verdict
     if origins and origins[0].lower() not in {f"http://{host.lower()}", f"https://{host.lower()}"}:
         return Refused("another origin asked")
-    if _is_cross_site(sent):
+    # Images, scripts and no-cors fetches carry no Origin, only Sec-Fetch-*. A link from elsewhere is allowed.
+    sites, modes = sent.get("sec-fetch-site", ["none"]), sent.get("sec-fetch-mode", [])
+    if not {*sites} <= {"none", "same-origin"} and modes != ["navigate"]:
         return Refused("another site embedded or fetched this")
     return verdict
 
@@ -139,58 +141,43 @@ def _owner_or_login(
 def _login_of_serve(host: str, sent: Mapping[str, Sequence[str]], hosts: Sequence[str]) -> Sender | Refused:
     """The login that ``tailscale serve`` verified, if every other header is as it sends it."""
     logins, sources = sent[_LOGIN], sent.get("x-forwarded-for", [])
-    if any(name.startswith("tailscale-funnel") for name in sent):
-        return Refused("the request came through Tailscale Funnel")
     others = (name for name in sent if name not in _SERVE_HEADERS and not name.startswith("tailscale-"))
-    if any(map(_is_proxy_header, others)):
-        return Refused("the request also came through another proxy")
-    if not _is_tailnet_host(host, hosts):
-        return Refused("the Host is not a name of the tailnet (`access_hosts`)")
-    if len(sources) != 1 or not _is_remote(sources[0]):
-        return Refused("X-Forwarded-For is not one address of another computer")
-    if sent.get("x-forwarded-host", [host]) != [host]:
-        return Refused("X-Forwarded-Host is not the Host")
-    if sent.get("x-forwarded-proto", ["https"]) not in (["https"], ["http"]):
-        return Refused("X-Forwarded-Proto is not what Tailscale sends")
-    if len(logins) != 1 or not LOGIN_NAME.fullmatch(logins[0]) or logins[0].lower() == OWNER.login:
-        return Refused("the login of Tailscale is not one plain login")
-    return Sender(login=logins[0].lower())
-
-
-def _is_tailnet_host(host: str, hosts: Sequence[str]) -> bool:
-    """Whether a Host header is a name of this computer in the tailnet, as far as a name can tell."""
     name = _PORT.sub("", host.lower())
-    if not HOST_NAME.fullmatch(name) or _LOOPBACK_HOST.fullmatch(name):
-        return False
-    return name in hosts or name.endswith(".ts.net")
+    is_tailnet = name in hosts or name.endswith(".ts.net")
+    source = _address(sources[0]) if len(sources) == 1 else None
+    login = logins[0].lower() if len(logins) == 1 and LOGIN_NAME.fullmatch(logins[0]) else OWNER.login
+    wrong = {
+        "the request came through Tailscale Funnel": any(n.startswith("tailscale-funnel") for n in sent),
+        "the request also came through another proxy": any(map(_is_proxy_header, others)),
+        "the Host is not a name of the tailnet (`access_hosts`)": (
+            not (HOST_NAME.fullmatch(name) and is_tailnet) or _LOOPBACK_HOST.fullmatch(name)
+        ),
+        "X-Forwarded-For is not one address of another computer": (
+            source is None or source.is_unspecified or source.is_loopback
+        ),
+        "X-Forwarded-Host is not the Host": sent.get("x-forwarded-host", [host]) != [host],
+        "X-Forwarded-Proto is not what Tailscale sends": (
+            sent.get("x-forwarded-proto", ["https"]) not in (["https"], ["http"])
+        ),
+        "the login of Tailscale is not one plain login": login == OWNER.login,
+    }
+    reason = next((reason for reason, holds in wrong.items() if holds), "")
+    return Refused(reason) if reason else Sender(login=login)
 
 
-def _is_remote(address: str) -> bool:
+def _address(written: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        return not ipaddress.ip_address(address).is_unspecified and not is_loopback(address)
+        address = ipaddress.ip_address(written)
     except ValueError:
-        return False
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
 
 
 def is_loopback(peer: str | None) -> bool:
     """Whether an address is this computer. Names and malformed addresses are not."""
-    try:
-        address = ipaddress.ip_address(peer or "")
-    except ValueError:
-        return False
-    mapped = getattr(address, "ipv4_mapped", None)
-    return bool((mapped or address).is_loopback)
+    address = _address(peer or "")
+    return address is not None and address.is_loopback
 
 
 def _is_proxy_header(name: str) -> bool:
     return _PROXY_HEADER.search(name.replace("_", "-")) is not None
-
-
-def _is_cross_site(sent: Mapping[str, Sequence[str]]) -> bool:
-    """Whether the browser says that another site or port made this request.
-
-    Images, scripts and no-cors fetches carry no Origin, only ``Sec-Fetch-*``. A link from elsewhere (mode
-    ``navigate``) stays allowed.
-    """
-    sites, modes = sent.get("sec-fetch-site", ["none"]), sent.get("sec-fetch-mode", [])
-    return not {*sites} <= {"none", "same-origin"} and modes != ["navigate"]

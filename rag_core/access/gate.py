@@ -14,32 +14,27 @@ from typing import Final
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rag_core.access.connection import GUARDED
-from rag_core.access.decide import Header, Refused, Sender, decide, is_loopback, refused
+from rag_core.access.decide import Header, Refused, Sender, decide, is_loopback
 from rag_core.access.headers import with_identity
 from rag_core.access.limits import HEADERS_TOO_LARGE, MAX_HEADERS, MAX_OPEN, Limits, RateLimiter, too_many
 from rag_core.access.log import RefusalLog, Visits
 from rag_core.access.programs import is_program, sent_token
 from rag_core.access.request import ActiveRequest, PageMessages, is_upload, refuse
-from rag_core.access.viewers import ActiveRequests, Viewers
+from rag_core.access.viewers import Viewers
 from rag_core.errors import RagError
 from rag_core.library import Library
 
 _CORE: Final = "/_stcore/"
 _CORE_OF_GUESTS: Final = frozenset({"/_stcore/health", "/_stcore/host-config", "/_stcore/stream"})
 _READS: Final = frozenset({"GET", "HEAD"})
-_UNKNOWN_TOKEN: Final = refused(
-    401, "its token is not known",
-    "This token is not known, or was revoked.", "Make one with `commonplace token create NAME`.",
-)  # fmt: skip
-_NO_TOKEN: Final = refused(
-    401, "its credentials hold no token",
-    "The Authorization header holds no token.", "Send it as: Authorization: Bearer TOKEN.",
-)  # fmt: skip
+_UNKNOWN_TOKEN: Final = Refused(
+    "this token is not known, or was revoked", 401, "Make one with `commonplace token create NAME`."
+)
+_NO_TOKEN: Final = Refused(
+    "the Authorization header holds no token", 401, "Send it as: Authorization: Bearer TOKEN."
+)
 _UNGUARDED: Final = Refused("the app was not started by `commonplace serve`, so no login counts")
-_UNREADABLE: Final = refused(
-    500, "who may come in cannot be read",
-    "Who may come in cannot be read.", "`commonplace token list` says why.",
-)  # fmt: skip
+_UNREADABLE: Final = Refused("who may come in cannot be read", 500, "`commonplace token list` says why.")
 
 
 class AccessGate:
@@ -63,7 +58,6 @@ class AccessGate:
     ) -> None:
         self.app = app
         self._viewers = Viewers(library)
-        self._active = ActiveRequests(self._viewers)
         self._rates = RateLimiter()
         self._refusals = RefusalLog()
         self._visits = visits
@@ -71,7 +65,6 @@ class AccessGate:
         self._address = address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Judge HTTP and websocket scopes, and the address at the start of the lifespan."""
         if scope["type"] == "lifespan":
             await self._start(scope, receive, send)
             return
@@ -81,11 +74,11 @@ class AccessGate:
             await refuse(request, scope, receive, send)
             return
         if request.sender.login or request.sender.token:
-            self._active.add(request)
+            self._viewers.add(request)
         try:
             await request.run(self.app, receive, send)
         finally:
-            self._active.remove(request)
+            self._viewers.remove(request)
 
     async def _start(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Start the app, unless its server listens on an address that others can reach."""
@@ -106,13 +99,12 @@ class AccessGate:
         if sum(len(name) + len(value) for name, value in headers) > MAX_HEADERS:
             return HEADERS_TOO_LARGE
         path: str = scope["path"]
-        is_counted = scope["type"] == "websocket" or is_program(path)
         limits = await self._viewers.limits()
         try:
             sender = await self._sender(scope, headers, limits)
             if isinstance(sender, Refused):
                 return sender
-            viewer = await self._viewers.find(sender, fresh=is_counted)
+            viewer = await self._viewers.find(sender)
         except RagError:
             return _UNREADABLE
         if viewer is None:
@@ -120,24 +112,20 @@ class AccessGate:
             return Refused("the owner has not let its login in")
         if not viewer.is_owner and not _is_for_guests(scope):
             return Refused("only the owner may do this")
-        if not is_upload(path) and not limits.allows(_declared_size(headers)):
+        declared = [value for name, value in headers if name.lower() == "content-length"]
+        sizes = (int(each) if each.isdecimal() and len(each) < 16 else 10**16 for each in declared)
+        if not is_upload(path) and not all(map(limits.allows, sizes)):
             return limits.too_large()
-        if not viewer.is_owner and self._active.count(sender.login) >= MAX_OPEN:
+        if not viewer.is_owner and self._viewers.count(sender.login) >= MAX_OPEN:
             return too_many(1)
-        if is_counted and sender.login:
+        if sender.login and (scope["type"] == "websocket" or is_program(path)):
             self._visits.count(sender.login, path)
-            wait = 0.0 if viewer.is_owner else self._rates.take(sender.login, limits.per_minute)
-            if wait:
+            if not viewer.is_owner and (wait := self._rates.take(sender.login, limits.per_minute)):
                 return too_many(wait)
         identified = with_identity(scope["headers"], sender.login or viewer.login, is_owner=viewer.is_owner)
-        return ActiveRequest(
-            sender,
-            viewer,
-            {**scope, "headers": identified},
-            limits,
-            self._messages,
-            self._on_message if sender.login else None,
-        )
+        on_message = self._on_message if sender.login else None
+        scope = {**scope, "headers": identified}
+        return ActiveRequest(sender, viewer, scope, limits, self._messages, on_message)
 
     async def _sender(self, scope: Scope, headers: Sequence[Header], limits: Limits) -> Sender | Refused:
         """The sender, by a known token or by the way the request came. Raises RagError."""
@@ -163,7 +151,7 @@ class AccessGate:
             per_minute = (await self._viewers.limits()).per_minute
             while wait := self._rates.take(login, per_minute):
                 await asyncio.sleep(wait)
-        await self._active.check(request)
+        await self._viewers.check(request)
 
 
 def _is_for_guests(scope: Scope) -> bool:
@@ -171,9 +159,3 @@ def _is_for_guests(scope: Scope) -> bool:
     if is_program(path) or scope["type"] == "websocket":
         return True
     return scope["method"] in _READS and (not path.startswith(_CORE) or path in _CORE_OF_GUESTS)
-
-
-def _declared_size(headers: Sequence[Header]) -> int:
-    """The Content-Length; very large where it is no number."""
-    sizes = [value for name, value in headers if name.lower() == "content-length"]
-    return max((int(each) if each.isdecimal() and len(each) < 16 else 10**16 for each in sizes), default=0)

@@ -29,7 +29,6 @@ _OWN_PREFIX: Final = b"x-commonplace-"
 _PROTOCOL: Final = b"sec-websocket-protocol"
 _MEDIA: Final = "/media/"  # where exports are fetched, which hold text of notes
 _NO_STORE: Final = (b"cache-control", b"no-store")
-_INLINE_SCRIPT: Final = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
 def with_identity(
@@ -63,22 +62,18 @@ def viewer_of(headers: Mapping[str, str], library: Callable[[], Library]) -> Vie
 # --- security headers -------------------------------------------------------------------
 
 
-def inline_script_hashes(page: str) -> tuple[str, ...]:
-    """The CSP source expressions that allow exactly the inline scripts of an HTML page."""
-    scripts = _INLINE_SCRIPT.findall(page.replace("\r\n", "\n"))
-    digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
-    return tuple(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
-
-
 def security_headers(page: str) -> dict[str, str]:
     """Every header that the middleware sets, by lower-case name, for an app whose HTML is ``page``.
 
     The policy allows the page's inline scripts by their hashes, so it follows upgrades of Streamlit.
     Streamlit writes its styles at run time.
     """
+    scripts = re.findall(r"<script>(.*?)</script>", page.replace("\r\n", "\n"), re.DOTALL)
+    digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
+    hashes = (f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     policy = (
         "default-src 'self'",
-        " ".join(("script-src 'self'", *inline_script_hashes(page))),
+        " ".join(("script-src 'self'", *hashes)),
         "style-src 'self' 'unsafe-inline'",
         "img-src 'self' data: blob:",
         "font-src 'self' data:",
@@ -110,7 +105,6 @@ class SecurityHeaders:
         self.headers = [(name.encode(), value.encode()) for name, value in security_headers(page).items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass everything on; replace headers of the same name on the way back."""
         is_export = scope["type"] == "http" and scope["path"].startswith(_MEDIA)
         secured = [*self.headers, _NO_STORE] if is_export else self.headers
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from rag_core.access.decide import Refused, refused
+from rag_core.access.decide import Refused
 from rag_core.config import Settings
 from rag_core.config.settings import DEFAULTS
 
@@ -17,14 +17,10 @@ MAX_HEADERS: Final = 64 * 1024
 MAX_OPEN: Final = 100
 """Connections of one guest at a time, far more than browsers open."""
 
-TOO_SLOW: Final = refused(
-    408, "its body did not arrive in time",
-    "The body took too long to arrive.", "Send it again, without a pause.",
-)  # fmt: skip
-HEADERS_TOO_LARGE: Final = refused(
-    431, "its headers are too large",
-    "The headers of the request are too large.", "Delete this computer's cookies in the browser.",
-)  # fmt: skip
+TOO_SLOW: Final = Refused("the body took too long to arrive", 408, "Send it again, without a pause.")
+HEADERS_TOO_LARGE: Final = Refused(
+    "the headers of the request are too large", 431, "Delete this computer's cookies in the browser."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +35,8 @@ class Limits:
     @classmethod
     def of(cls, settings: Settings) -> Limits:
         """The limits that the configuration sets."""
-        return cls(
-            settings.max_body_kb,
-            settings.body_timeout_s,
-            settings.guest_requests_per_minute,
-            settings.access_hosts,
-        )
+        per_minute = settings.guest_requests_per_minute
+        return cls(settings.max_body_kb, settings.body_timeout_s, per_minute, settings.access_hosts)
 
     def allows(self, size: int) -> bool:
         """Whether a body or message may have ``size`` bytes."""
@@ -52,17 +44,13 @@ class Limits:
 
     def too_large(self) -> Refused:
         """The refusal of a larger body."""
-        message = f"The body is larger than {self.max_body_kb} kB."
-        return refused(413, "its body is too large", message, "Ask for less at once.")
+        return Refused(f"the body is larger than {self.max_body_kb} kB", 413, "Ask for less at once.")
 
 
 def too_many(wait_s: float) -> Refused:
     """The refusal of more requests than a guest may make."""
-    return refused(
-        429, "the guest asks for too much",
-        "That is more than a guest may do at once.", "Wait a moment, then try again.",
-        retry_after_s=max(1, math.ceil(wait_s)),
-    )  # fmt: skip
+    wait = max(1, math.ceil(wait_s))
+    return Refused("that is more than a guest may do at once", 429, "Wait a moment, then try again.", wait)
 
 
 class RateLimiter:

@@ -24,7 +24,6 @@ from rag_core.reports import Door
 
 SERVER_LOGGERS: Final = ("asyncio", "uvicorn.error")  # websockets writes to the second one, too
 _EVERY_S: Final = 1.0
-_KINDS: Final = {"http": "an HTTP", "websocket": "a WebSocket"}
 _OURS: Final = frozenset({"ui", "rag_core", "__main__"})  # Streamlit runs a page as __main__
 _MAX_CALLS: Final = 6
 _MAX_WAITING: Final = 200  # logins and doors; a tailnet has fewer, a flood of invented names has more
@@ -41,7 +40,7 @@ class Throttle:
         self._skipped: dict[Hashable, int] = {}
 
     def admit(self, key: Hashable) -> str | None:
-        """The end of the line to write, with the number of lines skipped before it; None to skip this one."""
+        """The end of the line to write, which counts the lines skipped before it; None to skip this one."""
         now = self._now()
         with self._lock:
             if now - self._written.get(key, now - _EVERY_S) < _EVERY_S:
@@ -62,7 +61,8 @@ class RefusalLog:
         """Log one refused request or websocket (``kind``); reasons are few."""
         more = self._throttle.admit(reason)
         if more is not None:
-            _LOG.warning("Refused %s request: %s.%s", _KINDS.get(kind, f"a {kind}"), reason, more)
+            named = "a WebSocket" if kind == "websocket" else "an HTTP"
+            _LOG.warning("Refused %s request: %s.%s", named, reason, more)
 
 
 class ServerLog(logging.Filter):
@@ -101,12 +101,9 @@ def _in_a_line(error: BaseException) -> str:
     """The type of an error and where it was raised: the last calls of ours, and the innermost of all."""
     frames = list(traceback.walk_tb(error.__traceback__))
     ours = [each for each in frames if each[0].f_globals.get("__name__", "").partition(".")[0] in _OURS]
-    shown = [*ours[-_MAX_CALLS:], *frames[-1:]]
-    places = [
-        f"{'/'.join(Path(frame.f_code.co_filename).parts[-2:])}:{line}"
-        for frame, line in dict.fromkeys(shown)
-    ]
-    return " ".join([type(error).__qualname__, "at", " > ".join(places) or "an unknown place"])
+    shown = dict.fromkeys([*ours[-_MAX_CALLS:], *frames[-1:]])
+    places = (f"{'/'.join(Path(frame.f_code.co_filename).parts[-2:])}:{line}" for frame, line in shown)
+    return f"{type(error).__qualname__} at {' > '.join(places)}"
 
 
 # --- visits -----------------------------------------------------------------------------
@@ -124,9 +121,7 @@ class Visits:
 
     def count(self, login: str, path: str, *, refused: bool = False) -> None:
         """Count one request of ``login``."""
-        door: Door = "pages"
-        if is_program(path):
-            door = "rest" if path.startswith(API) else "mcp"
+        door: Door = "rest" if path.startswith(API) else "mcp" if is_program(path) else "pages"
         key = (login, door, refused)
         if key in self._waiting or len(self._waiting) < _MAX_WAITING:
             self._waiting[key] += 1
@@ -141,11 +136,12 @@ class Visits:
     async def write(self) -> None:
         """Write the counts."""
         counted, self._waiting = self._waiting, Counter()
+
+        def record() -> None:
+            for (login, door, refused), requests in counted.items():
+                self._library().sharing.record_visit(login, door, requests, refused=refused)
+
         try:
-            await asyncio.to_thread(self._record, counted)
+            await asyncio.to_thread(record)
         except RagError:
             _LOG.exception("Visits cannot be written down.")
-
-    def _record(self, counted: Counter[tuple[str, Door, bool]]) -> None:
-        for (login, door, refused), requests in counted.items():
-            self._library().sharing.record_visit(login, door, requests, refused=refused)

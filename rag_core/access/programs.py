@@ -42,14 +42,9 @@ class Programs:
 
     def __init__(self, app: ASGIApp, routes: Sequence[BaseRoute]) -> None:
         self.app = app
-        self._router = Router(routes, redirect_slashes=False, default=_nothing)
+        nothing = JSONResponse(_NOTHING.as_dict(), 404, {"cache-control": "no-store"})
+        self._router = Router(routes, redirect_slashes=False, default=nothing)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request, or pass it on."""
         is_ours = scope["type"] == "http" and is_program(scope["path"])
         await (self._router if is_ours else self.app)(scope, receive, send)
-
-
-async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
-    answer = JSONResponse(_NOTHING.as_dict(), 404, {"cache-control": "no-store"})
-    await answer(scope, receive, send)

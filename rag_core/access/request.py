@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final
 
-from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rag_core.access.decide import Refused, Sender
@@ -19,7 +19,6 @@ from rag_core.access.limits import TOO_SLOW, Limits
 from rag_core.access.programs import is_program
 from rag_core.types import Viewer
 
-_UPLOAD: Final = "/_stcore/upload_file/"
 _MESSAGE_TOO_BIG: Final = 1009  # both codes are of RFC 6455
 _POLICY_VIOLATION: Final = 1008
 _GRACE_S: Final = 2.0  # for the app to end by itself when its request is ended
@@ -39,32 +38,28 @@ class PageMessages:
     to_page: Callable[[bytes], tuple[bytes, str]]
 
 
+@dataclass(eq=False, repr=False)
 class ActiveRequest:
     """A request of ``sender``, who was let in as ``viewer``; the app sees ``scope``.
 
     ``on_message`` is awaited before each websocket message goes on to the app.
     """
 
-    def __init__(
-        self,
-        sender: Sender,
-        viewer: Viewer,
-        scope: Scope,
-        limits: Limits,
-        messages: PageMessages,
-        on_message: Callable[[ActiveRequest], Awaitable[None]] | None = None,
-    ) -> None:
-        self.sender: Final = sender
-        self.viewer: Final = viewer
-        self.path: Final[str] = scope["path"]
-        self.is_websocket: Final = scope["type"] == "websocket"
-        self.session = _resumed_session(scope["headers"])
-        self._scope = scope
-        self._limits = limits
-        self._messages = messages
-        self._on_message = on_message
+    sender: Sender
+    viewer: Viewer
+    scope: Scope
+    limits: Limits
+    messages: PageMessages
+    on_message: Callable[[ActiveRequest], Awaitable[None]] | None = None
+
+    def __post_init__(self) -> None:
+        self.path: str = self.scope["path"]
+        self.is_websocket = self.scope["type"] == "websocket"
+        asked = [value for name, value in self.scope["headers"] if name.lower() == b"sec-websocket-protocol"]
+        protocols = [*b",".join(asked).decode("latin-1").split(","), "", "", ""]
+        self.session = protocols[2].strip()  # that a page asks to resume, as Streamlit reads it
         self._checks_body = not self.is_websocket and not is_upload(self.path)
-        self._body_deadline = time.monotonic() + limits.body_timeout_s
+        self._body_deadline = time.monotonic() + self.limits.body_timeout_s
         self._body_size = 0
         self._has_begun = False
         self._ended: asyncio.Future[Refused] = asyncio.get_running_loop().create_future()
@@ -78,18 +73,18 @@ class ActiveRequest:
         """Let ``app`` answer, until it has or the request is ended."""
         _current.set(self)
         work = asyncio.ensure_future(
-            app(self._scope, lambda: self._receive(receive), lambda message: self._send(send, message))
+            app(self.scope, lambda: self._receive(receive), lambda message: self._send(send, message))
         )
         awaited: set[asyncio.Future[Any]] = {work, self._ended}
         try:
             await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
-            if self._ended.done():
+            if not self._ended.done():
+                work.result()
+            else:
                 with suppress(OSError, RuntimeError, TimeoutError):  # the client is gone, or reads nothing
                     await asyncio.wait_for(self._send_end(self._ended.result(), receive, send), _GRACE_S)
                 await asyncio.wait({work}, timeout=_GRACE_S)
                 work.add_done_callback(lambda done: done.cancelled() or done.exception())  # not logged
-            else:
-                work.result()
         finally:
             work.cancel()
 
@@ -100,56 +95,51 @@ class ActiveRequest:
         elif self._has_begun:
             await send({"type": "http.response.body", "body": b""})
         else:
-            await refuse(why, self._scope, receive, send)
+            await refuse(why, self.scope, receive, send)
 
     async def _send(self, send: Send, message: Message) -> None:
         if self._ended.done():
             raise OSError("The gate has ended this request.")
         self._has_begun = True
         if message["type"] == "websocket.send" and message.get("bytes"):
-            data, session = self._messages.to_page(message["bytes"])
+            data, session = self.messages.to_page(message["bytes"])
             message, self.session = {**message, "bytes": data}, session or self.session
         await send(message)
 
     async def _receive(self, receive: Receive) -> Message:
-        message = await self._next(receive)
-        while message["type"] == "websocket.receive" and not await self._passes(message):
-            message = await self._next(receive)
-        if message["type"] == "http.request" and self._checks_body:
-            self._body_size += len(message.get("body", b""))
-            self._checks_body = message.get("more_body", False)
-            if not self._limits.allows(self._body_size):
-                self.end(self._limits.too_large())
-        return self._disconnect() if self._ended.done() else message
-
-    async def _passes(self, message: Message) -> bool:
-        """Whether the app gets a websocket message. True also when the request was ended instead."""
-        if self._on_message is None:
-            return True
-        await self._on_message(self)
-        data = message.get("bytes") or b""
-        if not self._limits.allows(len(data or message.get("text") or "")):
-            self.end(self._limits.too_large())
-        return self._ended.done() or self.viewer.is_owner or self._messages.guest_may_send(data)
-
-    async def _next(self, receive: Receive) -> Message:
-        """The next message; a disconnect once the request is ended, or when its body is too slow."""
-        coming = asyncio.ensure_future(receive())
-        timeout = max(0.0, self._body_deadline - time.monotonic()) if self._checks_body else None
-        awaited: set[asyncio.Future[Any]] = {coming, self._ended}
-        try:
-            await asyncio.wait(awaited, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
-            if coming.done():
-                return coming.result()
-            self.end(TOO_SLOW)
-            return self._disconnect()
-        finally:
-            coming.cancel()
-
-    def _disconnect(self) -> Message:
+        """The next message for the app; a disconnect once the request is ended, or if its body is too slow or
+        too large."""
+        while not self._ended.done():
+            coming = asyncio.ensure_future(receive())
+            timeout = max(0.0, self._body_deadline - time.monotonic()) if self._checks_body else None
+            awaited: set[asyncio.Future[Any]] = {coming, self._ended}
+            try:
+                await asyncio.wait(awaited, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+                if not coming.done():
+                    self.end(TOO_SLOW)
+                elif await self._passes(coming.result()) and not self._ended.done():
+                    return coming.result()
+            finally:
+                coming.cancel()
         if self.is_websocket:
             return {"type": "websocket.disconnect", "code": _POLICY_VIOLATION}
         return {"type": "http.disconnect"}
+
+    async def _passes(self, message: Message) -> bool:
+        """Whether the app gets a message. One that is too large ends the request."""
+        if message["type"] == "http.request" and self._checks_body:
+            self._body_size += len(message.get("body", b""))
+            self._checks_body = message.get("more_body", False)
+            if not self.limits.allows(self._body_size):
+                self.end(self.limits.too_large())
+        if message["type"] != "websocket.receive" or self.on_message is None:
+            return True
+        await self.on_message(self)
+        data = message.get("bytes") or b""
+        if not self.limits.allows(len(data or message.get("text") or "")):
+            self.end(self.limits.too_large())
+            return False
+        return self.viewer.is_owner or self.messages.guest_may_send(data)
 
 
 def current_session() -> str:
@@ -159,16 +149,9 @@ def current_session() -> str:
     return request.session if request is not None else ""
 
 
-def _resumed_session(headers: Iterable[tuple[bytes, bytes]]) -> str:
-    """The session that a page asks to resume, as Streamlit reads it: the third of the protocols."""
-    named = [value for name, value in headers if name.lower() == b"sec-websocket-protocol"]
-    parts = b",".join(named).decode("latin-1").split(",")
-    return parts[2].strip() if len(parts) > 2 else ""
-
-
 def is_upload(path: str) -> bool:
     """Whether Streamlit takes files at a path."""
-    return path.startswith(_UPLOAD)
+    return path.startswith("/_stcore/upload_file/")
 
 
 async def refuse(why: Refused, scope: Scope, receive: Receive, send: Send) -> None:
@@ -182,7 +165,7 @@ async def refuse(why: Refused, scope: Scope, receive: Receive, send: Send) -> No
         headers["www-authenticate"] = "Bearer"
     if why.retry_after_s:
         headers["retry-after"] = str(why.retry_after_s)
+    answer: Response = PlainTextResponse(f"{why.error}\n", why.status, headers)
     if is_program(scope["path"]):
-        await JSONResponse(why.error.as_dict(), why.status, headers)(scope, receive, send)
-    else:
-        await PlainTextResponse(f"{why.error}\n", why.status, headers)(scope, receive, send)
+        answer = JSONResponse(why.error.as_dict(), why.status, headers)
+    await answer(scope, receive, send)

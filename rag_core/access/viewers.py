@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable
 from typing import Final
 
@@ -25,12 +24,14 @@ _LOG = logging.getLogger(__name__)
 
 
 class Viewers:
-    """The library's viewers for logins and tokens, and its limits."""
+    """The library's viewers for logins and tokens, its limits, and the requests and websockets of people and
+    tokens that are under way."""
 
     def __init__(self, library: Callable[[], Library]) -> None:
         self._library = library
         self._limits: Limits | None = None
-        self._seen: dict[str, tuple[float, Viewer]] = {}
+        self._open: set[ActiveRequest] = set()
+        self._checking: asyncio.Task[None] | None = None
 
     async def limits(self) -> Limits:
         """The configured limits; the built-in ones where the configuration cannot be read."""
@@ -41,53 +42,32 @@ class Viewers:
                 return Limits()
         return self._limits
 
-    async def find(self, sender: Sender, *, fresh: bool = True) -> Viewer | None:
-        """The viewer of ``sender``; None without access. Raises RagError.
+    async def find(self, sender: Sender) -> Viewer | None:
+        """The viewer of ``sender``; None without access. Raises RagError."""
 
-        Unless ``fresh``, the answer for a login may be a second old: a page loads many files at once.
-        """
-        if not (sender.login or sender.token):
-            return OWNER
-        seen = self._seen.get(sender.login)
-        if sender.login and not fresh and seen and time.monotonic() - seen[0] < EVERY_S:
-            return seen[1]
-        found = await asyncio.to_thread(self._ask, sender)
-        if sender.login and found is not None:
-            self._seen[sender.login] = (time.monotonic(), found)
-        else:
-            self._seen.pop(sender.login, None)
-        return found
+        def ask() -> Viewer | None:
+            sharing = self._library().sharing
+            if sender.login:
+                return sharing.viewer_for(sender.login)
+            return OWNER if sharing.knows_token(sender.token) else None
 
-    def _ask(self, sender: Sender) -> Viewer | None:
-        library = self._library()
-        if sender.login:
-            return library.sharing.viewer_for(sender.login)
-        return OWNER if library.sharing.knows_token(sender.token) else None
-
-
-class ActiveRequests:
-    """The requests and websockets of people and tokens that are under way."""
-
-    def __init__(self, viewers: Viewers) -> None:
-        self._viewers = viewers
-        self._open: set[ActiveRequest] = set()
-        self._sweeping: asyncio.Task[None] | None = None
+        return await asyncio.to_thread(ask) if sender.login or sender.token else OWNER
 
     def count(self, login: str) -> int:
-        """How many of them are of this login."""
+        """How many requests of this login are under way."""
         return sum(each.sender.login == login for each in self._open)
 
     def add(self, request: ActiveRequest) -> None:
         """Check a request each second until it is removed."""
         self._open.add(request)
-        if self._sweeping is None or self._sweeping.done():
-            self._sweeping = asyncio.create_task(self._sweep())
+        if self._checking is None or self._checking.done():
+            self._checking = asyncio.create_task(self._check_all())
 
     def remove(self, request: ActiveRequest) -> None:
         """Check a request no longer."""
         self._open.discard(request)
 
-    async def _sweep(self) -> None:
+    async def _check_all(self) -> None:
         while self._open:
             await asyncio.sleep(EVERY_S)
             under_way = [*self._open]
@@ -97,7 +77,7 @@ class ActiveRequests:
     async def check(self, *requests: ActiveRequest) -> None:
         """End those requests of one sender that may not continue."""
         try:
-            now = await self._viewers.find(requests[0].sender)
+            now = await self.find(requests[0].sender)
         except Exception:  # without an answer nobody continues
             _LOG.exception("Who may come in cannot be read.")
             now = None
