@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import filterfalse, islice
-from math import floor
 from pathlib import PurePath
 
 from rag_core.errors import RagError, StoreError
@@ -23,29 +22,12 @@ _MOST_NAMED = 8
 _MOST_MEANT = 3  # every word of a store is compared with each
 
 
-def failures(errors: Mapping[str, RagError]) -> list[Notice]:
-    """One notice for each store (by name) that could not be searched, or not as it should."""
-    return [Notice.of(error.as_message(), name) for name, error in errors.items()]
-
-
 def words_only(reasons: Mapping[str, RagError]) -> list[Notice]:
     """One notice a reason, given why each store (by name) is searched by words only."""
-    stores: dict[str, list[str]] = {}
+    stores: dict[str, tuple[RagError, list[str]]] = {}
     for name, error in reasons.items():
-        stores.setdefault(str(error), []).append(name)
-    errors = {str(error): error for error in reasons.values()}
-    return [
-        _about(names, "words_only", reason=errors[why].message, next=errors[why].next_step)
-        for why, names in stores.items()
-    ]
-
-
-def below(scores: Sequence[float], min_score: float | None) -> list[Notice]:
-    """What is said where every passage has one of these scores, all too low."""
-    if not scores or min_score is None:
-        return []
-    best = floor(max(scores) * 10_000) / 10_000  # never rounded up to the minimum
-    return [Notice("min_score", {"best": best, "least": float(min_score)})]
+        stores.setdefault(str(error), (error, []))[1].append(name)
+    return [_about(names, "words_only", reason=e.message, next=e.next_step) for e, names in stores.values()]
 
 
 def hints(stores: Sequence[Store], query: Query, viewer: Viewer, *, spelling: bool) -> list[Notice]:
@@ -77,14 +59,11 @@ def _unknown(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> list[
     for store in stores:
         with store.read() as db:
             lacking.append(find.unknown(db, filters, viewer))
-    said: list[Notice] = []
-    for kind, value in dict.fromkeys(lacking[0] if lacking else ()):
-        if all((kind, value) in others for others in lacking):
-            if kind.is_day:
-                said.append(_undated(stores, filters, viewer))
-            else:
-                said.append(_nothing_has(kind, value, stores, viewer))
-    return said
+    return [
+        _undated(stores, filters, viewer) if kind.is_day else _nothing_has(kind, value, stores, viewer)
+        for kind, value in dict.fromkeys(lacking[0] if lacking else ())
+        if all((kind, value) in others for others in lacking)
+    ]
 
 
 def _undated(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> Notice:
@@ -103,9 +82,11 @@ def _undated(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> Notic
 
 def _nothing_has(kind: find.Filter, value: str, stores: Sequence[Store], viewer: Viewer) -> Notice:
     known: dict[str, int] = {}
+    first: list[str] = []  # folders whose names are in no path
     skipped = 0
     for store in stores:
         with store.read() as db:
+            first += [source.root for source in all_sources(db) if not source.label]
             if kind.facet:
                 known |= find.facets(db, viewer)[kind.facet]
             elif kind.field == "files":
@@ -123,7 +104,9 @@ def _nothing_has(kind: find.Filter, value: str, stores: Sequence[Store], viewer:
     if skipped:
         hints.append(say("skipped_type", count=skipped))
     if kind.field == "paths" and viewer.is_owner:
-        hints += _unlabelled(value, stores)
+        called = value.strip("/").partition("/")[0].casefold()
+        roots = (root for root in first if PurePath(root).name.casefold() == called)
+        hints += [say("first_folder", root=root) for root in islice(roots, 1)]
     names = [store.name for store in stores]
     return _about(names, "unknown_value", lacks=kind.lacks, value=value[:80], hints=tuple(hints))
 
@@ -150,21 +133,9 @@ def _misspelled(stores: Sequence[Store], words: Sequence[str], viewer: Viewer) -
                     break
                 near.append(lexical.spelled_like(db, word, viewer))
         else:
-            near = list(filter(None, near))
-            if meant := difflib.get_close_matches(word, near, 1, 0.0):
+            if meant := difflib.get_close_matches(word, filter(None, near), 1, 0.0):
                 found.append(Notice("unknown_word", {"word": word, "meant": meant[0]}))
     return found
-
-
-def _unlabelled(path: str, stores: Iterable[Store]) -> list[Message]:
-    """That the name of a store's first folder is in no path, where ``path`` begins with it."""
-    called = path.strip("/").partition("/")[0].casefold()
-    for store in stores:
-        with store.read() as db:
-            first = next((source for source in all_sources(db) if not source.label), None)
-        if first and PurePath(first.root).name.casefold() == called:
-            return [say("first_folder", root=first.root)]
-    return []
 
 
 def _closest(value: str, known: Iterable[str]) -> str:

@@ -49,8 +49,13 @@ def parse(raw: str) -> Query:
 
     Raises InvalidInput for one that is too long, has too many operators, or an impossible date.
     """
+    if (size := len(raw.encode("utf-8", "replace"))) > MAX_BYTES:
+        advice = f"Use at most {MAX_BYTES:,}; a few words find most."
+        raise InvalidInput(f"The query is {size:,} bytes long.", advice)
     if len(raw) > MAX_LENGTH:
-        return _pasted(raw)
+        text = " ".join(_storable(raw).split())
+        words = query_words(text)
+        return Query(raw, text if words else "", words, loose=words)  # `retrieve.rarest` works out the rest
     pairs: list[tuple[str, str]] = []
     excluded: list[tuple[str, str]] = []
     stores: list[str] = []
@@ -59,25 +64,24 @@ def parse(raw: str) -> Query:
     spoken: list[str] = []
     loose: list[str] = []
     for token in _TOKEN.finditer(_storable(raw)):
-        key, value = token["key"], token["quoted"] if token["quoted"] is not None else token["value"]
-        if key is not None and key.lower() in _FILTERS:
-            (excluded if token["not"] else pairs).append((key, value))
+        key = (token["key"] or "").lower()
+        value = token["quoted"] if token["value"] is None else token["value"]
+        if key in _FILTERS:
+            (excluded if token["not"] else pairs).append((token["key"], value))
         elif token["not"]:
             without.append(token.group()[1:])
-        elif key is not None and key.lower() == "store" and value:
+        elif key == "store" and value:
             stores.append(value)
         elif token["minus"]:
-            without.append(token["phrase"] if token["phrase"] is not None else token["word"])
+            without.append(token["phrase"] if token["word"] is None else token["word"])
         elif token["phrase"] is not None:
             phrases.append(token["phrase"])
             spoken.append(token["phrase"])
         elif not token["stray"]:
             spoken.append(token.group())
             loose.append(token.group())
-    _check_limits(len(pairs) + len(excluded) + len(stores), (*phrases, *without))
+    _check_limits([*pairs, *excluded, *stores], [*phrases, *without])
     text = " ".join(" ".join(spoken).split())
-    words = query_words(text[:_RANKED_LENGTH])
-    unquoted = query_words(" ".join(loose)[:_RANKED_LENGTH])
     query = Query(
         raw=raw,
         text="",
@@ -88,15 +92,14 @@ def parse(raw: str) -> Query:
         filters=filters_from(pairs),
         excluded=filters_from(excluded),
     )
-    return with_words(query, text, words, unquoted)
+    unquoted = query_words(" ".join(loose)[:_RANKED_LENGTH])
+    return with_words(query, text, query_words(text[:_RANKED_LENGTH]), unquoted)
 
 
-def _check_limits(filters: int, exact: Sequence[str]) -> None:
-    operators = filters + len(exact)
-    if operators > MAX_OPERATORS:
-        raise InvalidInput(
-            f"The query has {operators:,} filters, phrases and exclusions.", f"Use at most {MAX_OPERATORS}."
-        )
+def _check_limits(filters: Sequence[object], exact: Sequence[str]) -> None:
+    if (operators := len(filters) + len(exact)) > MAX_OPERATORS:
+        problem = f"The query has {operators:,} filters, phrases and exclusions."
+        raise InvalidInput(problem, f"Use at most {MAX_OPERATORS}.")
     longest = max(exact, key=len, default="")
     if len(longest) > MAX_PHRASE:
         raise InvalidInput(
@@ -119,16 +122,6 @@ def with_words(query: Query, text: str, words: Sequence[str], loose: Iterable[st
     )
 
 
-def _pasted(raw: str) -> Query:
-    if (size := len(raw.encode("utf-8", "replace"))) > MAX_BYTES:
-        raise InvalidInput(
-            f"The query is {size:,} bytes long.", f"Use at most {MAX_BYTES:,}; a few words find most."
-        )
-    text = " ".join(_storable(raw).split())
-    words = query_words(text)
-    return Query(raw, text if words else "", words, loose=words)  # `retrieve.rarest` works out the rest
-
-
 def asked(raw: str, filters: Filters | None = None) -> Query:
     """A query as typed; a document must fit its filters and ``filters``.
 
@@ -138,7 +131,7 @@ def asked(raw: str, filters: Filters | None = None) -> Query:
     if filters is not None and filters != Filters():
         both, beside = merge(query.filters, filters)
         query = replace(query, filters=both, beside=beside)
-    narrowed = query.filters != Filters() or query.excluded != Filters()
+    narrowed = (query.filters, query.excluded) != (Filters(), Filters())
     if query.text or query.phrases or query.without or query.stores or narrowed:
         return query
     signs = " ".join(_storable(raw).replace('"', " ").split()).strip("- ")
@@ -188,17 +181,17 @@ def merge(first: Filters, second: Filters) -> tuple[Filters, Filters]:
 
     Raises InvalidInput for too many values.
     """
-    ours, theirs = _lists(first), _lists(second)
+
+    def lists(filters: Filters) -> dict[str, tuple[str, ...]]:
+        """The fields that are lists and not empty, each value once."""
+        names = [f.name for f in fields(Filters) if f.name not in ("after", "before")]
+        found = {name: tuple(dict.fromkeys(map(_storable, getattr(filters, name)))) for name in names}
+        return {name: values for name, values in found.items() if values}
+
+    ours, theirs = lists(first), lists(second)
     if (count := sum(map(len, (*ours.values(), *theirs.values())))) > MAX_OPERATORS:
         raise InvalidInput(f"The search has {count:,} filters.", f"Use at most {MAX_OPERATORS}.")
     after = max(filter(None, (first.after, second.after)), default=None)
     before = min(filter(None, (first.before, second.before)), default=None)
     both = replace(Filters(**theirs | ours), after=after, before=before)  # type: ignore[arg-type]
     return both, Filters(**{name: theirs[name] for name in ours.keys() & theirs})  # type: ignore[arg-type]
-
-
-def _lists(filters: Filters) -> dict[str, tuple[str, ...]]:
-    """The fields that are lists and not empty, each value once."""
-    names = [f.name for f in fields(Filters) if f.name not in ("after", "before")]
-    found = {name: tuple(dict.fromkeys(map(_storable, getattr(filters, name)))) for name in names}
-    return {name: values for name, values in found.items() if values}

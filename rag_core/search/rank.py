@@ -1,37 +1,28 @@
 """The order of what was found by words and by meaning, with scores that mean the same for every query.
 
-One number orders the hits, and the score is a calibrated reading of the same number, so the
-order and the scores cannot disagree and a score means the same for every query:
+One number orders the hits, and the score is a calibrated reading of it:
 
     value = similarity + coverage_weight · coverage + bm25_weight · bm25 / bound (+ bonus)
 
-*Coverage* is the share of the query's information (the sum of its words' IDF) that occurs in
-the passage; BM25 is divided by its upper bound for the query, (k1 + 1) · Σ IDF; the bonus is
-for a document whose name the query is. By words alone the value is coverage_weight · coverage
-+ (1 - coverage_weight) · bm25 / bound (+ bonus).
+*Coverage* is the share of the query's information (the sum of its words' IDF) that the passage holds. BM25 is
+divided by its upper bound for the query, (k1 + 1) · Σ IDF. The bonus is for a document whose name the query
+is. By words alone the value is coverage_weight · coverage + (1 - coverage_weight) · bm25 / bound (+ bonus).
 
-A passage with every word of a query that few passages hold is a hit, however far it is in meaning: a rare
-word says little to a model. Its value is at least where relevance begins.
-
-Of what does not fit, a passage with a rare word of the query comes before those with none of its words: a
-query of a name and something else asks for the note with the name. A query that is only a number, a date or
-a code fits no passage without it. Base64 and minified code fit nothing.
-
-A guest's BM25 is counted from the text of a passage alone (`text_score`): FTS5 also counts private ones.
-
-On the judged sets of benchmarks/retrieval.py
-this beats reciprocal rank fusion and per-query min-max by 1.5 to 4 points of nDCG@10, and
-unlike them it says when nothing fits. Pure functions.
+A passage with every word of a query that few passages hold is relevant, however far it is in meaning: a rare
+word says little to a model. Of what is not relevant, a passage with a rare word of the query comes before
+those with none. For a query that is only a number, a date or a code, a passage without it is not relevant.
+Base64 and minified code never are. On the judged sets of benchmarks/retrieval.py this beats reciprocal rank
+fusion and per-query min-max by 1.5 to 4 points of nDCG@10. Pure functions.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import compress
-from operator import itemgetter
 
 from rag_core.text.words import forms_of, is_unspaced
 from rag_core.types import Mode, Number, Query
@@ -122,32 +113,22 @@ def text_score(text: str, idf: Mapping[str, float]) -> float:
     return score
 
 
-def rank(
-    found: Sequence[Found],
-    query: Query,
-    idf: Mapping[str, float],
-    mode: Mode,
-) -> list[Ranked]:
+def rank(found: Sequence[Found], query: Query, idf: Mapping[str, float], mode: Mode) -> list[Ranked]:
     """The candidates, best first; each holds every phrase of the query. ``idf`` weighs the units."""
     words: dict[str, set[str]] = {}
     for word, units in query.typed:
         if idf.keys() >= {*units}:
             words[word] = {*units}
     numbers = [each for each in query.numbers if idf.keys() >= {*each.wholes, *each.parts}]
-    held: list[frozenset[str]] = []
-    values: list[float] = []
-    for item in found:
-        held.append(held_units(item.text, idf, numbers))
-        values.append(_value(item, held[-1], idf, mode))
+    held = [held_units(item.text, idf, numbers) for item in found]
+    values = [_value(item, present, idf, mode) for item, present in zip(found, held, strict=True)]
     curve = CURVES[mode]
     if mode == "hybrid" and idf:
         if numbers and set().union(*words.values()) <= {part for each in numbers for part in each.parts}:
             # One number is as near as another to a model: no passage without any of them fits.
             for at, present in enumerate(held):
                 values[at] = values[at] if present else _not_fitting(values[at], curve.middle)
-        _lift_rare_words(values, held, words.values(), curve.middle)
-        if query.phrases or list(map(len, held)).count(len(idf)) <= FEW_HOLDERS:
-            _lift_whole_ones(values, held, len(idf), curve.middle, is_one_word=len(words) == 1)
+        _lift(values, held, words, curve.middle, len(idf), any_number=bool(query.phrases))
     telling: dict[frozenset[str], str] = {}  # many passages hold the same units
     placed: list[tuple[float, int, Ranked]] = []
     for item, present, value in zip(found, held, values, strict=True):
@@ -157,7 +138,7 @@ def rank(
         ranked = Ranked(item, curve(value), _reasons(item, telling[present]))
         placed.append((-value, item.chunk_id, ranked))
     placed.sort()
-    return list(map(itemgetter(2), placed))
+    return list(map(operator.itemgetter(2), placed))
 
 
 def _not_fitting(value: float, middle: float) -> float:
@@ -165,35 +146,27 @@ def _not_fitting(value: float, middle: float) -> float:
     return min(value, middle - (2 - value) * _HARDLY)
 
 
-def _lift_rare_words(
-    values: list[float], held: Sequence[frozenset[str]], words: Iterable[set[str]], middle: float
-) -> None:
-    """Put the passages that hold a rare word before those that fit as little and hold no word."""
+def _lift(
+    values: list[float], held: Sequence[Set[str]], words: Mapping[str, set[str]], middle: float, units: int,
+    *, any_number: bool,
+) -> None:  # fmt: skip
+    """Put passages that hold a rare word before those that fit as little and hold no word. Make those with
+    all ``units`` relevant, if they are few or ``any_number`` counts."""
     most = min(FEW_HOLDERS, len(held) // 4)
     lifted: set[int] = set()
-    for word in words:
+    for word in words.values():
         has = list(map(word.issubset, held))
         if 0 < has.count(True) <= most:
             lifted.update(compress(range(len(held)), has))
-    least = 0.0
-    for value, units in zip(values, held, strict=True):
-        if not units and value < middle:
-            least = max(least, value)
+    without = list(compress(values, map(operator.not_, held)))
+    least = max([0.0, *filter(middle.__gt__, without)])
     for at in lifted:
         values[at] = max(values[at], least + (1 + values[at]) * _HARDLY)
-
-
-def _lift_whole_ones(
-    values: list[float], held: Sequence[Set[str]], count: int, middle: float, *, is_one_word: bool
-) -> None:
-    """Let the passages with all ``count`` units fit. Where the query is one word, put them before all
-    passages without it."""
-    least = middle
-    for value, units in zip(values, held, strict=True):
-        if is_one_word and not units:
-            least = max(least, value)
-    for at, units in enumerate(held):
-        if len(units) == count:
+    whole = list(compress(range(len(held)), map(units.__eq__, map(len, held))))
+    if any_number or len(whole) <= FEW_HOLDERS:
+        # A query of one word puts them before all passages without it.
+        least = max([middle, *without]) if len(words) == 1 else middle
+        for at in whole:
             values[at] = max(values[at], least + (1 + values[at]) * _HARDLY)
 
 

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from heapq import nlargest
 from itertools import chain, filterfalse
+from math import floor
 from operator import attrgetter, itemgetter
 
 from rag_core.errors import RagError, StoreError, VectorError
@@ -36,7 +37,7 @@ from rag_core.store.errors import for_viewer
 from rag_core.store.identities import active_identity
 from rag_core.text.numbers import numbers
 from rag_core.text.words import extra_terms, fold, is_unspaced, units
-from rag_core.types import MAX_DEPTH, Answer, Document, Filters, Hit, Mode, Number, Query, Vectors, Viewer
+from rag_core.types import MAX_DEPTH, Answer, Document, Filters, Hit, Mode, Notice, Query, Vectors, Viewer
 from rag_core.vectors import VectorIndex
 from rag_core.vectors.local import LocalVectors
 
@@ -49,17 +50,17 @@ _DISTINCT = 20  # different passages that a reach must give: copies may crowd ou
 _SPARE = 20  # more that a remote index is asked for: it may still know what is gone here
 _FEW = 2000  # so many chunks are compared one by one
 _MARGIN = 4  # times as many candidates for a guest, whose scores are counted anew
-_COUNTED = 1000  # the longest words of a pasted text: long ones are rare, and quickly counted
+_COUNTED = 1000  # of the longest words of a pasted text
 _RUN = 8  # characters of a script without spaces that are looked for together
+
+_OF_CHUNK = "key chunk_index start_line end_line anchor_type anchor_ref split_part headings".split()
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
     """One store to search: its vector index, and the query's vector from its embedder, which has the row
-    ``identity_id`` there.
-
-    ``vector`` is None where only words can be searched; ``trouble`` then is the error, if there was one.
-    """
+    ``identity_id`` there. ``vector`` is None if only words can be searched; ``trouble`` is then the error, if
+    there was one."""
 
     store: Store
     index: VectorIndex
@@ -79,18 +80,12 @@ class SearchOptions:
     k_lex: int = CANDIDATES
     k_vec: int = CANDIDATES
 
-    @property
-    def depth(self) -> int:
-        """How far the list is needed: one hit further than shown, to know whether it goes on."""
-        return min(self.offset + self.top_k + 1, MAX_DEPTH)
-
 
 @dataclass(slots=True)
 class _StoreHits:
     """The beginning of a store's list. ``known``: the least length of the list. ``below``: the scores under
-    ``min_score``. ``fitting``: the number of passages that fit; ``fits_more`` where further ones may.
-    ``pending``: the texts that wait for the embedder. ``is_current``: whether the store still has the vectors
-    that were searched."""
+    ``min_score``. ``fitting``: the number of passages that fit; ``fits_more`` if further ones may.
+    ``pending``: the texts that wait for the embedder. ``is_current``: the vectors are still the store's."""
 
     hits: list[Hit] = field(default_factory=list)
     known: int = 0
@@ -104,10 +99,8 @@ class _StoreHits:
 def search(
     scopes: Mapping[str, Callable[[], Scope]], query: Query, options: SearchOptions, viewer: Viewer
 ) -> Answer:
-    """The best passages for ``query`` that ``viewer`` may see, best first.
-
-    Raises the first error when no store could be searched.
-    """
+    """The best passages for ``query`` that ``viewer`` may see, best first. Raises the first error if no store
+    could be searched."""
     by_words: dict[str, RagError] = {}
     failed: dict[str, RagError] = {}
     searched: list[Store] = []
@@ -133,13 +126,16 @@ def search(
     for place, hit in enumerate(hits[options.offset : end], options.offset + 1):
         shown.append(_with_highlights(replace(hit, rank=place), query))
     known = sum(map(attrgetter("known"), lists))
-    goes_on = end < min(len(hits), options.depth)
+    goes_on = end < min(len(hits), MAX_DEPTH)
     more_fits = goes_on and hits[end].relevant  # no score behind it is higher
     said = notices.words_only(by_words) if by_words else []
-    said += notices.failures(failed) if failed else []
+    for name, failure in failed.items():
+        said.append(Notice.of(failure.as_message(), name))
     said += notices.hints(searched, query, viewer, spelling=not convincing and options.mode != "vector")
-    if not hits and options.min_score is not None:
-        said += notices.below([score for listed in lists for score in listed.below], options.min_score)
+    below = [*chain.from_iterable(map(attrgetter("below"), lists))]
+    if below and not hits:
+        best = floor(max(below) * 10_000) / 10_000  # never rounded up to the minimum
+        said.append(Notice("min_score", {"best": best, "least": float(options.min_score or 0)}))
     return Answer(
         query=query,
         stores=tuple(scopes),
@@ -160,15 +156,15 @@ def search(
 def _search_scope(
     open_scope: Callable[[], Scope], query: Query, options: SearchOptions, viewer: Viewer
 ) -> tuple[Scope, _StoreHits]:
-    """A store and its list of hits: by words alone where its vector index fails, and searched once more where
-    its embedder was switched meanwhile."""
+    """A store and its hits: by words alone if its vector index fails, searched again if its embedder was
+    switched meanwhile."""
     for _ in range(2):
         scope = open_scope()
         try:
             listed = _search_store(scope, query, options, viewer)
         except VectorError as error:
-            trouble = error if viewer.is_owner else VectorError("The vector index is not available just now.")
-            scope = replace(scope, vector=None, trouble=trouble)
+            said = error if viewer.is_owner else VectorError("The vector index is not available just now.")
+            scope = replace(scope, vector=None, trouble=said)
             listed = _search_store(scope, query, options, viewer)
         if listed.is_current:
             break
@@ -178,12 +174,12 @@ def _search_scope(
 def _search_store(scope: Scope, query: Query, options: SearchOptions, viewer: Viewer) -> _StoreHits:
     """The beginning of the store's list, as far as it is wanted.
 
-    There is one list for all values of top_k and offset, so that pages fit together. It begins with the best
-    of ``k_lex`` candidates by words and ``k_vec`` by meaning. Candidates of a further reach follow, best
-    first, and no score is higher than the one before.
+    Pages of one query are parts of one list. It begins with the best of ``k_lex`` candidates by words and
+    ``k_vec`` by meaning; candidates of a further reach follow, and no score is higher than the one before.
     """
     mode = options.mode if scope.vector is not None and query.text else "lexical"
     allowed = find.eligible(query, viewer)
+    depth = min(options.offset + options.top_k + 1, MAX_DEPTH)  # one more hit tells whether the list goes on
     listed = _StoreHits()
     seen: set[str] = set()
     for further in (0, *_REACHES):
@@ -211,13 +207,13 @@ def _search_store(scope: Scope, query: Query, options: SearchOptions, viewer: Vi
                     continue
                 listed.known += 1
                 fit += group[0].score >= RELEVANT
-                if len(listed.hits) + len(placed) < options.depth:
+                if len(listed.hits) + len(placed) < depth:
                     placed.append(group)
             if listed.fits_more:
                 listed.fitting += fit
                 listed.fits_more = fit == new and not is_all
             listed.hits += _hits(db, scope.store.name, placed, last, viewer)
-        if is_all or len(listed.hits) >= options.depth or listed.below:
+        if is_all or len(listed.hits) >= depth or listed.below:
             break
     return listed
 
@@ -226,8 +222,7 @@ def _by_meaning(scope: Scope, filters: Filters, allowed: find.Eligible, count: i
     """Chunk id → similarity of the ``count`` nearest eligible chunks.
 
     The index ignores viewers and some filters, so it is asked for more until enough of its matches are
-    eligible. A remote one may be behind the store and rounds its numbers, so there the similarity is computed
-    from the store's own vectors.
+    eligible. A remote one rounds its numbers, so there the similarity is computed from the store's vectors.
     """
     if scope.vector is None:
         return {}
@@ -260,7 +255,7 @@ def _candidates(
     allowed: find.Eligible,
     near: dict[int, float],
 ) -> tuple[dict[str, list[Ranked]], int]:
-    """Everything found by words, by name or by meaning, in order, and how many there are. The same passage in
+    """Everything found by words, name or meaning, in order, and how many there are. The same passage in
     several files is one group, in the place of its best."""
     if not query.text:
         ids = find.by_filters(db, allowed, reach)
@@ -279,8 +274,9 @@ def _candidates(
                 begun = lexical.by_beginnings(db, nowhere, allowed)
         texts = find.candidates(db, {*bm25, *begun, *named, *near})
         idf = information(total, counts)
-        if is_guest:
-            bm25 = _scores_of_texts(bm25, texts, idf, reach)
+        if is_guest:  # FTS5's scores tell how often private notes hold a word
+            scores = ((text_score(texts[i].text, idf), -i) for i in bm25 if i in texts)
+            bm25 = {-i: score for score, i in nlargest(reach, scores)}
         ids = list(dict.fromkeys((*bm25, *begun, *named, *near)))
         if mode == "hybrid":
             near = near | _similarities(db, scope, list(filterfalse(near.__contains__, ids)))
@@ -293,15 +289,6 @@ def _candidates(
     for item in ranked:
         groups.setdefault(texts[item.found.chunk_id].identity, []).append(item)
     return groups, len(ranked)
-
-
-def _scores_of_texts(
-    ids: Iterable[int], texts: Mapping[int, find.Candidate], idf: Mapping[str, float], count: int
-) -> dict[int, float]:
-    """Chunk id → BM25 of the best ``count``, from their texts alone, for a guest: FTS5's scores tell how
-    often private notes hold a word."""
-    scores = [(text_score(texts[i].text, idf), -i) for i in filter(texts.__contains__, ids)]
-    return {-i: score for score, i in nlargest(count, scores)}
 
 
 def _similarities(db: sqlite3.Connection, scope: Scope, ids: list[int]) -> dict[int, float]:
@@ -320,21 +307,19 @@ def _hits(
     """A hit for each group, with a score of at most ``most``; the same passage in other files is named as its
     copies."""
     rows = find.chunks(db, map(attrgetter("found.chunk_id"), chain(*groups)))
-    documents: dict[int, Document] = {}
-    for document in find.documents(db, store, viewer, set(map(itemgetter("document_id"), rows.values()))):
-        documents[document.id] = document
+    found = find.documents(db, store, viewer, set(map(itemgetter("document_id"), rows.values())))
+    documents = dict(zip(map(attrgetter("id"), found), found, strict=True))
     hits: list[Hit] = []
     for group in groups:
-        # The vector index was read earlier: an id may belong to another document by now.
-        there: list[tuple[Ranked, sqlite3.Row, Document]] = []
-        for item in group:
-            row = rows[item.found.chunk_id]
-            if row["document_id"] in documents:
-                there.append((item, row, documents[row["document_id"]]))
+        there: list[tuple[Ranked, Document]] = []
+        for item in group:  # the vector index was read earlier: an id may be another document's by now
+            document_id = rows[item.found.chunk_id]["document_id"]
+            if document_id in documents:
+                there.append((item, documents[document_id]))
         if not there:
             continue
-        best, row, document = there[0]
-        score = min(best.score, most)
+        best, document = there[0]
+        row, score = rows[best.found.chunk_id], min(best.score, most)
         hits.append(
             Hit(
                 rank=0,
@@ -344,21 +329,14 @@ def _hits(
                 bm25=best.found.bm25 if viewer.is_owner else None,
                 reasons=best.reasons,
                 store=store,
-                key=row["key"],
-                chunk_index=row["chunk_index"],
                 content=row["text"],
                 spans=(),
                 snippet=(0, 0),
-                start_line=row["start_line"],
-                end_line=row["end_line"],
                 heading_path=tuple(json.loads(row["heading_path"])),
-                anchor_type=row["anchor_type"],
-                anchor_ref=row["anchor_ref"],
-                split_part=row["split_part"],
                 document=document,
-                copies=tuple(map(attrgetter("path"), map(itemgetter(2), there[1:]))),
+                copies=tuple(map(attrgetter("path"), map(itemgetter(1), there[1:]))),
                 aliases=() if row["text"].strip() else find.aliases(db, document.id),
-                headings=row["headings"],
+                **dict(zip(_OF_CHUNK, itemgetter(*_OF_CHUNK)(row), strict=True)),
             )
         )
     return hits
@@ -374,29 +352,27 @@ def _with_highlights(hit: Hit, query: Query) -> Hit:
         loose = [word for word in query.loose if word not in parts]
     spans = highlight(hit.content, loose, query.phrases)
     hidden = markup(hit.content, hit.document.file_type, spans)
+    snippet = best_window(hit.content, spans, hidden=hidden)
     reasons = hit.reasons
     if ITS_NAME not in reasons and not TELLS_OF_WORDS.isdisjoint(reasons):
-        reasons = _placed_reasons(hit, query)
-    snippet = best_window(hit.content, spans, hidden=hidden)
+        where = _where_words_stand(hit, query)
+        reasons = tuple(f"{each}{where}" if each in TELLS_OF_WORDS else each for each in reasons)
     return replace(hit, spans=spans, hidden=hidden, snippet=snippet, reasons=reasons)
 
 
-def _placed_reasons(hit: Hit, query: Query) -> tuple[str, ...]:
-    """The reasons of a hit, with where its words stand that its text lacks: in its names, or in the tags and
-    the front matter of its note."""
+def _where_words_stand(hit: Hit, query: Query) -> str:
+    """Where the words stand that a hit's text lacks: in its names, or in the tags and the front matter."""
+
+    def lacking(text: str, wanted: Sequence[str]) -> tuple[str, ...]:
+        held = held_units(f"{fold(text)} {extra_terms(text)}", wanted, query.numbers)
+        return tuple(unit for unit in wanted if unit not in held)
+
     names = " ".join((hit.document.title, hit.document.path, *hit.heading_path, *hit.aliases))
-    lacking = _lacking(hit.content, query.units, query.numbers)
-    hidden = _lacking(names, lacking, query.numbers) if hit.document.file_type == "markdown" else []
+    elsewhere = lacking(hit.content, query.units)
+    hidden = lacking(names, elsewhere) if hit.document.file_type == "markdown" else ()
     if hidden:
-        where = f"{'' if tuple(hidden) == query.units else ', some'} in its tags or front matter"
-    else:
-        where = " in its name or headings" if lacking and tuple(lacking) == query.units else ""
-    return tuple(f"{each}{where}" if each in TELLS_OF_WORDS else each for each in hit.reasons)
-
-
-def _lacking(text: str, units: Sequence[str], numbers: Sequence[Number]) -> list[str]:
-    held = held_units(f"{fold(text)} {extra_terms(text)}", units, numbers)
-    return [unit for unit in units if unit not in held]
+        return f"{'' if hidden == query.units else ', some'} in its tags or front matter"
+    return " in its name or headings" if elsewhere and elsewhere == query.units else ""
 
 
 # --- a pasted text ----------------------------------------------------------------------
@@ -405,11 +381,12 @@ def _lacking(text: str, units: Sequence[str], numbers: Sequence[Number]) -> list
 def rarest(query: Query, stores: Sequence[Store], viewer: Viewer) -> Query:
     """``query`` with only its rarest words in the passages of ``stores`` that ``viewer`` may see.
 
-    Words that no passage holds are left out, unless none is held.
+    Words that no passage holds are left out, unless none is held. Only the longest words are counted: they
+    are rare.
     """
     words: dict[str, None] = {}
     for word in query.words:
-        step = _RUN if is_unspaced(word) else max(1, len(word))
+        step = _RUN if is_unspaced(word) else len(word)
         words.update(dict.fromkeys(word[start : start + step] for start in range(0, len(word), step)))
     longest = sorted(words, key=len, reverse=True)[:_COUNTED]
     held: Counter[str] = Counter()

@@ -12,7 +12,6 @@ from rag_core.text.numbers import MONTHS, Span, numbers
 from rag_core.text.words import (
     SPACED_WORD,
     STOP_WORDS,
-    Forms,
     fold,
     forms_of,
     is_unspaced,
@@ -32,9 +31,8 @@ _A_WORD = 20  # characters by which an excerpt may be longer or shorter, to end 
 def highlight(text: str, words: Iterable[str], phrases: Iterable[str] = ()) -> tuple[Span, ...]:
     """The (start, end) of every place in ``text`` where a query word occurs, ordered, disjoint.
 
-    A word (folded, as from query_words) also matches as the beginning of a longer one
-    (``index`` in *indexing*), the way the stemmed index finds it; unspaced words match by
-    their pairs of characters.
+    A word (folded, as from query_words) also matches its inflections (``index`` in *indexing*), as in the
+    stemmed index; unspaced words match by their pairs of characters.
     """
     folded, places = _fold_in_place(text)
     found = list(_word_places(folded, tuple(words)))
@@ -51,15 +49,10 @@ def highlight(text: str, words: Iterable[str], phrases: Iterable[str] = ()) -> t
 
 
 def _word_places(text: str, words: Sequence[str]) -> Iterator[Span]:
-    whole: set[str] = set()
-    others: list[Forms] = []
-    for word in words:
-        if (plain := _UMLAUT.sub("", word)) not in words:
-            whole.add(plain)
-        if len(word) < 3 or word in STOP_WORDS:
-            whole.add(word)
-        elif not is_unspaced(word):
-            others.append(forms_of(word))
+    asked = {*words}
+    whole = {_UMLAUT.sub("", word) for word in words} - asked
+    whole |= {word for word in words if len(word) < 3 or word in STOP_WORDS}
+    others = [forms_of(word) for word in words if word not in whole and not is_unspaced(word)]
     for match in SPACED_WORD.finditer(text):
         word = match[0]
         if word in whole:
@@ -69,12 +62,6 @@ def _word_places(text: str, words: Sequence[str]) -> Iterator[Span]:
             if word.startswith(forms.beginning) and forms.include(word):
                 yield match.span()
                 break
-    yield from _other_places(text, words)
-
-
-def _other_places(text: str, words: Sequence[str]) -> Iterator[Span]:
-    """Where numbers, dates and words of scripts without spaces stand."""
-    asked = {*words}
     if not MONTHS.isdisjoint(asked) or _DIGIT.search(" ".join(words)):
         for number in numbers(text):
             names_month = number.month in asked and number.month not in number.parts
@@ -89,12 +76,10 @@ def _other_places(text: str, words: Sequence[str]) -> Iterator[Span]:
 
 def _fold_in_place(text: str) -> tuple[str, list[Span]]:
     """``text`` folded, and for each character of that the span in ``text`` it came from."""
-    if text.isascii():
-        return text.lower(), list(zip(range(len(text)), range(1, len(text) + 1), strict=True))
     folded: list[str] = []
     places: list[Span] = []
     start = 0
-    for stretch in stretches(text):
+    for stretch in [text] if text.isascii() else stretches(text):
         end = start + len(stretch)
         if stretch.isascii():
             folded.append(stretch.lower())
@@ -118,8 +103,9 @@ def best_window(
         return _window_around(text, spans, length, hidden)
     if len(text) <= length + _A_WORD:
         return (0, len(text))
-    start = _richest(text, spans, length)
-    start = _word_start(text, max(0, min(start, len(text) - length)))
+    start = max(0, min(_richest(text, spans, length), len(text) - length))
+    starts = (at for at in range(start, start - _A_WORD, -1) if at <= 0 or text[at - 1].isspace())
+    start = max(0, next(starts, start))
     end = start + length
     if len(text) <= end + _A_WORD:
         return (start, len(text))
@@ -140,12 +126,12 @@ def _window_around(text: str, spans: Sequence[Span], length: int, hidden: Sequen
 
 
 def _richest(text: str, spans: Sequence[Span], length: int) -> int:
-    """The start of the stretch with the most telling highlights, a little before the first of them.
-
-    Different highlights count, not their number: a phrase counts its words, and what is rare in ``text`` up
-    to double. Else a name in every line would hide what was asked about it.
-    """
-    marked = [_beginnings(text[start:end]) for start, end in spans]
+    """The start of the stretch with the most different highlights, a little before them. A phrase
+    counts its words, and what is rare in ``text`` up to double: a name in every line says little."""
+    marked = [  # without their endings: forms of a word are the same
+        " ".join(forms_of(word).beginning for word in text[start:end].casefold().split())
+        for start, end in spans
+    ]
     often = Counter(marked)
     weights = {each: (1 + 1 / count) * len(each.split()) for each, count in often.items()}
     best, most, last = 0, (0.0, 0), 0
@@ -158,20 +144,6 @@ def _richest(text: str, spans: Sequence[Span], length: int) -> int:
         if value > most:
             best, most = start - length // 6, value
     return max(0, best)
-
-
-def _beginnings(words: str) -> str:
-    """``words`` without their endings: forms of a word are the same."""
-    return " ".join(forms_of(word).beginning for word in words.casefold().split())
-
-
-def _word_start(text: str, position: int) -> int:
-    for step in range(_A_WORD):
-        if position - step <= 0:
-            return 0
-        if text[position - step - 1].isspace():
-            return position - step
-    return position
 
 
 # --- markup ---------------------------------------------------------------------------
@@ -187,9 +159,9 @@ _BLOCKS = (
     " td tfoot th thead tr ul video"
 ).replace(" ", "|")
 _VALUE = r"""[^<>"']|"[^"<]*"|'[^'<]*'"""
-_TAG = re.compile(rf"<!--.*?-->|</?(?:{_INLINE}|{_BLOCKS})(?:\s(?:{_VALUE})*)?/?>", re.I | re.S)
-_REFERENCE = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
-_MARKUP = re.compile(f"{_TAG.pattern}|(?-i:{_REFERENCE.pattern})", re.I | re.S)
+_TAG = rf"<!--.*?-->|</?(?:{_INLINE}|{_BLOCKS})(?:\s(?:{_VALUE})*)?/?>"
+_REFERENCE = r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
+_MARKUP = re.compile(f"{_TAG}|(?-i:{_REFERENCE})", re.I | re.S)
 _JOINS = re.compile(rf"</?(?:{_INLINE})\b", re.I)
 _CODE = re.compile(
     r"^[ \t>]*(?P<fence>`{3,}|~{3,})(?s:.*?)(?:^[ \t>]*(?P=fence)|\Z)"
@@ -207,8 +179,8 @@ def markup(text: str, file_type: str, spans: Sequence[Span] = ()) -> tuple[Span,
         return ()
     code = [match.span() for match in _CODE.finditer(text)] if file_type == "markdown" else []
     kept = (*code, *spans)
-    found = [match.span() for match in _MARKUP.finditer(text)]
-    found = [tag for tag in found if not any(start < tag[1] and tag[0] < end for start, end in kept)]
+    tags = (match.span() for match in _MARKUP.finditer(text))
+    found = [tag for tag in tags if not any(start < tag[1] and tag[0] < end for start, end in kept)]
     return tuple(found) if "".join(part for part, _ in pieces(text, (), hidden=found)).strip() else ()
 
 
@@ -236,7 +208,7 @@ def excerpt(hit: Hit) -> str:
 
 
 def cut(hit: Hit) -> tuple[str, str]:
-    """The ellipses before and behind the snippet of a hit where its passage goes on."""
+    """The ellipses before and behind a hit's snippet if its passage goes on."""
     start, end = hit.snippet
     return "… " if start > 0 else "", " …" if end < len(hit.content.rstrip()) else ""
 
