@@ -95,13 +95,9 @@ def decide(
 ) -> Sender | Refused:
     """Judge one HTTP request or websocket handshake.
 
-    Args:
-        peer: the address of the other end of the socket, None where there is none.
-        headers: (name, value) pairs as received, repeats included.
-        token: a token of the request that is known to be the owner's.
-        hosts: names of this computer in the tailnet besides those that end in .ts.net.
-        port: the app's own port.
-
+    ``peer`` is the address of the other end of the socket; ``headers`` are as received, repeats included;
+    ``token`` is known to be the owner's. ``hosts`` are names of this computer in the tailnet besides those
+    that end in .ts.net; ``port`` is the app's own.
     """
     sent: dict[str, list[str]] = {}
     for name, value in headers:

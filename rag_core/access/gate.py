@@ -24,9 +24,7 @@ from rag_core.access.viewers import Viewers
 from rag_core.errors import RagError
 from rag_core.library import Library
 
-_CORE: Final = "/_stcore/"
 _CORE_OF_GUESTS: Final = frozenset({"/_stcore/health", "/_stcore/host-config", "/_stcore/stream"})
-_READS: Final = frozenset({"GET", "HEAD"})
 _UNKNOWN_TOKEN: Final = Refused(
     "this token is not known, or was revoked", 401, "Make one with `commonplace token create NAME`."
 )
@@ -40,12 +38,9 @@ _UNREADABLE: Final = Refused("who may come in cannot be read", 500, "`commonplac
 class AccessGate:
     """ASGI middleware. It refuses, or passes a request on with who sent it.
 
-    Args:
-        library: gives the library of this process; may take a moment, and raise RagError.
-        visits: where requests of logins are counted.
-        messages: how to read websocket messages of a page.
-        address: gives the address that the server listens on; '' or None means every address.
-
+    ``library`` gives the library of this process; it may take a moment, and raise RagError. ``visits`` counts
+    requests of logins. ``messages`` reads websocket messages of a page. ``address`` gives the address that
+    the server listens on; '' or None means every address.
     """
 
     def __init__(
@@ -158,4 +153,6 @@ def _is_for_guests(scope: Scope) -> bool:
     path: str = scope["path"]
     if is_program(path) or scope["type"] == "websocket":
         return True
-    return scope["method"] in _READS and (not path.startswith(_CORE) or path in _CORE_OF_GUESTS)
+    return scope["method"] in ("GET", "HEAD") and (
+        not path.startswith("/_stcore/") or path in _CORE_OF_GUESTS
+    )

@@ -25,11 +25,6 @@ LOGIN_HEADER: Final = "x-commonplace-login"
 ROLE_HEADER: Final = "x-commonplace-role"
 OWNER_HEADERS: Final = {LOGIN_HEADER: OWNER.login, ROLE_HEADER: "owner"}
 
-_OWN_PREFIX: Final = b"x-commonplace-"
-_PROTOCOL: Final = b"sec-websocket-protocol"
-_MEDIA: Final = "/media/"  # where exports are fetched, which hold text of notes
-_NO_STORE: Final = (b"cache-control", b"no-store")
-
 
 def with_identity(
     received: Iterable[tuple[bytes, bytes]], login: str, *, is_owner: bool
@@ -39,27 +34,23 @@ def with_identity(
     A guest's page never resumes an earlier session. Streamlit would resume any session named after the
     websocket's protocol, and its buttons act for whoever the page was drawn for, perhaps an owner.
     """
-    kept = [(name, value) for name, value in received if not name.lower().startswith(_OWN_PREFIX)]
+    kept = [(name, value) for name, value in received if not name.lower().startswith(b"x-commonplace-")]
     if not is_owner:
-        kept = [
-            (name, value.partition(b",")[0] if name.lower() == _PROTOCOL else value) for name, value in kept
-        ]
+        protocol = b"sec-websocket-protocol"
+        kept = [(name, v.partition(b",")[0] if name.lower() == protocol else v) for name, v in kept]
     role = b"owner" if is_owner else b"guest"
     return [*kept, (LOGIN_HEADER.encode(), login.encode()), (ROLE_HEADER.encode(), role)]
 
 
 def viewer_of(headers: Mapping[str, str], library: Callable[[], Library]) -> Viewer | None:
-    """The viewer of a request, from the headers that the gate passes on, with what the library grants at
-    this moment. None means no access. Raises RagError."""
+    """The viewer of a request, from the gate's headers, with what the library grants at this moment. None
+    means no access. Raises RagError."""
     login, role = headers.get(LOGIN_HEADER), headers.get(ROLE_HEADER)
     if not login or role not in ("owner", "guest"):
         return None
     if login == OWNER.login:
         return OWNER if role == "owner" else None
     return library().sharing.viewer_for(login)
-
-
-# --- security headers -------------------------------------------------------------------
 
 
 def security_headers(page: str) -> dict[str, str]:
@@ -72,22 +63,13 @@ def security_headers(page: str) -> dict[str, str]:
     digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
     hashes = (f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     policy = (
-        "default-src 'self'",
-        " ".join(("script-src 'self'", *hashes)),
-        "style-src 'self' 'unsafe-inline'",
-        "img-src 'self' data: blob:",
-        "font-src 'self' data:",
-        "media-src 'self' blob:",
-        "connect-src 'self'",
-        "worker-src 'self' blob:",
-        "frame-src 'none'",
-        "object-src 'none'",
-        "base-uri 'self'",
-        "form-action 'self'",
-        "frame-ancestors 'none'",
+        "default-src 'self'; script-src 'self' {}; style-src 'self' 'unsafe-inline';"
+        " img-src 'self' data: blob:; font-src 'self' data:; media-src 'self' blob:; connect-src 'self';"
+        " worker-src 'self' blob:; frame-src 'none'; object-src 'none';"
+        " base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
     )
     return {
-        "content-security-policy": "; ".join(policy),
+        "content-security-policy": policy.format(" ".join(hashes)),
         "referrer-policy": "no-referrer",
         "x-content-type-options": "nosniff",
         "x-frame-options": "DENY",
@@ -105,8 +87,8 @@ class SecurityHeaders:
         self.headers = [(name.encode(), value.encode()) for name, value in security_headers(page).items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_export = scope["type"] == "http" and scope["path"].startswith(_MEDIA)
-        secured = [*self.headers, _NO_STORE] if is_export else self.headers
+        is_export = scope["type"] == "http" and scope["path"].startswith("/media/")  # it holds text of notes
+        secured = [*self.headers, (b"cache-control", b"no-store")] if is_export else self.headers
 
         async def send_secured(message: Message) -> None:
             if message["type"] == "http.response.start":

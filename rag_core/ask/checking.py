@@ -7,7 +7,7 @@ for word; numbers of passages that do not exist are taken out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -47,14 +47,19 @@ class Checker:
         self._cited: set[int] = set()
         self.statements: list[Statement] = []
 
-    def feed(self, piece: str) -> None:
-        """Take the next piece of the answer."""
+    def feed(self, piece: str, *, final: bool = False) -> None:
+        """Take the next piece of the answer; ``final`` says that it is complete."""
         self._open += piece
-        self._check(final=False)
+        start = 0
+        while (end := next_end(self._open, start, final=final)) is not None and end > start:
+            if self._open[start:end].strip():
+                self.statements.append(self._statement(self._open[start:end]))
+            start = end
+        self._open = "" if final else self._open[start:]
 
     def end(self) -> None:
         """Take the answer as complete."""
-        self._check(final=True)
+        self.feed("", final=True)
 
     @property
     def begun(self) -> bool:
@@ -74,16 +79,6 @@ class Checker:
         """The answer so far."""
         return Draft(self.references, tuple(self.statements), self._open)
 
-    def _check(self, *, final: bool) -> None:
-        start = 0
-        while (end := next_end(self._open, start, final=final)) is not None and end > start:
-            if self._open[start:end].strip():
-                self.statements.append(self._statement(self._open[start:end]))
-            start = end
-        self._open = "" if final else self._open[start:]
-
-    # --- one statement --------------------------------------------------------------------
-
     def _statement(self, said: str) -> Statement:
         lead = lead_of(said)
         text, is_block = said[lead:], ">" in said[:lead]
@@ -98,7 +93,11 @@ class Checker:
         self._cited.update(numbers)
         quoted = any(quote.holds and quote.number in numbers for quote in found)
         support: Support = "quoted" if quoted else "cited" if numbers else "none"
-        edits = self._edits(named)
+        edits: list[Edit] = []  # instead of citations with numbers that no passage has
+        for each in named:
+            good = [str(number) for number in each.numbers if number in self._held]
+            if len(good) < len(each.numbers):
+                edits.append(((each.start, each.end), f" [{', '.join(good)}]" if good else ""))
         text = _edited(text, edits)
         moved = tuple(replace(q, start=_moved(q.start, edits), end=_moved(q.end, edits)) for q in found)
         wrong = sum(number not in self._held for each in named for number in each.numbers)
@@ -112,15 +111,13 @@ class Checker:
         if not all(any(map(str.isalnum, words)) for words in tried):
             return None
         meant = self._meant(quoted, text, named)
-        for number in meant:
-            if span := self._found(tried, number):
+        for number in dict.fromkeys((*meant, *self._held)):
+            span = next((span for words in tried if (span := self._held[number].find(words))), None)
+            if span and number in meant:
                 self._spans[number].add(span)
-                return Quote(quoted.start, quoted.end, holds=True, number=number)
-        others = (number for number in self._held if number not in meant and self._found(tried, number))
-        return Quote(quoted.start, quoted.end, holds=False, number=next(others, 0))
-
-    def _found(self, tried: Iterable[str], number: int) -> Span | None:
-        return next((span for words in tried if (span := self._held[number].find(words))), None)
+            if span:
+                return Quote(quoted.start, quoted.end, holds=number in meant, number=number)
+        return Quote(quoted.start, quoted.end, holds=False, number=0)
 
     def _meant(self, quoted: Quoted, text: str, named: Sequence[Citation]) -> list[int]:
         """The passages that a quote may stand in: those whose numbers follow it at once, else those of the
@@ -131,20 +128,10 @@ class Checker:
             if each.start >= at and not text[at : each.start].strip(_BETWEEN):
                 follows += each.numbers
                 at = each.end
-        held = [number for number in follows if number in self._held]
-        if held:
-            return held
-        held = [number for each in named for number in each.numbers if number in self._held]
-        return list(dict.fromkeys(held)) or list(self._held)
-
-    def _edits(self, named: Sequence[Citation]) -> list[Edit]:
-        """What to write instead of citations with numbers that no passage has."""
-        edits: list[Edit] = []
-        for each in named:
-            good = [str(number) for number in each.numbers if number in self._held]
-            if len(good) < len(each.numbers):
-                edits.append(((each.start, each.end), f" [{', '.join(good)}]" if good else ""))
-        return edits
+        for numbers in (follows, [number for each in named for number in each.numbers]):
+            if held := [number for number in dict.fromkeys(numbers) if number in self._held]:
+                return held
+        return list(self._held)
 
 
 def _edited(text: str, edits: Sequence[Edit]) -> str:
@@ -168,8 +155,6 @@ def _joined(spans: set[Span]) -> tuple[Span, ...]:
     return tuple(joined)
 
 
-# --- where statements end ---------------------------------------------------------------
-#
 # A statement ends after a sentence, with the numbers ``[n]`` that follow it, or with its line. Nothing ends
 # inside quote marks.
 
@@ -186,11 +171,13 @@ def next_end(text: str, start: int, *, final: bool) -> int | None:
     ``final`` says that the text is complete.
     """
     at = start + lead_of(text[start : start + LONGEST])
+    space = text.rfind(" ", start + LONGEST // 2, start + LONGEST)
+    cut = space if space > 0 else start + LONGEST
     if at >= len(text):
         return len(text) if final and at > start else None
     while at < len(text):
         if at - start >= LONGEST:
-            return _cut(text, start)
+            return cut
         if text[at] == "\n":
             return at
         if plain := _PLAIN.match(text, at, start + LONGEST):
@@ -198,7 +185,7 @@ def next_end(text: str, start: int, *, final: bool) -> int | None:
             continue
         step = _step(text, at, final=final)
         if step is None:
-            return _cut(text, start) if len(text) - start >= LONGEST else None
+            return cut if len(text) - start >= LONGEST else None
         at, may_end = step
         if may_end and (end := _end_behind(text, start, at, final=final)) != "goes on":
             return None if end == "open" else end
@@ -208,11 +195,10 @@ def next_end(text: str, start: int, *, final: bool) -> int | None:
 def _step(text: str, at: int, *, final: bool) -> tuple[int, bool] | None:
     """The next place to look at, and whether a sentence may end there; None in a quote or code that is still
     open."""
-    if text[at] == "`":
-        if code := CODE.match(text, at):
-            return code.end(), False
-        if not final and "\n" not in text[at:]:
-            return None
+    if code := CODE.match(text, at):
+        return code.end(), False
+    if text[at] == "`" and not final and "\n" not in text[at:]:
+        return None
     if mark := opening(text, at):
         close = closing(text, mark)
         if not (final or is_decided(text, mark, close)):
@@ -251,14 +237,8 @@ def _end_behind(text: str, start: int, at: int, *, final: bool) -> int | Literal
 
 def _is_abbreviation(before: str) -> bool:
     *_, word = before.rsplit(maxsplit=1) or [""]  # not all words: there may be hundreds, and as many stops
-    word = word.lstrip("(\"'“„")
-    if not word.endswith(".") or word.endswith(".."):
+    word, stop, rest = word.lstrip("(\"'“„")[:-1], before[-1:], before[-2:]
+    if stop != "." or rest == "..":
         return False
-    word = word[:-1]
-    short = word.isdigit() and len(word) < 3
-    return short or (len(word) == 1 and word.isalpha()) or word.casefold() in _ABBREVIATIONS
-
-
-def _cut(text: str, start: int) -> int:
-    space = text.rfind(" ", start + LONGEST // 2, start + LONGEST)
-    return space if space > 0 else start + LONGEST
+    short = (word.isdigit() and len(word) < 3) or (word.isalpha() and len(word) == 1)
+    return short or word.casefold() in _ABBREVIATIONS

@@ -41,41 +41,30 @@ class Conversations:
 
     def all_of(self, login: str) -> list[Conversation]:
         """The conversations of a login, newest first."""
-        if not self._state.is_there:
-            return []
-        with self._state.open() as db:
-            rows = db.execute(
-                """SELECT t.conversation, first.question, t.asked_at, t.count FROM ask_turns first JOIN (
-                       SELECT conversation, min(id) AS id, max(asked_at) AS asked_at, count(*) AS count,
-                              max(id) AS last
-                       FROM ask_turns WHERE login = ? GROUP BY conversation
-                   ) t ON t.id = first.id ORDER BY t.last DESC""",
-                (login,),
-            ).fetchall()
+        rows = self._rows(
+            """SELECT t.conversation, first.question, t.asked_at, t.count FROM ask_turns first JOIN (
+                   SELECT conversation, min(id) AS id, max(asked_at) AS asked_at, count(*) AS count,
+                          max(id) AS last
+                   FROM ask_turns WHERE login = ? GROUP BY conversation
+               ) t ON t.id = first.id ORDER BY t.last DESC""",
+            login,
+        )
         return [Conversation(*row) for row in rows]
 
     def replies(self, login: str, conversation: str) -> list[Reply]:
         """The replies of a conversation, oldest first; none for an unknown one."""
-        if not self._state.is_there:
-            return []
-        with self._state.open() as db:
-            rows = db.execute(
-                "SELECT reply FROM ask_turns WHERE login = ? AND conversation = ? ORDER BY id",
-                (login, conversation),
-            ).fetchall()
+        sql = "SELECT reply FROM ask_turns WHERE login = ? AND conversation = ? ORDER BY id"
         try:
-            return [_read(row[0]) for row in rows]
+            return [_read(row[0]) for row in self._rows(sql, login, conversation)]
         except (LookupError, TypeError, ValueError):
-            raise StoreError(
-                f"The conversation {conversation!r} cannot be read.", "Delete it, and ask again."
-            ) from None
+            problem = f"The conversation {conversation!r} cannot be read."
+            raise StoreError(problem, "Delete it, and ask again.") from None
 
     def add(self, login: str, conversation: str, reply: Reply) -> None:
         """Append a reply to a conversation. Raises InvalidInput for an invalid id."""
         if not _ID.fullmatch(conversation):
-            raise InvalidInput(
-                f"{conversation[:80]!r} is not the id of a conversation.", "Use 32 hexadecimal digits."
-            )
+            problem = f"{conversation[:80]!r} is not the id of a conversation."
+            raise InvalidInput(problem, "Use 32 hexadecimal digits.")
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         written = json.dumps(asdict(reply))
         with self._state.open() as db:
@@ -87,36 +76,31 @@ class Conversations:
 
     def delete(self, login: str, conversation: str | None = None) -> None:
         """Delete a conversation of a login, or all."""
+        sql = "DELETE FROM ask_turns WHERE login = ? AND (? IS NULL OR conversation = ?)"
+        self._rows(sql, login, conversation, conversation)
+
+    def _rows(self, sql: str, *values: str | None) -> list[Any]:
         if not self._state.is_there:
-            return
+            return []
         with self._state.open() as db:
-            db.execute(
-                "DELETE FROM ask_turns WHERE login = ? AND (? IS NULL OR conversation = ?)",
-                (login, conversation, conversation),
-            )
+            return db.execute(sql, values).fetchall()
 
 
-@cache
-def _replies() -> TypeAdapter[Reply]:
-    return TypeAdapter(Reply)
+_replies = cache(lambda: TypeAdapter(Reply))
 
 
 def _read(kept: str) -> Reply:
     """A stored reply. Raises LookupError, TypeError or ValueError for anything else."""
     value = json.loads(kept)
-    value = _renamed(value) if "on_page" in value else value
+    if "on_page" in value:  # an older version stored REST's names
+        for reference in value["references"]:
+            reference["key"] = reference["id"]
+        for statement in value["statements"]:
+            statement["numbers"] = statement["references"]
+            for quote in statement["quotes"]:
+                quote["number"] = quote["reference"]
+        value["notices"] = [{"message": said} for said in value["warnings"]]
     for notice in value["notices"]:
         if "message" in notice:  # kept before notices had codes
             notice |= {"code": "", "data": {"text": notice.pop("message")}}
     return _replies().validate_python(value)
-
-
-def _renamed(value: dict[str, Any]) -> dict[str, Any]:
-    """A reply that an older version stored under REST's names, under its own names."""
-    for reference in value["references"]:
-        reference["key"] = reference["id"]
-    for statement in value["statements"]:
-        statement["numbers"] = statement["references"]
-        for quote in statement["quotes"]:
-            quote["number"] = quote["reference"]
-    return {**value, "notices": [{"message": said} for said in value["warnings"]]}

@@ -6,7 +6,6 @@ Threat. What a model says is hostile: it is escaped, so that the note loads noth
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from rag_core.replies import Reference, Reply, marked
 from rag_core.wording import lines
@@ -19,13 +18,10 @@ def markdown(found: Reply) -> str:
     """The question, the answer and its sources, for a note."""
     said = "".join(each.lead + _escaped(marked(each)) for each in found.statements).strip()
     parts = [f"**{_escaped(found.question)}**", said or _escaped(found.message)]
-    sources = [each for each in found.references if each.cited] or list(found.references)
-    return "\n\n".join([*parts, _sources(sources)]).strip() + "\n"
-
-
-def _sources(found: Sequence[Reference]) -> str:
-    rows = (f"- [{each.number}] {_escaped(' '.join(where(each).split()))}" for each in found)
-    return "\n".join(["Sources:", "", *rows]) if found else ""
+    sources = [each for each in found.references if each.cited] or found.references
+    rows = [f"- [{each.number}] {_escaped(' '.join(where(each).split()))}" for each in sources]
+    parts += ["\n".join(["Sources:", "", *rows])] if rows else []
+    return "\n\n".join(parts).strip() + "\n"
 
 
 def where(found: Reference) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 from rag_core.extract.chunk import estimate_tokens
 from rag_core.replies import Reference
@@ -34,11 +33,8 @@ def budget(context: int, answer: int, *others: str) -> int:
 
 
 def numbered(hits: Sequence[Hit], room: int, around: Around) -> tuple[list[Reference], int]:
-    """The hits as references from 1 on, as many as fit into ``room`` tokens, and how many hits that is.
-
-    The first hit is always there. Where room is left, parts of the same section complete the hits. Chunks
-    that follow each other in a document are one passage, in the place of the best of them.
-    """
+    """The hits as references from 1 on, as many as fit into ``room`` tokens (at least one), and how many hits
+    that is. If room is left, parts of the same section complete the hits. Neighbours are one passage."""
     kept: dict[str, Hit] = {}
     for hit in hits:
         left = room - tokens(hit.content) - _FRAME
@@ -62,29 +58,18 @@ def _other_parts(hit: Hit, around: Around) -> Iterator[Hit]:
         step = each.split_part - hit.split_part
         if each.split_part and abs(step) == 1:
             yield replace(
-                hit,
-                key=each.key,
-                content=each.content,
-                start_line=each.start_line,
-                end_line=each.end_line,
-                chunk_index=hit.chunk_index + step,
-                split_part=each.split_part,
-                score=0.0,
-                relevant=False,
-            )
+                hit, key=each.key, content=each.content, start_line=each.start_line, end_line=each.end_line,
+                chunk_index=hit.chunk_index + step, split_part=each.split_part, score=0.0, relevant=False,
+            )  # fmt: skip
 
 
 def _runs(hits: Sequence[Hit]) -> list[list[Hit]]:
     """The hits in groups of such as follow each other in their document."""
-    placed = sorted(hits, key=lambda hit: (hit.store, hit.document.id, hit.chunk_index))
-    runs = [placed[:1]] if placed else []
-    for before, hit in pairwise(placed):
-        follows = (hit.store, hit.document.id) == (before.store, before.document.id)
-        if follows and hit.chunk_index == before.chunk_index + 1:
-            runs[-1].append(hit)
-        else:
-            runs.append([hit])
-    return runs
+    runs: dict[tuple[str, int, int], list[Hit]] = {}  # by the place behind them
+    for hit in sorted(hits, key=lambda hit: (hit.store, hit.document.id, hit.chunk_index)):
+        run = runs.pop((hit.store, hit.document.id, hit.chunk_index), [])
+        runs[hit.store, hit.document.id, hit.chunk_index + 1] = [*run, hit]
+    return list(runs.values())
 
 
 def _reference(number: int, run: Sequence[Hit], around: Around) -> Reference:
@@ -118,10 +103,8 @@ def _joined(run: Sequence[Hit], around: Around) -> str:
     beside = [each for each in around(run[middle], min(middle, MAX_AROUND)) if each.key in keys]
     if len(beside) < len(run):  # the document was changed just now
         return "\n\n".join(hit.content for hit in run)
-    gaps = ("" if each.repeats else "\n\n" for each in beside[1:])
-    return beside[0].content + "".join(
-        gap + each.content[each.repeats :] for gap, each in zip(gaps, beside[1:], strict=True)
-    )
+    further = (each.content[each.repeats :] if each.repeats else f"\n\n{each.content}" for each in beside[1:])
+    return "".join((beside[0].content, *further))
 
 
 def heading_path(hit: Hit) -> str:

@@ -1,8 +1,8 @@
 """What a model is told: the rules, the passages, the conversation and the question.
 
-A note is data. Its text stands between fences that nobody who wrote it could know, and everything else
-about it (its path, its headings) is on one line. This asks the model not to obey a note. If it does, it can
-do no harm: it has no tools, and what it says is checked and shown as text.
+A note is data. Its text stands between fences that its author could not know; its path and its headings are
+on one line each. A model that obeys a note can do no harm: it has no tools, and what it says is checked and
+shown as text.
 """
 
 from __future__ import annotations
@@ -39,15 +39,12 @@ before its number.
 
 _BEGINNINGS = frozenset("and but or so then und aber et mais y pero e ma en och og".split())
 _POINTING = frozenset(
-    (
-        "he she him her his hers they them their theirs it its this that these those one ones there then so"
-        " such same else other others instead former latter"
-    ).split()
+    "he she him her his hers they them their theirs it its this that these those one ones there then so such"
+    " same else other others instead former latter".split()
 )
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _NUMBER = re.compile(r"\s?\[(?:\d[\d,\s-]*|no quote)\]")
-_HISTORY_SHARE = 4  # of the context goes to the conversation at most one in so many tokens
-_QUESTION_SHARE = 4
+_SHARE = 4  # the conversation and the question get at most one in so many tokens of the context each
 _SHORT_QUESTION = 2000  # characters
 _LONGEST_TURN = 2000  # characters of an earlier answer
 
@@ -55,17 +52,16 @@ _LONGEST_TURN = 2000  # characters of an earlier answer
 def beginning(question: str, context: int) -> str:
     """As much of a long question as takes a quarter of what a model reads, and never less than 2,000
     characters."""
-    share = context // _QUESTION_SHARE
-    at_most = max(_SHORT_QUESTION, len(question) * share // max(1, tokens(question)))
-    return question[:at_most]
+    fits = len(question) * (context // _SHARE) // max(1, tokens(question))
+    return question[: max(_SHORT_QUESTION, fits)]
 
 
 def messages(question: str, references: Sequence[Reference], history: Sequence[Message]) -> list[Message]:
     """The whole request: rules, what was said before, then passages and question."""
     fence = secrets.token_hex(4)
     passages = [
-        f"[{each.number}] [Vault: {each.vault}] File: {_line(each.rel_path)}\n"
-        f"Section: {_line(each.heading_path)}\n"
+        f"[{each.number}] [Vault: {each.vault}] File: {_CONTROL.sub(' ', each.rel_path).strip()}\n"
+        f"Section: {_CONTROL.sub(' ', each.heading_path).strip()}\n"
         f"Content: <<<{fence}\n{each.content}\n{fence}>>>"
         for each in references
     ]
@@ -74,14 +70,10 @@ def messages(question: str, references: Sequence[Reference], history: Sequence[M
     return [Message("system", system), *history, Message("user", "\n\n".join(context))]
 
 
-def _line(text: str) -> str:
-    return _CONTROL.sub(" ", text).strip()
-
-
 def conversation(history: Sequence[Turn], context: int) -> list[Message]:
     """The last turns that fit, oldest first, without their numbers, which were those of other passages, and
     without the mark of sentences that have no quote, which a model would copy."""
-    room = context // _HISTORY_SHARE
+    room = context // _SHARE
     kept: list[Message] = []
     for turn in reversed(history):
         said = _NUMBER.sub("", turn.answer)[:_LONGEST_TURN]
@@ -96,6 +88,5 @@ def leans_back(question: str) -> bool:
     """Whether a question needs the one before it: it begins with a conjunction, has a pronoun, or has at most
     one word that is no stop word (in scripts without spaces always)."""
     words = list(map(fold, SPACED_WORD.findall(question)))
-    goes_on = bool(words) and words[0] in _BEGINNINGS
-    saying = {*words} - STOP_WORDS
-    return goes_on or not _POINTING.isdisjoint(words) or len(saying) <= 1
+    few = len({*words} - STOP_WORDS) <= 1
+    return few or words[0] in _BEGINNINGS or not _POINTING.isdisjoint(words)

@@ -46,10 +46,7 @@ _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 @dataclass(frozen=True, slots=True)
 class Mark:
     """A quote mark between ``start`` and ``end``: ``count`` times the character ``sign``, and the characters
-    ``before`` and ``after`` it.
-
-    A *weak* one may be something else, such as an apostrophe: it opens only what is closed.
-    """
+    ``before`` and ``after`` it. A *weak* one may be an apostrophe: it opens only what is closed."""
 
     start: int
     end: int
@@ -88,10 +85,8 @@ def _sign(written: str) -> str:
     written = written.removeprefix("\\")
     if written.startswith("<"):
         return "”" if written[1] == "/" else "“"
-    if written in ("``", ",,"):
-        return "`" if written == "``" else "„"
     sign = html.unescape(written)
-    return sign if sign in SIGNS else ""
+    return sign if sign in SIGNS else {"``": "`", ",,": "„"}.get(written, "")
 
 
 def _marks(text: str, start: int, end: int) -> Iterator[Mark]:
@@ -102,23 +97,16 @@ def _marks(text: str, start: int, end: int) -> Iterator[Mark]:
             yield mark
 
 
-# --- what opens -------------------------------------------------------------------------
-
-
 def opening(text: str, at: int) -> Mark | None:
     """The quote mark at ``at`` if a quote may begin with it: no apostrophe, and no empty quote."""
     mark = mark_at(text, at)
-    if mark is None or mark.sign not in _CLOSERS:
+    if mark is None or mark.sign not in _CLOSERS or not mark.after:
         return None
     before, after = mark.before, mark.after
-    if not after or (mark.count > 1 and (after.isspace() or after in ".,;:!?)]}")):
-        return None
-    if mark.weak and (before.isalnum() or before in (")", "]") or after.isspace()):
-        return None
-    return None if mark.sign in _CLOSES_TOO and before.strip(" \n(") else mark
-
-
-# --- what closes ------------------------------------------------------------------------
+    is_empty = mark.count > 1 and (after.isspace() or after in ".,;:!?)]}")
+    is_apostrophe = mark.weak and (before.isalnum() or before in (")", "]") or after.isspace())
+    is_closing = mark.sign in _CLOSES_TOO and before.strip(" \n(")
+    return None if is_empty or is_apostrophe or is_closing else mark
 
 
 def closing(text: str, mark: Mark) -> Mark | None:
@@ -135,12 +123,11 @@ def closing(text: str, mark: Mark) -> Mark | None:
 
 def is_decided(text: str, mark: Mark, close: Mark | None) -> bool:
     """Whether nothing that may follow ``text`` changes that ``close`` is what closes ``mark``, or nothing."""
+    if _reach(text, mark) < len(text):
+        return True
     if mark.before.isdigit():
-        decided = _next_closer(text, mark, len(text)) is not None
-    else:
-        is_usual = close is not None and close.sign in _CLOSERS[mark.sign]
-        decided = is_usual or (close is not None and "\n" in text[mark.end :])
-    return decided or _reach(text, mark) < len(text)
+        return _next_closer(text, mark, len(text)) is not None
+    return close is not None and (close.sign in _CLOSERS[mark.sign] or "\n" in text[mark.end :])
 
 
 def _reach(text: str, mark: Mark) -> int:
@@ -186,9 +173,6 @@ def _closing_behind_digit(text: str, mark: Mark, end: int) -> Mark | None:
     inner = text[mark.end : close.start]
     is_inches = close.before.isdigit() and (inner[:1].isspace() or not re.search(r"\s", inner))
     return None if is_inches or inner[-1:] in ("(", "[", "{") else close
-
-
-# --- quoted spans ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,20 +61,21 @@ class Held:
         return self._find(plain, *self._plain) or self._find(bare, *self._bare)
 
     def _find(self, wanted: str, form: str, places: Sequence[int]) -> Span | None:
-        whole = next(self._places(wanted, form, places, 0), None)
-        if whole is not None:
+        if whole := next(self._places(wanted, form, places, 0), None):
             return places[whole[0]], places[whole[1] - 1] + 1
         split = [piece.strip(_ENDS) for piece in _ELLIPSIS.split(wanted)]
         pieces = [piece for piece in split if piece]
-        if len(split) < 2 or (len(pieces) > 1 and min(map(_words_in, pieces)) < _LEAST_WORDS):
+        # Two characters of a script without spaces are a word.
+        words = [max(len(piece.split()), sum(map(is_unspaced, piece)) // 2) for piece in pieces]
+        if len(split) < 2 or not pieces or (len(pieces) > 1 and min(words) < _LEAST_WORDS):
             return None
-        at, first = 0, -1
+        found: list[Span] = []
         for piece in pieces:
-            found = next(self._places(piece, form, places, at), None)
-            if found is None:
+            place = next(self._places(piece, form, places, found[-1][1] if found else 0), None)
+            if place is None:
                 return None
-            first, at = (found[0] if first < 0 else first), found[1]
-        return (places[first], places[at - 1] + 1) if pieces else None
+            found.append(place)
+        return places[found[0][0]], places[found[-1][1] - 1] + 1
 
     def _places(self, wanted: str, form: str, places: Sequence[int], start: int) -> Iterator[Span]:
         """Where ``wanted`` stands in ``form`` as whole words, in either case of its first letter."""
@@ -87,9 +88,8 @@ class Held:
                 found.append((at, at + len(each)))
                 at = form.find(each, at + 1)
         for begin, end in sorted(found):
-            if self._ends_word(form, places, begin, begin - 1) and self._ends_word(
-                form, places, end - 1, end
-            ):
+            sides = (begin, begin - 1), (end - 1, end)
+            if all(self._ends_word(form, places, inner, outer) for inner, outer in sides):
                 yield begin, end
 
     def _ends_word(self, form: str, places: Sequence[int], inner: int, outer: int) -> bool:
@@ -99,21 +99,12 @@ class Held:
         char, beside, sign = form[inner], form[outer], self._text[places[outer]]
         beyond = 2 * outer - inner
         further = form[beyond] if 0 <= beyond < len(form) else ""
-        if _joined(beside, char) or (char.isdigit() and beside in ".," and further.isdigit()):
+        is_joined = char.isalnum() and beside.isalnum() and not (is_unspaced(char) or is_unspaced(beside))
+        if is_joined or (char.isdigit() and beside in ".," and further.isdigit()):
             return False
         if char.isdigit():  # a number without its sign is another one
             return outer > inner or sign not in "-−" or further.isalnum()
         return not (char.isalpha() and sign in _HYPHENS and further.isalpha())
-
-
-def _joined(left: str, right: str) -> bool:
-    """Whether two characters are inside one word."""
-    return left.isalnum() and right.isalnum() and not is_unspaced(left) and not is_unspaced(right)
-
-
-def _words_in(piece: str) -> int:
-    """How many words; two characters of a script without spaces are one."""
-    return max(len(piece.split()), sum(map(is_unspaced, piece)) // 2)
 
 
 def _folded(text: str, without: Sequence[int] = ()) -> tuple[str, list[int]]:

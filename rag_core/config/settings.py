@@ -77,29 +77,24 @@ class Settings(BaseSettings):
     embedder: kinds.Embedder = _new(
         "minilm", "The embedder of a new store.", "", "embedding_model")
     backend: kinds.Backend = _new(
-        "local", "Where the vectors of a new store are: `local`, its own file, or one of the indexes below.",
-        "", "store_type")
+        "local", "Where a new store's vectors are: `local` (its file) or an index below.", "", "store_type")
     chunk_size: tables.ChunkSize | None = _new(
-        None, "The most characters of a passage in a new store, for every file type. Passages are shorter if "
-        "the embedder reads less.", "by file type")
+        None, "The most characters of a passage of a new store; less for small embedders.", "by file type")
     chunk_overlap: tables.ChunkOverlap | None = _new(
         None, "The characters that neighbouring passages of a new store share; less than `chunk_size`, and "
         "only beside it.", "a fifth of chunk_size")
     chunking: tables.Chunking = _new(
         (), "Sizes, and chunkers of packages, for single file types of new stores.", "by file type")
     stores: tables.Stores = _new(
-        (), "Stores that `commonplace serve` makes when it starts, unless they exist.",
-        "none but those you make yourself")
+        (), "Stores that `commonplace serve` makes when it starts, unless they exist.", "none")
 
     ollama_url: Annotated[str, address(11434)] | None = _embed(
         None, "The address of Ollama, for the embedders `ollama:MODEL`.",
         "OLLAMA_HOST, else http://127.0.0.1:11434", "ollama_base_url", borrowed="OLLAMA_HOST")
     embedding_base_url: kinds.Address | None = _embed(
-        None, "A server with OpenAI's protocol, for the embedders `openai:MODEL`.",
-        "chat_base_url, else none")
+        None, "A server with OpenAI's protocol, for `openai:MODEL`.", "chat_base_url, else none")
     embedding_api_key: kinds.Secret | None = _embed(
-        None, _KEY.format("embedding_base_url"),
-        "none; chat_api_key where chat_base_url stands in", secret=True)
+        None, _KEY.format("embedding_base_url"), "none, or chat_api_key with chat_base_url", secret=True)
     embedding_timeout_s: Seconds = _embed(
         300.0, "The seconds that a server may take to load its model, or to embed one request.",
         "", "ollama_timeout_s")
@@ -113,8 +108,7 @@ class Settings(BaseSettings):
     device: _Device | None = _embed(
         None, "Where `sentence-transformers:FOLDER` computes.", "the package chooses")
     offline: Switch = _embed(
-        True, "Whether `sentence-transformers:` and `mlx:` take models from folders only; otherwise their "
-        "packages may fetch one by its name.", "", "offline_mode")
+        True, "Whether `sentence-transformers:` and `mlx:` never fetch a model.", "", "offline_mode")
 
     llm: kinds.Llm | None = _chat(
         None, "The model that answers questions: `ollama:MODEL`, or `openai:MODEL` at `chat_base_url`.",
@@ -128,16 +122,14 @@ class Settings(BaseSettings):
     llm_timeout_s: Seconds = _chat(
         300.0, "The seconds that an answer may take, the loading of the model included.")
     chat_base_url: kinds.Address | None = _chat(
-        None, "A server with OpenAI's protocol, for the model `openai:MODEL` that answers questions.",
-        "none", "llm_base_url")
+        None, "A server with OpenAI's protocol, for an `llm` of `openai:MODEL`.", "none", "llm_base_url")
     chat_api_key: kinds.Secret | None = _chat(
         None, _KEY.format("chat_base_url"), "none", "llm_api_key", secret=True)
 
     s3_region: _Region | None = _vectors(
         None, "The region of Amazon S3 Vectors.", "as the AWS CLI is set up", "aws_region")
     s3_profile: _Profile | None = _vectors(
-        None, "The AWS profile whose credentials are used. Keys are never settings here.",
-        "as the AWS CLI is set up", "aws_profile")
+        None, "The AWS profile whose credentials are used.", "as the AWS CLI is set up", "aws_profile")
     s3_endpoint_url: kinds.Address | None = _vectors(
         None, "The address of Amazon S3 Vectors.", "where AWS has it in this region")
     s3_bucket_prefix: _BucketPrefix = _vectors(
@@ -146,16 +138,14 @@ class Settings(BaseSettings):
         None, "The key that buckets and indexes are encrypted with.", "one of AWS's own")
     s3_tags: tables.Labels = _vectors((), "Tags that buckets and indexes get when they are made.", "none")
     qdrant_url: Annotated[str, address(6333)] | None = _vectors(
-        None, "The address of a Qdrant server.",
-        "none: Qdrant works in this process, one at a time, in qdrant_path")
+        None, "The address of a Qdrant server.", "none: one process at a time, in qdrant_path")
     qdrant_collection: _Collection = _vectors(
         "notes", "The collection of Qdrant that new stores share; each has its own part of it.")
     qdrant_path: kinds.Folder | None = _vectors(
         None, "The folder of Qdrant's files without a server.", "qdrant in the data folder")
     qdrant_api_key: kinds.Secret | None = _vectors(None, _KEY.format("qdrant_url"), "none", secret=True)
     chroma_url: Annotated[str, address(8000)] | None = _vectors(
-        None, "The address of a Chroma server.",
-        "none: Chroma works in this process, one at a time, in chroma_path")
+        None, "The address of a Chroma server.", "none: one process at a time, in chroma_path")
     chroma_path: kinds.Folder | None = _vectors(
         None, "The folder of Chroma's files without a server.", "chroma in the data folder")
     vectors_timeout_s: Seconds = _vectors(
@@ -196,8 +186,7 @@ class Settings(BaseSettings):
     mcp_allow_writes: Switch = _serve(
         False, "Whether assistants may index files and take them out of the index, too, over MCP.")
     mcp_roots: kinds.Folders = _serve(
-        (), "Below these folders assistants may add folders to a store, if `mcp_allow_writes` is true.",
-        "none: they index only what lies in the folders of a store")
+        (), "Assistants may add folders below these to a store, if `mcp_allow_writes` is true.", "none")
     log_level: _LogLevel = _serve(
         "warning", "What is logged on standard error, which never holds the text of notes or queries.")
     # fmt: on
@@ -233,14 +222,14 @@ class Settings(BaseSettings):
 
     @property
     def embedding_url(self) -> str:
-        """Where `openai:MODEL` is asked for: its own address, else that of the chat model, else ''."""
+        """The server of `openai:MODEL`: its own address, else that of the chat model, else ''."""
         return self.embedding_base_url or self.chat_base_url or ""
 
     @property
     def embedding_key(self) -> str:
         """The key for `embedding_url`: that of the chat model goes to its own server only."""
-        own = self.embedding_api_key or ""
-        return own if self.embedding_base_url else own or self.chat_api_key or ""
+        borrowed = "" if self.embedding_base_url else self.chat_api_key
+        return self.embedding_api_key or borrowed or ""
 
     @property
     def default_stores(self) -> tuple[str, ...]:
@@ -264,11 +253,11 @@ class Settings(BaseSettings):
 
     def rows(self) -> list[SettingRow]:
         """Every setting with its value and origin, in the order of the fields."""
-        values = ((key, tables.as_written(getattr(self, key.attribute))) for key in KEYS)
-        return [
-            SettingRow(key, "********" if key.secret and value else value, self.origin(key.name))
-            for key, value in values
-        ]
+        rows = []
+        for key in KEYS:
+            value = tables.as_written(getattr(self, key.attribute))
+            rows.append(SettingRow(key, "********" if key.secret and value else value, self.origin(key.name)))
+        return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,16 +309,12 @@ class SettingRow:
     def said(self) -> str:
         """The value in words."""
         match self.value:
-            case None:
-                return f"({self.key.otherwise})"
-            case list() | dict():
-                return ", ".join(self.value) or f"({self.key.otherwise})"
+            case list() | dict() | None:
+                return ", ".join(self.value or ()) or f"({self.key.otherwise})"
             case bool():
                 return str(self.value).lower()
-            case float():
-                return f"{self.value:g}"
             case _:
-                return str(self.value)
+                return f"{self.value:g}" if isinstance(self.value, float) else str(self.value)
 
 
 KEYS = tuple(Key.of(name, field) for name, field in Settings.model_fields.items() if field.json_schema_extra)

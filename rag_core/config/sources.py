@@ -39,10 +39,7 @@ _VARIABLES = {name: key.variables[0] for name, key in BY_VARIABLE.items()}
 
 
 def load(environ: Mapping[str, str] | None = None) -> Settings:
-    """The settings that the environment (default: this process's) and the two files give.
-
-    Raises InvalidSettings that names variable or file and line, what is wrong and what is allowed.
-    """
+    """As `rag_core.config.load`."""
     env = os.environ if environ is None else environ
     ours = ((name, value) for name, value in env.items() if name.startswith(PREFIX) or name in BORROWED)
     given = tuple(sorted((name, value) for name, value in ours if value and name != HOME))
@@ -55,10 +52,10 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
     user = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home raises where there is none
     yaml = Origin("config.yaml", "", str(config / "config.yaml"), 1)
     dotenv = Origin(".env", "", str(config / ".env"), 1)
-    return _load(given, user, data, yaml, dotenv, _bytes(yaml), _bytes(dotenv))
+    return _load(given, user, data, yaml, dotenv, _text(yaml), _text(dotenv))
 
 
-def _bytes(file: Origin) -> bytes:
+def _text(file: Origin) -> str:
     """The content of the file; nothing when it does not exist."""
     path = Path(file.file)
     try:
@@ -67,13 +64,17 @@ def _bytes(file: Origin) -> bytes:
         with path.open("rb") as opened:
             data = opened.read(MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
-        return b""
+        return ""
     except OSError as error:
         advice = "Check who may read it and its folder."
         raise file.error(f"The file cannot be read: {error.strerror}", advice) from None
     if len(data) > MAX_BYTES:
         raise file.error(f"The file is longer than {MAX_BYTES:,} bytes", "Keep only settings in it.")
-    return data
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        place = file.at(data.count(b"\n", 0, error.start) + 1)
+        raise place.error("This is not UTF-8 text", "Save the file as UTF-8.") from None
 
 
 # Asked on every rerun of a page; the files' content is the key, so a change is seen at once.
@@ -84,12 +85,12 @@ def _load(
     data: Path,
     yaml: Origin,
     dotenv: Origin,
-    in_yaml: bytes,
-    in_dotenv: bytes,
+    in_yaml: str,
+    in_dotenv: str,
 ) -> Settings:
     environment, borrowed, warnings = _from_environment(given)
-    config = _from_yaml(_text(in_yaml, yaml), yaml)
-    layers = (environment, _from_dotenv(_text(in_dotenv, dotenv), dotenv), config, borrowed)
+    config = _from_yaml(in_yaml, yaml)
+    layers = (environment, _from_dotenv(in_dotenv, dotenv), config, borrowed)
     merged = {name: value for layer in reversed(layers) for name, value in layer.items()}
     placed = {
         "data_dir": data,
@@ -110,9 +111,6 @@ def _load(
             raise origin.error(f"{origin.name} stands without a chunk_size", "Give both, or none.")
         check_overlap(settings.chunk_size, settings.chunk_overlap, origin)
     return settings
-
-
-# --- the layers -------------------------------------------------------------------------
 
 
 def _from_yaml(text: str, file: Origin) -> Given:
@@ -178,11 +176,3 @@ def _from_variables(given: list[Text]) -> Given:
         if value:
             found[key] = meant(name, value)
     return found
-
-
-def _text(data: bytes, file: Origin) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        place = file.at(data.count(b"\n", 0, error.start) + 1)
-        raise place.error("This is not UTF-8 text", "Save the file as UTF-8.") from None

@@ -32,10 +32,6 @@ STORES = {
 FOLDERS = {"root": "root", "include": "include", "exclude": "exclude", "ignore": "exclude"}
 """The names allowed in each table, and the names we use for them."""
 
-_ELSEWHERE = {
-    "data_dir": "The environment variable COMMONPLACE_HOME says where everything is kept.",
-    "exclude": "Each folder has its own: `commonplace source edit NUMBER --exclude GLOB`, or below 'stores'.",
-}
 _FOREIGN_VALUES = {
     "embedding_model": (r"(?!(?:minilm|hashing|ollama)\Z)[^\s:\x00-\x1f\x7f]{1,300}", r"ollama:\g<0>"),
     "query_model": (r"(?!(?:ollama|openai):)[^\s\x00-\x1f\x7f]{1,300}", r"ollama:\g<0>"),
@@ -77,7 +73,7 @@ def unknown(name: Text, known: Mapping[str, str], value: Any = None) -> InvalidS
     inner = value if isinstance(value, Table) else ()
     flat = [each for part in inner for each in (f"{name}_{part}", str(part)) if each in known]
     advice = f"Names do not nest: write {' and '.join(map(repr, flat))} instead." if flat else ""
-    advice = advice or _ELSEWHERE.get(name, "") or suggest(name[:80], known)
+    advice = advice or suggest(name[:80], known)
     return name.origin.error(f"{str(name)[:80]!r} is not a setting", advice)
 
 
@@ -106,13 +102,6 @@ def _table(words: str, what: str, read: Callable[[Text, Any], Any]) -> Kind:
 
     return Kind(words, before=entries, in_yaml_only=True)
 
-
-def _called(said: str, name: Text) -> Text:
-    """A key of a table, called ``said`` in errors."""
-    return Text(name, name.origin.at(name.origin.line, said))
-
-
-# --- chunking ---------------------------------------------------------------------------
 
 _CHUNK_SIZE, _CHUNK_OVERLAP = whole(100, 20_000), whole(0, 10_000)
 _CHUNKER = word(r"[a-z][a-z0-9-]{0,39}", "the name of a chunker")
@@ -152,14 +141,12 @@ Chunking = Annotated[
     _table("file types, each with `chunk_size`, `chunk_overlap` and `chunker`", "file types", _sizes),
 ]
 
-# --- prompts and labels -----------------------------------------------------------------
-
 _PROMPT = word(r"[^\x00-\x08\x0b-\x1f\x7f]{0,500}", "a text of at most 500 characters")
 _LABEL = word(r"[\w\s.:/=+\-@]{1,256}", "1 to 256 letters, digits, spaces and _.:/=+-@")
 
 
 def _prompts(embedder: Text, written: Any) -> tuple[str, tuple[str, str]]:
-    name = EMBEDDER.read(_called("The embedder", embedder))
+    name = EMBEDDER.read(Text(embedder, embedder.origin.at(embedder.origin.line, "The embedder")))
     given = fields(written, PROMPTS, "query and document")
     return name, (_PROMPT.read(given.get("query", "")), _PROMPT.read(given.get("document", "")))
 
@@ -172,8 +159,6 @@ Labels = Annotated[
     tuple[tuple[str, str], ...],
     _table("names, each with a text", "texts", lambda name, value: (_LABEL.read(name), _LABEL.read(value))),
 ]
-
-# --- declared stores --------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +210,7 @@ def _store(name: Text, written: Any) -> DeclaredStore:
     empty = isinstance(written, Text) and written.empty
     given = {} if empty else fields(written, STORES, "embedder, backend and folders")
     return DeclaredStore(
-        STORE.read(_called("The store's name", name)),
+        STORE.read(Text(name, name.origin.at(name.origin.line, "The store's name"))),
         EMBEDDER.read(given["embedder"]) if "embedder" in given else None,
         tuple(map(_folder, listed(given.get("folders", ())))),
         BACKEND.read(given["backend"]) if "backend" in given else None,
