@@ -86,13 +86,9 @@ class Sender:
 
 
 def decide(
-    peer: str | None,
-    headers: Iterable[Header],
-    *,
-    token: str = "",
-    hosts: Sequence[str] = (),
+    peer: str | None, headers: Iterable[Header], *, token: str = "", hosts: Sequence[str] = (),
     port: int | None = None,
-) -> Sender | Refused:
+) -> Sender | Refused:  # fmt: skip
     """Judge one HTTP request or websocket handshake.
 
     ``peer`` is the address of the other end of the socket; ``headers`` are as received, repeats included;

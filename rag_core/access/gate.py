@@ -44,13 +44,9 @@ class AccessGate:
     """
 
     def __init__(
-        self,
-        app: ASGIApp,
-        library: Callable[[], Library],
-        visits: Visits,
-        messages: PageMessages,
+        self, app: ASGIApp, library: Callable[[], Library], visits: Visits, messages: PageMessages,
         address: Callable[[], str | None],
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.app = app
         self._viewers = Viewers(library)
         self._rates = RateLimiter()

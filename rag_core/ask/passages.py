@@ -75,23 +75,13 @@ def _runs(hits: Sequence[Hit]) -> list[list[Hit]]:
 def _reference(number: int, run: Sequence[Hit], around: Around) -> Reference:
     first = run[0]
     return Reference(
-        number=number,
-        vault=first.store,
-        rel_path=first.document.path,
-        heading_path=heading_path(first),
-        chunk_index=first.chunk_index,
-        key=first.key,
-        title=first.document.title,
-        file_type=first.document.file_type,
-        start_line=first.start_line,
-        end_line=max(hit.end_line for hit in run),
-        anchor_type=first.anchor_type,
-        anchor_ref=first.anchor_ref,
-        content=_joined(run, around),
-        private=any(hit.document.private for hit in run),
-        score=round(max(hit.score for hit in run), 4),
-        relevant=any(hit.relevant for hit in run),
-    )
+        number=number, vault=first.store, rel_path=first.document.path, heading_path=heading_path(first),
+        chunk_index=first.chunk_index, key=first.key, title=first.document.title,
+        file_type=first.document.file_type, start_line=first.start_line,
+        end_line=max(hit.end_line for hit in run), anchor_type=first.anchor_type, anchor_ref=first.anchor_ref,
+        content=_joined(run, around), private=any(hit.document.private for hit in run),
+        score=round(max(hit.score for hit in run), 4), relevant=any(hit.relevant for hit in run),
+    )  # fmt: skip
 
 
 def _joined(run: Sequence[Hit], around: Around) -> str:

@@ -23,12 +23,9 @@ EVERYTHING = ("**/*",)
 SIZES = {"chunk_size": "chunk_size", "chunk_overlap": "chunk_overlap", "chunker": "chunker"}
 PROMPTS = {"query": "query", "document": "document", "passage": "document"}
 STORES = {
-    "embedder": "embedder",
-    "embedding_model": "embedder",
-    "backend": "backend",
-    "store_type": "backend",
+    "embedder": "embedder", "embedding_model": "embedder", "backend": "backend", "store_type": "backend",
     "folders": "folders",
-}
+}  # fmt: skip
 FOLDERS = {"root": "root", "include": "include", "exclude": "exclude", "ignore": "exclude"}
 """The names allowed in each table, and the names we use for them."""
 

@@ -83,15 +83,10 @@ def parse(raw: str) -> Query:
     _check_limits([*pairs, *excluded, *stores], [*phrases, *without])
     text = " ".join(" ".join(spoken).split())
     query = Query(
-        raw=raw,
-        text="",
-        words=(),
-        phrases=tuple(filter(str.strip, phrases)),
-        without=tuple(filter(_SAYS_SOMETHING.search, without)),
-        stores=tuple(stores),
-        filters=filters_from(pairs),
-        excluded=filters_from(excluded),
-    )
+        raw=raw, text="", words=(), phrases=tuple(filter(str.strip, phrases)),
+        without=tuple(filter(_SAYS_SOMETHING.search, without)), stores=tuple(stores),
+        filters=filters_from(pairs), excluded=filters_from(excluded),
+    )  # fmt: skip
     unquoted = query_words(" ".join(loose)[:_RANKED_LENGTH])
     return with_words(query, text, query_words(text[:_RANKED_LENGTH]), unquoted)
 

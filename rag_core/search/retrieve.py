@@ -137,20 +137,12 @@ def search(
         best = floor(max(below) * 10_000) / 10_000  # never rounded up to the minimum
         said.append(Notice("min_score", {"best": best, "least": float(options.min_score or 0)}))
     return Answer(
-        query=query,
-        stores=tuple(scopes),
-        mode=options.mode,
-        hits=tuple(shown),
-        convincing=convincing,
-        notices=tuple(said),
-        pending=sum(map(attrgetter("pending"), lists)),
-        offset=options.offset,
-        has_more=more_fits,
-        unshown=min(known, MAX_DEPTH) - end if goes_on and not more_fits else 0,
-        fitting=sum(map(attrgetter("fitting"), lists)),
-        fits_more=any(map(attrgetter("fits_more"), lists)),
+        query=query, stores=tuple(scopes), mode=options.mode, hits=tuple(shown), convincing=convincing,
+        notices=tuple(said), pending=sum(map(attrgetter("pending"), lists)), offset=options.offset,
+        has_more=more_fits, unshown=min(known, MAX_DEPTH) - end if goes_on and not more_fits else 0,
+        fitting=sum(map(attrgetter("fitting"), lists)), fits_more=any(map(attrgetter("fits_more"), lists)),
         by_words=tuple(by_words),
-    )
+    )  # fmt: skip
 
 
 def _search_scope(
@@ -247,14 +239,9 @@ def _by_meaning(scope: Scope, filters: Filters, allowed: find.Eligible, count: i
 
 
 def _candidates(
-    db: sqlite3.Connection,
-    scope: Scope,
-    query: Query,
-    mode: Mode,
-    reach: int,
-    allowed: find.Eligible,
+    db: sqlite3.Connection, scope: Scope, query: Query, mode: Mode, reach: int, allowed: find.Eligible,
     near: dict[int, float],
-) -> tuple[dict[str, list[Ranked]], int]:
+) -> tuple[dict[str, list[Ranked]], int]:  # fmt: skip
     """Everything found by words, name or meaning, in order, and how many there are. The same passage in
     several files is one group, in the place of its best."""
     if not query.text:
@@ -320,25 +307,16 @@ def _hits(
             continue
         best, document = there[0]
         row, score = rows[best.found.chunk_id], min(best.score, most)
-        hits.append(
-            Hit(
-                rank=0,
-                score=score,
-                relevant=score >= RELEVANT,
-                similarity=best.found.similarity,
-                bm25=best.found.bm25 if viewer.is_owner else None,
-                reasons=best.reasons,
-                store=store,
-                content=row["text"],
-                spans=(),
-                snippet=(0, 0),
-                heading_path=tuple(json.loads(row["heading_path"])),
-                document=document,
-                copies=tuple(map(attrgetter("path"), map(itemgetter(1), there[1:]))),
-                aliases=() if row["text"].strip() else find.aliases(db, document.id),
-                **dict(zip(_OF_CHUNK, itemgetter(*_OF_CHUNK)(row), strict=True)),
-            )
-        )
+        hit = Hit(
+            rank=0, score=score, relevant=score >= RELEVANT, similarity=best.found.similarity,
+            bm25=best.found.bm25 if viewer.is_owner else None, reasons=best.reasons, store=store,
+            content=row["text"], spans=(), snippet=(0, 0), document=document,
+            heading_path=tuple(json.loads(row["heading_path"])),
+            copies=tuple(map(attrgetter("path"), map(itemgetter(1), there[1:]))),
+            aliases=() if row["text"].strip() else find.aliases(db, document.id),
+            **dict(zip(_OF_CHUNK, itemgetter(*_OF_CHUNK)(row), strict=True)),
+        )  # fmt: skip
+        hits.append(hit)
     return hits
 
 
