@@ -86,7 +86,8 @@ class Settings(BaseSettings):
     chunking: tables.Chunking = _new(
         (), "Sizes, and chunkers of packages, for single file types of new stores.", "by file type")
     stores: tables.Stores = _new(
-        (), "Stores that `commonplace serve` makes when it starts, unless they exist.", "none")
+        (), "Stores that `commonplace serve` makes when it starts, unless they exist.",
+        "none but those you make yourself")
 
     ollama_url: Annotated[str, address(11434)] | None = _embed(
         None, "The address of Ollama, for the embedders `ollama:MODEL`.",
