@@ -24,9 +24,9 @@ OTHER_TOOLS = PAGE.with_name("other_tools.tsv")
 
 INTRODUCTION = """# Configuration
 
-Made by `docs/make_configuration.py` from the settings that the program itself reads.
+Made by `docs/make_configuration.py` from the settings that the program reads.
 
-Nothing has to be configured. What is, is read in this order; the first that says something wins:
+All settings are optional. They are read in this order; the first that has a value wins:
 
 1. an option on the command line, such as `--top-k 5`
 2. an environment variable, such as `COMMONPLACE_TOP_K=5`
@@ -34,30 +34,30 @@ Nothing has to be configured. What is, is read in this order; the first that say
 4. `config.yaml`, such as `top_k: 5`
 5. the default
 
-`commonplace config` shows every setting with its value and where it is from, file and line included.
+`commonplace config` shows every setting with its value, file and line.
 
-Both files stand in one folder: `~/.config/commonplace` on Linux, `~/Library/Application Support/commonplace`
-on macOS. `COMMONPLACE_HOME`, in the environment alone, moves them and the data: to
-`$COMMONPLACE_HOME/config.yaml`, `$COMMONPLACE_HOME/.env` and `$COMMONPLACE_HOME/data`. A `.env` in the folder
-you happen to work in is never read. Reading creates nothing. A running app follows the files when they
-change; only `port`, `log_level` and `stores` are looked at when it starts.
+Both files are in one folder: `~/.config/commonplace` on Linux, `~/Library/Application Support/commonplace`
+on macOS. The environment variable `COMMONPLACE_HOME` moves them and the data: to
+`$COMMONPLACE_HOME/config.yaml`, `$COMMONPLACE_HOME/.env` and `$COMMONPLACE_HOME/data`. A `.env` in the
+current folder is never read. A running app follows changes of the files; `port`, `log_level` and `stores`
+apply at the next start.
 
-A name or value that cannot be meant is an error that says file, line and what is allowed. A variable of
-the environment that begins with `COMMONPLACE_` and means nothing is named in a warning.
+An unknown name or invalid value is an error with file, line and the allowed values. An unknown environment
+variable that begins with `COMMONPLACE_` is a warning.
 """
 
 TABLES = """
 ## Tables of config.yaml
 
 ```yaml
-chunking:                   # file type: sizes in characters, for stores made from now on
+chunking:                   # file type: sizes in characters, for new stores
   markdown: {chunk_size: 700, chunk_overlap: 100}
-  text: {chunk_size: 1000, chunker: stanzas}   # a package cuts these; see docs/extending.md
+  text: {chunk_size: 1000, chunker: stanzas}   # a chunker of a package; see docs/extending.md
 
-prompts:                    # embedder: what is put in front, where the model's own is not known or not right
+prompts:                    # embedder: the prompts, if the built-in ones are missing or wrong
   ollama:my-model: {query: 'query: ', document: 'passage: '}
 
-stores:                     # made by `commonplace serve` at its start, if they are not there
+stores:                     # created by `commonplace serve` at its start, if they do not exist
   notes:
     embedder: minilm        # default: the setting `embedder`
     folders:
@@ -67,9 +67,9 @@ stores:                     # made by `commonplace serve` at its start, if they 
         exclude: ['archive/**']
 ```
 
-`stores` only says what to make. A store that is there keeps the embedder, sizes and folders of its own file;
-where they differ from what stands here, `serve` says so and changes nothing. A store is not indexed by being
-made: press *Index now*, or run `commonplace index --store notes`.
+`stores` only creates stores. An existing store keeps its embedder, sizes and folders; `serve` reports
+differences and changes nothing. A new store is not indexed yet: press *Index now*, or run
+`commonplace index --store notes`.
 
 YAML aliases (`*name`) are not read.
 """
@@ -77,46 +77,43 @@ YAML aliases (`*name`) are not read.
 SIZES = """
 ## Sizes of passages
 
-In characters, size / overlap. An embedder that reads less than these need gets them scaled down, as the
-built-in model ({limit} tokens) does; sizes that you write stand as they are. Either way no passage is longer
-than its embedder reads. Other file types are cut like text.
+In characters, size / overlap. For an embedder that reads less, such as the built-in model ({limit} tokens),
+the default sizes are scaled down; sizes that you set are kept. No passage is ever longer than its embedder
+reads. Other file types are cut like text.
 
 """
 
 ENV = r"""
 ## The file .env
 
-Lines of `NAME=VALUE`, with `#` lines and blank ones between. `export` before the name is allowed. A value in
-single quotes stands as it is; in double quotes `\\`, `\"` and `\n` are escapes; without quotes it ends at a
-space with `#`. Nothing is expanded.
+Lines of `NAME=VALUE`; blank lines and lines with `#` are ignored. `export` before the name is allowed. A
+value in single quotes is literal. In double quotes `\\`, `\"` and `\n` are escapes. An unquoted value ends at
+a space with `#`. Variables are not expanded.
 """
 
 LOGGING = """
 ## Logging
 
-Logs go to standard error. They hold no text of notes, files or queries and no paths of notes: errors are
-logged with where they came from and their kind, without their message. `log_level` sets how much. The
-libraries that talk to servers log no more than warnings, whatever it says: at debug level they log requests.
+Logs go to standard error. They hold no text of notes, files or queries and no paths of notes: an error is
+logged with its place and type, without its message. `log_level` sets the level. Libraries that talk to
+servers log only warnings and errors, because at debug level they log requests.
 """
 
 FIXED = """
-## What is no setting
+## Fixed limits
 
-Where somebody waits, the wait is fixed. A search gives a vector index 5 seconds and the server of an embedder
-10, and all checks of Settings → Connections together get 5. What did not come by then is named and the rest
-is shown, so a longer wait would gain little. `vectors_timeout_s` and `embedding_timeout_s` are for single
-requests, mostly those of runs, which nobody sits before.
+A search waits 5 seconds for a vector index and 10 for the server of an embedder. All checks of Settings →
+Connections together get 5. What is late is named, and the rest is shown. `vectors_timeout_s` and
+`embedding_timeout_s` are for single requests, mostly those of runs.
 
-How much goes into one request to a vector index is fixed as well, since the services bound it themselves: 500
-records and 20 MB to S3 Vectors, 500 and 24 MB to Qdrant, and to Chroma as many as it says that it takes, at
-most 2,000.
+One request to a vector index holds at most 500 records and 20 MB (S3 Vectors), 500 and 24 MB (Qdrant), or as
+many as Chroma allows, up to 2,000.
 """
 
 COMING = """
 ## Coming from another tool
 
-What the settings of the tools that Commonplace was made after are called here. `NAME` and `TYPE` stand for a
-store and a file type.
+The names of similar tools' settings here. `NAME` and `TYPE` stand for a store and a file type.
 """
 
 
@@ -141,13 +138,14 @@ EMBEDDERS = """
   or a hosted one.
 - `sentence-transformers:FOLDER`: a model in a folder of this computer, with
   `pip install 'commonplace[sentence-transformers]'`.
-- `mlx:FOLDER`: the same on Apple's processors, with `pip install 'commonplace[mlx]'`; not tried on one yet.
+- `mlx:FOLDER`: the same on Apple's processors, with `pip install 'commonplace[mlx]'`; untested on real
+  hardware.
 - `hashing`, `hashing:DIMENSION`: for tests; compares spellings.
 
-A server gets the text of passages and queries, the others keep it in this process. Private documents are
-never sent to a server on another computer; they are found by their words. Keys are read from the environment
-and `.env` alone; `OLLAMA_API_KEY` is sent to `ollama_url` by Ollama's own package. Where a model can shorten
-its vectors, `--dimension 256` makes a store with `ollama:MODEL@256`.
+A server receives the text of passages and queries; the other embedders run in this process. Private documents
+are never sent to a server on another computer, unless the store allows it; they are found by words. Keys are
+read only from the environment and `.env`. `OLLAMA_API_KEY` is sent to `ollama_url` by Ollama's own package. If
+a model can shorten its vectors, `--dimension 256` makes a store with `ollama:MODEL@256`.
 """
 
 
