@@ -64,7 +64,7 @@ def test_what_is_asked_while_another_process_holds_the_store_is_kept_and_shown(n
     index(library(), STORE, notes)
     with lock.hold(library().settings.store_dir / f"{STORE}.db"):
         app = press(page(), f"source_index_{STORE}_1")
-        until(app, lambda app: f"nobody is at it: {notes}." in texts(app))
+        until(app, lambda app: f"Asked for and not begun: {notes}." in texts(app))
         assert library().jobs.requested(OWNER, STORE)
     done(press(app, "index_go_on"))
     assert library().jobs.all(OWNER, STORE, 1)[0].state == "done"
@@ -78,7 +78,7 @@ def test_a_run_that_was_killed_says_so_and_can_go_on(notes: Path) -> None:
     with library()._shared.stores.open(OWNER, STORE).store.note() as db:
         db.execute("INSERT INTO jobs (state, start_time) VALUES ('running', '2026-01-01T00:00:00Z')")
     app = page()
-    assert "it did not come to an end" in texts(app)
+    assert "it did not finish" in texts(app)
     assert UNSAID in texts(app)
 
     done(press(app, "index_go_on"))

@@ -109,7 +109,7 @@ def test_a_name_that_cannot_be_is_refused_with_the_librarys_words(garden: Librar
     assert said in texts(app)
     assert garden.stores.names(OWNER) == ["garden"]
     renamed = page(store="garden")
-    renamed.text_input(key="store_new_name_garden").set_value(name)
+    renamed.text_input(key="store_rename_name_garden").set_value(name)
     if name != "GARDEN":  # which a store may well be called instead of garden
         assert said in texts(press_label(renamed, "Rename"))
 
@@ -119,7 +119,7 @@ def test_a_name_that_cannot_be_is_refused_with_the_librarys_words(garden: Librar
 
 def test_a_store_is_renamed_with_all_that_is_in_it(garden: Library) -> None:
     app = page(store="garden")
-    app.text_input(key="store_new_name_garden").set_value("plants")
+    app.text_input(key="store_rename_name_garden").set_value("plants")
     press_label(app, "Rename")
     assert app.title[0].value == "plants"
     assert params(app) == {"store": "plants"}
