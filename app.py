@@ -38,8 +38,8 @@ _A_WHILE_S = 2.0  # until the first page is drawn
 
 @asynccontextmanager
 async def lifespan(app: st.App) -> AsyncIterator[None]:
-    """Say that the app is up (``app.state["on_ready"]``, which `ui.serve` sets), and go on with the runs that
-    its last end interrupted; at its own end, interrupt those under way, and answers, exports and imports."""
+    """Say that the app is up (`ui.serve` sets ``on_ready``) and resume interrupted runs; at its end,
+    interrupt what is under way."""
     on_ready = app.state.get("on_ready")
     if on_ready is not None:
         on_ready()
@@ -59,9 +59,8 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
 
 
 def begin(ending: threading.Event) -> None:
-    """Open the stores and load their models before anyone asks, so that the first search is quick; then
-    resume runs, load what the Files page would take a second for, and until ``ending`` send what remote
-    vector indexes could not take."""
+    """Load stores and models, so that the first search is quick; resume runs; prepare the Files page; and
+    until ``ending`` send what remote vector indexes could not take."""
     from ui.deps import library, meaning_is_loading  # only now: its caches want a running server
     from ui.file_table import load_ahead
 

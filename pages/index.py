@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from rag_core.errors import RagError
-from rag_core.types import StoreInfo, Viewer
 from ui.access import require_owner
 from ui.folders import choose_folder
 from ui.indexing import choose_files, preview_folder, show_start
@@ -18,23 +17,8 @@ from ui.sources import show_sources
 from ui.store_choice import choose_store
 
 
-def add_folder(viewer: Viewer, info: StoreInfo) -> None:
-    """The steps of adding a folder; each appears when the one before it is done."""
-    st.header("Add a folder" if info.sources else "Folder", anchor=False)
-    folder = choose_folder()
-    if folder is None:
-        return
-    st.header("What to take", anchor=False)
-    choice = choose_files(viewer, folder)
-    if choice is None:
-        return
-    st.header("What would happen", anchor=False)
-    preview_folder(viewer, info, choice)
-    show_start(viewer, info, choice)
-
-
 def main() -> None:
-    """The page, top to bottom."""
+    """The page, top to bottom; each step of adding a folder appears when the one before it is done."""
     viewer = require_owner()
     st.set_page_config(layout="centered")
     st.title("Index", anchor=False)
@@ -48,8 +32,16 @@ def main() -> None:
     show_waiting(PLACE)
     show_sources(viewer, info, active=store.active, read=store.has_read)
     show_problems(viewer, info)
+    st.header("Add a folder" if info.sources else "Folder", anchor=False)
     try:
-        add_folder(viewer, info)
+        folder = choose_folder()
+        if folder is not None:
+            st.header("What to take", anchor=False)
+            choice = choose_files(viewer, folder)
+            if choice is not None:
+                st.header("What would happen", anchor=False)
+                preview_folder(viewer, info, choice)
+                show_start(viewer, info, choice)
     except RagError as error:  # said below the step; what is known of the store still follows
         show_error(error)
     show_history(viewer, info)

@@ -21,21 +21,6 @@ def page(viewer: Viewer) -> None:
         return
     offered = filters.choices(viewer, stores, SEARCH.stores_in_url(stores))
     SEARCH.restore(offered)
-    _box()
-    filters.show(offered, SEARCH)
-    request = SEARCH.current()
-    st.set_page_config(layout="wide" if request.view == "table" else "centered")
-    if gone := SEARCH.unknown_store(stores):
-        deps.library().stores.info(viewer, gone)  # says that it is not there, and which are
-    if request.asks:
-        results.show(viewer, request)
-    elif offered.types:
-        results.start(viewer)
-    else:
-        results.nothing_indexed(viewer)
-
-
-def _box() -> None:
     with st.container(gap=None):
         st.html(hits.hidden_title("Search"))
         with st.form("search", border=False), st.container(horizontal=True):
@@ -47,6 +32,17 @@ def _box() -> None:
                 placeholder='Search: moving house tag:home "exact words" -without',
             )
             st.form_submit_button("Search", type="primary", on_click=SEARCH.push)
+    filters.show(offered, SEARCH)
+    request = SEARCH.current()
+    st.set_page_config(layout="wide" if request.view == "table" else "centered")
+    if gone := SEARCH.unknown_store(stores):
+        deps.library().stores.info(viewer, gone)  # says that it is not there, and which are
+    if request.asks:
+        results.show(viewer, request)
+    elif offered.types:
+        results.start(viewer)
+    else:
+        results.nothing_indexed(viewer)
 
 
 try:

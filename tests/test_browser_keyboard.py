@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,6 +68,9 @@ def test_the_whole_job_needs_no_mouse(app: Watched) -> None:
     keys.type("seedlings")
     keys.press("Enter")
     expect(page.get_by_role("article")).to_contain_text("Growing tomatoes")
+    page.reload()
+    expect(page.get_by_role("article")).to_contain_text("tomatoes.md:1-3")
+    expect(page).to_have_url(re.compile(r"q=seedlings"))
 
     tab_to(page, "More filters")
     keys.press("Enter")
@@ -79,10 +83,8 @@ def test_the_whole_job_needs_no_mouse(app: Watched) -> None:
     keys.press("Enter")
     expect(page.get_by_role("article")).to_contain_text("Growing tomatoes")
     expect(page.get_by_label("Search your notes")).to_have_value("seedlings")
+    assert app.elsewhere == []
     assert app.errors == []
-
-
-# --- in a home with stores --------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -92,12 +94,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def library(folder: Path) -> Iterator[Library]:
-    """A store of three files, and one that is to go."""
+    """A store of three files."""
     notes = {f"{name}.md": f"# {name}\n\nThe {name} grows.\n" for name in ("Rose", "Tulip")}
     write(folder / "notes", {**notes, "water.py": "def water(): pass\n"})
     library = Library.open(Settings(folder / "home" / "data", folder / "models", (folder,)))
     index(library, "garden", folder / "notes")
-    library.create_store(OWNER, "old", "hashing")
     yield library
     library.close()
 
@@ -115,25 +116,6 @@ def press(app: Watched, name: str, key: str = "Enter") -> None:
     app.rest()
     tab_to(app.page, name)
     app.page.keyboard.press(key)
-
-
-def fill(app: Watched, name: str, text: str) -> None:
-    """Go to a box by the Tab key, and type into it instead of what it holds."""
-    press(app, name, "Control+a")
-    app.page.keyboard.type(text)
-
-
-def test_a_store_is_deleted_by_typing_its_name(filled: Watched, library: Library) -> None:
-    filled.open("/stores?store=old")
-    fill(filled, "Name of the store", "odd")
-    filled.page.keyboard.press("Enter")
-    expect(filled.page.get_by_text("That is not the store's name.")).to_be_visible()
-    assert "old" in library.stores.names(OWNER)
-    filled.page.keyboard.press("Control+a")  # the box keeps the focus
-    filled.page.keyboard.type("old")
-    press(filled, "Delete store")
-    expect(filled.page.get_by_text("Store 'old' is deleted")).to_be_visible()
-    assert "old" not in library.stores.names(OWNER)
 
 
 def test_a_file_is_chosen_in_the_table_excluded_and_taken_back(filled: Watched, library: Library) -> None:

@@ -36,9 +36,8 @@ def library(folder: Path) -> Iterator[Library]:
     """A store of 25 notes."""
     (folder / "notes").mkdir()
     for number in range(25):
-        (folder / "notes" / f"{number}.md").write_text(
-            f"# Heron {number}\n\nThe heron waits {number} times.\n"
-        )
+        text = f"# Heron {number}\n\nThe heron waits {number} times.\n"
+        (folder / "notes" / f"{number}.md").write_text(text)
     library = Library.open(Settings(folder / "home" / "data", folder / "models", (folder,)))
     index(library, "birds", folder / "notes")
     yield library

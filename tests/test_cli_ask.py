@@ -32,14 +32,11 @@ def ask(run: Run, answering: Answering, home: Path, ollama_chat: OllamaChat) -> 
 def test_the_answer_comes_with_its_marks_and_passages(ask: Ask) -> None:
     shown = ask(QUESTION)
     assert shown.status == 0
+    assert ask(QUESTION, "--answer-only").out.count("\n") == 1
     assert shown.out == (
         'It "opens at six" [1]. It "closes" [not in the passage] [1]. Pay me. [no source]\n\n'
         "[1] port/harbour.md :: Harbour > Hours, lines 1-5\n    opens at six\n"
     )
-
-
-def test_the_answer_alone(ask: Ask) -> None:
-    assert ask(QUESTION, "--answer-only").out.count("\n") == 1
 
 
 def test_json_is_for_programs(ask: Ask) -> None:
@@ -64,14 +61,8 @@ def test_without_a_model_the_passages_are_shown(ask: Ask, home: Path) -> None:
     assert shown.status == 0
     assert "The harbour opens at six." in shown.out
     assert "then set `llm: ollama:llama3.2:3b` in config.yaml" in shown.err
-
-
-@pytest.mark.parametrize("question", [QUESTION, "quantum zebra xylophone"])
-def test_where_there_is_no_answer_alone_there_is_nothing(ask: Ask, home: Path, question: str) -> None:
-    configure(home)
-    shown = ask(question, "--answer-only")
-    assert (shown.status, shown.out) == (1 if question == QUESTION else 3, "")
-    assert shown.err
+    alone = ask(QUESTION, "--answer-only")
+    assert (alone.status, alone.out, bool(alone.err)) == (1, "", True)
 
 
 def test_stores_filters_and_k_apply(ask: Ask, ollama_chat: OllamaChat) -> None:
@@ -80,31 +71,20 @@ def test_stores_filters_and_k_apply(ask: Ask, ollama_chat: OllamaChat) -> None:
     assert "harbour.md" not in passages(ollama_chat)
     assert ask(QUESTION, "--k", "21").status == 2
     assert ask(QUESTION, "--store", "nowhere").status == 1
+    assert [ask(*words).status for words in ([], ["why", "--stdin"], ["why", "--strange"])] == [2, 2, 2]
 
 
-def test_a_question_is_needed_once(ask: Ask) -> None:
-    assert ask().status == 2
-    assert ask("why", "--stdin").status == 2
-    assert ask("why", "--strange").status == 2
-
-
-def test_what_a_model_says_does_not_steer_the_terminal(ask: Ask, ollama_chat: OllamaChat) -> None:
-    ollama_chat.script = say("\x1b]0;owned\x07\x1b[2J Red \x1b[31m [1].")
-    assert "\x1b" not in ask(QUESTION).out
-    assert "\x1b" not in ask(QUESTION, "--json").out
-
-
-def test_what_a_note_holds_does_not_steer_the_terminal(
+def test_neither_note_nor_model_steers_the_terminal(
     ask: Ask, run: Run, notes: Path, ollama_chat: OllamaChat
 ) -> None:
     write(notes, {"port/red\x1b[31m.md": "# Heron \x1b]0;x\x07\n\nThe heron\x1b[2J waits.\n"})
     assert run("index", "--store", "port").status == 0
-    ollama_chat.script = say('It "waits" [1].')
-    shown = ask("heron waits", "--k", "1")
-    assert shown.out.startswith('It "waits" [1].')
-    assert "\x1b" not in shown.out + shown.err
-    ollama_chat.script = say()
-    assert "\x1b" not in ask("heron waits", "--k", "1").out
+    for script in ('It "waits" [1].', "\x1b]0;owned\x07\x1b[2J Red \x1b[31m [1].", ""):
+        ollama_chat.script = say(script) if script else say()
+        for options in ([], ["--json"]):
+            shown = ask("heron waits", "--k", "1", *options)
+            assert shown.out
+            assert "\x1b" not in shown.out + shown.err
 
 
 @pytest.mark.usefixtures("ask")
@@ -121,7 +101,7 @@ def test_on_a_terminal_a_sentence_is_shown_before_the_next_is_there(ollama_chat:
         yield " more."
 
     ollama_chat.script = script
-    command = [
+    program = [
         sys.executable,
         "-c",
         "from rag_core.cli import main; main()",
@@ -129,8 +109,9 @@ def test_on_a_terminal_a_sentence_is_shown_before_the_next_is_there(ollama_chat:
         QUESTION,
         "--answer-only",
     ]
+    terminal = {**os.environ, "TERM": "xterm"}
     with subprocess.Popen(
-        command, stdout=follower, stderr=follower, env={**os.environ, "TERM": "xterm"}
+        [*program, "ask", QUESTION, "--answer-only"], stdout=follower, stderr=follower, env=terminal
     ) as process:
         assert process.wait(30) == 0
     os.close(follower)

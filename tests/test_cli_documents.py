@@ -34,22 +34,24 @@ def test_list_may_be_asked_for_some_states(run: Run, garden: Path) -> None:
     (garden / "rose.md").write_text("# Rose\n\nIt withered.\n")
     (garden / "todo.txt").unlink()
     assert listed(run, "--state", "changed") == {"rose.md": "changed"}
-    assert listed(run, "--state", "changed", "--state", "missing") == {
-        "rose.md": "changed",
-        "todo.txt": "missing",
-    }
+    both = {"rose.md": "changed", "todo.txt": "missing"}
+    assert listed(run, "--state", "changed", "--state", "missing") == both
     assert run("list", "--store", "garden", "--state", "lost").status == 2
 
 
 def test_show_prints_the_text_and_the_links(run: Run, garden: Path) -> None:
     result = run("show", "rose.md", "--store", "garden")
     assert result.status == 0
-    assert result.out.splitlines()[:2] == ["Rose", result.out.splitlines()[1]]
+    assert result.out.startswith("Rose\n")
     assert "#flower" in result.out.splitlines()[1]
     assert "\n4-6  # Rose\n# Rose\n\nBees love it" in result.out
-    assert result.out.endswith(
-        "Links to\n  bee.md\n  wasp  (nothing in this store)\n\nLinked from\n  bee.md\n"
-    )
+    links = "Links to\n  bee.md\n  wasp  (nothing in this store)\n\nLinked from\n  bee.md\n"
+    assert result.out.endswith(links)
+    (garden / "evil.md").write_text("# E\x1b]0;owned\x07\n\nRed \x1b[31m text, see [[\x1b[2J]].\n")
+    run("index", "--store", "garden")
+    shown = run("show", "evil.md", "--store", "garden").out
+    assert "Red" in shown
+    assert not {"\x1b", "\x07"} & {*shown}
 
 
 def test_show_has_all_of_a_document_as_json(run: Run, garden: Path) -> None:
@@ -65,15 +67,6 @@ def test_show_has_all_of_a_document_as_json(run: Run, garden: Path) -> None:
     assert [each["file_path"] for each in shown["links_in"]] == ["rose.md"]
 
 
-def test_show_lets_nothing_steer_the_terminal(run: Run, garden: Path) -> None:
-    (garden / "evil.md").write_text("# E\x1b]0;owned\x07\n\nRed \x1b[31m text, see [[\x1b[2J]].\n")
-    run("index", "--store", "garden")
-    result = run("show", "evil.md", "--store", "garden")
-    assert result.status == 0
-    assert "\x1b" not in result.out
-    assert "\x07" not in result.out
-
-
 def test_an_excluded_file_is_gone_until_it_is_taken_back(run: Run, garden: Path) -> None:
     job = run("exclude", "todo.txt", "--store", "garden", "--reason", "Not a note.", "--json").json
     assert job["counts"]["excluded"] == job["total_files"] == 1
@@ -83,16 +76,6 @@ def test_an_excluded_file_is_gone_until_it_is_taken_back(run: Run, garden: Path)
     assert "excluded  Not a note." in run("show", "todo.txt", "--store", "garden").out
     assert run("exclude", "todo.txt", "--store", "garden", "--undo", "--json").json["counts"]["added"] == 1
     assert listed(run)["todo.txt"] == "fresh"
-
-
-@pytest.mark.parametrize("command", [["show"], ["exclude"], ["exclude", "--undo"], ["reindex"]], ids=" ".join)
-def test_a_file_that_is_not_there_is_named(run: Run, garden: Path, command: list[str]) -> None:
-    result = run(*command, "gone.md", "--store", "garden")
-    assert (result.status, result.out) == (1, "")
-    assert "'gone.md'" in result.err
-
-
-# --- which store is meant ---------------------------------------------------------------
 
 
 @pytest.fixture
@@ -117,6 +100,8 @@ def test_of_several_stores_that_have_a_file_only_these_are_named(run: Run, shed:
     assert none.status == 1
     assert none.err.startswith("Error: No store has a file 'nothing.md'.\n")
     assert "Did you mean 'rake.md'?" in run(command, "rke.md").err
+    named = run(command, "gone.md", "--store", "garden")
+    assert (named.status, named.out, "'gone.md'" in named.err) == (1, "", True)
 
 
 def test_a_damaged_store_keeps_no_file_of_another_from_being_found(run: Run, shed: Path, home: Path) -> None:

@@ -32,35 +32,22 @@ def paths(run: Run, *words: object) -> list[str]:
     return [hit["file_path"] for hit in run("query", *words, "--json").json["results"]]
 
 
-# --- options ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("option", [["-k", 1], ["-k1"], ["-k=1"], ["--k", 1], ["--top-k", 1]])
 def test_how_many_passages_is_asked_alike(run: Run, tea: Path, option: list[object]) -> None:
     assert len(paths(run, "tea", *option)) == 1
     assert len(run("ask", "tea", *option, "--json").json["references"]) == 1
 
 
-# --- nothing found ----------------------------------------------------------------------
-
-
-def test_a_passage_over_the_budget_is_named(run: Run, tea: Path) -> None:
+def test_why_nothing_is_shown_is_said(run: Run, tea: Path) -> None:
     found = run("query", "tea", "--max-tokens", "1", "--mode", "lexical")
     assert (found.status, found.out) == (0, "Nothing shown.\n")
     assert found.err.startswith("The best passage has ")
     assert found.err.endswith(" tokens, more than 1 (max_tokens).\n")
     assert run("query", "zebra", "--max-tokens", "1", "--mode", "lexical").err == ""
-
-
-def test_what_scores_too_low_is_said_with_the_best_score(run: Run, tea: Path) -> None:
     found = run("query", "tea steeps", "--mode", "lexical", "--min-score", "1")
     assert found.out == "Nothing found.\n"
     assert found.err.startswith("The best score is 0.")
     assert found.err.endswith(", below the minimum of 1 (min_score).\n")
-    assert "min_score" not in run("query", "tea", "--min-score", "0.01").err
-
-
-# --- paths ------------------------------------------------------------------------------
 
 
 def test_a_file_goes_by_its_path_from_here(run: Run, tea: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,21 +59,18 @@ def test_a_file_goes_by_its_path_from_here(run: Run, tea: Path, monkeypatch: pyt
     assert run("exclude", "ada.md", "--undo").status == 0
     assert run("reindex", tea / "people" / "ada.md").status == 0
     assert "Did you mean 'people/ada.md'?" in run("exclude", "adda.md").err
+    outside = run("exclude", tea.parent / "x.md")
+    assert (outside.status, "lies in no folder of store 'tea'" in outside.err) == (2, True)
 
 
 def test_lines_behind_a_path_are_those_that_are_shown(run: Run, tea: Path) -> None:
     shown = run("show", "people/ada.md:5").out
     assert "She likes it green." in shown
     assert "Ada drinks tea." not in shown
-    both = run("show", tea / "tea.md", "--json").json["passages"]
     some = run("show", f"{tea / 'tea.md'}:3-5", "--json").json["passages"]
     assert [each["content"] for each in some] == ["Green tea steeps two minutes.\n\nBlack tea steeps four."]
-    assert both[0]["content"].startswith("# Tea")
     assert "no text in lines 4 to 4" in run("show", "tea.md:4").err
     assert run("show", "tea.md:900").status == 1
-
-
-# --- doctor -----------------------------------------------------------------------------
 
 
 def test_doctor_gives_the_command_that_adds_a_file(run: Run, notes: Path) -> None:
@@ -100,24 +84,6 @@ def test_doctor_gives_the_command_that_adds_a_file(run: Run, notes: Path) -> Non
     assert paths(run, "otter")[0] == "odd [1].txt"
     assert paths(run, "alpaca")[0] == "a.md"
     assert run("doctor", "--file", notes / "server.pem").out.endswith("Next: Move or rename the file.\n")
-
-
-# --- the rest ---------------------------------------------------------------------------
-
-
-def test_a_shell_completes_tokens_and_files_itself(
-    run: Run, tea: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run("token", "create", "backup")
-
-    def completed(*words: str) -> str:
-        monkeypatch.setenv("COMP_WORDS", " ".join(("commonplace", *words)))
-        monkeypatch.setenv("COMP_CWORD", str(len(words)))
-        monkeypatch.setenv("_COMMONPLACE_COMPLETE", "bash_complete")
-        return run().out.strip()
-
-    assert completed("token", "revoke", "b") == "plain,backup"
-    assert completed("show", "k") == "file,k", "the name of a note could hold what a shell would run"
 
 
 def test_the_result_in_the_readme_has_the_names_that_are_printed(run: Run, tea: Path) -> None:

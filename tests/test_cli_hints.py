@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,17 +22,8 @@ def garden(run: Run, notes: Path) -> Path:
     return notes
 
 
-# --- which store ------------------------------------------------------------------------
-
 OF_A_FILE = [["show", "rose.md"], ["exclude", "bee.md"], ["reindex", "rose.md"]]
-OF_A_STORE = [
-    ["list"],
-    ["index"],
-    ["jobs"],
-    ["repair"],
-    ["source", "list"],
-    ["store", "info"],
-]
+OF_A_STORE = [["list"], ["index"], ["jobs"], ["repair"], ["source", "list"], ["store", "info"]]
 
 
 @pytest.mark.parametrize("command", [*OF_A_FILE, *OF_A_STORE], ids=" ".join)
@@ -48,22 +37,14 @@ def test_the_only_store_need_not_be_named(run: Run, garden: Path, command: list[
     ids=" ".join,
 )
 def test_of_several_stores_the_error_names_all(run: Run, garden: Path, command: list[str]) -> None:
+    if command not in OF_A_STORE:  # the only store is not meant where it would be lost or moved
+        assert run(*command).err == "Error: Which store is meant?\nName one of these: garden.\n"
     run("store", "create", "zoo", "--embedder", "hashing")
     result = run(*command)
     assert result.status == 2
     assert result.err.startswith("Error: Which store is meant?\n")
     assert "one of these: garden, zoo." in result.err
     assert len(run("store", "list", "--json").json["stores"]) == 2
-
-
-@pytest.mark.parametrize("command", [["store", "delete"], ["store", "export"], ["store", "rename"]])
-def test_the_only_store_is_named_where_it_would_be_lost_or_moved(
-    run: Run, garden: Path, command: list[str]
-) -> None:
-    assert run(*command).err == "Error: Which store is meant?\nName one of these: garden.\n"
-
-
-# --- help -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -82,9 +63,6 @@ def test_another_word_behind_a_command_leads_to_what_is_near(run: Run, words: li
     assert (result.status, result.err.startswith("Error: No such ")) == (2, True)
     assert ("Did you mean" in result.err) == bool(meant)
     assert not meant or f"Did you mean {meant!r}?" in result.err
-
-
-# --- folders and patterns ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -109,10 +87,7 @@ def test_a_pattern_that_matches_nothing_is_refused(
     assert refused.err.endswith(f"{hint}\n")
     assert [each["root"] for each in run("source", "list", "--json").json["sources"]] == [str(garden)]
     edit = run("source", "edit", 1, "--include", "*.foo")
-    assert (edit.status, edit.err.splitlines()[0]) == (
-        2,
-        f"Error: No file below {str(garden)!r} matches '*.foo'.",
-    )
+    assert (edit.status, f"No file below {str(garden)!r} matches '*.foo'." in edit.err) == (2, True)
     assert run("source", "list", "--json").json["sources"][0]["include"] == ["**/*"]
 
 
@@ -121,6 +96,8 @@ def test_a_run_over_paused_folders_says_that_they_are_paused(
     run: Run, garden: Path, option: list[str]
 ) -> None:
     run("source", "pause", 1)
+    (garden / "new.md").write_text("It is new.\n")
+    assert run("index", "--json").json["total_files"] == 0
     result = run("index", *option)
     assert result.status == 0
     said = result.err + result.out
@@ -128,9 +105,6 @@ def test_a_run_over_paused_folders_says_that_they_are_paused(
     command = said.partition("To go on with it: ")[2].splitlines()[0]
     assert run(*shlex.split(command)[1:]).status == 0
     assert "paused" not in run("index").err
-
-
-# --- files ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("forgotten", [True, False], ids=["forgotten", "not forgotten yet"])
@@ -153,9 +127,6 @@ def test_an_excluded_file_is_said_to_be_excluded(
     assert run("reindex", name).status == 0
 
 
-# --- runs -------------------------------------------------------------------------------
-
-
 def test_a_run_tells_its_files_in_one_order_and_why_fewer_texts_were_embedded(run: Run, notes: Path) -> None:
     for name in ("a.md", "copy.md"):
         (notes / name).write_text("# Tea\n\nIt steeps.\n")
@@ -174,33 +145,13 @@ def test_a_run_tells_its_files_in_one_order_and_why_fewer_texts_were_embedded(ru
     assert run("index").out.splitlines()[0].endswith(": 2 unchanged, 4 still skipped, 1 failed.")
 
 
-def test_nothing_to_list_is_said_in_words(run: Run) -> None:
-    run("store", "create", "s", "--embedder", "hashing")
-    assert run("list").out == "There is no file yet.\n"
-    assert run("jobs").out == "There was no run yet.\n"
-    assert run("source", "list").out.startswith("There is no folder yet.")
-
-
-# --- times ------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def ahead(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A clock two hours ahead of UTC, the whole year."""
-    monkeypatch.setenv("TZ", "XYZ-02:00")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
-
-
-@pytest.mark.usefixtures("ahead")
+@pytest.mark.usefixtures("tokyo")
 def test_times_are_those_of_the_clock_on_the_wall_and_json_has_their_offset(run: Run, garden: Path) -> None:
     [job] = run("jobs", "--json").json["jobs"]
     shown = run("jobs").out.splitlines()[1].split()
     assert job["start_time"].endswith("Z")
     clock = job["start_time"].partition("T")[2]
-    hour = f"{(int(clock[:2]) + 2) % 24:02d}"
+    hour = f"{(int(clock[:2]) + 9) % 24:02d}"
     assert shown[2] == f"{hour}:{clock[3:5]}"
     for out in (run("store", "info").out, run("doctor", "--file", garden / "rose.md").out):
         assert f" {hour}:{clock[3:5]}" in out

@@ -1,4 +1,4 @@
-"""Letting others in on the command line."""
+"""Letting others in, and tokens, on the command line."""
 
 from __future__ import annotations
 
@@ -48,13 +48,17 @@ def test_whoever_deletes_a_store_hears_who_loses_it(
     assert other == "Store 'work' is deleted; its files are untouched.\n"
 
 
-def test_an_owner_is_listed_first_and_removed_as_guests_are(stores: None, run: Run) -> None:
+def test_an_owner_is_listed_first_and_removed_as_guests_are(stores: None, run: Run, home: Path) -> None:
     run("share", "add", "ada@example.com", "--store", "notes")
     assert run("share", "owner", "zoe@example.com").out == "zoe@example.com is an owner now.\n"
     assert "all, as an owner" in run("share", "list").out.splitlines()[1]
     assert "is an owner" in run("share", "add", "zoe@example.com", "--store", "notes").err
     gone = run("share", "remove", "zoe@example.com", "--json").json
     assert gone == {"removed": "zoe@example.com", "stores": [], "left": None}
+    configure(home, "access_owners: [Me@example.com]\n")
+    assert "in the configuration" in run("share", "list").out
+    refused = run("share", "remove", "me@example.com")
+    assert (refused.status, "access_owners" in refused.err) == (2, True)
 
 
 def test_the_shapes_for_programs(stores: None, run: Run) -> None:
@@ -69,15 +73,6 @@ def test_the_shapes_for_programs(stores: None, run: Run) -> None:
     people = run("share", "list", "--json").json["people"]
     assert [each["login"] for each in people] == ["me@example.com", "ada@github"]
     assert run("share", "remove", "ada@github", "--json").json["left"] is None
-
-
-def test_an_owner_whom_the_configuration_names_is_listed_and_stays(
-    stores: None, run: Run, home: Path
-) -> None:
-    configure(home, "access_owners: [Me@example.com]\n")
-    assert "in the configuration" in run("share", "list").out
-    refused = run("share", "remove", "me@example.com")
-    assert (refused.status, "access_owners" in refused.err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -99,3 +94,18 @@ def test_what_cannot_be_done_is_said_with_the_next_step(
     assert said in refused.err
     assert len(refused.err.strip().splitlines()) == 2
     assert run("share", "list", "--json").json == {"people": []}
+
+
+def test_the_command_line_makes_lists_and_revokes_tokens(run: Run) -> None:
+    made = run("token", "create", "backup")
+    assert made.status == 0
+    assert made.out.startswith("cpl_")
+    assert "not shown again" in made.err
+    [listed] = run("token", "list", "--json").json["tokens"]
+    assert listed["name"] == "backup"
+    assert made.out.strip() not in run("token", "list").out
+    assert "exists already" in run("token", "create", "Backup").err
+    assert "cannot be a token's name" in run("token", "create", "../x").err
+    assert "There are: backup." in run("token", "revoke", "nine").err
+    assert run("token", "revoke", "backup").out == "Token 'backup' is revoked.\n"
+    assert run("token", "list").out == "There is no token.\n"

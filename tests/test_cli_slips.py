@@ -29,24 +29,17 @@ def garden(run: Run, notes: Path) -> Path:
     return notes
 
 
-# --- options that belong to something else ----------------------------------------------
-
-
 @pytest.mark.parametrize("command", [["list"], ["source", "list"]], ids=" ".join)
 def test_a_store_may_be_named_without_its_option(run: Run, garden: Path, command: list[str]) -> None:
     run("store", "create", "zoo", "--embedder", "hashing")
     named = run(*command, "garden", "--json")
     assert named.json == run(*command, "--store", "garden", "--json").json
-    several = run(*command, "garden", "bees", "--json")
-    line = f"commonplace {' '.join(command)} --store bees"
-    assert (several.status, several.json["error"]["suggestion"]) == (2, f"Name one store: `{line}`.")
-
-
-def test_verify_takes_several_names_with_and_without_the_option(run: Run, garden: Path) -> None:
-    run("store", "create", "zoo", "--embedder", "hashing")
     for words in (["zoo", "garden"], ["--store", "zoo", "garden"], ["zoo", "--store", "garden"]):
         checked = run("verify", *words, "--json").json["stores"]
         assert {each["store"] for each in checked} == {"zoo", "garden"}
+    several = run(*command, "garden", "bees", "--json")
+    line = f"commonplace {' '.join(command)} --store bees"
+    assert (several.status, several.json["error"]["suggestion"]) == (2, f"Name one store: `{line}`.")
 
 
 def test_a_configured_store_that_is_not_there_is_told_to_be_configured(
@@ -64,21 +57,6 @@ def test_a_configured_store_that_is_not_there_is_told_to_be_configured(
         "Error: There is no store called 'gardn'."
     )
     assert "default_store" in run("query", "--help").out
-
-
-# --- paths ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("command", [["show"], ["reindex"], ["exclude"]], ids=" ".join)
-def test_a_path_may_be_absolute_where_it_lies_in_a_folder(
-    run: Run, garden: Path, tmp_path: Path, command: list[str]
-) -> None:
-    assert run(*command, garden / "rose.md").status == 0
-    outside = run(*command, tmp_path / "x.md")
-    assert outside.status == 2
-    assert "lies in no folder of store 'garden'" in outside.err
-    if command == ["exclude"]:
-        assert run(*command, garden / "rose.md", "--undo").status == 0
 
 
 def test_the_way_back_can_be_pasted_whatever_the_name_begins_with(run: Run, garden: Path) -> None:
@@ -99,9 +77,6 @@ def test_private_notes_are_marked(run: Run, garden: Path) -> None:
     assert "private" not in run("show", "rose.md").out
 
 
-# --- hints that lead somewhere ----------------------------------------------------------
-
-
 def test_two_who_begin_the_same_store_at_once_both_fill_it(home: Path, notes: Path) -> None:
     settings = Settings(home / "data", home / "data" / "models", ())
     libraries = [Library.open(settings) for _ in range(2)]
@@ -119,9 +94,6 @@ def test_two_who_begin_the_same_store_at_once_both_fill_it(home: Path, notes: Pa
         each.close()
 
 
-# --- questions in scripts ---------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("command", "option"),
     [(["store", "delete", "garden"], "--force"), (["source", "remove", "1"], "--yes")],
@@ -135,9 +107,6 @@ def test_a_question_that_nobody_can_answer_names_its_option(
     assert stopped.status == 1
     assert stopped.err.endswith(f"Error: Stopped.\nNothing was changed. In a script, add {option}.\n")
     assert run(*command, "--yes").status == 0
-
-
-# --- what was judged --------------------------------------------------------------------
 
 
 def test_one_text_is_no_list_of_stores(run: Run, garden: Path, home: Path) -> None:

@@ -21,16 +21,9 @@ def garden(run: Run, notes: Path) -> Path:
     return notes
 
 
-# --- folders ----------------------------------------------------------------------------
-
-
-def test_folders_are_listed_with_number_globs_and_files(run: Run, garden: Path) -> None:
-    result = run("source", "list", "--store", "garden")
-    assert result.status == 0
-    assert result.out.splitlines()[1].split() == ["1", str(garden), "3", "**/*"]
-
-
 def test_listed_folders_say_how_they_stand(run: Run, garden: Path) -> None:
+    row = run("source", "list", "--store", "garden").out.splitlines()[1]
+    assert row.split() == ["1", str(garden), "3", "**/*"]
     run("source", "pause", 1, "--store", "garden")
     shutil.rmtree(garden)
     [source] = run("source", "list", "--store", "garden", "--json").json["sources"]
@@ -48,56 +41,31 @@ def test_a_run_names_a_folder_that_is_gone_once(run: Run, garden: Path) -> None:
 
 
 def test_edit_replaces_what_is_named_and_keeps_the_rest(run: Run, garden: Path) -> None:
-    run("source", "edit", 1, "--store", "garden", "--exclude", "bee*")
-    changed = run("source", "edit", 1, "--store", "garden", "--include", "**/*.md", "--json").json
+    edit, index = ("source", "edit", 1, "--store", "garden"), ("index", "--store", "garden", "--json")
+    assert "forgotten  todo.txt" in run(*edit, "--include", "**/*.md", "--dry-run").out
+    assert run(*edit, "--exclude", "bee*", "--json").json["include"] == ["**/*"]
+    changed = run(*edit, "--include", "**/*.md", "--json").json
     assert (changed["include"], changed["exclude"]) == (["**/*.md"], ["bee*"])
-    assert run("index", "--store", "garden", "--json").json["counts"] == {"unchanged": 1, "deleted": 2}
-    run("source", "edit", 1, "--store", "garden", "--no-exclude")
-    assert run("index", "--store", "garden", "--json").json["counts"] == {"unchanged": 1, "added": 1}
-
-
-def test_edit_can_be_tried_out(run: Run, garden: Path) -> None:
-    result = run("source", "edit", 1, "--store", "garden", "--include", "**/*.md", "--dry-run")
-    assert "forgotten  todo.txt" in result.out
-    assert run("source", "list", "--store", "garden", "--json").json["sources"][0]["include"] == ["**/*"]
-
-
-def test_a_paused_folder_is_left_out_of_index_until_it_is_resumed(run: Run, garden: Path) -> None:
-    run("source", "pause", 1, "--store", "garden")
-    (garden / "new.md").write_text("It is new.\n")
-    assert run("index", "--store", "garden", "--dry-run", "--json").json["sources"] == []
-    assert run("index", "--store", "garden", "--json").json["total_files"] == 0
-    run("source", "resume", 1, "--store", "garden")
-    assert run("index", "--store", "garden", "--json").json["counts"] == {"unchanged": 3, "added": 1}
+    assert run(*index).json["counts"] == {"unchanged": 1, "deleted": 2}
+    run(*edit, "--no-exclude")
+    assert run(*index).json["counts"] == {"unchanged": 1, "added": 1}
 
 
 def test_remove_forgets_the_documents_when_it_is_confirmed(
     run: Run, garden: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    remove, listed = ("source", "remove", 1, "--store", "garden"), ("source", "list", "--store", "garden")
+    assert run(*remove, "--dry-run", "--json").json["sources"][0]["counts"]["deleted"] == 3
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    result = run(*remove)
+    assert (result.status, "Nothing was changed." in result.err) == (1, True)
+    assert len(run(*listed, "--json").json["sources"]) == 1
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
-    result = run("source", "remove", 1, "--store", "garden")
+    result = run(*remove)
     assert f"This forgets 3 files of {garden}; on the disk they stay." in result.err
     assert "3 forgotten" in result.out
-    assert run("source", "list", "--store", "garden", "--json").json["sources"] == []
+    assert run(*listed, "--json").json["sources"] == []
     assert len(list(garden.iterdir())) == 3
-
-
-def test_remove_that_is_not_confirmed_changes_nothing(
-    run: Run, garden: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
-    result = run("source", "remove", 1, "--store", "garden")
-    assert (result.status, "Nothing was changed." in result.err) == (1, True)
-    assert len(run("source", "list", "--store", "garden", "--json").json["sources"]) == 1
-
-
-def test_remove_can_be_tried_out_and_need_not_ask(run: Run, garden: Path) -> None:
-    plan = run("source", "remove", 1, "--store", "garden", "--dry-run", "--json").json
-    assert plan["sources"][0]["counts"]["deleted"] == 3
-    assert run("source", "remove", 1, "--store", "garden", "--yes", "--json").json["counts"]["deleted"] == 3
-
-
-# --- runs -------------------------------------------------------------------------------
 
 
 def test_runs_are_listed_the_newest_first_and_one_is_shown_with_its_files(run: Run, garden: Path) -> None:
@@ -111,9 +79,6 @@ def test_runs_are_listed_the_newest_first_and_one_is_shown_with_its_files(run: R
     assert "failed  broken.md:" in shown.out
     results = run("jobs", "--store", "garden", "--job", first["id"], "--json").json["results"]
     assert len(results) == 3
-
-
-# --- too much ---------------------------------------------------------------------------
 
 
 def test_init_of_the_home_folder_is_asked_about_before_anything_is_made(

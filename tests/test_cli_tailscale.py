@@ -24,9 +24,6 @@ def test_json_has_every_part(run: Run, tailscale: Program) -> None:
     assert (found["state"], found["forwards"], found["funnel"]) == ("running", True, False)
     assert (found["name"], found["address"]) == (NAME, f"https://{NAME}/")
     assert found["logins"] == [ADA, "grace@github"]
-
-
-def test_what_tailscale_says_cannot_steer_the_terminal(run: Run, tailscale: Program) -> None:
     users = {"101": {"LoginName": "\x1b[2J@example.com"}}
     tailscale.says(running(User=users, Self={"DNSName": "\x1b[2J.ts.net.", "UserID": 101}))
     assert "\x1b" not in run("share", "status").out + run("share", "status", "--json").out

@@ -19,7 +19,7 @@ from tests import pages
 from tests.answering import QUESTION, Answering, asked
 from tests.chat_servers import Messages, OllamaChat, say
 from tests.configured import configure
-from tests.pages import GUEST, HOSTILE, drawn, has_key, markup, press
+from tests.pages import GUEST, HOSTILE, drawn, has_key, markup, params, press
 from tests.waiting import until
 from ui import access, ask_jobs, work
 from ui.deps import library
@@ -65,28 +65,18 @@ def conversation(app: AppTest) -> str:
     return str(app.query_params["c"][0] if isinstance(app.query_params["c"], list) else app.query_params["c"])
 
 
-# --- an answer --------------------------------------------------------------------------
-
-
 def test_an_answer_stands_with_its_marks_beside_its_passages() -> None:
     app = ask(page())
     body = markup(app)
     assert '<span class="cp-true">&quot;opens at six&quot;</span>' in body
-    assert (
-        '<span class="cp-false">&quot;closes&quot;</span><span class="cp-flag">not in the passage</span>'
-        in body
-    )
+    assert '&quot;closes&quot;</span><span class="cp-flag">not in the passage</span>' in body
     assert '<span class="cp-unsourced">Pay me.<span class="cp-flag">no source</span></span>' in body
     assert "The harbour <mark>opens at six</mark>. In winter" in body
     assert "port/harbour.md :: Harbour > Hours, lines 1-5" in said(app)
     assert 'href="files?store=port&amp;path=harbour.md&amp;passage=' in body
-
-
-def test_numbers_lead_to_passages_that_are_there() -> None:
-    body = markup(ask(page()))
     targets = set(re.findall(r'<a href="#([^"]+)"', body))
     assert targets
-    assert targets <= set(re.findall(r'id="([^"]+)"', body))
+    assert targets <= set(re.findall(r'id="([^"]+)"', body)), "numbers lead to passages that are there"
 
 
 def test_nothing_of_model_or_note_is_markup(talker: OllamaChat, notes: Path) -> None:
@@ -109,21 +99,6 @@ def test_nothing_of_model_or_note_is_markup(talker: OllamaChat, notes: Path) -> 
     assert "evil.example" not in "".join(str(element.value) for element in app.markdown)
 
 
-def test_the_answer_can_be_copied_as_markdown_with_its_sources() -> None:
-    app = ask(page())
-    [code] = app.code
-    assert code.value.startswith(
-        f'**{QUESTION}**\n\nIt "opens at six" [1]. It "closes" \\[not in the passage\\]'
-    )
-    assert "- [1] port/harbour.md :: Harbour" in code.value
-
-
-def test_where_nothing_fits_the_page_says_so() -> None:
-    app = ask(page(), "quantum zebra xylophone")
-    assert "No passage fits this question" in said(app)
-    assert not app.code, "there is nothing to copy"
-
-
 def test_a_question_that_cannot_be_asked_is_told() -> None:
     app = ask(page(), "harbour after:someday")
     assert "'someday' is not a date" in said(app)
@@ -132,22 +107,11 @@ def test_a_question_that_cannot_be_asked_is_told() -> None:
     assert "is not a date" not in said(app)
 
 
-def test_an_empty_question_asks_nothing(talker: OllamaChat) -> None:
-    app = begin(page(), "  ")
-    assert "c" not in app.query_params
-    assert talker.bodies("/api/chat") == []
-
-
-# --- no model ---------------------------------------------------------------------------
-
-
 def test_without_a_model_the_page_says_what_to_do_and_shows_passages(home: Path) -> None:
     configure(home)
     app = page()
     assert "fetch a model such as ollama pull llama3.2:3b, then set llm: ollama:llama3.2:3b in" in said(app)
-    [link] = [each for each in app.get("page_link") if each.proto.label.startswith("Which models")]
     assert app.code[0].value == "llm: ollama:llama3.2:3b"
-    assert link.proto.page == "settings"
     app = ask(app)
     assert "There is no answer; these are the passages that fit best." in said(app)
     assert "The harbour opens at six." in said(app)
@@ -158,9 +122,6 @@ def test_without_a_model_the_page_says_what_to_do_and_shows_passages(home: Path)
     assert all(each.weight < 0.4 for each in app.columns), "the passages have the whole width"
     assert markup(app).count("<details open>") == markup(app).count("<details") > 0, "all can be read"
     assert "not cited" not in said(app)
-
-
-# --- a job that survives ----------------------------------------------------------------
 
 
 class Held:
@@ -194,19 +155,13 @@ def begun(app: AppTest) -> AppTest:
     return drawn(app.run())
 
 
-@pytest.mark.usefixtures("held")
-def test_an_answer_shows_how_far_it_is() -> None:
-    app = begun(page())
-    assert '<span class="cp-true">&quot;opens at six&quot;</span>' in markup(app)
-    assert '<span class="cp-unchecked"> And</span>' in markup(app)
-    assert "The harbour <mark>opens at six</mark>" in markup(app)
-    assert app.text_input(key="ask_box").disabled
-
-
-def test_an_answer_survives_a_reload(held: Held) -> None:
+def test_an_answer_shows_how_far_it_is_and_survives_a_reload(held: Held) -> None:
     first = begun(page())
+    assert '<span class="cp-true">&quot;opens at six&quot;</span>' in markup(first)
+    assert "The harbour <mark>opens at six</mark>" in markup(first)
+    assert first.text_input(key="ask_box").disabled
     again = page(c=conversation(first))
-    assert "cp-unchecked" in markup(again)
+    assert '<span class="cp-unchecked"> And</span>' in markup(again)
     held.go.set()
     until(lambda: ask_jobs.of(library(), OWNER, conversation(first)) is None)
     assert "that is all" in said(page(c=conversation(first)))
@@ -221,9 +176,6 @@ def test_an_answer_is_stopped_by_its_button_and_what_was_said_stays() -> None:
     assert "opens at six" in said(app)
     assert "Stopped." in said(app)
     assert not app.text_input(key="ask_box").disabled
-
-
-# --- conversations ----------------------------------------------------------------------
 
 
 def test_a_follow_up_carries_the_conversation(talker: OllamaChat) -> None:
@@ -258,14 +210,6 @@ def test_a_conversation_that_is_not_there_is_told() -> None:
     assert "opens at six" in said(ask(app))
 
 
-def filters_in_address(app: AppTest) -> dict[str, str]:
-    params = {name: value for name, value in app.query_params.items() if name != "c"}
-    return {name: value[-1] if isinstance(value, list) else value for name, value in params.items()}
-
-
-# --- where to look ----------------------------------------------------------------------
-
-
 def test_ticked_stores_and_a_folder_narrow_the_question_and_stand_in_the_address(talker: OllamaChat) -> None:
     app = page()
     assert [box.value for box in app.checkbox] == [True, True]
@@ -273,14 +217,12 @@ def test_ticked_stores_and_a_folder_narrow_the_question_and_stand_in_the_address
     drawn(app.run())
     app.selectbox(key="ask_path").set_value("deep")
     drawn(app.run())
-    assert filters_in_address(app) == {"store": "port", "path": "deep"}
+    assert params(app) == {"store": "port", "path": "deep"}
     ask(app, "harbour")
     assert "deep/rope.md" in asked(talker)[-1]["content"]
     assert "harbour.md" not in asked(talker)[-1]["content"]
-    assert filters_in_address(app) == {"store": "port", "path": "deep"}, "a follow-up looks there, too"
-
-
-# --- a guest ----------------------------------------------------------------------------
+    kept = {"store": "port", "path": "deep", "c": conversation(app)}
+    assert params(app) == kept, "a follow-up looks there, too"
 
 
 def test_a_guest_asks_what_is_granted_and_sees_no_ones_questions(

@@ -74,9 +74,6 @@ def anchors(body: str) -> dict[str, dict[str, str]]:
     return {html.unescape(name): dict(parse_qsl(html.unescape(query))) for query, name in found}
 
 
-# --- the text -------------------------------------------------------------------------
-
-
 def test_a_document_is_shown_with_its_text_in_reading_order(shelf: Path) -> None:
     page = open_page(store="notes", path="tea.md")
     assert page.title[0].value == "Tea"
@@ -90,6 +87,9 @@ def test_a_document_is_shown_with_its_text_in_reading_order(shelf: Path) -> None
     assert re.findall("<h2>(.*?)</h2>", markup(page)) == ["Tea", "Tea › Drying"]
     assert passages(markup(page))[1][2].startswith("## Drying\n\nLeaves are dried")
     assert page.code[0].value == str(shelf / "tea.md")
+    page = open_page(store="notes", path="tea.md", passage="00000000")
+    assert "The passage that the link leads to is no longer in the document" in said(page)
+    assert len(passages(markup(page))) == 2
 
 
 def test_the_passage_of_the_link_is_marked_and_what_is_before_it_folded(long_shelf: DocumentView) -> None:
@@ -121,15 +121,6 @@ def test_a_long_document_is_turned_page_by_page(long_shelf: DocumentView) -> Non
     assert "Later passages" not in anchors(markup(page))
 
 
-def test_a_link_to_a_passage_that_is_gone_says_so(shelf: Path) -> None:
-    page = open_page(store="notes", path="tea.md", passage="00000000")
-    assert "The passage that the link leads to is no longer in the document" in said(page)
-    assert len(passages(markup(page))) == 2
-
-
-# --- links ----------------------------------------------------------------------------
-
-
 def test_links_lead_to_the_documents_pages_both_ways(shelf: Path) -> None:
     page = open_page(store="notes", path="tea.md")
     assert anchors(markup(page)) == {
@@ -154,9 +145,6 @@ def test_the_search_in_the_address_is_highlighted_everywhere_and_the_way_back(sh
     assert searches == {"q=dried+tea+%22the+pot%22&view=table"}
 
 
-# --- states and actions ---------------------------------------------------------------
-
-
 def test_the_state_is_that_of_the_file_now(shelf: Path) -> None:
     assert "Changed:" not in said(open_page(store="notes", path="tea.md"))
     (shelf / "tea.md").write_text("Cold tea.\n")
@@ -165,17 +153,6 @@ def test_the_state_is_that_of_the_file_now(shelf: Path) -> None:
     idle(press(page, "file_Read again"))
     assert "Changed:" not in said(page)
     assert passages(markup(page))[0][2] == "Cold tea."
-
-
-def test_an_excluded_document_keeps_its_page_and_is_taken_back_there(shelf: Path) -> None:
-    page = idle(press(open_page(store="notes", path="tea.md"), "file_Exclude"))
-    assert "Excluded: It was taken out by hand." in said(page)
-    assert passages(markup(page)) == []
-    idle(press(page, "file_Include again"))
-    assert len(passages(markup(page))) == 2
-
-
-# --- guests and hostile text ----------------------------------------------------------
 
 
 def test_a_guest_reads_without_actions_places_and_private_titles(
@@ -190,30 +167,18 @@ def test_a_guest_reads_without_actions_places_and_private_titles(
     assert {*anchors(markup(page))} == {"Pot"}
     for hidden in ("The hidden title", "secret.md", str(shelf), "Changed:"):
         assert hidden not in said(page)
-
-
-def test_a_private_document_and_one_that_is_not_there_are_the_same_to_a_guest(
-    shelf: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("ui.access.viewer", lambda: GUEST)
-    hidden, missing = (said(open_page(store="notes", path=path)) for path in ("secret.md", "nobody.md"))
-    assert hidden.replace("secret", "nobody") == missing
+    private, missing = (said(open_page(store="notes", path=path)) for path in ("secret.md", "nobody.md"))
     assert "has no document" in missing
+    assert private.replace("secret", "nobody") == missing
 
 
 def test_hostile_text_is_shown_as_it_stands(shelf: Path) -> None:
-    page = open_page(store="notes", path="odd `name` <b>.md")
-    assert HOSTILE in said(page)
-    assert "needle <img src=http://evil.example/y.png>" in said(page)
-    for tag in ("<script", "<img", "<b>", "<i>"):
-        assert tag not in markup(page)
-    assert {*re.findall(r'href="([^"?#]*)', markup(page))} == {"files"}
-
-
-def test_markup_in_links_and_names_of_others_is_escaped(shelf: Path) -> None:
     (shelf / "more.md").write_text("[[odd `name` <b>]] [x](javascript:alert(1)) [y](http://evil.example)\n")
     index(library(), "notes")
-    page = open_page(store="notes", path="more.md")
-    assert anchors(markup(page))[HOSTILE] == {"store": "notes", "path": "odd `name` <b>.md"}
-    for tag in ("<script", "<img", "<b>", 'href="javascript', 'href="http'):
-        assert tag not in markup(page)
+    page, more = (open_page(store="notes", path=path) for path in ("odd `name` <b>.md", "more.md"))
+    assert HOSTILE in said(page)
+    assert "needle <img src=http://evil.example/y.png>" in said(page)
+    assert anchors(markup(more))[HOSTILE] == {"store": "notes", "path": "odd `name` <b>.md"}
+    for shown in map(markup, (page, more)):
+        assert not [tag for tag in ("<script", "<img", "<b>", "<i>") if tag in shown]
+        assert {*re.findall(r'href="([^"?#]*)', shown)} == {"files"}

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag_core.library.files import Files
 from rag_core.types import OWNER
 from tests.conftest import index
-from tests.files_page import done, idle, open_page, page_links, paths, said, table
-from tests.live import ROOT
+from tests.files_page import done, open_page, page_links, paths, said, table
 from tests.pages import GUEST, HOSTILE, drawn, press
 from tests.trees import write
 from ui.deps import library
-from ui.file_filters import FileFilters, to_params
+from ui.file_filters import FileFilters
 from ui.file_table import CHOSEN, chosen_rows, listing
 
 NOTES = {
@@ -44,9 +40,6 @@ def shelf(notes: Path) -> Path:
 def choose(page: AppTest, path: str) -> AppTest:
     page.session_state[CHOSEN] = ("notes", path)
     return drawn(page.run())
-
-
-# --- the list -------------------------------------------------------------------------
 
 
 def test_every_file_is_listed_with_what_is_known_of_it(shelf: Path) -> None:
@@ -93,22 +86,6 @@ def test_filters_go_into_the_address_and_out_again(shelf: Path) -> None:
     assert len(paths(page)) == 6
 
 
-def test_a_filter_does_not_look_at_the_disk_again(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = open_page(store="notes")
-    for method in ("all", "states"):
-        monkeypatch.setattr(Files, method, lambda *_: pytest.fail("looked again"))
-    page.text_input(key="files_q").set_value("tea").run()
-    assert paths(drawn(page)) == ["tea.md"]
-
-
-def test_neither_search_nor_a_document_need_wait_for_what_makes_the_table() -> None:
-    loaded = "print('pandas' in sys.modules, 'ui.file_table' in sys.modules)"
-    code = f"import sys, ui.results, ui.document_page; {loaded}"
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "True"]
-
-
 def test_a_change_in_the_store_is_seen_at_once(shelf: Path) -> None:
     page = open_page(store="notes")
     (shelf / "new.md").write_text("New.\n")
@@ -127,59 +104,25 @@ def test_of_several_stores_one_is_chosen_in_the_address(shelf: Path, tmp_path: P
     assert paths(page) == ["plan.md"]
 
 
-# --- one file -------------------------------------------------------------------------
-
-
 def test_a_chosen_file_says_why_it_failed_and_leads_to_its_page(shelf: Path) -> None:
     page = choose(open_page(store="notes"), "bad.md")
     assert "Failed: 'bad.md' is marked as UTF-8 but is not valid UTF-8." in said(page)
     assert page_links(page)["Open document"] == "store=notes&path=bad.md"
+    assert done(press(page, "file_Read again")) == ["'bad.md' could not be read."]
 
 
-def test_one_file_is_read_again_from_the_list(shelf: Path) -> None:
-    for name in ("tea.md", "coffee.md"):
-        (shelf / name).write_text("It is cold.\n")
+def test_a_file_is_read_again_excluded_and_taken_back_and_that_is_told_once(shelf: Path) -> None:
+    def act(button: str) -> tuple[list[str], str, int]:
+        told = done(press(page, f"file_{button}"))
+        assert not drawn(page.run()).success
+        found = len(library().search(OWNER, '"Green tea"').hits)
+        return told, table(page).set_index("Path")["State"]["tea.md"], found
+
     page = choose(open_page(store="notes"), "tea.md")
-    assert "Changed: the file is no longer what was read." in said(page)
-    idle(press(page, "file_Read again"))
-    states = table(page).set_index("Path")["State"]
-    assert (states["tea.md"], states["coffee.md"]) == ("fresh", "changed")
-
-
-def test_a_file_is_excluded_and_taken_back_from_the_list(shelf: Path) -> None:
-    page = choose(open_page(store="notes"), "tea.md")
-    idle(press(page, "file_Exclude"))
-    assert table(page).set_index("Path")["State"]["tea.md"] == "excluded"
-    assert library().search(OWNER, '"Green tea"').hits == ()
-    idle(press(page, "file_Include again"))
-    assert table(page).set_index("Path")["State"]["tea.md"] == "fresh"
-    assert library().search(OWNER, '"Green tea"').hits
+    assert act("Read again") == (["'tea.md' was read again."], "fresh", 1)
+    assert act("Exclude") == (["'tea.md' is excluded now."], "excluded", 0)
+    assert act("Include again") == (["'tea.md' is included again."], "fresh", 1)
     assert "Open document" not in page_links(page)
-
-
-@pytest.mark.parametrize(
-    ("file", "buttons", "told"),
-    [
-        ("tea.md", ["Read again"], "'tea.md' was read again."),
-        ("tea.md", ["Exclude"], "'tea.md' is excluded now."),
-        ("tea.md", ["Exclude", "Include again"], "'tea.md' is included again."),
-        ("bad.md", ["Read again"], "'bad.md' could not be read."),
-    ],
-)
-def test_what_came_of_an_action_is_told_once(shelf: Path, file: str, buttons: list[str], told: str) -> None:
-    page = choose(open_page(store="notes"), file)
-    for button in buttons:
-        said_last = done(press(page, f"file_{button}"))
-    assert said_last == [told]
-    assert not drawn(page.run()).success
-
-
-def test_a_chosen_file_that_is_gone_is_chosen_no_longer(shelf: Path) -> None:
-    page = choose(open_page(store="notes"), "tea.md")
-    assert "Open document" in page_links(page)
-    (shelf / "tea.md").unlink()
-    index(library(), "notes")
-    assert "Open document" not in page_links(drawn(page.run()))
 
 
 def test_why_a_file_is_not_found_is_told(shelf: Path) -> None:
@@ -194,9 +137,6 @@ def test_why_a_file_is_not_found_is_told(shelf: Path) -> None:
     assert "cannot be found" not in said(drawn(page.run()))
 
 
-# --- guests ---------------------------------------------------------------------------
-
-
 def test_a_guest_sees_granted_documents_without_states_actions_and_places(
     shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,20 +149,7 @@ def test_a_guest_sees_granted_documents_without_states_actions_and_places(
     assert not page.get("expander")
     assert "Open document" in page_links(page)
     assert str(shelf) not in said(page)
-
-
-def test_a_guest_cannot_choose_a_private_file(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ui.access.viewer", lambda: GUEST)
-    page = choose(open_page(store="notes"), "secret.md")
-    assert "Open document" not in page_links(page)
-
-
-# --- parts ----------------------------------------------------------------------------
-
-
-def test_only_what_narrows_stands_in_the_address() -> None:
-    assert to_params("s", FileFilters()) == {"store": ["s"]}
-    assert to_params("s", FileFilters(q="a b", tag="x")) == {"store": ["s"], "q": ["a b"], "tag": ["x"]}
+    assert "Open document" not in page_links(choose(page, "secret.md"))
 
 
 def test_words_are_found_whatever_their_case_and_normal_form(notes: Path) -> None:

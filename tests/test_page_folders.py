@@ -50,9 +50,6 @@ def done(app: AppTest) -> AppTest:
     return until(app, lambda app: finished(app) and not library().jobs.requested(OWNER, STORE))
 
 
-# --- how they stand ---------------------------------------------------------------------
-
-
 def test_each_folder_is_shown_with_its_patterns_and_files(garden: Path, code: Path) -> None:
     (garden / "broken.md").write_bytes(b"\xff\xfe" + b"\x00\xd8" * 9)
     (garden / "photo.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"\x00" * 50)
@@ -61,28 +58,13 @@ def test_each_folder_is_shown_with_its_patterns_and_files(garden: Path, code: Pa
     assert f"**{garden}**" in shown
     assert "4 files · 1 failed · 1 skipped" in shown
     assert f"**{code}**" in shown
-    assert "1 file" in shown
-
-
-def test_a_folder_that_is_not_on_the_disk_says_so_and_what_to_do(garden: Path, code: Path) -> None:
+    assert "Not on the disk" not in shown
     shutil.rmtree(code)
+    library().jobs.request(OWNER, STORE, [1])
+    library().jobs.run(OWNER, STORE)  # what is remembered of the disk is of the store as it was
     shown = texts(page())
     assert shown.count("Not on the disk") == 1
     assert "mount its disk, or remove the folder" in shown
-
-
-# --- indexing one -----------------------------------------------------------------------
-
-
-def test_one_folder_alone_is_brought_up_to_date(garden: Path, code: Path) -> None:
-    (garden / "new.md").write_text("It is new.\n")
-    (code / "new.py").write_text("print('new')\n")
-    done(press(page(), f"source_index_{STORE}_2"))
-    assert "code/new.py" in paths()
-    assert "new.md" not in paths()
-
-
-# --- patterns ---------------------------------------------------------------------------
 
 
 def test_patterns_are_edited_previewed_saved_and_followed(garden: Path) -> None:
@@ -93,11 +75,9 @@ def test_patterns_are_edited_previewed_saved_and_followed(garden: Path) -> None:
     press(app, f"source_{STORE}_1_dry_run")
     assert "**2** forgotten · **2** unchanged" in texts(app)
     assert len(paths()) == 4, "a look changes nothing"
-
     press(app, f"source_{STORE}_1_save")
     assert "cp-arrive" in markup(app), "the run stands at the top of the page"
     done(app)
-
     assert paths() == ["deep/ink.md", "rose.md"]
     assert "**/*.md without bee*" in texts(app)
     assert not has_key(app, f"source_{STORE}_1_save")
@@ -112,23 +92,16 @@ def test_a_pattern_that_leaves_nothing_out_is_said_with_what_would(garden: Path)
     assert "leaves nothing out" not in texts(app)
 
 
-# --- pausing ----------------------------------------------------------------------------
-
-
 def test_a_paused_folder_is_marked_and_left_out_until_it_is_resumed(garden: Path, code: Path) -> None:
     (garden / "new.md").write_text("It is new.\n")
     app = press(page(), f"source_pause_{STORE}_1")
     assert texts(app).count("Paused") == 1
     done(press(app, "index_again"))
     assert "new.md" not in paths()
-
     press(app, f"source_pause_{STORE}_1")
     assert "Paused" not in texts(app)
     done(press(app, "index_again"))
     assert "new.md" in paths()
-
-
-# --- removing ---------------------------------------------------------------------------
 
 
 def test_a_folder_is_removed_with_its_documents_behind_a_preview_and_a_question(
@@ -138,9 +111,7 @@ def test_a_folder_is_removed_with_its_documents_behind_a_preview_and_a_question(
     assert "forgets **4 files**, which stay on the disk" in texts(app)
     assert set(app.dataframe[0].value["File"]) == {"rose.md", "bee.md", "deep/ink.md", "todo.txt"}
     assert len(paths()) == 5, "a look changes nothing"
-
     done(press(app, f"source_{STORE}_1_remove"))
-
     assert paths() == ["code/run.py"]
     assert f"**{garden}**" not in texts(app)
     assert (garden / "rose.md").exists()

@@ -180,9 +180,6 @@ def test_a_guest_who_may_only_search_is_not_offered_to_ask(shared: Library) -> N
     assert not page.text_input
 
 
-# --- what a page was drawn for and may not be done any more -------------------------------
-
-
 def test_a_question_is_asked_of_what_may_be_seen_when_it_is_asked(shared: Library) -> None:
     shared.sharing.share(OWNER, ADA, ["mine"], may_ask=True)
     page = open_page("ask")

@@ -23,26 +23,14 @@ HOSTILE = "![x](evil.example) <b>:red[x] `\nline.md"
 pytestmark = pytest.mark.usefixtures("owner")
 
 
-# --- the store --------------------------------------------------------------------------
-
-
-def test_a_first_store_is_created_and_stands_in_the_address(four_files: Path) -> None:
-    app = page()
-    assert not app.get("form")  # the folder comes first: it is what there is
-    app = with_folder(four_files)
-    app.text_input(key="index_new_name").set_value("garden")
-    press(app, "index_create_store")
-    assert app.selectbox(key="index_store").value == "garden"
-    assert app.query_params["store"] == "garden"
-    assert library().stores.info(OWNER, "garden").embedder == "minilm"
-
-
 def test_a_new_store_is_called_after_its_folder_and_takes_that_up(tmp_path: Path) -> None:
     for place in ("one", "two"):
         (tmp_path / place / "My notes, 2026").mkdir(parents=True)
         (tmp_path / place / "My notes, 2026" / "a.md").write_text("Words.\n")
     app = press(with_folder(tmp_path / "one" / "My notes, 2026"), "index_create_store")
     assert library().stores.names(OWNER) == ["My-notes-2026"]
+    assert app.query_params["store"] == "My-notes-2026"
+    assert library().stores.info(OWNER, "My-notes-2026").embedder == "minilm"
     assert "**1 file**" in texts(app)  # the folder is still there to be looked at
     app = press(app, "index_new_store")
     assert [each.value for each in app.header][:2] == ["New store", "Folder"]
@@ -51,14 +39,6 @@ def test_a_new_store_is_called_after_its_folder_and_takes_that_up(tmp_path: Path
     app.text_input(key="index_new_name").set_value("other")
     press(app, "index_create_store")
     assert library().stores.names(OWNER) == ["My-notes-2026", "other"]
-
-
-def test_a_bad_name_is_refused_in_place_with_both_sentences(four_files: Path) -> None:
-    app = with_folder(four_files)
-    app.text_input(key="index_new_name").set_value("my notes!")
-    press(app, "index_create_store")
-    assert "'my notes!' cannot be a store's name. Use 1 to 63 letters" in errors(app)
-    assert library().stores.names(OWNER) == []
 
 
 def test_a_broken_store_says_so_and_does_not_hide_the_others(hashing_store: str) -> None:
@@ -70,14 +50,22 @@ def test_a_broken_store_says_so_and_does_not_hide_the_others(hashing_store: str)
     assert app.text_input(key=FOLDER).value == ""
 
 
-# --- the folder -------------------------------------------------------------------------
-
-
-def test_a_typed_folder_shows_count_samples_and_kinds(hashing_store: str, four_files: Path) -> None:
-    shown = texts(with_folder(four_files))
-    assert "**4 files**" in shown
-    assert "deep/ink.md" in shown
-    assert ".md 3  .py 1" in shown
+def test_the_files_of_a_folder_are_counted_by_kinds_and_patterns(
+    hashing_store: str, four_files: Path
+) -> None:
+    app = with_folder(four_files)
+    assert all(said in texts(app) for said in ("**4 files**", "deep/ink.md", ".md 3  .py 1"))
+    drawn(app.pills(key="index_kind").set_value("Notes").run())
+    assert app.text_area(key="index_include").value == "**/*.{md,mdx,txt,rst}"
+    assert "**3 files**" in texts(app)
+    press(app, "index_dry_run")
+    assert "**3** added" in texts(app)
+    assert set(app.dataframe[0].value["File"]) == {"tea.md", "bread.md", "deep/ink.md"}
+    assert library().stores.info(OWNER, hashing_store).sources == (), "a look changes nothing"
+    app.text_area(key="index_include").set_value("*.md\n*.py")
+    app.text_area(key="index_exclude").set_value("bread*")
+    assert "**2 files**" in texts(drawn(app.run()))
+    assert app.pills(key="index_kind").value is None, "own patterns are of no kind"
 
 
 @pytest.mark.parametrize(
@@ -92,16 +80,6 @@ def test_what_is_no_folder_is_refused(hashing_store: str, typed: str, said: str)
     app = with_folder(Path(typed))
     assert said in errors(app)
     assert not has_key(app, "index_now")
-
-
-def test_the_picker_walks_down_and_fills_the_box(hashing_store: str, four_files: Path) -> None:
-    app = press(page(), "index_browse")
-    press_label(app, "notes")
-    assert {"deep", "Use this folder"} <= {button.label for button in app.button}
-    press_label(app, "Use this folder")
-    assert app.text_input(key=FOLDER).value == str(four_files)
-    assert PICKER not in app.session_state
-    assert "**4 files**" in texts(app)
 
 
 def test_the_picker_never_leaves_the_roots(hashing_store: str, four_files: Path) -> None:
@@ -125,39 +103,6 @@ def test_a_folder_whose_name_is_no_text_can_be_picked(hashing_store: str, four_f
     assert "**1 file**" in texts(app)
     until(press(app, "index_now"), finished)
     assert library().stores.info(OWNER, hashing_store).file_count == 1
-
-
-# --- what to take -----------------------------------------------------------------------
-
-
-def test_the_patterns_change_the_count(hashing_store: str, four_files: Path) -> None:
-    app = with_folder(four_files)
-    app.text_area(key="index_include").set_value("*.md\n*.py")
-    assert "**3 files**" in texts(drawn(app.run()))
-    app.text_area(key="index_exclude").set_value("bread*")
-    assert "**2 files**" in texts(drawn(app.run()))
-
-
-def test_a_kind_fills_the_patterns(hashing_store: str, four_files: Path) -> None:
-    app = with_folder(four_files)
-    drawn(app.pills(key="index_kind").set_value("Notes").run())
-    assert app.text_area(key="index_include").value == "**/*.{md,mdx,txt,rst}"
-    assert "**3 files**" in texts(app)
-    drawn(app.text_area(key="index_include").set_value("tea*").run())
-    assert app.pills(key="index_kind").value is None, "own patterns are of no kind"
-
-
-# --- what would happen ------------------------------------------------------------------
-
-
-def test_the_dry_run_shows_each_file_and_changes_nothing(hashing_store: str, four_files: Path) -> None:
-    app = press(with_folder(four_files), "index_dry_run")
-    assert "**4** added" in texts(app)
-    assert set(app.dataframe[0].value["File"]) == {"tea.md", "bread.md", "deep/ink.md", "run.py"}
-    assert library().stores.info(OWNER, hashing_store).sources == ()
-
-
-# --- who may, and what may not ----------------------------------------------------------
 
 
 def test_hostile_names_are_never_markdown(hashing_store: str, tmp_path: Path) -> None:

@@ -58,9 +58,6 @@ def test_a_rule_is_tried_added_and_removed_on_the_stores_page(page: AppTest) -> 
     press(page, "private_remove_notes_0")
     assert library().privacy.rules(OWNER, "notes") == ()
     assert "Private: 1 of 6 documents" in said(page)
-
-
-def test_a_rule_is_shown_as_it_is_written(page: AppTest) -> None:
     [rule] = library().privacy.set(OWNER, "notes", [HOSTILE]).rules
     assert f"**{hits.label(rule)}**" in [each.value for each in drawn(page.run()).markdown]
     assert "<script>" not in markup(page)

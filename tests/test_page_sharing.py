@@ -1,4 +1,4 @@
-"""Sharing on the Settings page: a real library and a program called tailscale; only identity is replaced."""
+"""Sharing and tokens on the Settings page: a real library, a program called tailscale."""
 
 from __future__ import annotations
 
@@ -42,18 +42,13 @@ def share(app: AppTest, login: str, *names: str, may_ask: bool = False) -> AppTe
     return press(app, "settings_share_add")
 
 
-# --- Tailscale --------------------------------------------------------------------------
-
-
 def test_what_is_forwarded_has_an_address_for_guests(tailscale: Program) -> None:
     assert codes(page()) == ["tailscale serve --bg 8501", "tailscale serve --https=443 off"]
     tailscale.says(running(), forwarding(8501))
     st.cache_data.clear()
     assert codes(page()) == [f"https://{NAME}/", "tailscale serve --https=443 off"]
-
-
-def test_funnel_is_warned_of(tailscale: Program) -> None:
     tailscale.says(running(), forwarding(8501, funnel=True))
+    st.cache_data.clear()
     assert "to the whole internet" in "".join(each.value for each in page().warning)
 
 
@@ -68,9 +63,6 @@ def test_what_others_are_called_is_shown_as_it_is_written(tailscale: Program) ->
     for first in "yz":
         assert f"<strong>{first}a*b*`c`_d_&amp;lt@example.com</strong>" in markup(app)
     assert "<b>" not in markup(app)
-
-
-# --- people -----------------------------------------------------------------------------
 
 
 def test_a_guest_is_let_in_to_the_chosen_stores() -> None:
@@ -146,25 +138,13 @@ def test_an_owner_of_the_configuration_is_removed_there(home: Path) -> None:
     assert "names" in share(app, ADA, "notes").error[0].value
 
 
-# --- visits -----------------------------------------------------------------------------
-
-
-def test_visits_are_a_table_with_who_through_what_and_how_often() -> None:
-    library().sharing.share(OWNER, ADA, ["notes"])
-    library().sharing.record_visit(ADA, "pages", 3)
-    library().sharing.record_visit(GRACE, "mcp", 2, refused=True)
-    table = page().dataframe[0].value
-    assert table["Who"].tolist() == [GRACE, ADA]
-    assert table["Through"].tolist() == ["MCP", "pages"]
-    assert table["Requests"].tolist() == [2, 3]
-    assert table["Let in"].tolist() == [False, True]
-
-
 def test_who_knocked_in_vain_is_filled_into_the_form_by_one_press() -> None:
     library().sharing.record_visit(GRACE, "pages", 2, refused=True)
     library().sharing.record_visit(GRACE, "rest", 1, refused=True)
     app = page()
     assert "was refused: 3 requests, last" in texts(app)
+    columns = ["Who", "Through", "Requests", "Let in"]
+    assert app.dataframe[0].value[columns].values.tolist()[-1] == [GRACE, "pages", 2, False]
     press(app, f"settings_knock_share_{GRACE}")
     assert app.text_input(key="settings_share_login").value == GRACE
     assert f"{GRACE} stands in the form above now" in texts(app)
@@ -172,3 +152,18 @@ def test_who_knocked_in_vain_is_filled_into_the_form_by_one_press() -> None:
     app.multiselect(key="settings_share_stores").set_value(["notes"])
     press(app, "settings_share_add")
     assert not has_key(app, f"settings_knock_share_{GRACE}"), "they may come in now"
+
+
+def test_a_token_is_shown_once_and_valid_until_it_is_revoked() -> None:
+    app = page()
+    app.text_input(key="settings_token_name").set_value("backup")
+    press(app, "settings_token_make")
+    [token] = [each.value for each in app.code if each.value.startswith("cpl_")]
+    assert library().sharing.knows_token(token)
+    assert "not shown again" in markup(app)
+    assert token not in [each.value for each in app.run().code]
+    press(app, "settings_revoke_backup")
+    assert not library().sharing.knows_token(token)
+    assert not has_key(app, "settings_revoke_backup")
+    assert "The token backup is revoked" in app.success[0].value
+    assert not app.run().success

@@ -21,8 +21,7 @@ def _headers() -> Mapping[str, str]:
 
 
 def viewer() -> Viewer | None:
-    """Who is looking at the page now, with what the library grants them at this moment; None means no
-    access."""
+    """The viewer of the page, with what the library grants them now; None without access."""
     try:
         return viewer_of(_headers(), deps.library)
     except RagError:

@@ -1,8 +1,7 @@
 """An answer and its passages as HTML.
 
-The same rules hold as in `ui.hits`. What a model says is as untrusted as a note: it may repeat one. All of
-it goes through `html.escape`; the only links are our own, from a number to its passage on the same page, and
-from a passage to its document.
+The rules of `ui.hits` hold. A model's words are as untrusted as a note: all go through `html.escape`, and the
+only links are our own, from a number to its passage and from a passage to its document.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from rag_core.ask.markdown import where
-from rag_core.replies import Draft, Quote, Reference, Statement, fault, lacks
+from rag_core.replies import Draft, Reference, Statement, fault, lacks
 from ui.hits import PROSE, marked, one_line
 
 State = Literal["coming", "answered", "unanswered"]
@@ -29,54 +28,42 @@ def question(text: str, number: int) -> str:
 
 def answer(statements: Sequence[Statement], number: int, rest: str = "") -> str:
     """The statements of turn ``number`` with their marks, then the ``rest`` that is not checked yet."""
-    said = "".join(
-        html.escape(each.lead.lstrip() if first else each.lead) + _statement(each, number)
-        for each, first in zip(statements, [True, *[False] * len(statements)], strict=False)
-    )
+    said = "".join(html.escape(each.lead) + _statement(each, number) for each in statements).lstrip()
     more = f'<span class="cp-unchecked">{html.escape(rest)}</span>' if rest.strip() else ""
     return f'<div class="cp cp-answer">{said}{more}</div>'
 
 
 def _statement(each: Statement, number: int) -> str:
-    parts: list[str] = []
-    at = 0
+    body, at = "", 0
     for quote in each.quotes:
-        parts += [_numbered(each.text[at : quote.start], each, number), _quote(each, quote, number)]
+        text = _numbered(each.text[quote.start : quote.end], each, number)
+        body += _numbered(each.text[at : quote.start], each, number)
+        body += f'<span class="cp-{"true" if quote.holds else "false"}">{text}</span>'
+        body += "" if quote.holds else f'<span class="cp-flag">{html.escape(fault(quote))}</span>'
         at = quote.end
-    parts.append(_numbered(each.text[at:], each, number))
+    body += _numbered(each.text[at:], each, number)
     lack = html.escape(lacks(each))
     if lack and each.support == "none":
-        return f'<span class="cp-unsourced">{"".join(parts)}<span class="cp-flag">{lack}</span></span>'
-    return "".join(parts) + (f'<span class="cp-quiet"> ({lack})</span>' if lack else "")
-
-
-def _quote(each: Statement, quote: Quote, number: int) -> str:
-    text = _numbered(each.text[quote.start : quote.end], each, number)
-    if quote.holds:
-        return f'<span class="cp-true">{text}</span>'
-    return f'<span class="cp-false">{text}</span><span class="cp-flag">{html.escape(fault(quote))}</span>'
+        return f'<span class="cp-unsourced">{body}<span class="cp-flag">{lack}</span></span>'
+    return body + (f'<span class="cp-quiet"> ({lack})</span>' if lack else "")
 
 
 def _numbered(text: str, each: Statement, number: int) -> str:
     """Escaped text in which the numbers of passages lead to them."""
-    parts: list[str] = []
-    at = 0
-    for match in _NUMBERS.finditer(text):
+
+    def link(match: re.Match[str]) -> str:
         found = [int(part) for part in re.findall(r"\d+", match[1]) if len(part) < 4]
-        if found and set(found) <= set(each.numbers):
-            parts += [html.escape(text[at : match.start()]), _links(found, number)]
-            at = match.end()
-    return "".join((*parts, html.escape(text[at:])))
+        if not found or not set(found) <= set(each.numbers):
+            return match[0]
+        links = (f'<a href="#{_anchor(number, one)}" aria-label="Passage {one}">{one}</a>' for one in found)
+        return f'<span class="cp-number">[{", ".join(links)}]</span>'
 
-
-def _links(found: Sequence[int], number: int) -> str:
-    links = (f'<a href="#{_anchor(number, each)}" aria-label="Passage {each}">{each}</a>' for each in found)
-    return f'<span class="cp-number">[{", ".join(links)}]</span>'
+    return _NUMBERS.sub(link, html.escape(text))
 
 
 def sources(references: Sequence[Reference], number: int, state: State, *, opened: bool = True) -> str:
-    """The passages of turn ``number``, what was quoted of them marked. ``opened``: those that are cited can
-    be read at once; without an answer, all."""
+    """The passages of turn ``number`` with their quotes marked. ``opened`` unfolds the cited ones; without an
+    answer, all."""
     cards = "".join(_source(each, number, state, opened=opened) for each in references)
     return f'<div class="cp cp-sources"><h3>Passages</h3>{cards}</div>' if cards else ""
 
@@ -87,8 +74,8 @@ def _source(each: Reference, number: int, state: State, *, opened: bool) -> str:
     link = f'<a href="{html.escape(each.address)}">{place}</a>'
     private = '<span class="cp-quiet"> · private</span>' if each.private else ""
     goes_on = each.chunk_index > 0 and each.file_type in PROSE and each.content.lstrip()[:1].islower()
-    body = ("… " if goes_on else "") + marked(each.content, each.spans)
-    body = body if each.content.strip() else "There is only the title."
+    text = marked(each.content, each.spans) if each.content.strip() else "There is only the title."
+    body = f"… {text}" if goes_on else text
     quoted = f", {len(each.spans)} quoted" if each.spans else ""
     missed = ", not cited" if state == "answered" and not each.cited else ""
     here = " cp-here" if each.cited else ""
@@ -102,13 +89,10 @@ def _source(each: Reference, number: int, state: State, *, opened: bool) -> str:
 
 
 def waiting(draft: Draft) -> str:
-    """What is going on, in a line that a screen reader announces."""
-    if draft.looking:
-        said = "Looking for passages …"
-    elif not draft.statements and not draft.rest.strip():
-        said = "The model reads the passages …"
-    else:
-        said = "The model is writing. What it says is checked sentence by sentence."
+    """How far an answer is, in a line that a screen reader announces."""
+    writes = draft.statements or draft.rest.strip()
+    said = "Looking for passages …" if draft.looking else "The model reads the passages …"
+    said = "The model is writing. Each sentence is checked." if writes else said
     return f'<div class="cp" role="status"><p class="cp-quiet">{said}</p></div>'
 
 

@@ -1,4 +1,4 @@
-"""Answers under way, one in a conversation. What one came to is kept as the conversation's next turn."""
+"""Answers under way, one in each conversation. A finished answer is kept as the conversation's next turn."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ class Question:
 
 
 class Job(Work[Draft, Reply]):
-    """One answer under way. It has a ``result`` only where that could not be kept; else it is a turn of the
-    conversation now."""
+    """One answer under way. It has a ``result`` only if that could not be kept as a turn."""
 
     def __init__(self, library: Library, viewer: Viewer, conversation: str, question: Question) -> None:
         super().__init__("The answer", Draft(looking=True))
@@ -40,11 +39,11 @@ class Job(Work[Draft, Reply]):
 
     @property
     def kept(self) -> bool:
-        """Whether it ended well, and nothing is left to say."""
+        """Whether the answer is a turn of the conversation now."""
         return not self.running and self.error is None and self.result is None
 
     def is_for(self, viewer: Viewer) -> bool:
-        """Whether ``viewer`` may still have all that it was begun for."""
+        """Whether ``viewer`` may still ask all the stores that it was started for."""
         before = self._viewer
         return viewer.is_owner or (viewer.may_ask and before.stores <= viewer.stores)
 

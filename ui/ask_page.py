@@ -11,14 +11,13 @@ import streamlit as st
 
 from rag_core.ask.markdown import markdown
 from rag_core.errors import NotFound, RagError
-from rag_core.replies import DEFAULT_K, MAX_K, Conversation, Reply
+from rag_core.replies import DEFAULT_K, MAX_K, Reply
 from rag_core.types import Viewer
 from rag_core.wording import EXAMPLE_LINE, GET_A_MODEL, plural
 from ui import access, ask_html, ask_jobs, filters, hits
 from ui.access import require_viewer
 from ui.ask_jobs import Job, Question
 from ui.deps import library
-from ui.folders import shown
 from ui.links import ASK_PAGE, SETTINGS_PAGE
 from ui.messages import errors_wait, sentence, show_error, show_unknown_store, show_waiting, show_warning
 from ui.search_state import DEFAULT, State
@@ -43,8 +42,8 @@ _INTRODUCTION: Final = (
 
 def show_conversation(viewer: Viewer, stores: Sequence[str]) -> None:
     """The turns so far, the answer under way, and the box for the next question."""
-    own, conversation = library(), st.query_params.get(PARAM, "")
-    job = ask_jobs.of(own, viewer, conversation) if conversation else None
+    conversation = st.query_params.get(PARAM, "")
+    job = ask_jobs.of(library(), viewer, conversation) if conversation else None
     turns = _turns(viewer, conversation, job)
     if job is not None and job.kept:  # since just now
         job, turns = None, _turns(viewer, conversation, None)
@@ -53,7 +52,13 @@ def show_conversation(viewer: Viewer, stores: Sequence[str]) -> None:
     for number, reply in enumerate(turns, 1):
         _show_turn(viewer, reply, number, last=number == len(turns) and job is None)
     if job is not None:
-        _show_job(viewer, job, len(turns) + 1)
+        st.html(ask_html.question(job.question.text, len(turns) + 1))
+        if job.running:
+            st.fragment(_show_draft, run_every=_POLL_S)(job, len(turns) + 1)
+        elif job.result is not None:
+            _show_turn(viewer, job.result, len(turns) + 1, last=True)
+        elif job.error is not None:
+            show_error(job.error)
     _offer_question(viewer, stores, turns, busy=job is not None and job.running)
 
 
@@ -73,29 +78,16 @@ def _introduce(viewer: Viewer) -> None:
     if library().settings.llm:
         st.html(hits.paragraphs(_INTRODUCTION))
         return
-    if not viewer.is_owner:
-        st.html(hits.sentences("No model answers questions here; you get the passages that fit best."))
-        return
-    st.html(
-        hits.sentences(
-            "No model is set up to answer questions, so you get the passages that fit best.",
-            f"Next: {GET_A_MODEL} in config.yaml.",
-        )
-    )
-    _lead_to_settings()
+    step = f"Next: {GET_A_MODEL} in config.yaml." if viewer.is_owner else ""
+    st.html(hits.sentences("No model answers questions here; you get the passages that fit best.", step))
+    if viewer.is_owner:
+        _lead_to_settings()
 
 
 def _lead_to_settings() -> None:
-    """Where the setting is written, to be copied, and where the models are that could be named."""
-    file = library().settings.config_file
-    if file is not None:
-        new = "" if file.exists() else ", which is not there yet"
-        st.html(hits.paragraphs(f"The line for {shown(file)}{new}:"))
-        st.code(EXAMPLE_LINE, language=None)
+    """The setting that names a model, to be copied, and where the models are."""
+    st.code(EXAMPLE_LINE, language=None)
     st.page_link(SETTINGS_PAGE, label="Which models could answer", icon=":material/settings:")
-
-
-# --- a turn -----------------------------------------------------------------------------
 
 
 def _show_turn(viewer: Viewer, reply: Reply, number: int, *, last: bool) -> None:
@@ -119,16 +111,6 @@ def _show_turn(viewer: Viewer, reply: Reply, number: int, *, last: bool) -> None
             st.html(ask_html.sources(reply.references, number, state, opened=last))
 
 
-def _show_job(viewer: Viewer, job: Job, number: int) -> None:
-    st.html(ask_html.question(job.question.text, number))
-    if job.running:
-        st.fragment(_show_draft, run_every=_POLL_S)(job, number)
-    elif job.result is not None:
-        _show_turn(viewer, job.result, number, last=True)
-    elif job.error is not None:
-        show_error(job.error)
-
-
 def _show_draft(job: Job, number: int) -> None:
     if not job.running or not job.is_for(require_viewer()):
         st.rerun()
@@ -144,9 +126,6 @@ def _show_draft(job: Job, number: int) -> None:
     with beside:
         if draft.references:
             st.html(ask_html.sources(draft.references, number, "coming"))
-
-
-# --- the next question ------------------------------------------------------------------
 
 
 def _offer_question(viewer: Viewer, stores: Sequence[str], turns: Sequence[Reply], *, busy: bool) -> None:
@@ -187,9 +166,6 @@ def start_anew() -> None:
         )  # fmt: skip
 
 
-# --- earlier conversations -------------------------------------------------------------
-
-
 _MOST: Final = 50
 _LONGEST: Final = 100
 _HISTORY: Final = "ask_history"
@@ -199,7 +175,7 @@ _KEPT_FOR_GUEST: Final = "They are kept on the owner's computer; the app shows t
 
 
 def show_history(viewer: Viewer) -> None:
-    """What was kept, with ways to open and to delete it."""
+    """Earlier conversations, with ways to open and to delete them."""
     show_waiting(_HISTORY)
     try:
         kept = library().asking.conversations(viewer)
@@ -210,27 +186,23 @@ def show_history(viewer: Viewer) -> None:
         return
     with st.expander(f"Earlier questions ({len(kept):,})", key="ask_history"):
         for each in kept[:_MOST]:
-            _show_kept(viewer, each)
+            with st.container(horizontal=True, vertical_alignment="center", key=f"ask_kept_{each.id}"):
+                title = hits.label(each.title[:_LONGEST])
+                st.page_link(ASK_PAGE, label=title, query_params={PARAM: each.id}, width="stretch")
+                st.button(
+                    "Delete", key=f"ask_delete_{each.id}", type="tertiary", on_click=_forget,
+                    args=(viewer, [each.id]),
+                )  # fmt: skip
         if len(kept) > _MOST:
             st.html(hits.paragraphs(f"{plural(len(kept) - _MOST, 'conversation')} before these."))
         _offer_to_delete_all(viewer, [each.id for each in kept])
         st.html(hits.paragraphs(_KEPT if viewer.is_owner else _KEPT_FOR_GUEST))
 
 
-def _show_kept(viewer: Viewer, each: Conversation) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", key=f"ask_kept_{each.id}"):
-        title = each.title if len(each.title) <= _LONGEST else f"{each.title[:_LONGEST]} …"
-        st.page_link(ASK_PAGE, label=hits.label(title), query_params={PARAM: each.id}, width="stretch")
-        st.button(
-            "Delete", key=f"ask_delete_{each.id}", type="tertiary", on_click=_forget, args=(viewer, [each.id])
-        )
-
-
 def _offer_to_delete_all(viewer: Viewer, conversations: Sequence[str]) -> None:
+    sure = st.session_state.update
     if not st.session_state.get(_SURE):
-        st.button(
-            "Delete all", key="ask_delete_all", icon=":material/delete:", on_click=_ask_if_sure, args=(True,)
-        )
+        st.button("Delete all", key="ask_delete_all", on_click=sure, args=({_SURE: True},))
         return
     st.html(hits.sentences("They cannot be brought back.", status=True))
     with st.container(horizontal=True):
@@ -238,19 +210,14 @@ def _offer_to_delete_all(viewer: Viewer, conversations: Sequence[str]) -> None:
             f"Delete {plural(len(conversations), 'conversation')}", key="ask_delete_sure", type="primary",
             on_click=_forget, args=(viewer, conversations),
         )  # fmt: skip
-        st.button("Keep them", key="ask_delete_keep", on_click=_ask_if_sure, args=(False,))
-
-
-def _ask_if_sure(asking: bool) -> None:
-    st.session_state[_SURE] = asking
+        st.button("Keep them", key="ask_delete_keep", on_click=sure, args=({_SURE: False},))
 
 
 def _forget(viewer: Viewer, conversations: Sequence[str]) -> None:
-    own = library()
-    _ask_if_sure(False)
-    ask_jobs.forget(own, viewer, conversations)
+    st.session_state[_SURE] = False
+    ask_jobs.forget(library(), viewer, conversations)
     with errors_wait(_HISTORY):
         for each in conversations:
-            own.asking.forget_conversations(viewer, each)
+            library().asking.forget_conversations(viewer, each)
     if st.query_params.get(PARAM) in conversations:
         del st.query_params[PARAM]

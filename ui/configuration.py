@@ -7,7 +7,6 @@ from typing import Any, Final
 import pandas as pd
 import streamlit as st
 
-from rag_core.wording import EXAMPLE_LINE
 from ui import hits
 from ui.deps import library
 from ui.folders import shown
@@ -27,27 +26,18 @@ def show_configuration() -> None:
     """Every setting as it counts now. Secrets are never shown, only that they are set."""
     settings = library().settings
     st.header("Configuration", anchor=False)
-    st.html(
-        hits.paragraphs(
-            "What is set in several places counts from the first of these: a command's options, environment"
-            " variables, .env, config.yaml. A change to a file counts as soon as it is saved."
-        )
-    )
+    st.html(hits.paragraphs(
+        "Command options come before environment variables, these before .env, and that before config.yaml. A"
+        " saved file counts at once."
+    ))  # fmt: skip
     for warning in settings.warnings:
         show_warning(warning)
-    rows = settings.rows()
-    table = pd.DataFrame(
-        {
-            "Setting": [row.key.name for row in rows],
-            "Value": [row.said for row in rows],
-            "From": [str(row.origin) for row in rows],
-            "Meaning": [row.key.about for row in rows],
-            "Group": [row.key.group for row in rows],
-        }
-    )
+    rows = [
+        (row.key.name, row.said, str(row.origin), row.key.about, row.key.group) for row in settings.rows()
+    ]
     with st.container(key="settings_configuration"):
         st.dataframe(
-            table,
+            pd.DataFrame(rows, columns=list(_COLUMNS)),
             hide_index=True,
             column_config=_COLUMNS,
             alt="Every setting, its value and where it is from.",
@@ -55,6 +45,3 @@ def show_configuration() -> None:
     places = (("config.yaml", settings.config_file), (".env", settings.env_file), ("Data", settings.data_dir))
     there = ((name, path, "" if path.exists() else " (not there)") for name, path in places if path)
     st.html(hits.paragraphs(*(f"{name}: {shown(path)}{absent}" for name, path, absent in there)))
-    if settings.config_file is not None and not settings.config_file.exists():
-        st.html(hits.paragraphs("Make config.yaml with a line for each setting, such as:"))
-        st.code(EXAMPLE_LINE, language=None)

@@ -46,7 +46,8 @@ def show_connections(viewer: Viewer) -> list[Connection]:
         st.button("Check again", key="settings_check", icon=":material/refresh:", on_click=_look.clear)
         if any(each.unasked for each in found):
             st.button(
-                "Ask Amazon", key="settings_ask_amazon", icon=":material/cloud:", on_click=_ask_amazon,
+                "Ask Amazon", key="settings_ask_amazon", icon=":material/cloud:",
+                on_click=st.session_state.update, args=({_ASK_ALL: True},),
                 help="Amazon S3 Vectors is asked for one bucket with the credentials of this computer.",
             )  # fmt: skip
         st.html(hits.paragraphs(f"Checked at {at:%H:%M:%S}.", status=True))
@@ -60,12 +61,10 @@ def show_connections(viewer: Viewer) -> list[Connection]:
 
 def _show(each: Connection) -> None:
     name, icon, colour = _BADGES[each.state]
-    if each.is_missed:
-        colour = "red"
     with st.container(border=True, gap="xsmall", key=f"settings_row_{each.key}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"**{hits.label(each.name)}**", width="content")
-            st.badge(name, icon=icon, color=colour)
+            st.badge(name, icon=icon, color="red" if each.is_missed else colour)
         step = f"Next: {sentence(each.next_step)}" if each.next_step else ""
         st.html(hits.sentences(each.sentence, step))
         used = f" Used by {', '.join(each.used_by)}." if each.used_by else ""
@@ -79,9 +78,6 @@ def _show(each: Connection) -> None:
                 st.code(f"llm: {model}", language=None)
 
 
-# --- looking ----------------------------------------------------------------------------
-
-
 @st.cache_data(max_entries=8, ttl=_LIFE_S, show_spinner=False)
 def _look(
     settings: Settings,  # noqa: ARG001 - part of the key
@@ -92,7 +88,3 @@ def _look(
     ask_all: bool,
 ) -> tuple[list[Connection], datetime]:
     return library().models.connections(viewer, ask_all=ask_all), datetime.now().astimezone()
-
-
-def _ask_amazon() -> None:
-    st.session_state[_ASK_ALL] = True

@@ -1,7 +1,7 @@
-"""What every page shares: the one library of this process and its cached answers.
+"""The one library of this process and its cached answers.
 
-Every cache key holds the viewer and the generations of the stores asked: an answer is
-computed again as soon as a store changes, and never crosses from one viewer to another.
+Every cache key holds the viewer and the generations of the stores: an answer is computed again as soon as a
+store changes, and never goes to another viewer.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 from urllib.parse import urlencode
 
@@ -27,13 +28,14 @@ _CHANGED: Final = "The passage that the link leads to is no longer in the docume
 def show_document(
     viewer: Viewer, store: str, path: str, passage: str = "", first: int = 0, search: str = ""
 ) -> None:
-    """The page of ``path``, the passage called ``passage`` marked, or from the passage number ``first`` on.
-    ``search`` is what the address of the search said that led here.
-
-    Raises NotFound when there is no such file for this viewer, and no run that may bring it.
-    """
+    """The page of ``path``, with ``passage`` marked or from passage number ``first`` on. ``search`` holds the
+    parameters of the search that led here. Raises NotFound if the viewer has no such file."""
     before = searched(search)
-    _ways_back(store, before or last_search())
+    with st.container(horizontal=True, gap="small"):
+        if back := before or last_search():
+            arrow = ":material/arrow_back:"
+            st.page_link(SEARCH_PAGE, label="Back to the results", icon=arrow, query_params=back)
+        st.page_link(FILES_PAGE, label="All files", icon=":material/folder:", query_params={"store": store})
     active = runs_now(viewer, store)
     try:
         view = library().documents.get(viewer, store, path, passage)
@@ -53,39 +55,26 @@ def show_document(
     if active:
         show_run(viewer, store)
     st.html(passages.facts(view))
-    for warning in view.warnings:
-        show_warning(warning)
+    if view.warnings:
+        show_warning(*view.warnings)
     if viewer.is_owner:
         with st.container(horizontal=True):
             show_actions(viewer, file)
-    origin = _origin(before)
-    if links := passages.links(view, origin):
-        st.html(links)
-    if passage and marked is None:
-        st.html(hits.paragraphs(_CHANGED))
-    if view.chunks:
-        start, end = window(view, first)
-        turning = passages.turning(view, start, end, PAGE, origin)
-        for part in filter(None, (turning, passages.text(view, start, end, origin), turning)):
-            st.html(part)
+    _show_text(view, before, first, _CHANGED if passage and marked is None else "")
 
 
-def _origin(search: Params) -> Origin:
-    try:
+def _show_text(view: DocumentView, search: Params, first: int, note: str) -> None:
+    query = None
+    with suppress(KeyError, RagError):  # nothing was typed, or what no search takes
         query = parse(search["q"][-1])
-    except (KeyError, RagError):  # nothing was typed, or by hand what no search takes
-        query = None
-    return Origin(urlencode(search, doseq=True), query)
-
-
-def _ways_back(store: str, search: Params) -> None:
-    with st.container(horizontal=True, gap="small"):
-        if search:
-            st.page_link(
-                SEARCH_PAGE, label="Back to the results", icon=":material/arrow_back:", query_params=search
-            )
-        icon = ":material/folder:" if search else ":material/arrow_back:"
-        st.page_link(FILES_PAGE, label="All files", icon=icon, query_params={"store": store})
+    origin = Origin(urlencode(search, doseq=True), query)
+    start, end = window(view, first)
+    turning = passages.turning(view, start, end, PAGE, origin)
+    parts = [passages.links(view, origin), hits.paragraphs(note) if note else "", turning]
+    if view.chunks:
+        parts += [passages.text(view, start, end, origin), turning]
+    for part in filter(None, parts):
+        st.html(part)
 
 
 def window(view: DocumentView, first: int) -> tuple[int, int]:

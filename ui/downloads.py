@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from functools import partial
+from typing import Final, Literal
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -16,6 +17,8 @@ from rag_core.types import Answer, Viewer
 from rag_core.wording import plural
 from ui.deps import library
 
+Kind = Literal["json", "csv"]
+_KINDS: Final[dict[Kind, str]] = {"json": "application/json", "csv": "text/csv"}
 _LONGEST_NAME = 40
 
 
@@ -26,20 +29,15 @@ def show(answer: Answer, viewer: Viewer) -> None:
     session = page.session_id if page is not None else ""
     which = f"{count:,}" if answer.convincing else f"{count:,} nearest"
     with st.container(horizontal=True, width="content"):
-        st.download_button(
-            f"{which} as JSON", lambda: _made(answer, viewer, "json", session), f"{name}.json",
-            "application/json", key="download_json", on_click="ignore", type="tertiary",
-            icon=":material/download:",
-            help=f"The {plural(count, 'passage')} shown here, for programs",
-        )  # fmt: skip
-        st.download_button(
-            f"{which} as CSV", lambda: _made(answer, viewer, "csv", session), f"{name}.csv", "text/csv",
-            key="download_csv", on_click="ignore", type="tertiary", icon=":material/download:",
-            help=f"The {plural(count, 'passage')} shown here, for a spreadsheet",
-        )  # fmt: skip
+        for kind, mime in _KINDS.items():
+            st.download_button(
+                f"{which} as {kind.upper()}", partial(_made, answer, viewer, kind, session), f"{name}.{kind}",
+                mime, key=f"download_{kind}", on_click="ignore", type="tertiary", icon=":material/download:",
+                help=f"The {plural(count, 'passage')} shown here",
+            )  # fmt: skip
 
 
-def _made(answer: Answer, viewer: Viewer, kind: Literal["json", "csv"], session: str) -> bytes:
+def _made(answer: Answer, viewer: Viewer, kind: Kind, session: str) -> bytes:
     """The file, for the page that shows the answer, if its viewer may still see it. Raises NotFound.
 
     Streamlit would make it for any page that names its id.

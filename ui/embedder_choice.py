@@ -24,8 +24,7 @@ _IN_WORDS: Final[Mapping[str, str]] = {
 
 
 def at_hand(viewer: Viewer, *first: str) -> dict[str, str]:
-    """The name of each embedder → where text goes that it gets. ``first`` come those given, then the one
-    of new stores, the built-in one, those of stores, those found; none of a package that is gone."""
+    """The name of each available embedder → where its text goes, those named ``first`` before the others."""
     used = sorted({info.embedder for info in store_infos(viewer)})
     seen: list[str] = st.session_state.get(_FOUND, [])
     names = dict.fromkeys((*first, library().settings.embedder, *_IN_WORDS, *used, *seen))
@@ -57,18 +56,12 @@ def look_for_others(viewer: Viewer, key: str) -> None:
         st.page_link(SETTINGS_PAGE, label="Settings → Connections says why", icon=":material/settings:")
 
 
-# --- trying one on the Settings page ---------------------------------------------------
-
-
 def offer_trial(viewer: Viewer, found: Sequence[Connection]) -> None:
     """A form to try an available embedder, and its result."""
     st.header("Try an embedder", anchor=False)
-    st.html(
-        hits.paragraphs(
-            "Embeds one sentence, as the question of a search. It stays on this machine unless the embedder's"
-            " line says where it goes."
-        )
-    )
+    st.html(hits.paragraphs(
+        "Embeds one sentence, as a query. It stays on this machine unless the embedder's line says otherwise."
+    ))  # fmt: skip
     offered = at_hand(
         viewer, library().settings.embedder, *(name for each in found for name in each.embedders)
     )

@@ -1,8 +1,4 @@
-"""Notice that the app is to end while requests are under way.
-
-The server tells the app only after the last request, which may take minutes. So the signals that stop the
-server are caught first.
-"""
+"""Notice that the app is to end while requests are under way: the server tells it only after the last one."""
 
 from __future__ import annotations
 
@@ -30,9 +26,16 @@ def at_the_end(act: Callable[[], None]) -> Iterator[None]:
 
     thread = threading.Thread(target=repeat, daemon=True)
     thread.start()
-    # Python hands signals to the main thread alone.
-    signals = SIGNALS if threading.current_thread() is threading.main_thread() else ()
-    hooked = {each: before for each in signals if (before := _hook(each, told)) is not None}
+    hooked: dict[signal.Signals, Any] = {}
+    if threading.current_thread() is threading.main_thread():  # Python hands signals to it alone
+        hooked = {each: signal.getsignal(each) for each in SIGNALS if callable(signal.getsignal(each))}
+
+    def hear(received: int, frame: FrameType | None) -> None:
+        told.set()
+        hooked[signal.Signals(received)](received, frame)
+
+    for each in hooked:
+        signal.signal(each, hear)
     try:
         yield
     finally:
@@ -41,17 +44,3 @@ def at_the_end(act: Callable[[], None]) -> Iterator[None]:
         over.set()
         told.set()
         thread.join()
-
-
-def _hook(number: signal.Signals, told: threading.Event) -> Any:
-    """Set ``told`` at a signal, before its handler, which is returned; None if there is no handler."""
-    before = signal.getsignal(number)
-    if not callable(before):
-        return None
-
-    def hear(received: int, frame: FrameType | None) -> None:
-        told.set()
-        before(received, frame)
-
-    signal.signal(number, hear)
-    return before

@@ -1,8 +1,5 @@
-"""What the Files page is asked for, and how it stands in the address.
-
-The address is the truth, as on the Search page: a link, a reload and the browser's Back arrive as new
-parameters, which `restore` writes into the widgets; a widget's callback writes them back with `push`.
-"""
+"""The filters of the Files page. The address is the truth, as on the Search page: `restore` writes it into
+the widgets, and a widget's callback writes them back with `push`."""
 
 from __future__ import annotations
 
@@ -12,21 +9,17 @@ from typing import Final
 
 import streamlit as st
 
-from ui.links import address
-
 Params = dict[str, list[str]]
 
 STORE_BOX: Final = "files_store"
-_PREFIX: Final = "files_"
 _SEEN: Final = "files_seen"
 _OFFERED: Final = "files_offered"
 
 
 @dataclass(frozen=True, slots=True)
 class FileFilters:
-    """Which files of a store are listed: the words are all in the path or the title, and the others
-    are as they say; None is any. ``sort`` is how they are ordered, None by path. The fields are named like
-    the parameters of the address."""
+    """Which files of a store are listed. Path or title hold all words of ``q``; None is any. ``sort`` is the
+    order, None by path. The fields are named like the parameters of the address."""
 
     q: str = ""
     state: str | None = None
@@ -45,7 +38,7 @@ NAMES: Final = tuple(field.name for field in fields(FileFilters))
 
 def key(name: str) -> str:
     """The session key of the widget for a field."""
-    return _PREFIX + name
+    return f"files_{name}"
 
 
 def follow_address() -> None:
@@ -61,7 +54,7 @@ def follow_address() -> None:
 
 
 def restore(offered: Mapping[str, Sequence[str]]) -> None:
-    """Before the widgets: fill them from the address; a value that is not ``offered`` is none."""
+    """Before the widgets: fill them from the address, without values that are not ``offered``."""
     words = st.query_params.get("q", "")
     if st.session_state.get(key("q")) != words:  # set again, it would overwrite what is being typed
         st.session_state[key("q")] = words
@@ -85,22 +78,12 @@ def push(store: str) -> None:
         for name, values in st.session_state[_OFFERED].items()
         if getattr(said, name) not in (None, *values)
     }
-    _go(to_params(store, FileFilters(**{**asdict(said), **stale})))
+    go(to_params(store, FileFilters(**{**asdict(said), **stale})))
 
 
 def clear(store: str) -> None:
     """As a callback: let every file of ``store`` be listed."""
-    _go(to_params(store))
-
-
-def choose_store() -> None:
-    """As a callback: go to all files of the store that was chosen."""
-    clear(st.session_state[STORE_BOX])
-
-
-def open_document(store: str, path: str) -> None:
-    """As a callback: go to the page of a document."""
-    _go({name: [value] for name, value in address(store, path).items()})
+    go(to_params(store))
 
 
 def to_params(store: str, filters: FileFilters = FileFilters()) -> Params:
@@ -109,6 +92,7 @@ def to_params(store: str, filters: FileFilters = FileFilters()) -> Params:
     return {"store": [store], **said}
 
 
-def _go(params: Params) -> None:
+def go(params: Params) -> None:
+    """As a callback: go to another address of the page."""
     st.query_params.from_dict(params)
     st.session_state[_SEEN] = params

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import streamlit as st
@@ -13,8 +15,9 @@ from rag_core.wording import left_out, plural, roots
 from ui import file_filters, hits, passages
 from ui.deps import library, store_infos
 from ui.file_actions import runs_now, show_actions, show_file_outcome, show_run
-from ui.file_filters import STORE_BOX, choose_store, clear, current, key, push
+from ui.file_filters import STORE_BOX, clear, current, key, push
 from ui.file_table import CHOSEN, ORDERS, STATES, Listing, chosen_rows, fetch_ahead, listing, show_table
+from ui.filters import select
 from ui.links import FILES_PAGE, INDEX_PAGE, address
 from ui.missing_file import show_missing_file
 from ui.results import nothing_indexed
@@ -26,7 +29,6 @@ _HOW: Final = (
     "Open shows a file. Tick its row to read it again or leave it out; with the keyboard, go to the row and"
     " press Shift and Space: what can be done follows the table."
 )
-_MOST: Final = 500  # options that a browser takes without choking
 
 
 def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
@@ -34,7 +36,7 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
     st.title("Files", anchor=False)
     if len(stores) > 1:
         st.session_state[STORE_BOX] = store if store in stores else None
-        st.selectbox("Store", stores, key=STORE_BOX, on_change=choose_store, label_visibility="collapsed")
+        st.selectbox("Store", stores, key=STORE_BOX, on_change=_choose_store, label_visibility="collapsed")
     active = runs_now(viewer, store)
     ahead = fetch_ahead()
     found = listing(viewer, store)
@@ -65,11 +67,26 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
     show_missing_file(viewer, store)
 
 
+def _choose_store() -> None:
+    clear(st.session_state[STORE_BOX])
+
+
 def _list(viewer: Viewer, store: str, found: Listing) -> None:
-    _filters(store, found)
+    changed = partial(push, store)
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="filters"):
+        st.text_input(
+            "Words in path or title", key=key("q"), type="search", placeholder="Words in path or title",
+            on_change=changed, label_visibility="collapsed",
+        )  # fmt: skip
+        select("Type", key("type"), found.types, str, changed)
+        select("Tag", key("tag"), found.tags, lambda tag: f"#{tag}", changed)
+        st.selectbox(
+            "Order", _offered_orders(found), key=key("sort"), on_change=changed,
+            format_func=lambda name: ORDERS[name][1], placeholder="By path", label_visibility="collapsed",
+        )  # fmt: skip
     if found.states:
         st.pills(
-            "State", _offered_states(found), key=key("state"), on_change=push, args=(store,),
+            "State", _offered_states(found), key=key("state"), on_change=changed,
             label_visibility="collapsed", format_func=lambda state: f"{found.states.get(state, 0):,} {state}",
         )  # fmt: skip
     rows = chosen_rows(found.rows, current())
@@ -79,36 +96,9 @@ def _list(viewer: Viewer, store: str, found: Listing) -> None:
         _chosen(viewer, store)
 
 
-def _filters(store: str, found: Listing) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="filters"):
-        st.text_input(
-            "Words in path or title", key=key("q"), type="search", placeholder="Words in path or title",
-            on_change=push, args=(store,), label_visibility="collapsed",
-        )  # fmt: skip
-        _select(store, "Type", "type", found.types, str)
-        _select(store, "Tag", "tag", found.tags, lambda tag: f"#{tag}")
-        st.selectbox(
-            "Order", _offered_orders(found), key=key("sort"), on_change=push, args=(store,),
-            format_func=lambda name: ORDERS[name][1], placeholder="By path", label_visibility="collapsed",
-        )  # fmt: skip
-
-
-def _select(
-    store: str, name: str, field: str, counts: Mapping[str, int], shown: Callable[[str], str]
-) -> None:
-    chosen = st.session_state[key(field)]
-    offered = list(counts)[:_MOST]  # the most frequent come first
-    st.selectbox(
-        name,
-        offered if chosen in (None, *offered) else [*offered, chosen],
-        key=key(field),
-        on_change=push,
-        args=(store,),
-        format_func=lambda value: f"{shown(value)} ({counts.get(value, 0):,})",
-        placeholder=f"Any {name.lower()}",
-        label_visibility="collapsed",
-        disabled=not counts,
-    )
+def _offered_orders(found: Listing) -> list[str]:
+    """The orders by columns that the list has. Headings order by all, but only with a mouse."""
+    return [name for name, (column, _) in ORDERS.items() if column in found.rows]
 
 
 def _offered_states(found: Listing) -> list[str]:
@@ -117,39 +107,35 @@ def _offered_states(found: Listing) -> list[str]:
     return [state for state in STATES if state in found.states or (found.states and state == asked)]
 
 
-def _offered_orders(found: Listing) -> list[str]:
-    """The orders by columns that the list has. Headings order by all, but only with a mouse."""
-    return [name for name, (column, _) in ORDERS.items() if column in found.rows]
-
-
 def _count(store: str, shown: pd.DataFrame, found: Listing) -> None:
-    """How many files there are, or of them are ``shown``. As everywhere in the app a file is one that was
-    read; those that were left out come on top."""
+    """How many files there are, or are ``shown`` of them. A file is one that was read; others come on top."""
     read, others = _read_and_left_out(found.rows)
     if not current().narrows:
         st.html(hits.paragraphs(" · ".join([plural(read, "file"), *others]), status=True))
         return
     read_of_shown, others = _read_and_left_out(shown)
-    counted = [f"{read_of_shown:,} of {plural(read, 'file')}"] if read_of_shown or not others else []
+    counted = " · ".join([f"{read_of_shown:,} of {plural(read, 'file')}", *others])
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.html(hits.paragraphs(" · ".join([*counted, *others]), status=True), width="content")
+        st.html(hits.paragraphs(counted, status=True), width="content")
         st.button("Clear filters", key="files_clear", type="tertiary", on_click=clear, args=(store,))
 
 
 def _read_and_left_out(rows: pd.DataFrame) -> tuple[int, list[str]]:
-    """How many of the files were read, and how many not, in words. A guest's list has only such as were."""
+    """How many files were read, and how many not, in words."""
     states: Mapping[Any, int] = rows["State"].value_counts().to_dict() if "State" in rows else {}
     others = {name: states.get(name, 0) for name in ("failed", "skipped", "excluded")}
     return len(rows) - sum(others.values()), left_out(**others)
 
 
-# --- the chosen file --------------------------------------------------------------------
-
-
 def _chosen(viewer: Viewer, store: str) -> None:
-    """The file whose row was chosen: its state and why, its page, and what can be done with it; or how to
-    choose one."""
-    file = _look_up(viewer, store)
+    """The chosen file with what can be done with it; or how to choose one."""
+    of, path = st.session_state.get(CHOSEN, ("", ""))
+    file: Document | None = None
+    if path and of == store:
+        with suppress(NotFound):  # it is gone since
+            get = library().files.get if viewer.is_owner else library().documents.get
+            found = get(viewer, store, path)
+            file = found if isinstance(found, Document) else found.document
     if file is None:
         with st.container(key="files_how"):
             st.html(hits.paragraphs(_HOW))
@@ -163,15 +149,3 @@ def _chosen(viewer: Viewer, store: str) -> None:
             )  # fmt: skip
             if viewer.is_owner:
                 show_actions(viewer, file)
-
-
-def _look_up(viewer: Viewer, store: str) -> Document | None:
-    of, path = st.session_state.get(CHOSEN, ("", ""))
-    if of != store or not path:
-        return None
-    try:
-        if viewer.is_owner:
-            return library().files.get(viewer, store, path)
-        return library().documents.get(viewer, store, path).document
-    except NotFound:  # it is gone since
-        return None

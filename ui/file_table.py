@@ -1,6 +1,5 @@
-"""The files of a store as a table: made once for what the store is, compared with the disk every few
-seconds, then only filtered.
-"""
+"""The files of a store as a table: made once for each state of the store, compared with the disk every few
+seconds."""
 
 from __future__ import annotations
 
@@ -17,9 +16,9 @@ from rag_core.config import Settings, load
 from rag_core.text import tags
 from rag_core.types import Document, FileState, Viewer
 from rag_core.wording import CHANGED_IN_LISTS, moment
-from ui import file_filters, passages
+from ui import passages
 from ui.deps import library, store_infos
-from ui.file_filters import FileFilters
+from ui.file_filters import FileFilters, go
 from ui.hits import one_line
 
 if TYPE_CHECKING:
@@ -45,13 +44,14 @@ ORDERS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """How files can be ordered: the column, and what a person chooses."""
 _FROM_THE_MOST: Final = frozenset({"passages", "size", "read"})
+_OF_DISK: Final = frozenset({"State", "Reason", "Size", "Read"})  # columns for the owner alone
 _WORDS, _TAGS, _PATH, _ID = "_words", "_tags", "_path", "_id"
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Every file of a store that a viewer may see: a row each, by path, and how many have each state,
-    type and tag. A guest's has nothing of the disk. The columns that begin with ``_`` are not shown."""
+    """The files of a store that a viewer may see, a row each, by path, and how many have each state, type and
+    tag. A guest's rows say nothing of the disk. Columns that begin with ``_`` are not shown."""
 
     rows: pd.DataFrame
     states: Mapping[str, int]
@@ -60,8 +60,7 @@ class Listing:
 
 
 def load_ahead(viewer: Viewer) -> None:
-    """Make the list of the first store, so that it opens at once, and load what every list needs. A list that
-    would take much memory waits until it is asked for."""
+    """Make the list of the first store, unless it would take much memory, and load what every list needs."""
     import pandas as pd  # noqa: F401
 
     first = store_infos(viewer)[:1]
@@ -117,30 +116,23 @@ def _known(
 def _rows(found: Sequence[Document], *, of_disk: bool) -> pd.DataFrame:
     import pandas as pd  # half a second, for which a document's page, where this module is too, must not wait
 
+    moments = {each: moment(each) for each in {document.indexed_at for document in found}}
     columns: dict[str, Any] = {
         "Path": [one_line(document.path) for document in found],
         "Title": [one_line(document.title) for document in found],
-    }
-    if of_disk:
-        columns["State"] = [document.state for document in found]
-        columns["Reason"] = [document.reason for document in found]
-    columns |= {
+        "State": [document.state for document in found],
+        "Reason": [document.reason for document in found],
         "Type": [document.file_type for document in found],
         "Passages": [document.chunks for document in found],
-    }
-    if of_disk:
-        columns["Size"] = [document.size / 1000 for document in found]
-    columns["Tags"] = [" ".join(f"#{tag}" for tag in document.tags) for document in found]
-    if of_disk:
-        moments = {each: moment(each) for each in {document.indexed_at for document in found}}
-        columns["Read"] = [moments[document.indexed_at] for document in found]
-    columns |= {
+        "Size": [document.size / 1000 for document in found],
+        "Tags": [" ".join(f"#{tag}" for tag in document.tags) for document in found],
+        "Read": [moments[document.indexed_at] for document in found],
         _ID: [document.id for document in found],
         _PATH: [document.path for document in found],
         _WORDS: [_folded(f"{document.path} {document.title}") for document in found],
         _TAGS: ["".join(f"\n{_folded(tag)}\n" for tag in document.tags) for document in found],
     }
-    return pd.DataFrame(columns)
+    return pd.DataFrame({name: each for name, each in columns.items() if of_disk or name not in _OF_DISK})
 
 
 def _folded(text: str) -> str:
@@ -168,8 +160,7 @@ def chosen_rows(rows: pd.DataFrame, filters: FileFilters) -> pd.DataFrame:
 
 
 def fetch_ahead() -> DeltaGenerator:
-    """An empty table that nobody sees, to be emptied when the rows are there: the browser fetches what draws
-    one while they are still read."""
+    """An invisible empty table: the browser loads what draws tables while the rows are still read."""
     place = st.empty()
     if _AHEAD not in st.session_state:
         st.session_state[_AHEAD] = True
@@ -189,8 +180,13 @@ def show_table(store: str, rows: pd.DataFrame) -> None:
         st.session_state.pop(CHOSEN, None)
     opens = st.column_config.ButtonColumn(
         "Open", width=75, pinned=True, type="tertiary", key=f"{table}_open",
-        on_click=_open, args=(f"{table}_open", store, paths),
+        on_click=lambda: go({"store": [store], "path": [paths[st.session_state[f"{table}_open"]["row"]]]}),
     )  # fmt: skip
+
+    def choose() -> None:
+        rows = st.session_state[table]["selection"]["rows"]
+        st.session_state[CHOSEN] = (store, paths[rows[0]]) if rows else ("", "")
+
     first = rows.head(_MOST_LISTED).to_dict("records")
     listed = [(each[_PATH], each["Title"], each.get("State", "")) for each in first]
     with st.container(key="files_list"):
@@ -202,7 +198,7 @@ def show_table(store: str, rows: pd.DataFrame) -> None:
             ),
             key=table,
             hide_index=True,
-            on_select=lambda: _choose(table, store, paths),
+            on_select=choose,
             selection_mode="single-row",
             column_config={**_COLUMNS, "Open": opens},
             alt="The files of the store by path. Choose a row to see below what can be done with it.",
@@ -221,12 +217,3 @@ _COLUMNS: Final[Mapping[str, Any]] = {
     "Tags": _text(width=120),
     "Read": _text(width=130),
 }
-
-
-def _open(button: str, store: str, paths: Sequence[str]) -> None:
-    file_filters.open_document(store, paths[st.session_state[button]["row"]])
-
-
-def _choose(table: str, store: str, paths: Sequence[str]) -> None:
-    rows = st.session_state[table]["selection"]["rows"]
-    st.session_state[CHOSEN] = (store, paths[rows[0]]) if rows else ("", "")

@@ -1,5 +1,4 @@
-"""The row of filters under the search box, and under that for a question. Each change is one entry in the
-browser's history."""
+"""The row of filters under a search or a question. Each change is one entry in the browser's history."""
 
 from __future__ import annotations
 
@@ -68,10 +67,11 @@ def show(offered: Choices, state: State, *, ticks: bool = False) -> None:
                 "Store", offered.stores, key=state.key("store"), on_change=state.push,
                 placeholder="All stores", label_visibility="collapsed", wrap=False,
             )  # fmt: skip
-        _select(state, "Type", "type", offered.types, str)
-        _select(state, "Tag", "tag", offered.tags, lambda tag: f"#{tag}")
+        select("Type", state.key("type"), offered.types, str, state.push)
+        select("Tag", state.key("tag"), offered.tags, lambda tag: f"#{tag}", state.push)
         top = offered.top if len(offered.top) <= _ROOM else ""
-        _select(state, "Folder", "path", offered.folders, partial(_folder, top=top))
+        shown = partial(_folder, top=top)
+        select("Folder", state.key("path"), offered.folders, shown, state.push)
     _more(state)
     _active(state, offered.top, *([] if ticks else ["store"]))
 
@@ -86,36 +86,34 @@ def _tick_stores(stores: Sequence[str], state: State) -> None:
     """A box for each store; with none ticked there would be nothing to ask, so that is all again."""
     if len(stores) < 2:
         return
+    ticks = {name: f"{state.key('tick')}_{name}" for name in stores}
     chosen = st.session_state[state.key("store")] or stores
+
+    def choose() -> None:
+        ticked = [name for name, tick in ticks.items() if st.session_state[tick]]
+        st.session_state[state.key("store")] = ticked if len(ticked) < len(stores) else []
+        state.push()
+
     with st.container(horizontal=True, key="ticked_stores"):
-        for name in stores:
-            st.session_state[_tick(state, name)] = name in chosen
-            st.checkbox(
-                label(name), key=_tick(state, name), on_change=_choose_ticked, args=(stores, state),
-                width="content",
-            )  # fmt: skip
+        for name, tick in ticks.items():
+            st.session_state[tick] = name in chosen
+            st.checkbox(label(name), key=tick, on_change=choose, width="content")
 
 
-def _tick(state: State, store: str) -> str:
-    return f"{state.key('tick')}_{store}"
-
-
-def _choose_ticked(stores: Sequence[str], state: State) -> None:
-    ticked = [name for name in stores if st.session_state[_tick(state, name)]]
-    st.session_state[state.key("store")] = ticked if len(ticked) < len(stores) else []
-    state.push()
-
-
-def _select(
-    state: State, name: str, field: str, counts: Mapping[str, int], shown: Callable[[str], str]
+def select(
+    name: str,
+    key: str,
+    counts: Mapping[str, int],
+    shown: Callable[[str], str],
+    changed: Callable[[], None],
 ) -> None:
-    # All values, or the commonest where the browser would choke on all.
-    kept = {*nlargest(_MOST, counts, key=counts.__getitem__), st.session_state[state.key(field)]}
+    """A box with each value and its count: all values, or the most frequent where a browser would choke."""
+    kept = {*nlargest(_MOST, counts, key=counts.__getitem__), st.session_state[key]}
     st.selectbox(
         name,
         [value for value in counts if value in kept],
-        key=state.key(field),
-        on_change=state.push,
+        key=key,
+        on_change=changed,
         format_func=lambda value: f"{shown(value)} ({counts.get(value, 0):,})",
         placeholder=f"Any {name.lower()}" if counts else f"No {name.lower()}s here",
         label_visibility="collapsed",
@@ -171,10 +169,16 @@ def _take_date(state: State, name: str, field: str) -> None:
     state.push()
 
 
-def _chips(state: State, top: str) -> dict[str, str]:
-    """The active filters: field → what it says."""
+def _active(state: State, top: str, *beside: str) -> None:
+    """The filters that hold. Clearing them takes away those ``beside`` them, too."""
     request, before = state.current(), state.usual()
-    said = {
+    active = [
+        field for field in _NARROWING
+        if field in state.names and getattr(request, field) != getattr(before, field)
+    ]  # fmt: skip
+    if not active:
+        return
+    says = {
         "type": f"Type {label(request.type or '')}",
         "tag": label(f"#{request.tag}"),
         "path": label(f"In {_folder(request.path or '', top)}"),
@@ -182,24 +186,15 @@ def _chips(state: State, top: str) -> dict[str, str]:
         "before": f"Before {request.before}",
         "mode": f"{MODES[request.mode]} only",
         "min": f"Score at least {request.min:g}",
-        "k": f"{request.k} on a page" if "page" in state.names else f"{request.k} passages",
+        "k": f"{request.k} passages",
     }
-    return {field: text for field, text in said.items() if getattr(request, field) != getattr(before, field)}
-
-
-def _active(state: State, top: str, *beside: str) -> None:
-    """The filters that hold. Clearing them takes away those ``beside`` them, too."""
-    request, before = state.current(), state.usual()
-    fields = [field for field in _NARROWING if field in state.names]
-    if all(getattr(request, field) == getattr(before, field) for field in fields):
-        return
     with st.container(horizontal=True, gap="xsmall", key="active_filters"):
-        for field, text in _chips(state, top).items():
+        for field in active:
             st.button(
-                text, key=f"remove_{field}", help="Remove", icon=":material/close:", icon_position="right",
-                on_click=state.reset, args=(field,),
+                says[field], key=f"remove_{field}", help="Remove", icon=":material/close:",
+                icon_position="right", on_click=state.reset, args=(field,),
             )  # fmt: skip
         st.button(
             "Clear filters", key="clear_filters", type="tertiary",
-            on_click=state.reset, args=(*fields, *beside),
+            on_click=state.reset, args=(*active, *beside),
         )  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -38,18 +39,13 @@ def choose_folder() -> Path | None:
     if PICKER in st.session_state:
         _picker()
     folder = _folder(typed)
-    if folder is not None and os.path.isfile(folder):  # noqa: PTH113  (Path.is_file raises without permission)
-        raise InvalidInput("That is a file, not a folder.", f"Its folder is {shown(folder.parent)!r}.")
-    if folder is not None and not _is_folder(folder):
+    if folder is not None and not os.path.isdir(folder):  # noqa: PTH112  (Path.is_dir raises without permission)
         raise InvalidInput(f"There is no folder {shown(folder)!r}.", "Check the spelling, or mount its disk.")
     return folder
 
 
 def folder_in_box() -> Path | None:
-    """The folder that the box names now, None for none. Raises InvalidInput for what is no path.
-
-    For callbacks, which come before the page is drawn with what was typed last.
-    """
+    """The folder that the box names now, for callbacks; None for none. Raises InvalidInput for no path."""
     return _folder(st.session_state.get(BOX, ""))
 
 
@@ -64,10 +60,6 @@ def shown(path: Path) -> str:
     return display(os.fsencode(path))
 
 
-def _is_folder(path: Path) -> bool:
-    return os.path.isdir(path)  # noqa: PTH112  (Path.is_dir raises without permission)
-
-
 def _folder(typed: str) -> Path | None:
     picked: Path | None = st.session_state.get(_PICKED)
     if picked is not None and typed == shown(picked):  # what is shown need not be the name itself
@@ -76,10 +68,8 @@ def _folder(typed: str) -> Path | None:
 
 
 def typed_folder(typed: str) -> Path | None:
-    """What a person typed or pasted, as a whole path with ``~`` replaced; None for nothing.
-
-    Raises InvalidInput for a relative path, an unknown home folder or a character no path has.
-    """
+    """A typed or pasted path with ``~`` replaced; None for nothing. Raises InvalidInput for what is no whole
+    path."""
     text = typed.strip().strip("'\"")
     if not text:
         return None
@@ -92,81 +82,60 @@ def typed_folder(typed: str) -> Path | None:
     return path
 
 
-# --- the picker -------------------------------------------------------------------------
 # It is open as long as PICKER is in the session; None there is the list of all roots.
 
 
 def open_picker() -> None:
     """As a callback: let the Index page open the picker, at the folder that is typed if there is one."""
     roots = library().settings.roots
-    try:
+    at = roots[0].resolve() if len(roots) == 1 else None
+    with suppress(InvalidInput):
         typed = _folder(st.session_state.get(BOX, ""))
-        at = contained(typed, roots) if typed else None
-    except InvalidInput:
-        at = None
-    if at is None or not _is_folder(at):
-        at = roots[0].resolve() if len(roots) == 1 else None
+        if typed:
+            list_folders(typed, roots)  # raises for one that cannot be opened
+            at = contained(typed, roots)
     st.session_state[PICKER] = at
-
-
-def _close_picker() -> None:
-    st.session_state.pop(PICKER, None)
-
-
-def _go(path: Path | None) -> None:
-    st.session_state[PICKER] = path
 
 
 def _use(path: Path) -> None:
     st.session_state[_PICKED] = path
     st.session_state[BOX] = shown(path)
-    _close_picker()
+    del st.session_state[PICKER]
 
 
-@st.dialog("Choose a folder", width="medium", on_dismiss=_close_picker)
+@st.dialog("Choose a folder", width="medium", on_dismiss=lambda: st.session_state.pop(PICKER, None))
 def _picker() -> None:
     if PICKER not in st.session_state:
         st.rerun()
     at: Path | None = st.session_state[PICKER]
     roots = [root.resolve() for root in library().settings.roots]
-    _breadcrumbs(at, roots)
-    folders = _folders_in(at, roots)
+    root = next((each for each in roots if at and at.is_relative_to(each)), None)
+    folders: Sequence[Path] = roots
+    if at is not None:
+        way = [*reversed([each for each in at.parents if root and each.is_relative_to(root)]), at]
+        with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+            if len(roots) > 1:
+                _go_button("All folders", "all", None, "")
+            for crumb in way:
+                name = _name(crumb, roots)
+                icon = ":material/chevron_right:" if crumb != roots[0] else ""
+                _go_button(f"**{name}**" if crumb == at else name, "crumb", crumb, icon)
+        try:
+            folders = list_folders(at, roots)
+        except InvalidInput as error:
+            show_error(error)
+            folders = ()
     _folder_list(at, folders)
     st.caption("A folder elsewhere, as on another disk: close this and type or paste its path.")
     if at is not None:
         st.button("Use this folder", key=_key("use", at), type="primary", on_click=_use, args=(at,))
 
 
-def _folders_in(at: Path | None, roots: Sequence[Path]) -> Sequence[Path]:
-    if at is None:
-        return roots
-    try:
-        return list_folders(at, roots)
-    except InvalidInput as error:
-        show_error(error)
-        return ()
-
-
-def _breadcrumbs(at: Path | None, roots: Sequence[Path]) -> None:
-    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
-        if len(roots) > 1:
-            st.button("All folders", key="index_crumb_all", type="tertiary", on_click=_go, args=(None,))
-        for number, crumb in enumerate(_crumbs(at, roots)):
-            name = _name(crumb, roots)
-            st.button(
-                f"**{name}**" if crumb == at else name, key=_key("crumb", crumb),
-                icon=":material/chevron_right:" if number or len(roots) > 1 else None,
-                type="tertiary", on_click=_go, args=(crumb,),
-            )  # fmt: skip
-
-
-def _crumbs(at: Path | None, roots: Sequence[Path]) -> list[Path]:
-    """The root that holds ``at``, the folders on the way, and ``at``."""
-    root = next((r for r in roots if at and at.is_relative_to(r)), None)
-    if at is None or root is None:
-        return []
-    between = [p for p in at.parents if p.is_relative_to(root)]
-    return [*reversed(between), at]
+def _go_button(name: str, what: str, path: Path | None, icon: str) -> None:
+    st.button(
+        name, key=_key(what, path), icon=icon or None, type="tertiary",
+        on_click=st.session_state.update, args=({PICKER: path},),
+    )  # fmt: skip
 
 
 def _folder_list(at: Path | None, folders: Sequence[Path]) -> None:
@@ -179,12 +148,10 @@ def _folder_list(at: Path | None, folders: Sequence[Path]) -> None:
     found = [f for f in folders if wanted.casefold() in shown(Path(f.name)).casefold()]
     with st.container(height=320, border=True, gap="xxsmall"):
         for folder in found[:_MOST]:
-            st.button(
-                label(shown(folder if at is None else Path(folder.name))), key=_key("open", folder),
-                icon=":material/folder:", type="tertiary", on_click=_go, args=(folder,),
-            )  # fmt: skip
+            name = label(shown(folder if at is None else Path(folder.name)))
+            _go_button(name, "open", folder, ":material/folder:")
         if not found:
-            st.caption("No folder inside." if not folders else "No folder of this name.")
+            st.caption("No folder inside.")
         elif len(found) > _MOST:
             st.caption(f"{len(found) - _MOST:,} more: narrow the list.")
 

@@ -1,9 +1,7 @@
 """Streamlit's HTML page for addresses below the root, such as ``/index``, and the app's own icon.
 
-On such an address Streamlit's front end does not know where the server is and first tries
-``/index/_stcore/…``: two failed requests, two errors in the console, and a wait. One inline
-script, set before its own, names the root, and the page connects at once. Until a page has run, the
-browser shows what is at ``/favicon.png``.
+There Streamlit's front end does not know where the server is and first tries ``/index/_stcore/…``: two errors
+in the console, and a wait. One inline script before its own names the root, so the page connects at once.
 """
 
 from __future__ import annotations
@@ -39,17 +37,14 @@ def front_page() -> str:
 def page_routes() -> list[Route]:
     """Routes for pages opened by their address. They match any one-segment path, so they come last."""
     register_url_convertor("page", _PageName())
-    return [Route("/favicon.png", _icon), Route("/search", _to_root), Route("/{name:page}", _page)]
+    fresh = {"cache-control": "no-cache"}
 
+    def to_root(request: Request) -> Response:
+        # The default page lives at the root only; at its own name Streamlit says "Page not found".
+        return RedirectResponse(f"/?{request.url.query}" if request.url.query else "/")
 
-def _icon(_request: Request) -> Response:
-    return FileResponse(ICON, headers={"cache-control": "no-cache"})
-
-
-def _page(_request: Request) -> Response:
-    return HTMLResponse(front_page(), headers={"cache-control": "no-cache"})
-
-
-def _to_root(request: Request) -> Response:
-    # The default page lives at the root only; at its own name Streamlit says "Page not found".
-    return RedirectResponse(f"/?{request.url.query}" if request.url.query else "/")
+    return [
+        Route("/favicon.png", lambda _: FileResponse(ICON, headers=fresh)),
+        Route("/search", to_root),
+        Route("/{name:page}", lambda _: HTMLResponse(front_page(), headers=fresh)),
+    ]

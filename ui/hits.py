@@ -11,7 +11,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Final
 from urllib.parse import urlencode
 
@@ -96,33 +96,21 @@ def card(hit: Hit, *, with_store: bool, search: str = "") -> str:
     doc = hit.document
     where = " · ".join(([hit.store] if with_store else []) + [place(hit)])
     title = anchor(address(hit.store, doc.path, hit.key, search=search), one_line(doc.title) or place(hit))
-    whole = html.escape(one_line(doc.absolute_path))
-    hint = f' title="{whole}"' if whole else ""
+    body = html.escape(one_line(only_title(hit)))
+    if hit.content.strip():
+        before, after = cut(hit)
+        body = f"{before}{marked(hit.content, hit.spans, hit.snippet, hit.hidden)}{after}"
     said = (("cp-quiet", " · ".join(hit.reasons)), ("cp-stale", on_disk(doc.state)))
     below = "".join(f'<p class="{kind}">{html.escape(text)}</p>' for kind, text in said if text)
+    width = round(max(0.0, min(1.0, hit.score)) * 100)
     return (
-        f'<article class="cp{"" if hit.relevant else " cp-near"}">'
-        f'<div class="cp-top"><h2>{title}</h2>{_score(hit.score)}</div>'
-        f'<p class="cp-quiet"{hint}>{html.escape(where)}</p>'
-        f"{_extract(hit)}{below}</article>"
-    )
-
-
-def _score(score: float) -> str:
-    width = round(max(0.0, min(1.0, score)) * 100)
-    return (
+        f'<article class="cp{"" if hit.relevant else " cp-near"}"><div class="cp-top"><h2>{title}</h2>'
         f'<span class="cp-score" title="Relevance from 0 to 1"><span class="cp-meter" aria-hidden="true">'
         f'<i style="width:{width}%"></i></span><span class="cp-hidden">Score </span>'
-        f"{shown_score(score)}</span>"
+        f"{shown_score(hit.score)}</span></div>"
+        f'<p class="cp-quiet" title="{html.escape(one_line(doc.absolute_path))}">{html.escape(where)}</p>'
+        f'<p class="cp-extract{_mono(hit)}">{body}</p>{below}</article>'
     )
-
-
-def _extract(hit: Hit) -> str:
-    if not hit.content.strip():
-        return f'<p class="cp-extract">{html.escape(one_line(only_title(hit)))}</p>'
-    before, after = cut(hit)
-    body = marked(hit.content, hit.spans, hit.snippet, hit.hidden)
-    return f'<p class="cp-extract{_mono(hit)}">{before}{body}{after}</p>'
 
 
 def _mono(hit: Hit) -> str:
@@ -140,7 +128,20 @@ def details(hit: Hit, beside: Sequence[Neighbour]) -> str:
     ] or [_passage(hit, hit.content, hit.start_line, hit.end_line, is_hit=True)]
     trail = html.escape(" › ".join(map(one_line, hit.heading_path)))
     heading = f'<p class="cp-quiet">{trail}</p>' if trail else ""
-    return f'<div class="cp">{heading}{"".join(passages)}{_facts(hit)}</div>'
+    doc = hit.document
+    scores = [f"similarity {hit.similarity:.3f}"] if hit.similarity is not None else []
+    scores += [f"BM25 {hit.bm25:.2f}"] if hit.bm25 is not None else []
+    facts = {
+        "Also in": ", ".join(map(one_line, hit.copies)),
+        "Tags": " ".join(f"#{tag}" for tag in doc.tags),
+        "Date": doc.date[:10],
+        "File": one_line(doc.absolute_path or doc.path),
+        "Store": hit.store,
+        "Type": doc.file_type,
+        "Raw scores": ", ".join(scores),
+    }
+    rows = (f"<dt>{name}</dt><dd>{html.escape(value)}</dd>" for name, value in facts.items() if value)
+    return f'<div class="cp">{heading}{"".join(passages)}<dl>{"".join(rows)}</dl></div>'
 
 
 def _passage(hit: Hit, text: str, start: int, end: int, *, is_hit: bool) -> str:
@@ -153,34 +154,11 @@ def _passage(hit: Hit, text: str, start: int, end: int, *, is_hit: bool) -> str:
     return f'<div class="cp-passage {kind}{_mono(hit)}">{where}{body}</div>'
 
 
-def _facts(hit: Hit) -> str:
-    doc = hit.document
-    folder = one_line(str(PurePosixPath(doc.absolute_path).parent)) if doc.absolute_path else ""
-    scores = [f"similarity {hit.similarity:.3f}"] if hit.similarity is not None else []
-    scores += [f"BM25 {hit.bm25:.2f}"] if hit.bm25 is not None else []
-    facts = {
-        "Also in": ", ".join(map(one_line, hit.copies)),
-        "Tags": " ".join(f"#{tag}" for tag in doc.tags),
-        "Date": doc.date[:10],
-        "Folder": " · ".join(filter(None, (one_line(doc.folder) or "Top folder", folder))),
-        "Store": hit.store,
-        "Type": doc.file_type,
-        "Raw scores": ", ".join(scores),
-    }
-    rows = (f"<dt>{name}</dt><dd>{html.escape(value)}</dd>" for name, value in facts.items() if value)
-    return f"<dl>{''.join(rows)}</dl>"
-
-
-def paragraphs(*sentences: str, status: bool = False) -> str:
+def paragraphs(*texts: str, status: bool = False) -> str:
     """Quiet lines of plain text. ``status`` lets a screen reader announce them when they change."""
     role = ' role="status"' if status else ""
-    said = "".join(f'<p class="cp-quiet">{html.escape(sentence)}</p>' for sentence in sentences if sentence)
+    said = "".join(f'<p class="cp-quiet">{html.escape(text)}</p>' for text in texts if text)
     return f'<div class="cp"{role}>{said}</div>'
-
-
-def name(text: str) -> str:
-    """A person's name in bold. It can be copied as it is: Markdown would need joiners against links."""
-    return f'<div class="cp"><p><strong>{html.escape(one_line(text))}</strong></p></div>'
 
 
 def sentences(*texts: str, status: bool = False) -> str:
@@ -190,6 +168,11 @@ def sentences(*texts: str, status: bool = False) -> str:
     return f'<div class="cp"{role}>{said}</div>'
 
 
+def name(text: str) -> str:
+    """A person's name in bold. It can be copied as it is: Markdown would need joiners against links."""
+    return f'<div class="cp"><p><strong>{html.escape(one_line(text))}</strong></p></div>'
+
+
 def examples(rows: Sequence[tuple[str, str]]) -> str:
     """What can be typed, as (query, what it does) rows."""
     cells = (
@@ -197,11 +180,6 @@ def examples(rows: Sequence[tuple[str, str]]) -> str:
         for query, what in rows
     )
     return f'<div class="cp"><h2>What you can type</h2><div class="cp-examples">{"".join(cells)}</div></div>'
-
-
-def hidden_title(text: str) -> str:
-    """The page's heading for those who cannot see that it is the search page."""
-    return f'<h1 class="cp-hidden">{html.escape(text)}</h1>'
 
 
 def arrival(text: str, number: int) -> str:
@@ -218,3 +196,8 @@ def beginning(number: int) -> str:
 def divider(text: str) -> str:
     """A line with a few plain words on it."""
     return f'<div class="cp cp-divider"><h2>{html.escape(text)}</h2></div>'
+
+
+def hidden_title(text: str) -> str:
+    """A heading for those who cannot see which page it is."""
+    return f'<h1 class="cp-hidden">{html.escape(text)}</h1>'

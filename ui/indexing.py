@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -35,7 +34,7 @@ _MOST_WARNINGS: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """The part of a plan that is shown, how many files come on top, and what it was made of."""
+    """The part of a plan that is shown, how many more files it has, and what it was made of."""
 
     store: str
     generation: int
@@ -73,30 +72,20 @@ def offer_dry_run(viewer: Viewer, info: StoreInfo, source: Source, chooser: str 
 
 def show_dry_run(dry_run: DryRun, chooser: str) -> None:
     """The files that would change, by what would become of them."""
-    counted = outcomes(dry_run.counts, bold=True)
-    if counted:
-        st.markdown(" · ".join(counted))
+    st.markdown(" · ".join(outcomes(dry_run.counts, bold=True)) or "Nothing would change.")
     if dry_run.rows:
         st.dataframe(
             dry_run.rows,
             hide_index=True,
             key=f"{chooser}_plan_rows",
             alt="What would happen to each file",
-            column_order=("What", "File", "Note")
-            if any(row["Note"] for row in dry_run.rows)
-            else ("What", "File"),
             column_config={"What": st.column_config.TextColumn(width=90)},
         )
-    else:
-        st.caption("Nothing would change.")
     if dry_run.more:
         st.caption(f"And {plural(dry_run.more, 'more file')}.")
     if warnings := dry_run.warnings:
         rest = [f"And {len(warnings) - _MOST_WARNINGS:,} more."] if len(warnings) > _MOST_WARNINGS else []
         show_warning(*warnings[:_MOST_WARNINGS], *rest)
-
-
-# --- adding -----------------------------------------------------------------------------
 
 
 def preview_folder(viewer: Viewer, info: StoreInfo, choice: FileChoice) -> None:
@@ -119,25 +108,22 @@ def show_start(viewer: Viewer, info: StoreInfo, choice: FileChoice) -> None:
         show_warning(choice.doubt)
         root = hashlib.sha256(os.fsencode(choice.root)).hexdigest()[:16]
         sure = st.checkbox("Yes, index all of it", key=f"index_sure_{root}")
+
+    def add_and_start() -> None:
+        """Index what the boxes say by now, unless that has to be asked about first."""
+        with errors_wait(PLACE):
+            root = folder_in_box()
+            now = choice_in_boxes(root) if root else None
+            if now is None or (now.doubt and now != choice):
+                return
+            source = library().sources.add(viewer, info.name, now.root, now.include, now.exclude)
+            start_run(viewer, info.name, [source.id])
+            clear_folder()
+
     st.button(
         "Index now", key="index_now", type="primary", icon=":material/play_arrow:", disabled=not sure,
-        on_click=_add_and_start, args=(viewer, info.name, choice),
+        on_click=add_and_start,
     )  # fmt: skip
-
-
-def _add_and_start(viewer: Viewer, store: str, drawn: FileChoice) -> None:
-    """Index what the boxes say by now, unless that has to be asked about first."""
-    with errors_wait(PLACE):
-        root = folder_in_box()
-        choice = choice_in_boxes(root) if root else None
-        if choice is None or (choice.doubt and choice != drawn):
-            return
-        source = library().sources.add(viewer, store, choice.root, choice.include, choice.exclude)
-        start_run(viewer, store, [source.id])
-        clear_folder()
-
-
-# --- which files of a folder -----------------------------------------------------------
 
 
 _SUFFIXES_SHOWN: Final = 8
@@ -163,30 +149,28 @@ class FileChoice:
 
 def fill_chooser(chooser: str, include: Sequence[str], exclude: Sequence[str]) -> None:
     """Let a chooser begin with these patterns. For callbacks only: it must not be drawn yet."""
-    st.session_state[_include(chooser)] = "\n".join(include or ("**/*",))
-    st.session_state[_exclude(chooser)] = "\n".join(exclude)
+    st.session_state[f"{chooser}_include"] = "\n".join(include or ("**/*",))
+    st.session_state[f"{chooser}_exclude"] = "\n".join(exclude)
 
 
 def choose_files(viewer: Viewer, root: Path, chooser: str = ADDING) -> FileChoice | None:
-    """Let the owner choose files of ``root``; None when nothing is chosen.
+    """Let the owner choose files of ``root``; None for none. Raises InvalidInput if the folder cannot be read
+    or a pattern is invalid."""
+    state, box, kind = st.session_state, f"{chooser}_include", f"{chooser}_kind"
+    state.setdefault(box, KINDS["Everything readable"])
+    state[kind] = next((kind for kind, pattern in KINDS.items() if pattern == state[box].strip()), None)
 
-    Raises InvalidInput when the folder cannot be read or a pattern is invalid.
-    """
-    st.session_state.setdefault(_include(chooser), KINDS["Everything readable"])
-    kind = f"{chooser}_kind"
-    include = st.session_state[_include(chooser)].strip()
-    st.session_state[kind] = next((kind for kind, pattern in KINDS.items() if pattern == include), None)
-    st.pills(
-        "Kinds of files", list(KINDS), key=kind, on_change=_fill, args=(chooser,),
-        label_visibility="collapsed",
-    )  # fmt: skip
+    def fill() -> None:
+        state[box] = KINDS.get(state[kind], state[box])
+
+    st.pills("Kinds of files", list(KINDS), key=kind, on_change=fill, label_visibility="collapsed")
     left, right = st.columns(2)
     left.text_area(
-        "Include", key=_include(chooser), height=96, persist_state="session",
+        "Include", key=box, height=96, persist_state="session",
         help=f"{_LINES} * stays inside a name, ** crosses folders, {{md,txt}} lists alternatives.",
     )  # fmt: skip
     right.text_area(
-        "Exclude", key=_exclude(chooser), height=96, persist_state="session",
+        "Exclude", key=f"{chooser}_exclude", height=96, persist_state="session",
         placeholder="for example drafts/**",
         help=f"{_LINES} Keys, hidden files and what .gitignore names are left out anyway.",
     )  # fmt: skip
@@ -208,27 +192,12 @@ def choice_in_boxes(root: Path, chooser: str = ADDING) -> FileChoice | None:
 
 
 def patterns_in_boxes(chooser: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What the boxes include and exclude now. In a callback that is what was typed last: its arguments are of
-    the page as it was drawn before."""
+    """What the boxes include and exclude now; in a callback, what was typed last."""
     include, exclude = (
-        tuple(line.strip() for line in st.session_state[box].splitlines() if line.strip())
-        for box in (_include(chooser), _exclude(chooser))
+        tuple(line.strip() for line in st.session_state[f"{chooser}_{box}"].splitlines() if line.strip())
+        for box in ("include", "exclude")
     )
     return include, exclude
-
-
-def _include(chooser: str) -> str:
-    return f"{chooser}_include"
-
-
-def _exclude(chooser: str) -> str:
-    return f"{chooser}_exclude"
-
-
-def _fill(chooser: str) -> None:
-    kind = KINDS.get(st.session_state[f"{chooser}_kind"])
-    if kind is not None:
-        st.session_state[_include(chooser)] = kind
 
 
 # Bytes, because a file name that is no text cannot be part of a cache's key.
@@ -242,32 +211,18 @@ def _idle(viewer: Viewer, root: bytes, include: tuple[str, ...], exclude: tuple[
     return library().sources.idle_excludes(viewer, os.fsdecode(root), include, exclude)
 
 
-def _is_empty(root: Path) -> bool:
-    with suppress(OSError), os.scandir(root) as entries:  # it may be gone since it was counted
-        return next(entries, None) is None
-    return False
-
-
 def _show_preview(found: Preview, root: Path, patterns: tuple[Sequence[str], Sequence[str]]) -> None:
     if not found.count:
-        if _is_empty(root):
-            st.warning("This folder is empty.")
-        else:
-            why = "" if found.truncated else f" {no_match(root, *patterns).suggestion}"
-            show_warning(f"No file in this folder matches these patterns.{why}")
+        why = "" if found.truncated else f" {no_match(root, *patterns).suggestion}"
+        show_warning(f"No file in this folder matches these patterns.{why}")
         return
     least = "At least " if found.truncated else ""
     st.markdown(f"**{least}{plural(found.count, 'file')}** · {size(found.total_bytes)}")
     if unlikely := [suffix for suffix in found.by_suffix if hardly_text(f"a{suffix}")]:
         examples = [name for suffix in unlikely for name in found.examples[suffix]]
         st.caption(label(skips(sum(map(found.by_suffix.__getitem__, unlikely)), examples)))
-    if found.truncated:
-        st.caption(f"This folder holds more than {MANY_FILES:,} names; the count stopped there.")
-    kinds = [
-        f"{suffix or 'no suffix'} {count:,}"
-        for suffix, count in islice(found.by_suffix.items(), _SUFFIXES_SHOWN)
-    ]
-    more = len(found.by_suffix) - len(kinds)
-    st.text("  ".join([*kinds, f"and {more:,} more"] if more else kinds))
+    kinds = [f"{suffix or 'no suffix'} {count:,}" for suffix, count in found.by_suffix.items()]
+    more = len(kinds) - _SUFFIXES_SHOWN
+    st.text("  ".join([*kinds[:_SUFFIXES_SHOWN], f"and {more:,} more"] if more > 0 else kinds))
     rest = found.count - len(found.samples)
     st.text("\n".join([*found.samples, f"… and {rest:,} more"] if rest else found.samples))

@@ -1,9 +1,4 @@
-"""How far a store's run is, and how the last one ended.
-
-All of it is read from the store, so it survives a reload and a change of page, and looks the
-same in another session or when the command line runs the job. It asks again only while a run
-is under way.
-"""
+"""How far a store's run is, and how the last ones ended: read from the store, whoever runs the job."""
 
 from __future__ import annotations
 
@@ -45,8 +40,8 @@ _BADGES: Final = {
 
 
 def show_job_status(viewer: Viewer, info: StoreInfo, *, active: bool, read: bool) -> None:
-    """The run under way, which moves by itself, or the last one; nothing if there was none. The page is drawn
-    again when the run ends, and when it has read the files, if it has not ``read`` them yet."""
+    """The run under way, which moves by itself, or the last one. The page is drawn again when the run ends,
+    and when it has ``read`` the files."""
     unembedded = info.pending > 0 and not is_model_missing(info)
     fragment = st.fragment(_status, run_every=_POLL_S if active else None)
     fragment(viewer, info.name, polling=active, read=read, unembedded=unembedded)
@@ -65,17 +60,9 @@ def _status(viewer: Viewer, store: str, *, polling: bool, read: bool, unembedded
     with st.container(border=True, key="index_status"):
         if active:
             _show_running(viewer, store, job if job and job.state == "running" else None, asked)
-            return
-        if job is not None:
-            _show_ended(job)
-        if asked:
-            st.markdown(f"Asked for, and nobody is at it: {label(describe_asked(asked))}.")
-        unfinished = job is not None and job.state in _UNFINISHED
-        may_go_on = bool(asked) or unembedded or unfinished
-        _show_next(viewer, store, may_go_on=may_go_on, may_forget=bool(asked))
-
-
-# --- under way --------------------------------------------------------------------------
+        else:
+            unfinished = unembedded or (job is not None and job.state in _UNFINISHED)
+            _show_ended(viewer, store, job, asked, unfinished=unfinished)
 
 
 def _show_running(viewer: Viewer, store: str, job: Job | None, asked: Sequence[Asked]) -> None:
@@ -87,12 +74,19 @@ def _show_running(viewer: Viewer, store: str, job: Job | None, asked: Sequence[A
     st.text(now.current or "\u00a0")  # a blank line keeps the buttons in their place
     if len(asked) > 1:
         st.caption(f"Asked for: {label(describe_asked(asked))}")
+
+    def cancel() -> None:
+        library().jobs.cancel(viewer, store)
+        st.session_state[_CANCELLED] = (store, job.id)
+
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.session_state.get(_CANCELLED) == (store, job.id):
             st.caption("Stopping after the file or batch it is at …")
         else:
-            st.button("Cancel", key="index_cancel", on_click=_cancel, args=(viewer, store, job.id))
-        _search_link(store, "Search what is read already")
+            st.button("Cancel", key="index_cancel", on_click=cancel)
+        st.page_link(
+            SEARCH_PAGE, label="Search this store", icon=":material/search:", query_params={"store": store}
+        )
 
 
 def describe(now: Progress) -> str:
@@ -107,34 +101,26 @@ def describe(now: Progress) -> str:
     return " · ".join(parts)
 
 
-def _cancel(viewer: Viewer, store: str, job_id: int) -> None:
-    library().jobs.cancel(viewer, store)
-    st.session_state[_CANCELLED] = (store, job_id)
-
-
-def _search_link(store: str, label: str) -> None:
-    st.page_link(SEARCH_PAGE, label=label, icon=":material/search:", query_params={"store": store})
-
-
-# --- ended ------------------------------------------------------------------------------
-
-
-def _show_ended(job: Job) -> None:
-    name, icon, colour = _BADGES[job.state]
+def _show_ended(
+    viewer: Viewer, store: str, job: Job | None, asked: Sequence[Asked], *, unfinished: bool
+) -> None:
+    if job is not None:
+        name, icon, colour = _BADGES[job.state]
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.badge(name, icon=icon, color=colour)  # type: ignore[arg-type]
+            ended = f"{moment(job.end_time)}, after {took(job)}" if job.end_time else "it did not finish"
+            st.caption(ended)
+        show_summary(job)
+    if asked:
+        st.markdown(f"Asked for and not begun: {label(describe_asked(asked))}.")
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.badge(name, icon=icon, color=colour)  # type: ignore[arg-type]
-        ended = f"{moment(job.end_time)}, after {took(job)}" if job.end_time else "it did not come to an end"
-        st.caption(ended)
-    show_summary(job)
-
-
-def _show_next(viewer: Viewer, store: str, *, may_go_on: bool, may_forget: bool) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if may_go_on:
+        if asked or unfinished:
             st.button("Go on", key="index_go_on", on_click=go_on, args=(viewer, store))
-        if may_forget:
+        if asked:
             st.button("Forget it", key="index_forget", on_click=forget, args=(viewer, store))
-        _search_link(store, "Search this store")
+        st.page_link(
+            SEARCH_PAGE, label="Search this store", icon=":material/search:", query_params={"store": store}
+        )
 
 
 def show_summary(job: Job) -> None:
@@ -145,9 +131,6 @@ def show_summary(job: Job) -> None:
     st.markdown(files if did_nothing else files + passages)
     if job.message:
         show_warning(job.message)
-
-
-# --- the runs before -------------------------------------------------------------------
 
 
 _MOST_RUNS: Final = 20

@@ -1,5 +1,4 @@
-"""Where links lead: the pages of the app, and the addresses of documents' pages as plain parameters, for
-links of whatever kind."""
+"""Where links lead: the pages of the app, and the parameters of documents' pages."""
 
 from __future__ import annotations
 

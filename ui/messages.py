@@ -1,4 +1,4 @@
-"""What a page says in whole sentences. They quote paths and patterns, so nothing in them is Markdown."""
+"""Messages of the pages. They quote paths and patterns, so nothing in them is Markdown."""
 
 from __future__ import annotations
 
@@ -50,8 +50,7 @@ def sentence(message: str | Message) -> str:
 
 
 def show_error(error: RagError) -> None:
-    """Show the two sentences of an error, the second one for a page. Guests read what REST tells them:
-    nothing about files and servers."""
+    """Show an error. Guests read what REST tells them: nothing about files and servers."""
     who = access.viewer()
     shown = error if who is not None and who.is_owner else refusal(error, for_owner=False)[1]
     st.error(spoken(sentence(shown.as_message())))

@@ -27,50 +27,46 @@ def show_missing_file(viewer: Viewer, store: str) -> None:
     """A form for a path and a query, and what there is to say. Only the owner is told."""
     if not viewer.is_owner:
         return
-    expanded = WHY in st.query_params
     if (came := st.query_params.get(WHY, "")) != st.session_state.get(_CAME):
         st.session_state[_CAME] = came
         st.session_state["missing_file_query"] = "" if came == "1" else came
     with st.expander(
-        "Why is a file not found?", expanded=expanded, icon=":material/help:", key="missing_file"
+        "Why is a file not found?",
+        expanded=WHY in st.query_params,
+        icon=":material/help:",
+        key="missing_file",
     ):
         with st.form("missing_file_form", border=False):
             path = st.text_input(
                 "Path of the file", key="missing_file_path", placeholder="notes/tea.md", autocomplete="off",
                 help="As this page lists it, or where it is on this computer.",
-            )  # fmt: skip
+            ).strip()  # fmt: skip
             query = st.text_input(
                 "Query that should find it", key="missing_file_query", placeholder="Optional",
                 autocomplete="off",
-            )  # fmt: skip
+            ).strip()  # fmt: skip
             asked = st.form_submit_button("Tell me why", key="missing_file_ask")
         now = library().stores.generations(viewer, [store])
-        if asked and not path.strip():
-            st.session_state.pop(_ANSWER, None)
-            st.caption("Type the path of a file first.")
-        elif asked:
-            found = library().upkeep.explain(viewer, path.strip(), [store], query=query.strip())
+        if asked:
+            found = library().upkeep.explain(viewer, path, [store], query=query) if path else []
             st.session_state[_ANSWER] = now, found
+            if not path:
+                st.caption("Type the path of a file first.")
         then, answer = st.session_state.get(_ANSWER, (None, ()))
-        if then == now:  # what was true of another state of the store is not said again
-            for diagnosis in answer:
-                _show(diagnosis)
+        for found in answer if then == now else ():  # what was true of another state is not said again
+            _show(found)
 
 
 def _show(found: Diagnosis) -> None:
     only = " only by its name" if found.by_name_only else ""
     verdict = f"can be found{only}" if found.findable else "cannot be found"
-    st.markdown(f"**{label(found.path)} {verdict} in {label(found.store)}**")
-    said = [f"{_MARKS[step.state]} {label(sentence(step.said))}" for step in found.steps]
+    said = [f"**{label(found.path)} {verdict} in {label(found.store)}**", ""]
+    said += [f"{_MARKS[step.state]} {label(sentence(step.said))}" for step in found.steps]
     if found.query:
         said.append(f":material/search: {label(ranked(found))}")
     if found.advice:
         said.append(f"**Next:** {label(sentence(found.advice))}")
     st.markdown("  \n".join(said))
     if isinstance(found.advice, Message) and found.advice.code in ON_INDEX_PAGE:
-        st.page_link(
-            INDEX_PAGE,
-            label="Go to the Index page",
-            icon=":material/sync:",
-            query_params={"store": found.store},
-        )
+        goal = {"store": found.store}
+        st.page_link(INDEX_PAGE, label="Go to the Index page", icon=":material/sync:", query_params=goal)

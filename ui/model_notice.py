@@ -7,7 +7,6 @@ from typing import Final
 
 import streamlit as st
 
-from rag_core.errors import Cancelled
 from rag_core.models import DEFAULT_EMBEDDER
 from rag_core.models.minilm_install import install, is_installed
 from rag_core.types import StoreInfo
@@ -30,12 +29,7 @@ class Installation(Work[str, None]):
         self._model_dir = model_dir
 
     def _act(self) -> None:
-        install(self._model_dir, report=self._report)
-
-    def _report(self, line: str) -> None:
-        if self.stopping:
-            raise Cancelled
-        self.now = line
+        install(self._model_dir, report=self.report)
 
 
 def show_model_notice(info: StoreInfo) -> None:
@@ -43,8 +37,7 @@ def show_model_notice(info: StoreInfo) -> None:
     if not is_model_missing(info):
         return
     model_dir = library().settings.model_dir
-    begun = _begun(model_dir)
-    polling = begun is not None and begun.running
+    polling = any(each.running for each in work.known(*_key(model_dir)).values())
     with st.container(border=True):
         st.fragment(_notice, run_every=_POLL_S if polling else None)(model_dir, polling=polling)
 
@@ -59,7 +52,7 @@ def is_model_missing(info: StoreInfo) -> bool:
 
 
 def _notice(model_dir: Path, *, polling: bool) -> None:
-    begun = _begun(model_dir)
+    begun = work.known(*_key(model_dir)).get(_key(model_dir))
     running = begun is not None and begun.running
     if polling and not running:
         st.rerun()
@@ -76,11 +69,6 @@ def _notice(model_dir: Path, *, polling: bool) -> None:
     if st.button("Install the model", key="index_install_model", icon=":material/download:"):
         work.start(_key(model_dir), Installation(model_dir))
         st.rerun()
-
-
-def _begun(model_dir: Path) -> Work[str, None] | None:
-    """The installation under way, or the last one."""
-    return work.known(*_key(model_dir)).get(_key(model_dir))
 
 
 def _key(model_dir: Path) -> Key:

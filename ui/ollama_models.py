@@ -46,7 +46,24 @@ def show_ollama(viewer: Viewer, found: Sequence[Connection]) -> None:
         st.html(hits.paragraphs("Ollama has no model yet."))
     else:
         st.html(hits.paragraphs("Ollama does not answer; once it does, its models are listed here."))
-    _pull(viewer, there=models is not None)
+    at_work, there = under_way(("pull",)), models is not None
+
+    def start() -> None:
+        own, model = library(), st.session_state[_BOX].strip()
+        if model:
+            tasks.start(library_name(), "pull", model, lambda report: own.models.pull(viewer, model, report))
+
+    with (
+        st.form("settings_pull", border=False),
+        st.container(horizontal=True, vertical_alignment="bottom"),
+    ):
+        st.text_input("Model", key=_BOX, placeholder="embeddinggemma", autocomplete="off", disabled=not there)
+        st.form_submit_button(
+            "Download", icon=":material/download:", disabled=not there or at_work, key="settings_pull_start",
+            on_click=start,
+        )  # fmt: skip
+    st.html(hits.paragraphs(_KNOWN))
+    show_tasks(("pull",), polling=at_work)
 
 
 def _models(viewer: Viewer, found: Sequence[Connection]) -> list[OllamaModel] | None:
@@ -64,47 +81,18 @@ def _models(viewer: Viewer, found: Sequence[Connection]) -> list[OllamaModel] | 
 
 
 def _table(models: Sequence[OllamaModel]) -> None:
-    rows = pd.DataFrame(
-        {
-            "Model": [model.name for model in models],
-            "Embeds": [model.embeds for model in models],
-            "Answers": [model.chats for model in models],
-            "Numbers": [model.dimension or None for model in models],
-            "Reads": [model.context or None for model in models],
-            "Size": [model.size_bytes / 1_000_000 for model in models],
-            "In memory": [model.loaded for model in models],
-            "Digest": [model.digest.removeprefix("sha256:")[:12] for model in models],
-        }
-    )
+    rows = [
+        (
+            model.name, model.embeds, model.chats, model.dimension or None, model.context or None,
+            model.size_bytes / 1_000_000, model.loaded, model.digest.removeprefix("sha256:")[:12],
+        )
+        for model in models
+    ]  # fmt: skip
     with st.container(key="settings_models"):
         st.dataframe(
-            rows,
+            pd.DataFrame(rows, columns=list(_COLUMNS)),
             hide_index=True,
             placeholder="",
             column_config=_COLUMNS,
             alt="The models that Ollama has, those that can embed first.",
         )
-
-
-# --- fetching one -----------------------------------------------------------------------
-
-
-def _pull(viewer: Viewer, *, there: bool) -> None:
-    at_work = under_way(("pull",))
-    with (
-        st.form("settings_pull", border=False),
-        st.container(horizontal=True, vertical_alignment="bottom"),
-    ):
-        st.text_input("Model", key=_BOX, placeholder="embeddinggemma", autocomplete="off", disabled=not there)
-        st.form_submit_button(
-            "Download", icon=":material/download:", disabled=not there or at_work, key="settings_pull_start",
-            on_click=_start, args=(viewer,),
-        )  # fmt: skip
-    st.html(hits.paragraphs(_KNOWN))
-    show_tasks(("pull",), polling=at_work)
-
-
-def _start(viewer: Viewer) -> None:
-    own, model = library(), st.session_state[_BOX].strip()
-    if model:
-        tasks.start(library_name(), "pull", model, lambda report: own.models.pull(viewer, model, report))

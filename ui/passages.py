@@ -1,8 +1,4 @@
-"""A document as HTML: what is known of it, its links, and its text in reading order.
-
-The same rules hold as in `ui.hits`, the other module that builds HTML: whatever comes from a file goes
-through `html.escape`, and links are plain ones to the Files page.
-"""
+"""A document as HTML: what is known of it, its links, and its text. The rules of `ui.hits` hold."""
 
 from __future__ import annotations
 
@@ -26,9 +22,6 @@ class Origin:
 
     search: str = ""
     query: Query | None = None
-
-
-# --- what is known ----------------------------------------------------------------------
 
 
 def heading(file: Document) -> str:
@@ -98,13 +91,10 @@ def _lines(chunk: Neighbour) -> str:
     return f"Line{several} {lines(chunk.start_line, chunk.end_line)}"
 
 
-# --- links ------------------------------------------------------------------------------
-
-
 def links(view: DocumentView, origin: Origin) -> str:
-    """The documents that this one leads to, and those that lead to it, folded away where they are many
-    or a passage is marked; nothing when there are none. They know the search that led here, too."""
-    store, parts = view.document.store, []
+    """The documents that this one links to, and those that link to it; folded away where they are many or a
+    passage is marked."""
+    store, parts = view.document.store, ""
     most = 0 if any(chunk.is_hit for chunk in view.chunks) else _OPEN
     for name, found in (("Links to", view.links_out), ("Linked from", view.links_in)):
         if items := dict.fromkeys(f"<li>{_link(store, link, origin)}</li>" for link in found):
@@ -112,12 +102,10 @@ def links(view: DocumentView, origin: Origin) -> str:
             there = len({link.path for link in found if link.path is not None})
             nowhere = len({link.target for link in found if link.path is None})
             counted = [plural(there, "document")] if there else []
-            if nowhere:
-                named = f"{nowhere:,}" if there else plural(nowhere, "document")
-                counted.append(f"{named} that {'is' if nowhere == 1 else 'are'} not there")
+            counted += [f"{nowhere:,} that {'is' if nowhere == 1 else 'are'} not there"] if nowhere else []
             summary = f"<summary>{name} {' and '.join(counted)}</summary>"
-            parts.append(f"<details{opened}>{summary}<ul>{''.join(items)}</ul></details>")
-    return f'<div class="cp cp-links">{"".join(parts)}</div>' if parts else ""
+            parts += f"<details{opened}>{summary}<ul>{''.join(items)}</ul></details>"
+    return f'<div class="cp cp-links">{parts}</div>' if parts else ""
 
 
 def _link(store: str, link: DocumentLink, origin: Origin) -> str:
@@ -125,22 +113,15 @@ def _link(store: str, link: DocumentLink, origin: Origin) -> str:
     if link.path is None:
         written = html.escape(one_line(link.target + heading))
         return f'{written} <span class="cp-quiet">leads to nothing in this store</span>'
-    title = one_line(link.title or "") or file_name(link.path)
-    where = html.escape(one_line(link.path + heading))
-    leads = anchor(address(store, link.path, search=origin.search), title)
-    return f'{leads} <span class="cp-quiet">{where}</span>'
-
-
-# --- the text ---------------------------------------------------------------------------
+    leads = anchor(
+        address(store, link.path, search=origin.search), one_line(link.title or "") or file_name(link.path)
+    )
+    return f'{leads} <span class="cp-quiet">{html.escape(one_line(link.path + heading))}</span>'
 
 
 def text(view: DocumentView, start: int, end: int, origin: Origin) -> str:
-    """The passages from ``start`` to ``end`` of a document in reading order, what repeats left out and the
-    words of the search that led there highlighted.
-
-    Before the one that is marked a single passage is shown, the others can be unfolded: so the mark
-    stands near the top without any script that scrolls to it.
-    """
+    """The passages from ``start`` to ``end`` in reading order, without what repeats, with the words of the
+    search highlighted. All but one before the marked passage are folded, so that it stands near the top."""
     shown = view.chunks[start:end]
     marked = next((number for number, chunk in enumerate(shown) if chunk.is_hit), 0)
     folded = max(0, marked - 1)
@@ -183,15 +164,15 @@ def _passage(document: Document, chunk: Neighbour, origin: Origin) -> str:
 
 def turning(view: DocumentView, start: int, end: int, most: int, origin: Origin) -> str:
     """Which passages are shown, and links to those before and behind them; nothing when all are."""
-    document, total = view.document, len(view.chunks)
+    total = len(view.chunks)
     if end - start == total:
         return ""
-    parts = [f"<span>Passages {start + 1:,} to {end:,} of {total:,}</span>"]
-    if start:
-        first = max(1, start + 1 - most)
-        earlier = address(document.store, document.path, first=first, search=origin.search)
-        parts.insert(0, anchor(earlier, "Earlier passages"))
-    if end < total:
-        later = address(document.store, document.path, first=end + 1, search=origin.search)
-        parts.append(anchor(later, "Later passages"))
-    return f'<div class="cp cp-turning">{"".join(parts)}</div>'
+
+    def link(first: int, name: str) -> str:
+        document = view.document
+        return anchor(address(document.store, document.path, first=first, search=origin.search), name)
+
+    before = link(max(1, start + 1 - most), "Earlier passages") if start else ""
+    behind = link(end + 1, "Later passages") if end < total else ""
+    shown = f"<span>Passages {start + 1:,} to {end:,} of {total:,}</span>"
+    return f'<div class="cp cp-turning">{before}{shown}{behind}</div>'

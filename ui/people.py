@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -56,7 +56,19 @@ def show_people(viewer: Viewer) -> Places:
         with st.container(border=True, gap="xsmall", key=f"settings_person_{person.login}"):
             _show(viewer, person, stores)
     guest = st.container()
-    _offer_sharing(viewer, stores)
+    if stores:
+        with st.form("settings_share"):
+            st.text_input(
+                "Share with", key=_LOGIN, placeholder="ada@example.com", autocomplete="off",
+                help="The login that Tailscale shows for the person.",
+            )  # fmt: skip
+            _choose(stores, _STORES, _ASK, Person(""))
+            st.form_submit_button(
+                "Share", icon=":material/person_add:", key="settings_share_add", type="primary",
+                on_click=_share, args=(viewer, "", _STORES, _ASK),
+            )  # fmt: skip
+    else:
+        st.html(hits.paragraphs("There is no store to share yet."))
     with st.expander("Name another owner", key="settings_owner"):
         owner = _offer_ownership(viewer)
     return Places(done, guest, owner)
@@ -67,9 +79,6 @@ def fill_in(login: str) -> None:
     st.session_state[_LOGIN] = login
 
 
-# --- one of them ------------------------------------------------------------------------
-
-
 def _show(viewer: Viewer, person: Person, stores: Sequence[str]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.html(hits.name(person.login), width="content")
@@ -77,7 +86,10 @@ def _show(viewer: Viewer, person: Person, stores: Sequence[str]) -> None:
             st.badge("Owner", icon=":material/shield_person:", color="violet")
         else:
             st.badge("Guest", icon=":material/person:", color="blue")
-    st.html(hits.paragraphs(_facts(person), person.doubt))
+    asks = "may ask" if person.may_ask else "may not ask"
+    may = "sees everything" if person.is_owner else f"searches {', '.join(person.stores)} · {asks}"
+    since = f" · since {moment(person.since)}" if person.since else ""
+    st.html(hits.paragraphs(may + since, person.doubt))
     if person.configured:
         st.html(hits.sentences("Named by the setting `access_owners`, and to be removed there."))
         return
@@ -90,23 +102,16 @@ def _show(viewer: Viewer, person: Person, stores: Sequence[str]) -> None:
             _actions(person)
 
 
-def _facts(person: Person) -> str:
-    asks = "may ask" if person.may_ask else "may not ask"
-    may = "sees everything" if person.is_owner else f"searches {', '.join(person.stores)} · {asks}"
-    return f"{may} · since {moment(person.since)}" if person.since else may
-
-
 def _actions(person: Person) -> None:
+    offered = [("Remove", "remove", ":material/person_remove:")]
+    if not person.is_owner:
+        offered.insert(0, ("Change", "change", ":material/edit:"))
     with st.container(horizontal=True, gap="small"):
-        if not person.is_owner:
+        for name, what, icon in offered:
             st.button(
-                "Change", key=f"settings_person_change_{person.login}", icon=":material/edit:",
-                type="tertiary", on_click=_open, args=(person, "change"),
+                name, key=f"settings_person_{what}_{person.login}", icon=icon, type="tertiary",
+                on_click=st.session_state.update, args=({_OPEN: (person.login, what)},),
             )  # fmt: skip
-        st.button(
-            "Remove", key=f"settings_person_remove_{person.login}", icon=":material/person_remove:",
-            type="tertiary", on_click=_open, args=(person, "remove"),
-        )  # fmt: skip
 
 
 def _change(viewer: Viewer, person: Person, stores: Sequence[str]) -> None:
@@ -117,11 +122,12 @@ def _change(viewer: Viewer, person: Person, stores: Sequence[str]) -> None:
         with st.container(horizontal=True):
             st.form_submit_button(
                 "Save", key=f"settings_person_save_{person.login}", type="primary",
-                on_click=_save, args=(viewer, person.login, chosen, may_ask),
+                on_click=_share, args=(viewer, person.login, chosen, may_ask), kwargs={"only": True},
             )  # fmt: skip
             st.form_submit_button(
-                "Leave as it is", key=f"settings_person_leave_{person.login}", on_click=_close
-            )
+                "Leave as it is", key=f"settings_person_leave_{person.login}",
+                on_click=st.session_state.pop, args=(_OPEN, None),
+            )  # fmt: skip
 
 
 def _choose(stores: Sequence[str], chosen: str, may_ask: str, person: Person) -> None:
@@ -132,35 +138,28 @@ def _choose(stores: Sequence[str], chosen: str, may_ask: str, person: Person) ->
 
 
 def _confirm_removal(viewer: Viewer, person: Person) -> None:
+    def remove() -> str:
+        library().sharing.unshare(viewer, person.login)
+        return f"{person.login} gets in no more"
+
     st.html(hits.sentences(f"Remove {person.login}? {_REMOVED}"))
     with st.container(horizontal=True):
         st.button(
             "Remove them", key=f"settings_person_removed_{person.login}", type="primary",
-            on_click=_remove, args=(viewer, person.login),
+            on_click=_do, args=(remove,), kwargs={"waits": False},
         )  # fmt: skip
-        st.button("Keep them", key=f"settings_person_keep_{person.login}", on_click=_close)
-
-
-# --- another one ------------------------------------------------------------------------
-
-
-def _offer_sharing(viewer: Viewer, stores: Sequence[str]) -> None:
-    if not stores:
-        st.html(hits.paragraphs("There is no store to share yet."))
-        return
-    with st.form("settings_share"):
-        st.text_input(
-            "Share with", key=_LOGIN, placeholder="ada@example.com", autocomplete="off",
-            help="The login that Tailscale shows for the person.",
-        )  # fmt: skip
-        _choose(stores, _STORES, _ASK, Person(""))
-        st.form_submit_button(
-            "Share", icon=":material/person_add:", key="settings_share_add", type="primary",
-            on_click=_share, args=(viewer,),
+        st.button(
+            "Keep them", key=f"settings_person_keep_{person.login}",
+            on_click=st.session_state.pop, args=(_OPEN, None),
         )  # fmt: skip
 
 
 def _offer_ownership(viewer: Viewer) -> DeltaGenerator:
+    def make() -> str:
+        who = library().sharing.make_owner(viewer, st.session_state[_OWNER].strip())
+        st.session_state[_OWNER] = ""
+        return f"{who.login} is an owner"
+
     st.html(hits.sentences(_OWNERS))
     offered = st.container()
     with (
@@ -170,90 +169,50 @@ def _offer_ownership(viewer: Viewer) -> DeltaGenerator:
         st.text_input("Login of the owner", key=_OWNER, placeholder="ada@example.com", autocomplete="off")
         st.form_submit_button(
             "Make owner", icon=":material/shield_person:", key="settings_owner_make",
-            on_click=_make_owner, args=(viewer,),
+            on_click=_do, args=(make,),
         )  # fmt: skip
     return offered
 
 
 def fill_in_places(viewer: Viewer, found: Tailscale, places: Places) -> None:
     """Say what was done and when it takes effect, and offer logins of the tailnet that have no access yet."""
-    said, waits = st.session_state.pop(_DONE, ("", False))
+    state = st.session_state
+    said, waits = state.pop(_DONE, ("", False))
     with places.done:
         show_done(f"{said}{f' {found.from_when}' if waits else ''}." if said else "")
     people = {person.login: person for person in library().sharing.people(viewer)}
     strangers = [login for login in found.logins if login not in people and login != found.login]
+
+    def fill_in_known() -> None:
+        state[_LOGIN], state[_KNOWN] = state[_KNOWN], None
+
     if strangers and library().stores.names(viewer):
         places.guest.selectbox(
             "Somebody of your tailnet", strangers, None, key=_KNOWN, placeholder="Choose somebody",
-            on_change=_fill_in_known,
+            on_change=fill_in_known,
         )  # fmt: skip
     if found.login and not (found.login in people and people[found.login].is_owner):
         with places.owner, st.container(horizontal=True, vertical_alignment="center"):
             st.html(hits.paragraphs(f"In your tailnet you are {found.login}."))
             st.button(
                 "Fill in", key="settings_owner_self", type="tertiary",
-                on_click=_fill_in_owner, args=(found.login,),
+                on_click=state.update, args=({_OWNER: found.login},),
             )  # fmt: skip
 
 
-# --- what is done -----------------------------------------------------------------------
-
-
-def _fill_in_known() -> None:
-    fill_in(st.session_state[_KNOWN])
-    st.session_state[_KNOWN] = None
-
-
-def _fill_in_owner(login: str) -> None:
-    st.session_state[_OWNER] = login
-
-
-def _open(person: Person, what: Literal["change", "remove"]) -> None:
-    st.session_state[_OPEN] = (person.login, what)
-
-
-def _close() -> None:
-    st.session_state.pop(_OPEN, None)
-
-
-def _share(viewer: Viewer) -> None:
+def _share(viewer: Viewer, login: str, stores: str, may_ask: str, *, only: bool = False) -> None:
+    """Share what the boxes ``stores`` and ``may_ask`` say with ``login``; '' for the login in its box."""
     state = st.session_state
 
     def share() -> str:
-        who = library().sharing.share(viewer, state[_LOGIN].strip(), state[_STORES], may_ask=state[_ASK])
-        state[_LOGIN], state[_STORES], state[_ASK] = "", [], False
+        who = library().sharing.share(
+            viewer, login or state[_LOGIN].strip(), state[stores], may_ask=state[may_ask], only=only
+        )
+        if not login:
+            state[_LOGIN], state[stores], state[may_ask] = "", [], False
         return f"{who.login} may search {', '.join(who.stores)}"
 
     _do(share)
-
-
-def _save(viewer: Viewer, login: str, chosen: str, may_ask: str) -> None:
-    state = st.session_state
-
-    def save() -> str:
-        who = library().sharing.share(viewer, login, state[chosen], may_ask=state[may_ask], only=True)
-        _close()
-        return f"{who.login} may search {', '.join(who.stores)}"
-
-    _do(save)
-
-
-def _remove(viewer: Viewer, login: str) -> None:
-    def remove() -> str:
-        library().sharing.unshare(viewer, login)
-        return f"{login} gets in no more"
-
-    _close()
-    _do(remove, waits=False)
-
-
-def _make_owner(viewer: Viewer) -> None:
-    def make() -> str:
-        who = library().sharing.make_owner(viewer, st.session_state[_OWNER].strip())
-        st.session_state[_OWNER] = ""
-        return f"{who.login} is an owner"
-
-    _do(make)
 
 
 def _do(act: Callable[[], str], *, waits: bool = True) -> None:
@@ -261,3 +220,4 @@ def _do(act: Callable[[], str], *, waits: bool = True) -> None:
     forwards to this app."""
     with errors_wait(_PLACE):
         st.session_state[_DONE] = act(), waits
+        st.session_state.pop(_OPEN, None)

@@ -81,9 +81,6 @@ def choose(
     return Placed(chosen, where, bool(private) if leaves else sends_private)
 
 
-# --- changing it ------------------------------------------------------------------------
-
-
 def show_placement(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
     """Where a store stands, and the ways to change that. ``running``: whether it is being indexed."""
     st.header("Embedder and vectors", anchor=False)
@@ -102,23 +99,19 @@ def show_placement(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
             " there. Another place only copies them."
         ))  # fmt: skip
         with st.expander("Switch", icon=":material/swap_horiz:"):
-            _switch(viewer, info)
+            key = f"placement_{info.name}"
+            placed = choose(viewer, key, info.embedder, info.backend, sends_private=info.sends_private)
+            rechunk = st.checkbox(
+                "Cut the documents again", key=f"{key}_rechunk",
+                help="For an embedder that reads less of a passage than the old one.",
+            )  # fmt: skip
+            st.button(
+                "Switch", key=f"{key}_start", type="primary", on_click=_begin,
+                args=(viewer, info, placed, rechunk),
+            )  # fmt: skip
     show_waiting(_PLACE)
     if note := st.session_state.pop(_NOTE, None):
         st.info(hits.label(note))
-
-
-def _switch(viewer: Viewer, info: StoreInfo) -> None:
-    key = f"placement_{info.name}"
-    placed = choose(viewer, key, info.embedder, info.backend, sends_private=info.sends_private)
-    rechunk = st.checkbox(
-        "Cut the documents again", key=f"{key}_rechunk",
-        help="For an embedder that reads less of a passage than the old one.",
-    )  # fmt: skip
-    st.button(
-        "Switch", key=f"{key}_start", type="primary", on_click=_begin,
-        args=(viewer, info, placed, rechunk),
-    )  # fmt: skip
 
 
 def _begin(viewer: Viewer, info: StoreInfo, placed: Placed, rechunk: bool) -> None:
@@ -135,15 +128,24 @@ def _begin(viewer: Viewer, info: StoreInfo, placed: Placed, rechunk: bool) -> No
         except InvalidInput as error:
             if not as_it_is:
                 raise
-            st.session_state[_NOTE] = sentence(
-                error.as_message()
-            )  # a model may be another one now under the same name
+            # A model may be another one now under the same name.
+            st.session_state[_NOTE] = sentence(error.as_message())
             return
         st.session_state[_BEGUN] = name
         background.go_on(own, viewer, name)
 
 
 def _under_way(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
+    def go_on() -> None:
+        library().jobs.request(viewer, info.name)  # its folders, too: they may have to be cut again
+        background.go_on(library(), viewer, info.name)
+
+    def abandon() -> None:
+        with errors_wait(_PLACE):
+            library().placement.abandon_switch(viewer, info.name)
+            st.session_state.pop(_BEGUN, None)
+            background.go_on(library(), viewer, info.name)
+
     name, _, address = info.switching.partition(" in ")
     target = the_embedder(name) + (f" in {address}" if address else "")
     left = f"{info.to_switch:,} texts are still to embed" if info.to_switch else "All texts are embedded"
@@ -156,27 +158,11 @@ def _under_way(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
         show_run(viewer, info.name)
     with st.container(horizontal=True):
         if not running:
-            st.button("Go on", key=f"placement_go_on_{info.name}", on_click=_go_on, args=(viewer, info.name))
+            st.button("Go on", key=f"placement_go_on_{info.name}", on_click=go_on)
         st.button(
             "Stay with the old ones", key=f"placement_abandon_{info.name}", disabled=running,
-            on_click=_abandon, args=(viewer, info.name),
-            help="Once the run has ended. *Folders and runs* above can cancel it." if running else None,
+            on_click=abandon, help="Once the run has ended." if running else None,
         )  # fmt: skip
-
-
-def _go_on(viewer: Viewer, name: str) -> None:
-    library().jobs.request(viewer, name)  # its folders, too: they may have to be cut again
-    background.go_on(library(), viewer, name)
-
-
-def _abandon(viewer: Viewer, name: str) -> None:
-    with errors_wait(_PLACE):
-        library().placement.abandon_switch(viewer, name)
-        st.session_state.pop(_BEGUN, None)
-        background.go_on(library(), viewer, name)
-
-
-# --- another installation's index ---------------------------------------------------------
 
 
 def _attached(viewer: Viewer, info: StoreInfo) -> None:
@@ -184,15 +170,13 @@ def _attached(viewer: Viewer, info: StoreInfo) -> None:
         f"It is a copy of {info.address}, which another installation fills; it is only read here. Taking it"
         " over lets this installation fill it, and the other one no more.",
     ))  # fmt: skip
+    actions = (("Bring up to date", "again", False), ("Take over", "take_over", True))
     with st.container(horizontal=True):
-        st.button(
-            "Bring up to date", key=f"placement_again_{info.name}", icon=":material/sync:",
-            on_click=start_attaching, args=(viewer, info.address, info.name),
-        )  # fmt: skip
-        st.button(
-            "Take over", key=f"placement_take_over_{info.name}",
-            on_click=start_attaching, args=(viewer, info.address, info.name), kwargs={"take_over": True},
-        )  # fmt: skip
+        for title, key, take_over in actions:
+            st.button(
+                title, key=f"placement_{key}_{info.name}", on_click=start_attaching,
+                args=(viewer, info.address, info.name), kwargs={"take_over": take_over},
+            )  # fmt: skip
     show_tasks(("attach",), info.address, polling=under_way(("attach",), info.address))
 
 
@@ -208,12 +192,10 @@ def offer_attaching(viewer: Viewer) -> None:
     st.text_input("Name", key=_NAME, placeholder="Leave empty to keep the name it has", autocomplete="off")
     st.button(
         "Attach", key="stores_attach", type="primary", disabled=not address.strip(),
-        on_click=_attach, args=(viewer,),
+        on_click=lambda: start_attaching(
+            viewer, st.session_state[_ADDRESS].strip(), st.session_state[_NAME].strip()
+        ),
     )  # fmt: skip
-
-
-def _attach(viewer: Viewer) -> None:
-    start_attaching(viewer, *(st.session_state[key].strip() for key in (_ADDRESS, _NAME)))
 
 
 def start_attaching(viewer: Viewer, address: str, name: str, *, take_over: bool = False) -> None:

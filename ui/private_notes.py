@@ -8,7 +8,6 @@ import streamlit as st
 
 from rag_core.errors import RagError
 from rag_core.library import background
-from rag_core.reports import Privacy
 from rag_core.types import StoreInfo, Viewer
 from rag_core.wording import plural, said_of_privacy, said_of_unsure
 from ui import hits
@@ -34,59 +33,39 @@ def show_private_notes(viewer: Viewer, info: StoreInfo) -> None:
         st.html(hits.paragraphs("What is private is decided where its index is filled."))
         return
     for number, (rule, count) in enumerate(found.rules.items()):
-        _rule(viewer, info.name, number, rule, count)
-    _another(viewer, found)
-    show_waiting(_PLACE)
-
-
-def _rule(viewer: Viewer, name: str, number: int, rule: str, count: int) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", key=f"private_{name}_{number}"):
-        st.markdown(f"**{hits.label(rule)}**", width="content")
-        st.html(hits.paragraphs(f"hides {plural(count, 'document')}" if count else "hides nothing yet"))
-        st.button(
-            "Remove", key=f"private_remove_{name}_{number}", icon=":material/visibility:",
-            help="Guests meet the notes that only this rule hides again.",
-            on_click=_remove, args=(viewer, name, rule),
-        )  # fmt: skip
-
-
-def _another(viewer: Viewer, found: Privacy) -> None:
-    box = f"private_new_{found.store}"
+        with st.container(horizontal=True, vertical_alignment="center", key=f"private_{info.name}_{number}"):
+            st.markdown(f"**{hits.label(rule)}**", width="content")
+            st.html(hits.paragraphs(f"hides {plural(count, 'document')}" if count else "hides nothing yet"))
+            st.button(
+                "Remove", key=f"private_remove_{info.name}_{number}", icon=":material/visibility:",
+                help="Guests meet the notes that only this rule hides again.",
+                on_click=_change, args=(viewer, info.name), kwargs={"show": rule},
+            )  # fmt: skip
+    box = f"private_new_{info.name}"
     glob = st.text_input(
         "Path or pattern", key=box, placeholder="for example journal/**", autocomplete="off",
         help="As for folders: * and ? stay inside a folder, ** crosses folders.",
     ).strip()  # fmt: skip
     st.button(  # above what moves when the box is left: a click would miss it
-        "Keep private", key=f"private_add_{found.store}", icon=":material/visibility_off:",
-        on_click=_add, args=(viewer, found.store, box),
+        "Keep private", key=f"private_add_{info.name}", icon=":material/visibility_off:",
+        on_click=_change, args=(viewer, info.name), kwargs={"box": box},
     )  # fmt: skip
     if glob:
-        _say_hidden(viewer, found, glob)
+        try:
+            count = library().privacy.hidden_by(viewer, info.name, glob)
+            said = f"It hides {count:,} of {plural(found.documents, 'document')}."
+            st.html(hits.paragraphs(said, "It holds for what comes later, too.", status=True))
+        except RagError as error:
+            show_error(error)
+    show_waiting(_PLACE)
 
 
-def _say_hidden(viewer: Viewer, found: Privacy, glob: str) -> None:
-    try:
-        count = library().privacy.hidden_by(viewer, found.store, glob)
-    except RagError as error:
-        show_error(error)
-        return
-    later = "" if count else "It holds for what comes later, too."
-    said = f"It hides {count:,} of {plural(found.documents, 'document')}."
-    st.html(hits.paragraphs(said, later, status=True))
-
-
-def _add(viewer: Viewer, name: str, box: str) -> None:
+def _change(viewer: Viewer, name: str, *, show: str = "", box: str = "") -> None:
+    """Remove the rule ``show``, or add the one in the ``box``."""
     with errors_wait(_PLACE):
-        _follow(viewer, library().privacy.change(viewer, name, hide=[st.session_state[box]]))
-        st.session_state[box] = ""
-
-
-def _remove(viewer: Viewer, name: str, rule: str) -> None:
-    with errors_wait(_PLACE):  # it was removed elsewhere meanwhile
-        _follow(viewer, library().privacy.change(viewer, name, show=[rule]))
-
-
-def _follow(viewer: Viewer, changed: Privacy) -> None:
-    """Let copies on other machines follow."""
-    if changed.due:
-        background.go_on(library(), viewer, changed.store)
+        hide = [st.session_state[box]] if box else []
+        changed = library().privacy.change(viewer, name, hide=hide, show=[show] if show else [])
+        if box:
+            st.session_state[box] = ""
+        if changed.due:  # copies on other machines follow
+            background.go_on(library(), viewer, name)

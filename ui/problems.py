@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 import streamlit as st
@@ -13,7 +14,7 @@ from rag_core.types import Job, StoreInfo, Viewer
 from rag_core.wording import plural
 from ui.deps import library
 from ui.hits import label, one_line
-from ui.runs import newest_job, retry
+from ui.runs import ask, newest_job
 
 _MOST_GROUPS: Final = 20
 _MOST_FILES: Final = 200
@@ -56,24 +57,35 @@ def show_groups(viewer: Viewer, store: str, problems: Sequence[Problem], key: st
     again = [problem for problem in problems if problem.kind != "skipped"]
     for number, problem in enumerate(again[:_MOST_GROUPS]):
         with st.container(border=True, gap="xsmall"):
-            _show(viewer, store, problem, f"{key}_retry_{number}")
+            st.markdown(f"**{headline(problem)}** {label(problem.reason)}")
+            with st.container(horizontal=True, vertical_alignment="top"):
+                with st.expander("Which", type="compact"):
+                    st.text(_names(problem.files, "\n", _MOST_FILES))
+                st.button(
+                    "Try again", key=f"{key}_retry_{number}", icon=":material/refresh:",
+                    on_click=ask, args=(viewer, store, partial(library().jobs.retry, viewer, store, problem)),
+                )  # fmt: skip
     if len(again) > _MOST_GROUPS:
         st.caption(f"And {plural(len(again) - _MOST_GROUPS, 'more reason')}.")
-    skipped = [problem for problem in problems if problem.kind == "skipped"]
-    if skipped:
-        _show_skipped(skipped, key)
+    if skipped := [problem for problem in problems if problem.kind == "skipped"]:
+        with st.expander(f"{plural(sum(each.count for each in skipped), 'file')} skipped, by reason"):
+            rows = [
+                {"Files": each.count, "Reason": each.reason, "Which": _names(each.files, ", ", _EXAMPLES)}
+                for each in skipped
+            ]
+            st.dataframe(
+                rows,
+                hide_index=True,
+                key=f"{key}_skipped",
+                alt="Files that were skipped, by reason",
+                column_config={"Files": st.column_config.NumberColumn(width="small")},
+            )
+            st.caption("A skipped file is read again with the next run after it changes.")
 
 
-def _show(viewer: Viewer, store: str, problem: Problem, key: str) -> None:
-    st.markdown(f"**{headline(problem)}** {label(problem.reason)}")
-    with st.container(horizontal=True, vertical_alignment="top"):
-        with st.expander("Which", type="compact"):
-            st.text("\n".join(map(one_line, problem.files[:_MOST_FILES])))
-            if len(problem.files) > _MOST_FILES:
-                st.caption(f"And {len(problem.files) - _MOST_FILES:,} more.")
-        st.button(
-            "Try again", key=key, icon=":material/refresh:", on_click=retry, args=(viewer, store, problem)
-        )
+def _names(names: Sequence[str], between: str, most: int) -> str:
+    more = [f"and {len(names) - most:,} more"] if len(names) > most else []
+    return between.join([*map(one_line, names[:most]), *more])
 
 
 def headline(problem: Problem) -> str:
@@ -82,24 +94,3 @@ def headline(problem: Problem) -> str:
     if problem.kind == "refused":
         return f"Found by words only: {plural(problem.count, 'text')} of {files}."
     return f"{files} {'could not be read' if problem.kind == 'failed' else 'skipped'}."
-
-
-def _show_skipped(skipped: Sequence[Problem], key: str) -> None:
-    count = sum(problem.count for problem in skipped)
-    with st.expander(f"{plural(count, 'file')} skipped, by reason"):
-        st.dataframe(
-            [
-                {"Files": problem.count, "Reason": problem.reason, "Which": _some(problem.files)}
-                for problem in skipped
-            ],
-            hide_index=True,
-            key=f"{key}_skipped",
-            alt="Files that were skipped, by reason",
-            column_config={"Files": st.column_config.NumberColumn(width="small")},
-        )
-        st.caption("A skipped file is read again with the next run after it changes.")
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _EXAMPLES
-    return ", ".join(names[:_EXAMPLES]) + (f" and {more:,} more" if more > 0 else "")

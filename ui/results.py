@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlencode
 from zlib import crc32
 
@@ -41,16 +41,19 @@ EXAMPLES: Final = (
 )
 
 
-# --- the answer -------------------------------------------------------------------------
-
-
 def show(viewer: Viewer, request: Request) -> None:
     """Search, and show what was found."""
     loading = request.mode != "lexical" and deps.meaning_is_loading(viewer)
     answer = deps.search(viewer, request, "lexical" if loading else request.mode)
     _headline(answer, loading=loading)
     if loading:
-        _again_when_loaded()
+
+        @st.fragment(run_every=0.5)
+        def again_when_loaded() -> None:
+            if not deps.meaning_is_loading(require_viewer()):
+                st.rerun()
+
+        again_when_loaded()
     with visit.from_the_top("results", request.page):
         _passages(answer, request)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
@@ -62,7 +65,7 @@ def show(viewer: Viewer, request: Request) -> None:
 def _passages(answer: Answer, request: Request) -> None:
     if not answer.hits and not answer.offset:
         st.html(hits.paragraphs(*loosen(request)))
-    elif _fits(answer):
+    elif answer.convincing or answer.offset:
         _list(answer, request)
     else:
         has_words = answer.hits[0].bm25 is not None
@@ -79,11 +82,6 @@ def _list(answer: Answer, request: Request) -> None:
         _cards(answer, written(request))
 
 
-def _fits(answer: Answer) -> bool:
-    """Whether hits are shown at once; on a later page they always are."""
-    return answer.convincing or not answer.hits or bool(answer.offset)
-
-
 def written(request: Request) -> str:
     """A search as it stands in the page's address, for the links to what it found."""
     return urlencode(to_params(request, usual()), doseq=True)
@@ -91,45 +89,28 @@ def written(request: Request) -> str:
 
 def _headline(answer: Answer, *, loading: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        headline = found(answer) if _fits(answer) else NOTHING_FITS
-        st.html(hits.paragraphs(headline, status=True), width="stretch")
+        fits = answer.convincing or not answer.hits or answer.offset
+        st.html(hits.paragraphs(found(answer) if fits else NOTHING_FITS, status=True), width="stretch")
         st.segmented_control(
             "Show as", ["cards", "table"], key=SEARCH.key("view"), on_change=SEARCH.push,
             format_func=str.capitalize, required=True, label_visibility="collapsed",
         )  # fmt: skip
-    if said := notes(answer, loading=loading):
-        st.html(hits.sentences(*said))
-
-
-def notes(answer: Answer, *, loading: bool) -> list[str]:
-    """What else is to be said of an answer, each thing once: what waits, what is missing."""
     notes = [sentence(notice) for notice in answer.notices]
     if loading:
         notes.append("The meaning index is loading; these are the passages found by words.")
     if answer.pending:
         notes.append(sentence(say("pending_guest", count=answer.pending)))
-    return notes
-
-
-@st.fragment(run_every=0.5)
-def _again_when_loaded() -> None:
-    if not deps.meaning_is_loading(require_viewer()):
-        st.rerun()
-
-
-# --- cards ------------------------------------------------------------------------------
+    if notes:
+        st.html(hits.sentences(*notes))
 
 
 def _cards(answer: Answer, search: str) -> None:
     good = [hit for hit in answer.hits if hit.relevant]
     near = [hit for hit in answer.hits if not hit.relevant]
-    with_store = len(answer.stores) > 1
-    for hit in good:
-        _card(hit, with_store, search)
-    if near and (good or answer.offset):
-        st.html(hits.divider("Near misses"))
-    for hit in near:
-        _card(hit, with_store, search)
+    for hit in [*good, *near]:
+        if near and hit is near[0] and (good or answer.offset):
+            st.html(hits.divider("Near misses"))
+        _card(hit, len(answer.stores) > 1, search)
 
 
 @st.fragment
@@ -168,21 +149,22 @@ def _place(hit: Hit, search: str) -> None:
         )  # fmt: skip
 
 
-# --- table ------------------------------------------------------------------------------
-
-
 def table_key(request: Request) -> str:
     """The session key of the table: another one for every search, so that no selection outlives it."""
     return f"hits_{crc32(repr(sorted(to_params(request).items())).encode()):08x}"
 
 
 def _table(answer: Answer, request: Request) -> None:
-    number, text = st.column_config.NumberColumn, st.column_config.TextColumn
-    table = table_key(request)
+    table, search = table_key(request), written(request)
+
+    def open_row() -> None:
+        """Have the page go to the document of a row, when it is drawn."""
+        hit = answer.hits[st.session_state[f"{table}_open"]["row"]]
+        st.session_state[_OPENED] = address(hit.store, hit.document.path, hit.key, search=search)
+
     opens = st.column_config.ButtonColumn(
-        "Open", width=75, pinned=True, type="tertiary", key=f"{table}_open",
-        on_click=_open, args=(f"{table}_open", answer, written(request)),
-    )  # fmt: skip
+        "Open", width=75, pinned=True, type="tertiary", key=f"{table}_open", on_click=open_row
+    )
     st.html(hits.paragraphs(_HOW))
     with st.container(key="found_table"):
         state = st.dataframe(
@@ -191,34 +173,16 @@ def _table(answer: Answer, request: Request) -> None:
             hide_index=True,
             on_select="rerun",
             selection_mode="single-row",
-            column_config={
-                "Open": opens,
-                "#": number(width=40),
-                "Score": st.column_config.ProgressColumn(min_value=0, max_value=1, format="%.2f", width=110),
-                "Fit": text(width=80),
-                "Title": text(width=170),
-                "Place": text(width=190),
-                "Passage": text(width=320),
-                "Store": text(width=70),
-                "Type": text(width=90),
-                "Date": text(width=95),
-            },
+            column_config={"Open": opens, **_COLUMNS},
             alt="The passages found, best first. Choose a row to read its passage below.",
         )
     rows = state["selection"]["rows"]
     if rows and rows[0] < len(answer.hits):
         hit = answer.hits[rows[0]]
         with st.container(border=True):
-            search = written(request)
             st.html(hits.card(hit, with_store=len(answer.stores) > 1, search=search))
             _place(hit, search)
             _details(hit)
-
-
-def _open(button: str, answer: Answer, search: str) -> None:
-    """As a callback: have the page go to the document of a row, when it is drawn."""
-    hit = answer.hits[st.session_state[button]["row"]]
-    st.session_state[_OPENED] = address(hit.store, hit.document.path, hit.key, search=search)
 
 
 def follow_row() -> None:
@@ -248,9 +212,6 @@ def _columns(answer: Answer) -> dict[str, list[object]]:
     return columns
 
 
-# --- nothing to show --------------------------------------------------------------------
-
-
 def first_run(viewer: Viewer) -> None:
     """The whole page, where there is no store that the viewer may see."""
     st.set_page_config(layout="centered")
@@ -258,22 +219,17 @@ def first_run(viewer: Viewer) -> None:
     if not viewer.is_owner:
         st.html(hits.paragraphs("No store is shared with you yet. Ask the owner of this library."))
         return
-    st.html(
-        hits.paragraphs(
-            "Choose a folder. Markdown, plain text, HTML, code, and data such as JSON and CSV are read; PDF"
-            " and Word are not yet. Commonplace never changes a file, and everything stays on this computer."
-        )
-    )
-    offer_first_folder()
+    st.html(hits.paragraphs(
+        "Choose a folder. Markdown, plain text, HTML, code, and data such as JSON and CSV are read; PDF"
+        " and Word are not yet. Commonplace never changes a file, and everything stays on this computer."
+    ))  # fmt: skip
+    offer_folder("Choose a folder", "first_folder")
 
 
-def offer_first_folder() -> None:
+def offer_folder(name: str, key: str, store: str = "") -> None:
     """The button with which everything begins: the picker of the Index page."""
-    if st.button(
-        "Choose a folder", key="first_folder", type="primary", icon=":material/folder_open:",
-        on_click=open_picker,
-    ):  # fmt: skip
-        st.switch_page(INDEX_PAGE)
+    if st.button(name, key=key, type="primary", icon=":material/folder_open:", on_click=open_picker):
+        st.switch_page(INDEX_PAGE, query_params={"store": store} if store else None)
 
 
 def nothing_indexed(viewer: Viewer) -> None:
@@ -296,46 +252,48 @@ def start(viewer: Viewer) -> None:
 
 def loosen(request: Request) -> list[str]:
     """What would let more be found, the most likely first."""
-    advice = []
-    if '"' in request.q:
-        advice.append("Take the quotes away: a quoted phrase must occur exactly.")
-    if re.search(r"(^|\s)-\S", request.q):
-        advice.append("Take the words with a minus away.")
-    if request.min:
-        advice.append(f"Lower the minimum score, which is {request.min:g}.")
-    if request.store or request.filters != Request().filters or re.search(r"\w:\S", request.q):
-        advice.append("Remove a filter.")
-    if request.mode == "lexical":
-        advice.append("Search by words and meaning.")
-    return advice or ["Try other words, or fewer of them."]
+    filtered = request.store or request.filters != Request().filters or re.search(r"\w:\S", request.q)
+    advice = {
+        "Take the quotes away: a quoted phrase must occur exactly.": '"' in request.q,
+        "Take the words with a minus away.": re.search(r"(^|\s)-\S", request.q),
+        f"Lower the minimum score, which is {request.min:g}.": request.min,
+        "Remove a filter.": filtered,
+        "Search by words and meaning.": request.mode == "lexical",
+    }
+    return [step for step, holds in advice.items() if holds] or ["Try other words, or fewer of them."]
 
 
-# --- the foot of the list --------------------------------------------------------------
-
-
+_number, _text = st.column_config.NumberColumn, st.column_config.TextColumn
+_COLUMNS: Final[dict[str, Any]] = {
+    "#": _number(width=40),
+    "Score": st.column_config.ProgressColumn(min_value=0, max_value=1, format="%.2f", width=110),
+    "Fit": _text(width=80),
+    "Title": _text(width=170),
+    "Place": _text(width=190),
+    "Passage": _text(width=320),
+    "Store": _text(width=70),
+    "Type": _text(width=90),
+    "Date": _text(width=95),
+}
 LAST_PAGE: Final = f"These are the first {MAX_DEPTH:,} passages. A narrower search finds the rest."
 
 
 def show_paging(answer: Answer, request: Request) -> None:
-    """Previous and Next where there is anything before or behind, and the word that the list ends."""
+    """Previous and Next where there is anything before or behind, and that the list ends."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         if request.page > 1 or answer.has_more:
-            _turning(answer, request)
+            name, before = ("Previous", request.page - 1) if answer.hits else ("First page", 1)
+            st.button(
+                name, key="page_before", icon=":material/arrow_back:", on_click=SEARCH.turn, args=(before,),
+                disabled=request.page == 1,
+            )  # fmt: skip
+            st.html(hits.paragraphs(f"Page {request.page:,}"), width="content")
+            st.button(
+                "Next", key="page_after", icon=":material/arrow_forward:", icon_position="right",
+                on_click=SEARCH.turn, args=(request.page + 1,), disabled=not answer.has_more,
+            )  # fmt: skip
         if end := ending(answer):
             st.html(hits.paragraphs(end), width="content")
-
-
-def _turning(answer: Answer, request: Request) -> None:
-    name, before = ("Previous", request.page - 1) if answer.hits else ("First page", 1)
-    st.button(
-        name, key="page_before", icon=":material/arrow_back:", on_click=SEARCH.turn, args=(before,),
-        disabled=request.page == 1,
-    )  # fmt: skip
-    st.html(hits.paragraphs(f"Page {request.page:,}"), width="content")
-    st.button(
-        "Next", key="page_after", icon=":material/arrow_forward:", icon_position="right",
-        on_click=SEARCH.turn, args=(request.page + 1,), disabled=not answer.has_more,
-    )  # fmt: skip
 
 
 def ending(answer: Answer) -> str:
@@ -348,9 +306,6 @@ def ending(answer: Answer) -> str:
     if shown == MAX_DEPTH:
         return LAST_PAGE
     return unshown(answer) or f"That is all: {plural(shown, 'passage')}."
-
-
-# --- nothing good was found ------------------------------------------------------------
 
 
 def show_newer_files(viewer: Viewer, answer: Answer) -> None:

@@ -1,7 +1,4 @@
-"""A store's indexing runs: whether one is under way, and requests for one.
-
-What asks is a callback, so what goes wrong is said later, by ``show_waiting(PLACE)``.
-"""
+"""A store's indexing runs. Callbacks ask for them, so errors are shown later, by ``show_waiting(PLACE)``."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from typing import Final
 import streamlit as st
 
 from rag_core.library import background
-from rag_core.reports import Asked, Problem
+from rag_core.reports import Asked
 from rag_core.types import Job, Viewer
 from rag_core.wording import plural
 from ui import hits, visit
@@ -48,8 +45,8 @@ def start_run(
 
 
 def scroll_to_the_run() -> None:
-    """The place that the browser scrolls to when a button far below has started a run: in the stay on the
-    page in which it was pressed, as the browser scrolls again whenever the place is drawn anew."""
+    """The place that the browser scrolls to when a button far below has started a run: only in the visit in
+    which it was pressed, as the browser scrolls again whenever the place is drawn anew."""
     started_in, number = st.session_state.get(_STARTED, ("", 0))
     if number and started_in == visit.current():
         st.html(hits.arrival("The run was asked for.", number))
@@ -71,11 +68,6 @@ def forget(viewer: Viewer, store: str) -> None:
         background.go_on(library(), viewer, store)
 
 
-def retry(viewer: Viewer, store: str, problem: Problem) -> None:
-    """Try the files or texts of a problem again in the background."""
-    ask(viewer, store, lambda: library().jobs.retry(viewer, store, problem))
-
-
 def ask(viewer: Viewer, store: str, request: Callable[[], object]) -> None:
     """Leave a request and start a run for it."""
     with errors_wait(PLACE):
@@ -87,15 +79,12 @@ def ask(viewer: Viewer, store: str, request: Callable[[], object]) -> None:
 
 def describe_asked(asked: Sequence[Asked]) -> str:
     """What is asked for, in one line of plain text."""
-    return " · ".join(map(_in_words, asked))
-
-
-def _in_words(asked: Asked) -> str:
-    if asked.folders is None:
-        return "all folders, every file" if asked.force else "all folders"
-    where = ", ".join(asked.folders)
-    if asked.files:
-        return f"{plural(asked.files, 'file')} of {where}"
-    if not asked.folders:
-        return "passages that wait to be embedded"
-    return f"{where}, every file" if asked.force else where
+    said = []
+    for each in asked:
+        where = "all folders" if each.folders is None else ", ".join(each.folders)
+        if each.files:
+            where = f"{plural(each.files, 'file')} of {where}"
+        elif where and each.force:
+            where += ", every file"
+        said.append(where or "passages that wait to be embedded")
+    return " · ".join(said)

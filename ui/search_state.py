@@ -1,10 +1,8 @@
 """What is asked on the Search page, what narrows a question on the Ask page, and how it stands in the URL.
 
-The URL is the truth: a link, a reload and the browser's Back and Forward all arrive as new query
-parameters, which `restore` writes into the widgets. A widget's callback goes the other way: `push`
-writes what the widgets say into the URL, once per change, and that is one history entry.
-Setting ``st.query_params`` pushes an entry; ``bind="query-params"`` would replace the current one
-(observed with Streamlit 1.67), and Back would leave the app.
+The URL is the truth: links, reloads, Back and Forward arrive as new parameters, which `restore` writes into
+the widgets; a widget's callback writes them back with `push`, as one history entry. (``bind="query-params"``
+would replace the current entry in Streamlit 1.67, and Back would leave the app.)
 """
 
 from __future__ import annotations
@@ -100,9 +98,6 @@ class Choices:
     top: str = ""
 
 
-# --- URL ⇄ request, pure ----------------------------------------------------------------
-
-
 def to_params(request: Request, usual: Request = DEFAULT) -> Params:
     """The URL's parameters for a request; whatever is as in ``usual`` is left out."""
     params: Params = {}
@@ -157,16 +152,11 @@ def _number(text: str | None, low: float, high: float, default: float) -> float:
     return number if low <= number <= high else default
 
 
-# --- URL ⇄ widgets ----------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a page has in its URL and in its widgets: the fields of `Request` called ``names``.
-
-    The first of them has a widget that is always drawn. ``usual`` gives the request with nothing chosen yet;
-    ``most`` is how many passages can be asked for. Parameters called ``beside`` stay as they are.
-    """
+    """What a page has in its URL and in its widgets: the fields of `Request` called ``names``, the first of
+    them always drawn. ``usual`` gives the request with nothing chosen; ``most`` is the largest number of
+    passages. Parameters called ``beside`` stay as they are."""
 
     prefix: str
     names: tuple[str, ...]
@@ -199,13 +189,20 @@ class State:
 
     def restore(self, choices: Choices) -> None:
         """Before the widgets: fill them from the URL if it was changed by anything but `push`, else those
-        that were not drawn the last time: Streamlit has forgotten what they said."""
-        is_new = self._is_new()
+        that were not drawn the last time. A value that is no longer offered is dropped."""
+        state, is_new = st.session_state, self._is_new()
         if is_new:
-            st.session_state[self.seen] = self.url_params()
-        names = [name for name in self.names if is_new or self.key(name) not in st.session_state]
-        self._fill(from_params(self.url_params(), choices, self.usual(), self.most), names)
-        self._drop_what_is_gone(choices)
+            state[self.seen] = self.url_params()
+        request = from_params(self.url_params(), choices, self.usual(), self.most)
+        for name in self.names:
+            if is_new or self.key(name) not in state:
+                self._set(name, request)
+        for name, offered in (("type", choices.types), ("tag", choices.tags), ("path", choices.folders)):
+            if state[self.key(name)] not in {None, *offered}:
+                state[self.key(name)] = None
+        chosen = state[self.key("store")]
+        if not {*chosen} <= {*choices.stores}:
+            state[self.key("store")] = [name for name in chosen if name in choices.stores]
 
     def current(self) -> Request:
         """What the widgets say now."""
@@ -220,63 +217,45 @@ class State:
 
         Another list of passages is shown from its first page on.
         """
-        if _list(to_params(self.current(), self.usual())) != _list(self.url_params()):
+        now, before = to_params(self.current(), self.usual()), self.url_params()
+        if any(now.get(name) != before.get(name) for name in {*NAMES} - _SHOWING):
             st.session_state[self.key("page")] = DEFAULT.page
-        self._write()
+        self.turn(st.session_state.get(self.key("page"), DEFAULT.page))
 
     def turn(self, page: int) -> None:
         """As a callback: show another page of the list, as one history entry."""
         st.session_state[self.key("page")] = page
-        self._write()
-
-    def reset(self, *names: str) -> None:
-        """As a callback: give these fields their defaults, and `push`."""
-        usual = self.usual()
-        self._fill(replace(self.current(), **{name: getattr(usual, name) for name in names}), self.names)
-        self.push()
-
-    def _write(self) -> None:
         params = to_params(self.current(), self.usual())
         if params != self.url_params():
             st.query_params.from_dict({**_in_url(self.beside), **params})
         st.session_state[self.seen] = params
+
+    def reset(self, *names: str) -> None:
+        """As a callback: give these fields their defaults, and `push`."""
+        for name in names:
+            self._set(name, self.usual())
+        self.push()
+
+    def _set(self, name: str, request: Request) -> None:
+        value = getattr(request, name)
+        st.session_state[self.key(name)] = list(value) if isinstance(value, tuple) else value
 
     def _is_new(self) -> bool:
         # The widgets' values are dropped while another page is shown, the mark is not.
         drawn = self.key(self.names[0]) in st.session_state
         return st.session_state.get(self.seen) != self.url_params() or not drawn
 
-    def _fill(self, request: Request, names: Sequence[str]) -> None:
-        for name in names:
-            value = getattr(request, name)
-            st.session_state[self.key(name)] = list(value) if isinstance(value, tuple) else value
-
-    def _drop_what_is_gone(self, choices: Choices) -> None:
-        """Forget a value that is no longer offered, since another store was chosen or a file went away."""
-        for name, offered in (("type", choices.types), ("tag", choices.tags), ("path", choices.folders)):
-            if st.session_state[self.key(name)] not in {None, *offered}:
-                st.session_state[self.key(name)] = None
-        chosen = st.session_state[self.key("store")]
-        if not {*chosen} <= {*choices.stores}:
-            st.session_state[self.key("store")] = [name for name in chosen if name in choices.stores]
-
 
 def _in_url(names: Sequence[str]) -> Params:
-    """The parameters called ``names``; at the address of a document, those of the search that led there. Such
-    an address of another page is the browser's entry before a document that a row of the table opened."""
+    """The parameters called ``names``; at the address of a document, those of the search that led there."""
     led = st.query_params.get("search")
     found = searched(led) if led else {name: st.query_params.get_all(name) for name in names}
     return {name: values for name, values in found.items() if name in names and values}
 
 
 def searched(written: str) -> Params:
-    """The parameters of a search as a link has written them; what the Search page does not know is left
-    out."""
+    """The parameters of a search in a link, without those that the Search page does not know."""
     return {name: values for name, values in parse_qs(written[:_LONGEST]).items() if name in NAMES}
-
-
-def _list(params: Params) -> Params:
-    return {name: values for name, values in params.items() if name not in _SHOWING}
 
 
 SEARCH: Final = State("search_", NAMES, usual)

@@ -12,16 +12,15 @@ import sys
 import threading
 import tomllib
 import webbrowser
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import FrameType
 from typing import Any, Final
 
 import streamlit as st
 
 from rag_core.access import connection, is_loopback, log
-from rag_core.config import Settings, load, logs
+from rag_core.config import load, logs
 from rag_core.errors import InvalidInput, RagError
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -61,37 +60,38 @@ def serve(host: str, port: int, open_browser: bool) -> None:
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
     app: st.App = importlib.import_module("app").app
-    app.state["on_ready"] = _announcer(address, open_browser)
+
+    def announce() -> None:
+        url = f"http://{f'[{address}]' if ':' in address else address}:{st.get_option('server.port')}"
+        print(f"Commonplace is at {url}", flush=True)
+        if open_browser:
+            threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+
+    app.state["on_ready"] = announce
     log.limit(STREAMLIT_LOGGERS)
     _allow_connections()
     connection.install(settings.body_timeout_s)
     os.environ["FORWARDED_ALLOW_IPS"] = ""  # uvicorn keeps the true peer, which the gate judges by
-    signal.signal(signal.SIGTERM, _exit)
-    try:
-        app.run(config={**project_config(), **_own_config(address, port, settings)})
-    except KeyboardInterrupt:
-        print()
-
-
-def project_config() -> dict[str, Any]:
-    """The options of .streamlit/config.toml by dotted name.
-
-    Streamlit itself looks beside the launcher and in the working directory, which here are
-    ``bin/`` and anywhere, so the values are passed on. They win over the user's own files.
-    """
-    options = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
-    return dict(_dotted(options))
-
-
-def _own_config(address: str, port: int, settings: Settings) -> dict[str, Any]:
-    level = settings.log_level
-    return {
-        "server.allowedHosts": [*project_config()["server.allowedHosts"], *settings.access_hosts],
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    config, level = project_config(), settings.log_level
+    config |= {
+        "server.allowedHosts": [*config["server.allowedHosts"], *settings.access_hosts],
         "server.address": address,
         "server.port": port,
         "logger.hideWelcomeMessage": True,
         "logger.level": "info" if level == "debug" else level,  # its debug level logs what a browser sends
     }
+    try:
+        app.run(config=config)
+    except KeyboardInterrupt:
+        print()
+
+
+def project_config() -> dict[str, Any]:
+    """The options of .streamlit/config.toml by dotted name. Streamlit itself would look beside the launcher
+    and in the working directory."""
+    options = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    return dict(_dotted(options))
 
 
 def _dotted(options: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -141,21 +141,6 @@ def _allow_connections() -> None:
 
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _OPEN_FILES if most == resource.RLIM_INFINITY else min(_OPEN_FILES, most)
-    if now != resource.RLIM_INFINITY and now < wanted:
+    if now not in (resource.RLIM_INFINITY, wanted):
         with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
-
-
-def _announcer(address: str, open_browser: bool) -> Callable[[], None]:
-    def announce() -> None:
-        shown = f"[{address}]" if ":" in address else address
-        url = f"http://{shown}:{st.get_option('server.port')}"
-        print(f"Commonplace is at {url}", flush=True)
-        if open_browser:
-            threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
-
-    return announce
-
-
-def _exit(_signal: int, _frame: FrameType | None) -> None:
-    sys.exit(0)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (max(now, wanted), most))

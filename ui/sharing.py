@@ -34,14 +34,12 @@ _BADGES: Final[Mapping[TailscaleState, tuple[str, str, _Colour]]] = {
 
 
 def show_sharing(viewer: Viewer) -> Callable[[], None]:
-    """What is known at once. What comes back asks Tailscale, which may take seconds, and shows the rest."""
+    """What is known at once. The function returned asks Tailscale, which may take seconds."""
     st.header("Sharing", anchor=False)
-    st.html(
-        hits.paragraphs(
-            "Through Tailscale you let in whom you name here, each to the stores that you choose. Nobody"
-            " else gets an answer, and nothing is opened to the internet."
-        )
-    )
+    st.html(hits.paragraphs(
+        "Through Tailscale you let in whom you name here, each to the stores that you choose. Nobody"
+        " else gets an answer, and nothing is opened to the internet."
+    ))  # fmt: skip
     place = st.container(border=True, gap="xsmall", key="settings_tailscale")
     logins = show_people(viewer)
     show_visits(viewer)
@@ -66,36 +64,26 @@ def _show_tailscale(viewer: Viewer) -> Tailscale:
             "Look again", key="settings_tailscale_look", icon=":material/refresh:", type="tertiary",
             on_click=_look.clear,
         )  # fmt: skip
+    typed = (
+        ("The address that guests open", found.address, "address"),
+        ("", found.command, "command"),
+        ("To undo it", found.undo, "undo"),
+    )
     with below:
-        _say(found)
+        st.html(hits.sentences(found.sentence, f"Next: {found.next_step}" if found.next_step else ""))
+        for warning in found.warnings:
+            show_warning(warning)
+        for title, text, key in typed:
+            if text:
+                with st.container(key=f"settings_tailscale_{key}", gap="xxsmall"):
+                    st.html(hits.paragraphs(title))
+                    st.code(text, language=None, wrap_lines=True)
     return found
-
-
-def _say(found: Tailscale) -> None:
-    st.html(hits.sentences(found.sentence, f"Next: {found.next_step}" if found.next_step else ""))
-    for warning in found.warnings:
-        show_warning(warning)
-    if found.address:
-        _code("The address that guests open", found.address, "address")
-    if found.command:
-        _code("", found.command, "command")
-    if found.undo:
-        _code("To undo it", found.undo, "undo")
-
-
-def _code(title: str, text: str, name: str) -> None:
-    with st.container(key=f"settings_tailscale_{name}", gap="xxsmall"):
-        if title:
-            st.html(hits.paragraphs(title))
-        st.code(text, language=None, wrap_lines=True)
 
 
 @st.cache_data(max_entries=8, ttl=_LIFE_S, show_spinner=False)
 def _look(settings: Settings, viewer: Viewer, port: int) -> Tailscale:  # noqa: ARG001 - part of the key
     return library().sharing.tailscale(viewer, port)
-
-
-# --- visits ---------------------------------------------------------------------------
 
 
 _MOST_KNOCKS: Final = 5
@@ -129,6 +117,10 @@ def show_visits(viewer: Viewer) -> None:
 
 
 def _show_knocks(refused: Sequence[Visit]) -> None:
+    def fill(login: str) -> None:
+        fill_in(login)
+        st.session_state[_FILLED] = login
+
     by_login: defaultdict[str, list[Visit]] = defaultdict(list)
     for visit in refused:
         by_login[visit.login].append(visit)
@@ -139,30 +131,22 @@ def _show_knocks(refused: Sequence[Visit]) -> None:
             st.html(hits.paragraphs(f"was refused: {requests}, last {moment(visits[0].last_at)}"))
             st.button(
                 "Share …", key=f"settings_knock_share_{login}", icon=":material/person_add:",
-                type="tertiary", on_click=_offer, args=(login,),
+                type="tertiary", on_click=fill, args=(login,),
                 help="Fills the login into the form above; nothing is shared yet.",
             )  # fmt: skip
 
 
-def _offer(login: str) -> None:
-    fill_in(login)
-    st.session_state[_FILLED] = login
-
-
 def _show_table(visits: Sequence[Visit]) -> None:
-    table = pd.DataFrame(
-        {
-            "Who": [visit.login for visit in visits],
-            "Let in": [not visit.refused for visit in visits],
-            "Through": [_DOORS[visit.door] for visit in visits],
-            "Until": [moment(visit.last_at) for visit in visits],
-            "From": [moment(visit.started_at) for visit in visits],
-            "Requests": [visit.requests for visit in visits],
-        }
-    )
+    rows = [
+        (
+            visit.login, not visit.refused, _DOORS[visit.door],
+            moment(visit.last_at), moment(visit.started_at), visit.requests,
+        )
+        for visit in visits
+    ]  # fmt: skip
     with st.container(key="settings_visits"):
         st.dataframe(
-            table,
+            pd.DataFrame(rows, columns=list(_COLUMNS)),
             hide_index=True,
             column_config=_COLUMNS,
             alt="The last visits: who, through what, when, and how many requests.",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import streamlit as st
 
@@ -39,8 +40,7 @@ _OPEN: Final = "index_source_open"  # (store, source id, what is being done with
 
 
 def show_sources(viewer: Viewer, info: StoreInfo, *, active: bool, read: bool) -> None:
-    """The folders of the store with what can be done, and the buttons that read all of them again. ``read``:
-    the run that is ``active`` is through with the files."""
+    """The folders of the store with what can be done. ``read``: the ``active`` run has read the files."""
     if not info.sources:
         return
     st.header("Folders in this store", anchor=False)
@@ -97,12 +97,17 @@ def _show(viewer: Viewer, info: StoreInfo, found: SourceInfo, *, busy: str, acti
             _confirm_removal(viewer, info, source)
         case _ if source.removed:
             st.caption("The next run forgets its documents.")
+
+            def keep() -> None:
+                kept = library().sources.add(viewer, info.name, source.root, source.include, source.exclude)
+                library().jobs.request(viewer, info.name, [kept.id])
+
             st.button(
                 "Keep it after all", key=f"source_keep_{info.name}_{source.id}", type="tertiary",
-                icon=":material/undo:", on_click=_keep, args=(viewer, info.name, source),
+                icon=":material/undo:", on_click=ask, args=(viewer, info.name, keep),
             )  # fmt: skip
         case _:
-            _actions(viewer, info, found, active=active)
+            _actions(viewer, info.name, source, active=active)
 
 
 def _counts(found: SourceInfo, busy: str) -> str:
@@ -117,73 +122,42 @@ def _counts(found: SourceInfo, busy: str) -> str:
     return " · ".join(parts)
 
 
-# --- what can be done -------------------------------------------------------------------
+def _actions(viewer: Viewer, store: str, source: Source, *, active: bool) -> None:
+    def pause() -> None:
+        with errors_wait(PLACE):
+            library().sources.pause(viewer, store, source.id, paused=not source.paused)
 
+    def edit() -> None:
+        fill_chooser(f"source_{store}_{source.id}", source.include, source.exclude)
+        st.session_state[_OPEN] = (store, source.id, "edit")
 
-def _actions(viewer: Viewer, info: StoreInfo, found: SourceInfo, *, active: bool) -> None:
-    source = found.source
-    key = f"{info.name}_{source.id}"
+    removing = {_OPEN: (store, source.id, "remove")}
+    pausing = (
+        "Pause",
+        ":material/pause:",
+        pause,
+        "*Index again* leaves this folder out; it can still be found.",
+    )
+    if source.paused:
+        pausing = ("Resume", ":material/play_arrow:", pause, "*Index again* reads this folder, too.")
+    actions: tuple[tuple[str, str, Callable[[], None], str], ...] = (
+        ("Index", ":material/sync:", partial(start_run, viewer, store, [source.id]), _INDEX),
+        ("Edit", ":material/edit:", edit, "Changes which files are taken."),
+        pausing,
+        ("Remove", ":material/delete:", partial(st.session_state.update, removing), "Asks first."),
+    )
     with st.container(horizontal=True, gap="small"):
-        _button(
-            "Index", f"source_index_{key}", ":material/sync:", start_run, viewer, info.name, [source.id],
-            hint=_WAIT if active else _INDEX, disabled=active,
-        )  # fmt: skip
-        _button(
-            "Edit", f"source_edit_{key}", ":material/edit:", _open, info.name, source, "edit",
-            hint="Changes which files are taken.",
-        )  # fmt: skip
-        if source.paused:
-            name, icon, hint = "Resume", ":material/play_arrow:", "*Index again* reads this folder, too."
-        else:
-            name, icon = "Pause", ":material/pause:"
-            hint = "*Index again* leaves this folder out; what was read of it can still be found."
-        pause = f"source_pause_{key}"
-        if active:
-            hint = f"{name} it when the run has ended: this run would go on all the same."
-        _button(
-            name, pause, icon, _pause, viewer, info.name, source.id, not source.paused,
-            hint=hint, disabled=active,
-        )  # fmt: skip
-        _button(
-            "Remove", f"source_remove_{key}", ":material/delete:", _open, info.name, source, "remove",
-            hint=_WAIT if active else "", disabled=active,
-        )  # fmt: skip
-
-
-def _button(
-    name: str, key: str, icon: str, act: Callable[..., None], *args: object, hint: str = "",
-    disabled: bool = False,
-) -> None:  # fmt: skip
-    st.button(
-        name, key=key, icon=icon, type="tertiary", on_click=act, args=args, help=hint or None,
-        disabled=disabled,
-    )  # fmt: skip
-
-
-def _open(store: str, source: Source, what: Literal["edit", "remove"]) -> None:
-    if what == "edit":
-        fill_chooser(_chooser(store, source), source.include, source.exclude)
-    st.session_state[_OPEN] = (store, source.id, what)
-
-
-def _close() -> None:
-    st.session_state.pop(_OPEN, None)
-
-
-def _pause(viewer: Viewer, store: str, source_id: int, paused: bool) -> None:
-    with errors_wait(PLACE):
-        library().sources.pause(viewer, store, source_id, paused=paused)
-
-
-# --- patterns ---------------------------------------------------------------------------
-
-
-def _chooser(store: str, source: Source) -> str:
-    return f"source_{store}_{source.id}"
+        for name, icon, act, hint in actions:
+            key = "pause" if act is pause else name.lower()
+            waits = active and name != "Edit"
+            st.button(
+                name, key=f"source_{key}_{store}_{source.id}", icon=icon, type="tertiary", on_click=act,
+                help=_WAIT if waits else hint, disabled=waits,
+            )  # fmt: skip
 
 
 def _edit(viewer: Viewer, info: StoreInfo, source: Source) -> None:
-    chooser = _chooser(info.name, source)
+    chooser, choice = f"source_{info.name}_{source.id}", None
     try:
         choice = choose_files(viewer, Path(source.root), chooser)
         if choice is not None:
@@ -192,53 +166,38 @@ def _edit(viewer: Viewer, info: StoreInfo, source: Source) -> None:
     except RagError as error:
         show_error(error)
         choice = None
-    with st.container(horizontal=True):
-        if choice is not None:
-            st.button(
-                "Save and index", key=f"{chooser}_save", type="primary",
-                on_click=_save, args=(viewer, info.name, source),
-            )  # fmt: skip
-        st.button("Leave as it is", key=f"{chooser}_close", on_click=_close)
-
-
-def _save(viewer: Viewer, store: str, source: Source) -> None:
-    include, exclude = patterns_in_boxes(_chooser(store, source))
 
     def change() -> None:
-        library().sources.change(viewer, store, source.id, include, exclude)
-        library().jobs.request(viewer, store, [source.id])
+        library().sources.change(viewer, info.name, source.id, *patterns_in_boxes(chooser))
+        library().jobs.request(viewer, info.name, [source.id])
 
-    ask(viewer, store, change)
-    _close()
+    _decide(
+        viewer, info.name, "Save and index" if choice else "", f"{chooser}_save", change, "Leave as it is"
+    )
 
 
-# --- removing ---------------------------------------------------------------------------
+def _decide(
+    viewer: Viewer, store: str, name: str, key: str, act: Callable[[], object], otherwise: str
+) -> None:
+    """Buttons to do what is open at a folder, if it has a ``name``, and to close it."""
+
+    def do() -> None:
+        ask(viewer, store, act)
+        st.session_state.pop(_OPEN, None)
+
+    with st.container(horizontal=True):
+        if name:
+            st.button(name, key=key, type="primary", on_click=do)
+        st.button(otherwise, key=f"{key}_not", on_click=st.session_state.pop, args=(_OPEN, None))
 
 
 def _confirm_removal(viewer: Viewer, info: StoreInfo, source: Source) -> None:
     dry_run = DryRun.of(info, library().sources.plan(viewer, info.name, replace(source, removed=True)))
-    chooser = _chooser(info.name, source)
+    chooser = f"source_{info.name}_{source.id}"
     forgotten = plural(dry_run.counts["deleted"], "file")
     st.markdown(f"Removing the folder forgets **{forgotten}**, which stay on the disk as they are.")
     if dry_run.rows:
         with st.expander("Which files"):
             show_dry_run(dry_run, f"{chooser}_removal")
-    with st.container(horizontal=True):
-        st.button(
-            "Remove the folder", key=f"{chooser}_remove", type="primary",
-            on_click=_remove, args=(viewer, info.name, source.id),
-        )  # fmt: skip
-        st.button("Keep it", key=f"{chooser}_close", on_click=_close)
-
-
-def _remove(viewer: Viewer, store: str, source_id: int) -> None:
-    ask(viewer, store, lambda: library().sources.remove(viewer, store, source_id))
-    _close()
-
-
-def _keep(viewer: Viewer, store: str, source: Source) -> None:
-    def keep() -> None:
-        kept = library().sources.add(viewer, store, source.root, source.include, source.exclude)
-        library().jobs.request(viewer, store, [kept.id])
-
-    ask(viewer, store, keep)
+    remove = partial(library().sources.remove, viewer, info.name, source.id)
+    _decide(viewer, info.name, "Remove the folder", f"{chooser}_remove", remove, "Keep it")

@@ -1,8 +1,7 @@
 """The store of the Index page: choose one, or make one.
 
-The choice stands in the address (``?store=NAME``), so a link and a reload find it again; the
-session remembers it for when the page is opened without one. The options are bare names: a browser sends
-an option's label, and what it sends late must not be another label than the page has by then.
+The choice stands in the address (``?store=NAME``), and the session remembers it. The options are bare names:
+a browser sends labels, which must not change meanwhile.
 """
 
 from __future__ import annotations
@@ -34,9 +33,8 @@ _NAMED_AFTER: Final = "index_named_after"
 
 @dataclass(frozen=True, slots=True)
 class StoreChoice:
-    """The store to work on. Whether a run is ``active``, and ``has_read`` its files, was asked once, before
-    its numbers: a run that goes on while the page is drawn must not leave a half of it in the state before.
-    """
+    """The store to work on. Whether its run is ``active`` and ``has_read`` its files was asked before its
+    numbers, so that the whole page shows one state."""
 
     info: StoreInfo
     active: bool
@@ -44,29 +42,28 @@ class StoreChoice:
 
 
 def choose_store(viewer: Viewer) -> StoreChoice | None:
-    """The store to work on; None while there is none or a new one is being made, of a folder that comes
-    first: it is what the owner has."""
+    """The store to work on; None while there is none or a new one is being made."""
     names = library().stores.names(viewer)
     if not names or _CREATING in st.session_state:
         _new_store(viewer, has_others=bool(names))
         return None
     st.header("Store", anchor=False)
-    active = {name: _is_active(viewer, name) for name in names}
+    active = dict.fromkeys(names, False)
+    for name in names:
+        with suppress(RagError):  # a broken store must not hide the others; choosing it says what is wrong
+            active[name] = is_active(viewer, name)
     _follow_address(viewer, active)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox("Store", names, key=BOX, on_change=_choose, label_visibility="collapsed")
-        st.button("New store", key="index_new_store", icon=":material/add:", on_click=_start_naming)
+        st.button(
+            "New store", key="index_new_store", icon=":material/add:",
+            on_click=st.session_state.update, args=({_CREATING: True},),
+        )  # fmt: skip
     read = active[name] and has_read(viewer, name)
     info = library().stores.info(viewer, name)
     if not active[name]:  # else the numbers move, and the status shows them
         st.caption(label(store_facts.counts(info)))
     return StoreChoice(info, active[name], read)
-
-
-def _is_active(viewer: Viewer, name: str) -> bool:
-    with suppress(RagError):  # a broken store must not hide the others; choosing it says what is wrong
-        return is_active(viewer, name)
-    return False
 
 
 def _follow_address(viewer: Viewer, active: Mapping[str, bool]) -> None:
@@ -85,28 +82,19 @@ def _choose(name: str = "") -> None:
     visit.remember_store(name)
 
 
-# --- a new store ------------------------------------------------------------------------
-
-
-def _start_naming() -> None:
-    st.session_state[_CREATING] = True
-
-
-def _stop_naming() -> None:
-    st.session_state.pop(_CREATING, None)
-
-
 def _new_store(viewer: Viewer, *, has_others: bool) -> None:
     if has_others:
         st.header("New store", anchor=False)
-        st.write("It is made of the folder chosen here. The stores that there are stay as they are.")
     st.header("Folder", anchor=False)
     st.write("Which folder shall be searched? It is read and never changed.")
     try:
         folder = choose_folder()
     finally:
         if has_others:
-            st.button("Cancel", key="index_keep_store", on_click=_stop_naming, type="tertiary")
+            st.button(
+                "Cancel", key="index_keep_store", type="tertiary",
+                on_click=st.session_state.pop, args=(_CREATING, None),
+            )  # fmt: skip
     if folder is not None:
         _name_new_store(viewer, folder)
 
@@ -123,17 +111,13 @@ def _name_new_store(viewer: Viewer, folder: Path) -> None:
         embedder = st.selectbox(
             "Embedder", offered, key="index_embedder", format_func=lambda name: in_words(name, offered[name])
         )
-        made = st.form_submit_button("Create store", type="primary", key="index_create_store")
-    if made:
-        _create(viewer, name.strip(), embedder)
-
-
-def _create(viewer: Viewer, name: str, embedder: str) -> None:
+        if not st.form_submit_button("Create store", type="primary", key="index_create_store"):
+            return
     try:
-        info = library().stores.create(viewer, name, embedder)
+        info = library().stores.create(viewer, name.strip(), embedder)
     except RagError as error:
         show_error(error)
         return
-    _stop_naming()
+    st.session_state.pop(_CREATING, None)
     _choose(info.name)
     st.rerun()

@@ -1,7 +1,4 @@
-"""What is known of a store, as HTML.
-
-The same rules hold as in `ui.hits`: whatever comes from a store goes through `html.escape`.
-"""
+"""What is known of a store, as HTML. The rules of `ui.hits` hold."""
 
 from __future__ import annotations
 
@@ -102,27 +99,23 @@ def types(info: StoreInfo) -> str:
 
 def folders(info: StoreInfo) -> str:
     """The folders of a store and what is taken of them."""
-    rows = []
+    rows = ""
     for source in info.sources:
-        paused = " · paused" if source.paused else ""
-        paused = " · being removed" if source.removed else paused
-        rows.append(
-            f"<li>{html.escape(one_line(display(os.fsencode(source.root))))}"
-            f'<p class="cp-quiet">{html.escape(one_line(taken(source) + paused))}</p></li>'
-        )
-    return f'<div class="cp"><ul class="cp-folders">{"".join(rows)}</ul></div>'
+        state = " · being removed" if source.removed else " · paused" if source.paused else ""
+        root = html.escape(one_line(display(os.fsencode(source.root))))
+        rows += f'<li>{root}<p class="cp-quiet">{html.escape(one_line(taken(source) + state))}</p></li>'
+    return f'<div class="cp"><ul class="cp-folders">{rows}</ul></div>'
 
 
 def health(found: Health) -> str:
     """What the checks of a store found, the faults first."""
     how = f"{plural(len(found.checks), 'check')} on {moment(found.checked_at)}"
-    if not found.findings:
-        return f'<div class="cp" role="status"><p>Sound: {how} found nothing wrong.</p></div>'
-    faults = [finding for finding in found.findings if finding.severity == "fault"]
-    notes = [finding for finding in found.findings if finding.severity == "note"]
+    findings = sorted(found.findings, key=lambda each: each.severity)  # a fault before a note
+    faults = [each for each in findings if each.severity == "fault"]
     said = f"{plural(len(faults), 'fault')} in {how}:" if faults else f"Sound, with a note, by {how}:"
+    said = said if findings else f"Sound: {how} found nothing wrong."
     rows = ""
-    for each in (*faults, *notes):
+    for each in findings:
         examples = html.escape("; ".join(map(one_line, each.examples)))
         more = "; …" if each.count > len(each.examples) > 0 else ""
         rows += f'<li>{html.escape(each.sentence)}<p class="cp-quiet">{examples}{more}</p></li>'

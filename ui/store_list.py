@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -13,7 +11,6 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from rag_core.errors import InvalidInput, RagError, StoreError
-from rag_core.library import Library
 from rag_core.library.portable import SUFFIX
 from rag_core.models import known_facts
 from rag_core.types import METRICS, StoreInfo, Viewer
@@ -23,10 +20,10 @@ from ui.folders import shown, typed_folder
 from ui.links import STORES_PAGE
 from ui.messages import errors_wait, show_error, show_waiting, show_warning
 from ui.placement import LOCAL, choose, offer_attaching
-from ui.results import offer_first_folder
+from ui.results import offer_folder
 from ui.runs import is_active
 from ui.task_status import forget, found, library_name, show_tasks, under_way
-from ui.tasks import Kind, Report
+from ui.tasks import Report
 
 _SMALLEST, _LARGEST = 8, 4096  # what the hashing embedder takes
 
@@ -38,13 +35,14 @@ def show_stores(viewer: Viewer, error: RagError | None = None) -> None:
         if error is not None:
             show_error(error)
         show_waiting("stores")
-        show_lost_default(viewer)
+        if lost := library().stores.lost_default(viewer):  # after a rename, say
+            show_warning(lost)
     # Containers that are always there: else the expanders would close when the list grows above them.
     with st.container():
         names = library().stores.names(viewer)
         if not names:
             st.html(hits.paragraphs("There is no store yet. A store holds what was read from your folders."))
-            offer_first_folder()
+            offer_folder("Choose a folder", "first_folder")
         for name in names:
             with st.container(border=True, gap="xsmall", key=f"stores_row_{name}"):
                 _row(viewer, name)
@@ -52,49 +50,32 @@ def show_stores(viewer: Viewer, error: RagError | None = None) -> None:
         _new_store(viewer)
     with st.expander("Import a store", icon=":material/upload_file:"):
         offer_import(viewer)
-    _show_coming("import")
+    with st.container():
+        show_tasks(("import",), polling=under_way(("import",)))
     with st.expander("Attach a store", icon=":material/cloud_download:"):
         offer_attaching(viewer)
-    _show_coming("attach")
-
-
-def _show_coming(kind: Kind) -> None:
-    """What is under way, beside the button that began it."""
     with st.container():
-        show_tasks((kind,), polling=under_way((kind,)))
-
-
-def show_lost_default(viewer: Viewer) -> None:
-    """That the setting default_store names no store, where that is so: after a rename, say."""
-    if lost := library().stores.lost_default(viewer):
-        show_warning(lost)
+        show_tasks(("attach",), polling=under_way(("attach",)))
 
 
 def _row(viewer: Viewer, name: str) -> None:
-    try:
-        info, active = library().stores.info(viewer, name), is_active(viewer, name)
-    except RagError as error:  # a damaged store must not hide the others
-        _name(name, "Damaged", ":material/error:", "red")
-        show_error(error)
-        return
-    if active:
-        _name(name, "Being indexed", ":material/sync:", "blue")
-    else:
-        _name(name)
-    st.html(hits.paragraphs(store_facts.counts(info)))
-
-
-def _name(name: str, badge: str = "", icon: str = "", colour: str = "") -> None:
+    badge: tuple[str, str, str] | None = None
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.page_link(
             STORES_PAGE, label=f"**{hits.label(name)}**", icon=":material/database:",
             query_params={"store": name},
         )  # fmt: skip
-        if badge:
-            st.badge(badge, icon=icon, color=colour)  # type: ignore[arg-type]
-
-
-# --- a new one --------------------------------------------------------------------------
+        place = st.container()
+    try:
+        info = library().stores.info(viewer, name)
+        if is_active(viewer, name):
+            badge = "Being indexed", ":material/sync:", "blue"
+        st.html(hits.paragraphs(store_facts.counts(info)))
+    except RagError as error:  # a damaged store must not hide the others
+        badge = "Damaged", ":material/error:", "red"
+        show_error(error)
+    if badge:
+        place.badge(badge[0], icon=badge[1], color=badge[2])  # type: ignore[arg-type]
 
 
 def _new_store(viewer: Viewer) -> None:
@@ -151,9 +132,6 @@ def open_store(info: StoreInfo) -> None:
     st.rerun()
 
 
-# --- importing ------------------------------------------------------------------------
-
-
 _PATH: Final = "stores_import_path"
 _IMPORT_NAME: Final = "stores_import_name"
 _EXPORTED: Final = "stores_import_exported"
@@ -165,16 +143,26 @@ _LONGEST_NAME: Final = 60
 
 def offer_import(viewer: Viewer) -> None:
     """The boxes and the button; what is under way is shown by `ui.task_status`."""
-    _clear_when_taken_in()
-    st.html(
-        hits.paragraphs(
-            f"A store that was exported is one file that ends in {SUFFIX}. It is checked before it is taken"
-            " in, and its folders that are not on this computer are paused."
-        )
-    )
-    if exported := _exported():
+    state = st.session_state
+    done = next((task for task in found(("import",)) if isinstance(task.result, StoreInfo)), None)
+    if done is not None and state.get(_TAKEN_IN) is not done:  # empty the boxes: a name may be refused before
+        state[_TAKEN_IN] = done
+        state[_PATH], state[_IMPORT_NAME], state[_EXPORTED] = "", "", None
+    st.html(hits.paragraphs(
+        f"A store that was exported is one file that ends in {SUFFIX}. It is checked before it is taken in,"
+        " and its folders that are not on this computer are paused."
+    ))  # fmt: skip
+    exported: list[Path] = []
+    with suppress(OSError):  # there is no such folder yet
+        exported = sorted(exports().glob(f"*{SUFFIX}"), key=lambda file: file.stat().st_mtime, reverse=True)
+
+    def fill_in() -> None:
+        if name := state[_EXPORTED]:
+            state[_PATH] = shown(exports() / name)
+
+    if exported:
         st.selectbox(
-            "Exported before", exported, None, key=_EXPORTED, on_change=_fill_in,
+            "Exported before", [file.name for file in exported], None, key=_EXPORTED, on_change=fill_in,
             placeholder=f"Choose a file of {shown(exports())}",
         )  # fmt: skip
     st.text_input(
@@ -196,62 +184,29 @@ def exports() -> Path:
     return library().settings.data_dir / "exports"
 
 
-def _exported() -> list[str]:
-    """The names of the files there, the newest first."""
-    with suppress(OSError), os.scandir(exports()) as there:
-        files = [(file.stat().st_mtime, file.name) for file in there if file.name.endswith(SUFFIX)]
-        return [name for _, name in sorted(files, reverse=True)]
-    return []  # there is no such folder yet
-
-
-def _fill_in() -> None:
-    if name := st.session_state[_EXPORTED]:
-        st.session_state[_PATH] = shown(exports() / name)
-
-
 def _start_import(viewer: Viewer) -> None:
-    name, uploaded = st.session_state[_IMPORT_NAME].strip(), st.session_state[_UPLOAD]
-    own = library()
+    own, name = library(), st.session_state[_IMPORT_NAME].strip()
+    uploaded: UploadedFile | None = st.session_state[_UPLOAD]
     with errors_wait(_IMPORT):
         path = typed_folder(st.session_state[_PATH])
         if path is None and uploaded is None:
             raise InvalidInput("No file is named.", "Type the path of one, or drop it on the page.")
+        dropped = uploaded.getvalue() if uploaded else b""
+        called = hits.one_line((path or Path(uploaded.name if uploaded else "")).name)[-_LONGEST_NAME:]
+
+        def act(report: Report) -> StoreInfo:
+            if path is not None:
+                return own.stores.import_file(viewer, path, name, report)
+            with tempfile.TemporaryDirectory() as folder:
+                file = Path(folder) / called
+                try:
+                    file.write_bytes(dropped)
+                except OSError as error:
+                    raise StoreError(
+                        f"What was dropped cannot be kept: {error.strerror}.",
+                        "Type the path of the file instead.",
+                    ) from error
+                return own.stores.import_file(viewer, file, name, report)
+
         forget(("import",))
-        if path is not None:
-            file, act = (
-                shown(Path(path.name)),
-                lambda report: own.stores.import_file(viewer, path, name, report),
-            )
-        else:
-            file, act = uploaded.name, _from_upload(own, viewer, uploaded, name)
-        tasks.start(library_name(), "import", file, act)
-
-
-def _clear_when_taken_in() -> None:
-    """Empty the boxes once their import made a store; a name may be refused before."""
-    done = next((task for task in found(("import",)) if isinstance(task.result, StoreInfo)), None)
-    if done is not None and st.session_state.get(_TAKEN_IN) is not done:
-        st.session_state[_TAKEN_IN] = done
-        st.session_state[_PATH] = st.session_state[_IMPORT_NAME] = ""
-        st.session_state[_EXPORTED] = None
-
-
-def _from_upload(
-    own: Library, viewer: Viewer, uploaded: UploadedFile, name: str
-) -> Callable[[Report], StoreInfo]:
-    data = uploaded.getvalue()
-    called = hits.one_line(Path(uploaded.name).name)[-_LONGEST_NAME:]
-
-    def act(report: Report) -> StoreInfo:
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / (called if called.endswith(SUFFIX) else f"upload{SUFFIX}")
-            try:
-                file.write_bytes(data)
-            except OSError as error:
-                raise StoreError(
-                    f"What was dropped cannot be kept: {error.strerror}.",
-                    "Type the path of the file instead.",
-                ) from error
-            return own.stores.import_file(viewer, file, name, report)
-
-    return act
+        tasks.start(library_name(), "import", called, act)

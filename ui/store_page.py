@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 import streamlit as st
@@ -17,12 +18,13 @@ from rag_core.wording import plural, some
 from ui import hits, store_facts, tasks, visit
 from ui.deps import library
 from ui.file_actions import runs_now, show_run
-from ui.folders import open_picker, shown, typed_folder
+from ui.folders import shown, typed_folder
 from ui.links import FILES_PAGE, INDEX_PAGE, SEARCH_PAGE, SETTINGS_PAGE, STORES_PAGE
 from ui.messages import errors_wait, say_later, show_error, show_waiting
 from ui.placement import show_placement
 from ui.private_notes import show_private_notes
-from ui.store_list import exports, open_store, show_lost_default, show_stores
+from ui.results import offer_folder
+from ui.store_list import exports, open_store, show_stores
 from ui.task_status import forget, forget_store, found, library_name, show_tasks, under_way
 from ui.tasks import Kind
 
@@ -50,11 +52,11 @@ def show_store(viewer: Viewer, name: str) -> None:
         return
     visit.remember_store(name)
     _title(name)
-    show_lost_default(viewer)
     if info.sources or info.file_count or info.attached:
         _links(info)
     else:
-        _offer_folder(name)
+        st.html(hits.paragraphs("The store is empty. Add a folder to have its files read."))
+        offer_folder("Add a folder", f"store_add_folder_{name}", name)
     if guests := library().sharing.guests(viewer, name):
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="store_shared"):
             st.html(hits.paragraphs(f"Shared with {some(guests, 'guest')}."), width="content")
@@ -92,38 +94,37 @@ def _links(info: StoreInfo) -> None:
             st.page_link(page, label=name, icon=icon, query_params={"store": info.name})
 
 
-def _offer_folder(name: str) -> None:
-    st.html(hits.paragraphs("The store is empty. Add a folder to have its files read."))
-    if st.button(
-        "Add a folder", key=f"store_add_folder_{name}", type="primary", icon=":material/create_new_folder:",
-        on_click=open_picker,
-    ):  # fmt: skip
-        st.switch_page(INDEX_PAGE, query_params={"store": name})
-
-
-# --- health -----------------------------------------------------------------------------
-
-
 def _health(viewer: Viewer, name: str) -> None:
-    st.header("Health", anchor=False)
-    st.html(
-        hits.paragraphs(
-            "Verify looks for damage and for what does not fit together: texts, words, vectors and links. It"
-            " changes nothing, and the store can be searched meanwhile."
+    own = library()
+
+    def verify(report: tasks.Report) -> Health:
+        return own.upkeep.verify(
+            viewer, name, files=files, report=lambda done, total: report(Transfer("checking", done, total))
         )
-    )
+
+    def heal(_: tasks.Report) -> Health:
+        own.placement.heal(viewer, name)
+        return own.upkeep.verify(viewer, name)
+
+    st.header("Health", anchor=False)
+    st.html(hits.paragraphs(
+        "Verify looks for damage and for what does not fit together: texts, words, vectors and links. It"
+        " changes nothing, and the store can be searched meanwhile."
+    ))  # fmt: skip
     files = st.checkbox("Compare the documents with their files, too", key=f"store_files_{name}")
     at_work = under_way(_HEALTH, name)
+    results = (task.result for task in found(("verify",), name))
+    findings = (each for result in results if isinstance(result, Health) for each in result.findings)
+    faults = {each.check for each in findings if each.severity == "fault"}
     with st.container(horizontal=True):
         st.button(
             "Verify", key=f"store_verify_{name}", icon=":material/health_and_safety:", disabled=at_work,
-            on_click=_verify, args=(viewer, name, files),
+            on_click=_begin, args=("verify", name, verify),
         )  # fmt: skip
-        faults = _faults(name)
         if VECTOR_INDEX in faults:
             st.button(
                 "Heal the vector index", key=f"store_heal_{name}", icon=":material/healing:", type="primary",
-                disabled=at_work, on_click=_heal, args=(viewer, name),
+                disabled=at_work, on_click=_begin, args=("heal", name, heal),
                 help="Sends it what it lacks, and removes what it has too much.",
             )  # fmt: skip
         if faults - {VECTOR_INDEX}:
@@ -132,51 +133,18 @@ def _health(viewer: Viewer, name: str) -> None:
 
 
 def _repair_button(viewer: Viewer, name: str, *, at_work: bool) -> None:
-    st.button(
-        "Repair", key=f"store_repair_{name}", icon=":material/build:", type="primary",
-        disabled=at_work, on_click=_repair, args=(viewer, name),
-        help="Reads its folders into a new file, which keeps your decisions and the vectors that are whole.",
-    )  # fmt: skip
-
-
-def _faults(name: str) -> set[str]:
-    """The checks that found a fault."""
-    results = (task.result for task in found(("verify",), name))
-    findings = (each for result in results if isinstance(result, Health) for each in result.findings)
-    return {each.check for each in findings if each.severity == "fault"}
-
-
-def _heal(viewer: Viewer, name: str) -> None:
     own = library()
 
-    def act(_: tasks.Report) -> Health:
-        own.placement.heal(viewer, name)
-        return own.upkeep.verify(viewer, name)
-
-    _begin("heal", name, act)
-
-
-def _verify(viewer: Viewer, name: str, files: bool) -> None:
-    own = library()
-
-    def act(report: tasks.Report) -> Health:
-        def checked(done: int, total: int) -> None:
-            report(Transfer("checking", done, total))
-
-        return own.upkeep.verify(viewer, name, files=files, report=checked)
-
-    _begin("verify", name, act)
-
-
-def _repair(viewer: Viewer, name: str) -> None:
-    own = library()
-
-    def act(_: tasks.Report) -> Repair:
+    def repair(_: tasks.Report) -> Repair:
         repaired = own.upkeep.repair(viewer, name)
         background.resume(own, viewer, name)  # what was asked of it meanwhile
         return repaired
 
-    _begin("repair", name, act)
+    st.button(
+        "Repair", key=f"store_repair_{name}", icon=":material/build:", type="primary",
+        disabled=at_work, on_click=_begin, args=("repair", name, repair),
+        help="Reads its folders into a new file, which keeps your decisions and the vectors that are whole.",
+    )  # fmt: skip
 
 
 def _begin(kind: Kind, name: str, act: Callable[[tasks.Report], Health | Repair]) -> None:
@@ -184,65 +152,58 @@ def _begin(kind: Kind, name: str, act: Callable[[tasks.Report], Health | Repair]
     tasks.start(library_name(), kind, name, act)
 
 
-# --- export -----------------------------------------------------------------------------
-
-
 def _export(viewer: Viewer, name: str) -> None:
-    st.header("Export", anchor=False)
-    st.html(
-        hits.paragraphs(
-            "One file with all that is in the store, private notes too, to keep or to take to another"
-            " computer. The store can be searched and indexed meanwhile."
-        )
-    )
     box, force = f"store_export_{name}", f"store_export_force_{name}"
+
+    def start() -> None:
+        own, usual, replace = library(), exports(), bool(st.session_state[force])
+        with errors_wait(_EXPORT):
+            target = typed_folder(st.session_state[box]) or usual
+            if target == usual:
+                with suppress(OSError):  # then the export says that there is no such folder
+                    usual.mkdir(parents=True, exist_ok=True, mode=0o700)
+            act = partial(own.stores.export, viewer, name, target, force=replace)
+            tasks.start(library_name(), "export", name, lambda report: act(report=report))
+
+    st.header("Export", anchor=False)
+    st.html(hits.paragraphs(
+        "One file with all that is in the store, private notes too, to keep or to take to another"
+        " computer. The store can be searched and indexed meanwhile."
+    ))  # fmt: skip
     st.session_state.setdefault(box, shown(exports()))
     st.text_input("Folder or file", key=box, autocomplete="off")
     st.checkbox(f"Replace a file of the same name ({name}{SUFFIX})", key=force)
     at_work = under_way(("export",), name)
     st.button(
-        "Export", key=f"store_export_start_{name}", icon=":material/save:", disabled=at_work,
-        on_click=_start_export, args=(viewer, name, box, force),
-    )  # fmt: skip
+        "Export", key=f"store_export_start_{name}", icon=":material/save:", disabled=at_work, on_click=start
+    )
     show_waiting(_EXPORT)
     show_tasks(("export",), name, polling=at_work)
 
 
-def _start_export(viewer: Viewer, name: str, box: str, force: str) -> None:
-    own, usual = library(), exports()
-    replace = bool(st.session_state[force])
-    with errors_wait(_EXPORT):
-        target = typed_folder(st.session_state[box]) or usual
-        if target == usual:
-            with suppress(OSError):  # then the export says that there is no such folder
-                usual.mkdir(parents=True, exist_ok=True, mode=0o700)
-        tasks.start(
-            library_name(), "export", name,
-            lambda report: own.stores.export(viewer, name, target, report, force=replace),
-        )  # fmt: skip
-
-
-# --- name and end -----------------------------------------------------------------------
-
-
 def _rename(viewer: Viewer, name: str) -> None:
     st.header("Name", anchor=False)
-    with (
-        st.form(f"store_rename_{name}", border=False),
-        st.container(horizontal=True, vertical_alignment="bottom"),
-    ):
-        new = st.text_input("New name", name, key=f"store_new_name_{name}", autocomplete="off")
-        asked = st.form_submit_button("Rename")
-    if not asked:
+    new = _asked("rename", name, "New name", name, "Rename")
+    if new is None:
         return
     try:
-        renamed = library().stores.rename(viewer, name, new.strip())
+        renamed = library().stores.rename(viewer, name, new)
     except RagError as error:
         _refused(name, error)
         return
     background.resume(library(), viewer, renamed.name)  # what was asked of it meanwhile
     forget_store(name)
     open_store(renamed)
+
+
+def _asked(what: str, store: str, label: str, value: str, button: str) -> str | None:
+    """A box with a button; what stands in it when the button is pressed."""
+    with (
+        st.form(f"store_{what}_{store}", border=False),
+        st.container(horizontal=True, vertical_alignment="bottom"),
+    ):
+        typed = st.text_input(label, value, key=f"store_{what}_name_{store}", autocomplete="off")
+        return typed.strip() if st.form_submit_button(button) else None
 
 
 def _refused(name: str, error: RagError) -> None:
@@ -258,16 +219,11 @@ def _delete(viewer: Viewer, name: str, contents: str) -> None:
     taken = f"{some(guests, 'guest')} can search it no more." if guests else ""
     stay = "The files that it was read from stay. Type its name to delete it."
     st.html(hits.paragraphs(" ".join(filter(None, (lost, taken, stay)))))
-    with (
-        st.form(f"store_delete_{name}", border=False),
-        st.container(horizontal=True, vertical_alignment="bottom"),
-    ):
-        typed = st.text_input("Name of the store", key=f"store_delete_name_{name}", autocomplete="off")
-        asked = st.form_submit_button("Delete store")
-    if not asked:
+    typed = _asked("delete", name, "Name of the store", "", "Delete store")
+    if typed is None:
         return
     try:
-        if typed.strip() != name:
+        if typed != name:
             raise RagError("That is not the store's name.", "Nothing was deleted.")
         library().stores.delete(viewer, name)
     except RagError as error:

@@ -29,11 +29,8 @@ def library_name() -> str:
 
 def found(kinds: Sequence[Kind], name: str | None = None) -> list[Task]:
     """The tasks of these kinds, of one store or file or of all."""
-    return [
-        task
-        for task in tasks.known(library_name())
-        if task.kind in kinds and (name is None or task.name == name)
-    ]
+    known = tasks.known(library_name())
+    return [task for task in known if task.kind in kinds and name in (None, task.name)]
 
 
 def forget(kinds: Sequence[Kind], name: str | None = None) -> None:
@@ -56,11 +53,8 @@ def under_way(kinds: Sequence[Kind], name: str | None = None) -> bool:
 
 
 def show_tasks(kinds: Sequence[Kind], name: str | None = None, *, polling: bool) -> None:
-    """Each task of these kinds, which moves by itself while one is under way.
-
-    ``polling`` is what `under_way` said before what depends on it was drawn: a task that has ended
-    since has the page drawn again.
-    """
+    """Each task of these kinds, which moves by itself while one is under way. ``polling`` is what `under_way`
+    said before the page was drawn: a task that has ended since has it drawn again."""
     if polling or found(kinds, name):
         st.fragment(_show, run_every=_POLL_S if polling else None)(kinds, name, polling=polling)
 
@@ -69,20 +63,13 @@ def _show(kinds: Sequence[Kind], name: str | None, *, polling: bool) -> None:
     if polling and not under_way(kinds, name):
         st.rerun()  # in whole: a button works again, or there is one more store
     for number, task in enumerate(found(kinds, name)):
+        asked_here = task.asked_in == visit.current()
         if task.running:
             _show_running(task, f"{task.kind}_{number}")
-        elif _is_news(task):
+        # A ready store is shown to all until the asker has seen it, and then on the asker's page only.
+        elif asked_here or not task.was_told or not isinstance(task.result, StoreInfo):
+            task.was_told |= asked_here
             _show_ended(task, f"{task.kind}_{number}")
-
-
-def _is_news(task: Task) -> bool:
-    """Whether to show the end of a task. A ready store is shown to all until the asker has seen it, and then
-    on the asker's page only."""
-    if not isinstance(task.result, StoreInfo):
-        return True
-    asked_here = task.asked_in == visit.current()
-    task.was_told |= asked_here
-    return asked_here or not task.was_told
 
 
 def _show_running(task: Task, key: str) -> None:
@@ -105,8 +92,7 @@ def _show_ended(task: Task, key: str) -> None:
             show_done(f"Exported {_counted(done)} to {shown(done.path)} ({size(done.size_bytes)}).")
         case StoreInfo() as info:
             show_done(f"Store {info.name!r} is ready: {_counted(info)}.")
-            if info.notices:
-                st.html(hits.paragraphs(*info.notices))
+            st.html(hits.paragraphs(*info.notices))
         case Health() as health:
             st.html(store_facts.health(health))
         case Repair() as repair:
@@ -114,7 +100,10 @@ def _show_ended(task: Task, key: str) -> None:
             if repair.to_embed:
                 st.html(hits.paragraphs(f"The next run embeds {plural(repair.to_embed, 'text')} again."))
         case OllamaModel() as model:
-            show_done(f"{model.called} is there now. {_use(model)}")
+            line = f"The line in config.yaml that has it answer questions: llm: ollama:{model.called}"
+            use = line if model.chats else "It can neither embed nor answer."
+            use = f"A new store can have it as its embedder: {model.embedder}" if model.embeds else use
+            show_done(f"{model.called} is there now. {use}")
     with st.container(horizontal=True, vertical_alignment="center"):
         _offer_next(task.result, key)
         st.button(
@@ -125,9 +114,8 @@ def _show_ended(task: Task, key: str) -> None:
 
 def _offer_next(result: Result | None, key: str) -> None:
     if isinstance(result, StoreInfo):
-        st.page_link(
-            STORES_PAGE, label="Look at it", icon=":material/database:", query_params={"store": result.name}
-        )
+        goal = {"store": result.name}
+        st.page_link(STORES_PAGE, label="Look at it", icon=":material/database:", query_params=goal)
     if isinstance(result, Exported) and result.size_bytes <= _MOST_DOWNLOADED and result.path.is_file():
         st.download_button(
             "Download", result.path.read_bytes, result.path.name, "application/octet-stream",
@@ -137,10 +125,3 @@ def _offer_next(result: Result | None, key: str) -> None:
 
 def _counted(found: Exported | StoreInfo) -> str:
     return f"{plural(found.chunk_count, 'passage')} of {plural(found.file_count, 'file')}"
-
-
-def _use(model: OllamaModel) -> str:
-    if not model.embeds:
-        line = f"The line in config.yaml that has it answer questions: llm: ollama:{model.called}"
-        return line if model.chats else "It can neither embed nor answer."
-    return f"A new store can have it as its embedder: {model.embedder}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Literal
 
-from rag_core.errors import Cancelled
 from rag_core.library.portable import Exported, Transfer
 from rag_core.reports import Health, OllamaModel, Pulling, Repair
 from rag_core.types import StoreInfo
@@ -32,8 +31,8 @@ _HEADLINES: Final[dict[Kind, str]] = {
 
 
 class Task(Work[Transfer | Pulling | None, Result]):
-    """One piece of such work. ``name`` is that of the store, for an import that of the file, for a download
-    that of the model. ``was_told``: its end was seen in the stay on the page in which it was asked for."""
+    """One piece of such work. ``name`` names the store; of an import the file, of a download the model.
+    ``was_told``: the visit of the page that started it has shown its end."""
 
     def __init__(self, kind: Kind, name: str, act: Callable[[Report], Result]) -> None:
         super().__init__(f"{_HEADLINES[kind]} of {name!r}", None)
@@ -41,7 +40,7 @@ class Task(Work[Transfer | Pulling | None, Result]):
         self.was_told = False
         self.kind: Final = kind
         self.name: Final = name
-        self._report_to = act
+        self._do = act
 
     @property
     def said(self) -> str:
@@ -54,12 +53,7 @@ class Task(Work[Transfer | Pulling | None, Result]):
         return min(self.now.done / self.now.total, 1.0) if self.now and self.now.total else 0.0
 
     def _act(self) -> Result:
-        return self._report_to(self._report)
-
-    def _report(self, now: Transfer | Pulling) -> None:
-        if self.stopping:
-            raise Cancelled
-        self.now = now
+        return self._do(self.report)
 
 
 def start(library: str, kind: Kind, name: str, act: Callable[[Report], Result]) -> None:

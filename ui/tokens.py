@@ -26,6 +26,17 @@ _PLACE: Final = "settings_token"
 
 def show_tokens(viewer: Viewer) -> None:
     """The tokens with a button to revoke each, and the way to another, which is shown once."""
+
+    def make() -> None:
+        with errors_wait(_PLACE):
+            made = library().sharing.create_token(viewer, st.session_state[_NAME].strip())
+            st.session_state[_MADE], st.session_state[_NAME] = made.secret, ""
+
+    def revoke(name: str) -> None:
+        with errors_wait(_PLACE):
+            library().sharing.revoke_token(viewer, name)
+            say_later(_PLACE, f"The token {name} is revoked: scripts that send it are refused.")
+
     st.header("Tokens for scripts", anchor=False)
     st.html(hits.paragraphs(_WHAT_FOR, _WRITE if library().settings.mcp_allow_writes else _READ))
     show_waiting(_PLACE)
@@ -39,26 +50,10 @@ def show_tokens(viewer: Viewer) -> None:
             st.button(
                 "Revoke", key=f"settings_revoke_{token.name}", icon=":material/key_off:",
                 help=f"Scripts that send the token {token.name} are refused from now on.",
-                on_click=_revoke, args=(viewer, token.name),
+                on_click=revoke, args=(token.name,),
             )  # fmt: skip
     with st.form("settings_token", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(
             "Name of a new token", key=_NAME, placeholder="letters, digits, - and _", autocomplete="off"
         )
-        st.form_submit_button(
-            "Make token", icon=":material/key:", key="settings_token_make", on_click=_make, args=(viewer,)
-        )
-
-
-def _make(viewer: Viewer) -> None:
-    with errors_wait(_PLACE):
-        st.session_state[_MADE] = (
-            library().sharing.create_token(viewer, st.session_state[_NAME].strip()).secret
-        )
-        st.session_state[_NAME] = ""
-
-
-def _revoke(viewer: Viewer, name: str) -> None:
-    with errors_wait(_PLACE):
-        library().sharing.revoke_token(viewer, name)
-        say_later(_PLACE, f"The token {name} is revoked: scripts that send it are refused.")
+        st.form_submit_button("Make token", icon=":material/key:", key="settings_token_make", on_click=make)

@@ -40,8 +40,7 @@ def last_store(names: Collection[str]) -> str | None:
 
 
 def from_the_top(name: str, shown: object) -> DeltaGenerator:
-    """The place ``name`` on a page. When something else than before is ``shown`` there, the browser scrolls
-    to the top of the page: it would stay where the link was."""
+    """The place ``name`` on a page. When it shows something new, the browser scrolls to the top."""
     state, before, turned = st.session_state, f"shown_{name}", f"turned_{name}"
     if state.get(before, shown) != shown:
         state[turned] = state.get(turned, 0) + 1

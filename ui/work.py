@@ -1,7 +1,7 @@
-"""Long work of pages, each piece in a thread of its own.
+"""Background work of pages, each piece in its own thread.
 
-It belongs to this process and not to a session: a click, a reload or a closed tab does not stop it, and every
-tab that knows its key shows it, its end too, until that was taken.
+It belongs to the process, not to a session: a reload or a closed tab does not stop it, and every tab that
+knows its key shows it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _LOG = logging.getLogger(__name__)
 
 
 class Work(ABC, Generic[P, R]):
-    """One piece of work. ``now`` is how far it is; at its end there is a ``result`` or an ``error``, or
-    neither. ``headline`` says what it is, in plain text."""
+    """One piece of work. ``now`` is its progress. At its end it has a ``result``, an ``error``, or neither.
+    ``headline`` names it in plain text."""
 
     def __init__(self, headline: str, now: P) -> None:
         self.headline: Final = headline
@@ -34,7 +34,7 @@ class Work(ABC, Generic[P, R]):
 
     @abstractmethod
     def _act(self) -> R | None:
-        """Do it, and look now and then whether it is ``stopping``. Raises RagError."""
+        """Do the work, and stop soon after ``stopping``. Raises RagError."""
 
     @property
     def running(self) -> bool:
@@ -49,6 +49,12 @@ class Work(ABC, Generic[P, R]):
     def start(self) -> None:
         """Begin."""
         self._thread.start()
+
+    def report(self, now: P) -> None:
+        """Set the progress. Raises Cancelled after `cancel`."""
+        if self.stopping:
+            raise Cancelled
+        self.now = now
 
     def cancel(self) -> None:
         """Ask it to stop; it does so at its next step."""
