@@ -46,7 +46,7 @@ def test_how_many_passages_is_asked_alike(run: Run, tea: Path, option: list[obje
 
 def test_a_passage_over_the_budget_is_named(run: Run, tea: Path) -> None:
     found = run("query", "tea", "--max-tokens", "1", "--mode", "lexical")
-    assert (found.status, found.out) == (0, "Nothing shown.\n")
+    assert (found.status, found.out[:17]) == (0, "Nothing shown in ")
     assert found.err.startswith("The best passage has ")
     assert found.err.endswith(" tokens, more than 1 (max_tokens).\n")
     assert run("query", "zebra", "--max-tokens", "1", "--mode", "lexical").err == ""
@@ -54,7 +54,7 @@ def test_a_passage_over_the_budget_is_named(run: Run, tea: Path) -> None:
 
 def test_what_scores_too_low_is_said_with_the_best_score(run: Run, tea: Path) -> None:
     found = run("query", "tea steeps", "--mode", "lexical", "--min-score", "1")
-    assert found.out == "Nothing found.\n"
+    assert found.out.startswith("Nothing found in ")
     assert found.err.startswith("The best score is 0.")
     assert found.err.endswith(", below the minimum of 1 (min_score).\n")
     assert "min_score" not in run("query", "tea", "--min-score", "0.01").err
@@ -105,18 +105,13 @@ def test_doctor_gives_the_command_that_adds_a_file(run: Run, notes: Path) -> Non
 # --- the rest ---------------------------------------------------------------------------
 
 
-def test_a_shell_completes_tokens_and_files_itself(
-    run: Run, tea: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run("token", "create", "backup")
-
+def test_a_shell_completes_files_itself(run: Run, tea: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def completed(*words: str) -> str:
         monkeypatch.setenv("COMP_WORDS", " ".join(("commonplace", *words)))
         monkeypatch.setenv("COMP_CWORD", str(len(words)))
         monkeypatch.setenv("_COMMONPLACE_COMPLETE", "bash_complete")
         return run().out.strip()
 
-    assert completed("token", "revoke", "b") == "plain,backup"
     assert completed("show", "k") == "file,k", "the name of a note could hold what a shell would run"
 
 

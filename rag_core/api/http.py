@@ -14,22 +14,9 @@ from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from rag_core import errors
 from rag_core.api.encoding import Value, json_bytes
 from rag_core.api.requests import Request as Kind
-from rag_core.errors import (
-    EmbedderError,
-    Forbidden,
-    InUpkeep,
-    InvalidInput,
-    InvalidSettings,
-    LLMError,
-    NotFound,
-    RagError,
-    StoreBusy,
-    StoreError,
-    TooMany,
-    VectorError,
-)
 
 JSON = "application/json"
 EVENTS = "text/event-stream"
@@ -37,30 +24,30 @@ _LOG = logging.getLogger(__name__)
 RETRY = {"retry-after": "5"}  # seconds, for status 429
 MAX_BODY = 256 * 1024  # bytes; a question with a long conversation is a tenth of it
 
-_STATUS: Mapping[type[RagError], int] = {
-    InvalidSettings: 503,  # a subclass comes before its base
-    InvalidInput: 400,
-    Forbidden: 403,
-    NotFound: 404,
-    TooMany: 429,
-    EmbedderError: 502,
-    LLMError: 502,
-    VectorError: 503,
-    StoreBusy: 503,
-    InUpkeep: 503,
+_STATUS: Mapping[type[errors.RagError], int] = {
+    errors.InvalidSettings: 503,  # a subclass comes before its base
+    errors.InvalidInput: 400,
+    errors.Forbidden: 403,
+    errors.NotFound: 404,
+    errors.TooMany: 429,
+    errors.EmbedderError: 502,
+    errors.LLMError: 502,
+    errors.VectorError: 503,
+    errors.StoreBusy: 503,
+    errors.InUpkeep: 503,
 }
-_WITHOUT_DETAILS: Mapping[int, RagError] = {
-    500: RagError("Something went wrong.", "Try again later, or tell the owner of this library."),
-    502: RagError("A model that is needed is not available just now.", "Try again later."),
-    503: RagError("What was asked for cannot be reached just now.", "Try again later."),
+_WITHOUT_DETAILS: Mapping[int, errors.RagError] = {
+    500: errors.RagError("Something went wrong.", "Try again later, or tell the owner of this library."),
+    502: errors.RagError("A model that is needed is not available just now.", "Try again later."),
+    503: errors.RagError("What was asked for cannot be reached just now.", "Try again later."),
 }
-UNFORESEEN = RagError(
+UNFORESEEN = errors.RagError(
     "Something went wrong.", "The log of the app says where; `commonplace doctor` may say why."
 )
 """The answer to an unexpected exception."""
 
 
-class Refused(RagError):
+class Refused(errors.RagError):
     """A refused request with its HTTP ``status``."""
 
     def __init__(self, status: int, message: str, suggestion: str) -> None:
@@ -77,13 +64,15 @@ def json_response(value: Value, status: int = 200, headers: Mapping[str, str] = 
     return Response(json_bytes(value), status, headers, media_type=JSON)
 
 
-def refusal(error: RagError, *, for_owner: bool) -> tuple[int, RagError]:
+def refusal(error: errors.RagError, *, for_owner: bool) -> tuple[int, errors.RagError]:
     """The HTTP status of an error, and the error to send. A guest learns nothing of servers and paths."""
     if isinstance(error, Refused):
         return error.status, error
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
-    if status == 500 and isinstance(error, StoreError) and error.store:
-        why = error.__cause__ if isinstance(error.__cause__, StoreError) else error  # not shown to a guest
+    if status == 500 and isinstance(error, errors.StoreError) and error.store:
+        why = (
+            error.__cause__ if isinstance(error.__cause__, errors.StoreError) else error
+        )  # not shown to a guest
         _LOG.warning("A request could not be answered: %s", why)
     elif status == 500:
         _LOG.error("A request could not be answered.", exc_info=error)
@@ -143,9 +132,9 @@ async def body_of(request: Request) -> Any:
     try:
         return json.loads(body.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
     except UnicodeDecodeError:
-        raise InvalidInput("The body is not UTF-8.", "Send JSON in UTF-8.") from None
+        raise errors.InvalidInput("The body is not UTF-8.", "Send JSON in UTF-8.") from None
     except (ValueError, RecursionError):
-        raise InvalidInput("The body is not JSON, or too deep.", "Send one JSON object.") from None
+        raise errors.InvalidInput("The body is not JSON, or too deep.", "Send one JSON object.") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -153,7 +142,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
-            raise InvalidInput(f"{name[:40]}: It is there twice.", "Send it once.")
+            raise errors.InvalidInput(f"{name[:40]}: It is there twice.", "Send it once.")
         found[name] = value
     return found
 
@@ -170,6 +159,6 @@ def parameters_of(query: QueryParams, path: Mapping[str, str], kind: Kind) -> An
         values = query.getlist(name)
         is_list = fields.get(name, {}).get("type") == "array"
         if name in path or (len(values) > 1 and not is_list):
-            raise InvalidInput(f"{name[:40]}: It is there twice.", "Send it once.")
+            raise errors.InvalidInput(f"{name[:40]}: It is there twice.", "Send it once.")
         found[name] = values if is_list else values[0]
     return kind.read(found)

@@ -84,15 +84,9 @@ def connections_pull(model: str) -> None:
         except KeyboardInterrupt:
             kept = "Ollama keeps what it has; the same command goes on from there."
             raise ByKey("Stopped.", kept) from None
-    emit(reports.OllamaModel.of(pulled), line(_pulled(pulled)))
-
-
-def _pulled(model: OllamaModel) -> str:
-    if not model.embeds:
-        use = f"Set it as: llm: ollama:{model.called}" if model.chats else "It can neither embed nor answer."
-        return f"Ollama has {model.called!r} now. {use}"
-    numbers = f"a vector of it has {model.dimension:,} numbers"
-    return f"Ollama has {model.called!r} now; {numbers}. Use it as: --embedder {model.embedder}"
+    use = f"Set it as: llm: ollama:{pulled.called}" if pulled.chats else "It can neither embed nor answer."
+    use = f"Use it as: --embedder {pulled.embedder}" if pulled.embeds else use
+    emit(reports.OllamaModel.of(pulled), line(f"Ollama has {pulled.called!r} now. {use}"))
 
 
 @connections.command("try")
@@ -106,11 +100,7 @@ def connections_try(sentence: str, embedder: str) -> None:
 
 def _show_trial(trial: Trial) -> None:
     numbers = ", ".join(f"{number:.4f}" for number in trial.beginning)
-    rows = (
-        ("embedder", trial.identity),
-        ("vector", f"{trial.dimension:,} numbers: {numbers}, …"),
-        ("took", f"{trial.took_ms:,.0f} ms, and {trial.open_ms:,.0f} ms to have the embedder"),
-        ("text", trial.went),
-    )
-    for name, value in rows:
-        click.echo(f"{name:<10} {plain(value)}")
+    click.echo(f"embedder   {plain(trial.identity)}")
+    click.echo(f"vector     {trial.dimension:,} numbers: {numbers}, …")
+    click.echo(f"took       {trial.took_ms:,.0f} ms, and {trial.open_ms:,.0f} ms to have the embedder")
+    click.echo(f"text       {plain(trial.went)}")

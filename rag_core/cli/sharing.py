@@ -8,15 +8,8 @@ from dataclasses import asdict
 import click
 
 from rag_core.api import reports
+from rag_core.cli import options
 from rag_core.cli.groups import Commands
-from rag_core.cli.options import (
-    complete_tokens,
-    emit,
-    library_of_owner,
-    name_of_store,
-    setting_option,
-    wants_json,
-)
 from rag_core.cli.screen import line, table, warn
 from rag_core.library import Library
 from rag_core.reports import Person, Tailscale, Token
@@ -37,7 +30,7 @@ def share() -> None:
 @share.command("add")
 @click.argument("login")
 @click.option(
-    "--store", "stores", multiple=True, help="A store to share; repeat for several.", **name_of_store
+    "--store", "stores", multiple=True, help="A store to share; repeat for several.", **options.name_of_store
 )
 @click.option(
     "--ask/--no-ask", "may_ask", default=None, help="Whether they may ask your language model, too."
@@ -48,9 +41,9 @@ def share_add(login: str, stores: Sequence[str], may_ask: bool | None) -> None:
     Stores shared before stay shared; private notes are never shown. Without --ask and --no-ask the guest
     may ask as before, at first not at all.
     """
-    library = library_of_owner()
+    library = options.library_of_owner()
     person = library.sharing.share(OWNER, login, stores, may_ask=may_ask)
-    emit(reports.Person.of(person), _granted(person))
+    options.emit(reports.Person.of(person), _granted(person))
     _warn_without_tailscale(library)
 
 
@@ -61,34 +54,36 @@ def share_owner(login: str) -> None:
 
     That is every store, private notes and settings, from their own devices.
     """
-    library = library_of_owner()
+    library = options.library_of_owner()
     person = library.sharing.make_owner(OWNER, login)
-    emit(reports.Person.of(person), f"{person.login} is an owner now.")
+    options.emit(reports.Person.of(person), f"{person.login} is an owner now.")
     _warn_without_tailscale(library)
 
 
 @share.command("status")
-@setting_option("--port", setting="port", type=click.IntRange(1, 65535), help="Where the app listens.")
+@options.setting_option(
+    "--port", setting="port", type=click.IntRange(1, 65535), help="Where the app listens."
+)
 def share_status(port: int) -> None:
     """Show the state of Tailscale here, and what to do next.
 
     Nothing is changed: you type the command that makes Tailscale forward to the app.
     """
-    found = library_of_owner().sharing.tailscale(OWNER, port)
-    emit(asdict(found), lambda: _show_tailscale(found))
+    found = options.library_of_owner().sharing.tailscale(OWNER, port)
+    options.emit(asdict(found), lambda: _show_tailscale(found))
 
 
 @share.command("list")
 def share_list() -> None:
     """List who may come in, owners first."""
-    found = library_of_owner().sharing.people(OWNER)
-    emit({"people": [reports.Person.of(each) for each in found]}, lambda: _show_people(found))
+    found = options.library_of_owner().sharing.people(OWNER)
+    options.emit({"people": [reports.Person.of(each) for each in found]}, lambda: _show_people(found))
 
 
 @share.command("remove")
 @click.argument("login")
 @click.option(
-    "--store", "stores", multiple=True, **name_of_store,
+    "--store", "stores", multiple=True, **options.name_of_store,
     help="Take only this store from them; repeat for several.",
 )  # fmt: skip
 def share_remove(login: str, stores: Sequence[str]) -> None:
@@ -96,7 +91,7 @@ def share_remove(login: str, stores: Sequence[str]) -> None:
 
     Pages that they have open close within seconds.
     """
-    library = library_of_owner()
+    library = options.library_of_owner()
     library.sharing.unshare(OWNER, login, stores)
     left = next((each for each in library.sharing.people(OWNER) if each.login == login.lower()), None)
     value = {
@@ -104,7 +99,7 @@ def share_remove(login: str, stores: Sequence[str]) -> None:
         "stores": list(stores),
         "left": reports.Person.of(left) if left else None,
     }
-    emit(value, f"{login} may not come in any more." if left is None else _granted(left))
+    options.emit(value, f"{login} may not come in any more." if left is None else _granted(left))
 
 
 def _show_tailscale(found: Tailscale) -> None:
@@ -159,25 +154,25 @@ def token_create(name: str) -> None:
 
     NAME is for you, to know it again when you revoke it.
     """
-    made = library_of_owner().sharing.create_token(OWNER, name)
-    if not wants_json():
+    made = options.library_of_owner().sharing.create_token(OWNER, name)
+    if not options.wants_json():
         click.echo("Keep it: it opens every store, and is not shown again.", err=True)
-    emit(reports.NewToken.of(made), made.secret)
+    options.emit(reports.NewToken.of(made), made.secret)
 
 
 @token.command("list")
 def token_list() -> None:
     """List the tokens that are valid."""
-    found = library_of_owner().sharing.tokens(OWNER)
-    emit({"tokens": [asdict(each) for each in found]}, lambda: _show_tokens(found))
+    found = options.library_of_owner().sharing.tokens(OWNER)
+    options.emit({"tokens": [asdict(each) for each in found]}, lambda: _show_tokens(found))
 
 
 @token.command("revoke")
-@click.argument("name", shell_complete=complete_tokens)
+@click.argument("name")
 def token_revoke(name: str) -> None:
     """Revoke a token. It opens nothing from the next request on."""
-    library_of_owner().sharing.revoke_token(OWNER, name)
-    emit({"revoked": name}, f"Token {name!r} is revoked.")
+    options.library_of_owner().sharing.revoke_token(OWNER, name)
+    options.emit({"revoked": name}, f"Token {name!r} is revoked.")
 
 
 def _show_tokens(found: list[Token]) -> None:
