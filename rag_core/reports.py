@@ -133,7 +133,7 @@ class Pulling:
 @dataclass(frozen=True, slots=True)
 class Trial:
     """A sentence that was embedded: the embedder, the vector's length and ``beginning``, the milliseconds to
-    open the embedder and to embed, and where the sentence went."""
+    open the embedder and to embed, and where its ``text`` went."""
 
     embedder: str
     identity: str
@@ -141,7 +141,7 @@ class Trial:
     beginning: tuple[float, ...]
     open_ms: float
     took_ms: float
-    went: str
+    text: str
 
 
 # --- health -----------------------------------------------------------------------------
@@ -252,11 +252,6 @@ class Privacy:
     due: bool = False
     unsure: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def idle(self) -> tuple[str, ...]:
-        """The rules that hide nothing."""
-        return tuple(rule for rule, count in self.rules.items() if not count)
-
 
 @dataclass(frozen=True, slots=True)
 class Person:
@@ -333,10 +328,10 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class NewToken:
-    """A token just made, with the ``secret`` that its script has to send."""
+    """A token just made, with the ``token`` that its script has to send."""
 
     name: str
-    secret: str = field(repr=False)
+    token: str = field(repr=False)
     created_at: str
 
 

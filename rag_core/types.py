@@ -481,18 +481,3 @@ class StoreInfo:
     to_switch: int = 0
     sends_private: bool = False
     attached: bool = False
-
-    @property
-    def bucket_name(self) -> str | None:
-        """The vector bucket of a store in S3 Vectors, as the seed calls it."""
-        return self._place[0] if self.backend == "s3vectors" else None
-
-    @property
-    def index_name(self) -> str | None:
-        """The vector index of a store in S3 Vectors, as the seed calls it."""
-        return self._place[1] if self.backend == "s3vectors" else None
-
-    @property
-    def _place(self) -> tuple[str, str]:
-        bucket, _, index = self.address.partition("://")[2].partition("/")
-        return bucket, index

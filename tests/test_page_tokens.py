@@ -40,7 +40,7 @@ def test_it_is_said_what_a_token_opens(monkeypatch: pytest.MonkeyPatch, setting:
 
 
 def test_a_token_that_is_revoked_is_valid_no_more() -> None:
-    token = library().sharing.create_token(OWNER, "backup").secret
+    token = library().sharing.create_token(OWNER, "backup").token
     page = press(open_page("settings"), "settings_revoke_backup")
     assert not library().sharing.knows_token(token)
     assert not has_key(page, "settings_revoke_backup")

@@ -53,7 +53,7 @@ def show_tokens(viewer: Viewer) -> None:
 def _make(viewer: Viewer) -> None:
     with errors_wait(_PLACE):
         st.session_state[_MADE] = (
-            library().sharing.create_token(viewer, st.session_state[_NAME].strip()).secret
+            library().sharing.create_token(viewer, st.session_state[_NAME].strip()).token
         )
         st.session_state[_NAME] = ""
 

@@ -31,9 +31,9 @@ def _fields(*values: Any) -> dict[str, Any]:
     return {name: getattr(value, name) for value in values for name in value.__slots__}
 
 
-def at(*path: str, **more: Any) -> Any:
+def at(*path: str) -> Any:
     """A field whose value is at another ``path`` of attributes."""
-    return Field(validation_alias=AliasPath(*path), **more)
+    return Field(validation_alias=AliasPath(*path))
 
 
 def _said(description: str) -> Any:
@@ -51,7 +51,6 @@ Tags = Annotated[list[str], BeforeValidator(lambda tags: [f"#{tag}" for tag in t
 Messages = Annotated[list[str], BeforeValidator(lambda notices: [notice.message for notice in notices])]
 Size = Annotated[int, BeforeValidator(len), Field(json_schema_extra={"minimum": 0})]
 OnlyOne = Annotated[str | None, BeforeValidator(lambda values: values[0] if len(values) == 1 else None)]
-Text = Annotated[str, BeforeValidator(str)]
 TextOrNull = Annotated[str | None, BeforeValidator(lambda text: text or None)]
 State = Literal["indexed"] | FileState
 _Pending = Annotated[Count, _said("Passages that are found by words only until they are embedded.")]
@@ -67,23 +66,18 @@ class Error(Shown):
     error: ErrorText
 
 
-# --- searching --------------------------------------------------------------------------
-
-
 class Metadata(Shown):
-    title: str = at("document", "title")
-    tags: Tags = at("document", "tags")
-    indexed_at: str = at("document", "indexed_at", description="Empty for a guest.")
-    file_hash: str = at("document", "file_hash", description="Empty for a guest.")
+    title: str
+    tags: Tags
+    indexed_at: Annotated[str, _said("Empty for a guest.")]
+    file_hash: Annotated[str, _said("Empty for a guest.")]
     chunk_index: Count
     heading_path: list[str]
-    folder: str = at("document", "folder")
+    folder: str
     anchor_type: str
     anchor_ref: str
-    split_part: Annotated[
-        Count, _said("Which part of a section that is too long for one passage; 0 for a whole one.")
-    ]
-    date: str = at("document", "date")
+    split_part: Annotated[Count, _said("Which part of a section that is too long; 0 for a whole one.")]
+    date: str
 
 
 class Hit(Shown):
@@ -109,8 +103,8 @@ class Hit(Shown):
     @model_validator(mode="before")
     @classmethod
     def _with_its_file(cls, hit: types.Hit) -> dict[str, Any]:
-        path = hit.document.absolute_path
-        return {**_fields(hit.document, hit), "absolute_path": path, "metadata": hit}
+        whole = {**_fields(hit.document, hit), "absolute_path": hit.document.absolute_path}
+        return {**whole, "metadata": whole}
 
 
 class Answer(Shown):
@@ -128,9 +122,6 @@ class Answer(Shown):
     timestamp: Annotated[str, _said("When it was asked: ISO 8601, UTC.")]
     pending: _Pending
     warnings: list[str]
-
-
-# --- documents --------------------------------------------------------------------------
 
 
 class SharedFile(Shown):
@@ -216,9 +207,6 @@ def document(found: types.DocumentView, viewer: Viewer) -> Document | SharedDocu
     return (Document if viewer.is_owner else SharedDocument).of(found)
 
 
-# --- stores and their work --------------------------------------------------------------
-
-
 class SharedStore(Shown):
     """A store as a guest sees it: its name and counts."""
 
@@ -229,11 +217,16 @@ class SharedStore(Shown):
     types: dict[str, Count]
 
 
+def _in_s3(part: int) -> Any:
+    """A part of the address ``s3vectors://BUCKET/INDEX``; null for a store that is elsewhere."""
+    return BeforeValidator(lambda at: at.split("/")[part] if at.startswith("s3vectors:") else None)
+
+
 class Store(SharedStore):
     """A store; ``bucket_name`` and ``index_name`` are those of Amazon S3 Vectors."""
 
-    bucket_name: str | None
-    index_name: str | None
+    bucket_name: Annotated[str | None, _in_s3(2)] = at("address")
+    index_name: Annotated[str | None, _in_s3(3)] = at("address")
     dimension: Count
     distance_metric: str
     created_at: str
@@ -254,20 +247,6 @@ class Store(SharedStore):
     excluded: Count
     size_bytes: Count
     sources: list[types.Source]
-
-
-class ImportedStore(Store):
-    notices: list[str]
-
-
-class Exported(Shown):
-    """A portable file."""
-
-    store: str
-    path: Text
-    size_bytes: Count
-    file_count: Count
-    chunk_count: Count
 
 
 class Progress(Shown):
@@ -326,9 +305,6 @@ def status(found: reports.Status, viewer: Viewer) -> Stores:
     return Status.of(found) if viewer.is_owner else stores(found.stores, found.warnings, viewer)
 
 
-# --- asking -----------------------------------------------------------------------------
-
-
 class Reference(Shown):
     """A numbered passage; ``spans`` are the places in ``content`` that were quoted word for word."""
 
@@ -376,9 +352,7 @@ class Reply(Shown):
     answer: Annotated[str, _said("The whole answer, marked where its sources do not hold it.")]
     references: list[Reference]
     found: Annotated[bool, _said("Whether any passage fits the question.")]
-    retrieved_chunks: Annotated[
-        Count, _said("How many passages that fit were given; what completes them is not counted.")
-    ]
+    retrieved_chunks: Annotated[Count, _said("How many passages that fit were given.")]
     message: str
     ending: replies.Ending
     statements: list[Statement]

@@ -69,12 +69,11 @@ def hits_csv(found: Answer, viewer: Viewer, *, marked: bool = True) -> bytes:
 
 
 def _row(shown: dict[str, Any]) -> dict[str, Any]:
-    flat = shown | shown["metadata"]
+    flat: dict[str, Any] = shown | shown["metadata"]
     flat["tags"] = ", ".join(flat["tags"])
     flat["heading_path"] = " > ".join(flat["heading_path"])
-    return {name: _cell(value) if isinstance(value, str) else value for name, value in flat.items()}
-
-
-def _cell(text: str) -> str:
-    text = plain(text)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    for name, value in flat.items():
+        if isinstance(value, str):
+            text = plain(value)
+            flat[name] = f"'{text}" if text.startswith(_FORMULA) else text
+    return flat

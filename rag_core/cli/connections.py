@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 
 import click
 
@@ -32,7 +33,7 @@ def connections(context: click.Context, ask_all: bool) -> None:
         return
     found = library_of_owner().models.connections(OWNER, ask_all=ask_all)
     ready = not any(each.is_missed for each in found)
-    value = {"ready": ready, "connections": [reports.Connection.of(each) for each in found]}
+    value = {"ready": ready, "connections": [reports.connection(each) for each in found]}
     emit(value, lambda: _show(found))
     sys.exit(not ready)
 
@@ -53,7 +54,7 @@ def _show(found: list[Connection]) -> None:
 def connections_models() -> None:
     """List the models that Ollama has."""
     models = library_of_owner().models.list_ollama(OWNER)
-    value = {"models": [reports.OllamaModel.of(each) for each in models]}
+    value = {"models": [reports.ollama_model(each) for each in models]}
     emit(value, lambda: _show_models(models))
 
 
@@ -86,7 +87,7 @@ def connections_pull(model: str) -> None:
             raise ByKey("Stopped.", kept) from None
     use = f"Set it as: llm: ollama:{pulled.called}" if pulled.chats else "It can neither embed nor answer."
     use = f"Use it as: --embedder {pulled.embedder}" if pulled.embeds else use
-    emit(reports.OllamaModel.of(pulled), line(f"Ollama has {pulled.called!r} now. {use}"))
+    emit(reports.ollama_model(pulled), line(f"Ollama has {pulled.called!r} now. {use}"))
 
 
 @connections.command("try")
@@ -95,7 +96,7 @@ def connections_pull(model: str) -> None:
 def connections_try(sentence: str, embedder: str) -> None:
     """Embed SENTENCE, and show how long that took and where it went."""
     trial = library_of_owner().models.try_embedder(OWNER, embedder, sentence)
-    emit(reports.Trial.of(trial), lambda: _show_trial(trial))
+    emit(asdict(trial), lambda: _show_trial(trial))
 
 
 def _show_trial(trial: Trial) -> None:
@@ -103,4 +104,4 @@ def _show_trial(trial: Trial) -> None:
     click.echo(f"embedder   {plain(trial.identity)}")
     click.echo(f"vector     {trial.dimension:,} numbers: {numbers}, …")
     click.echo(f"took       {trial.took_ms:,.0f} ms, and {trial.open_ms:,.0f} ms to have the embedder")
-    click.echo(f"text       {plain(trial.went)}")
+    click.echo(f"text       {plain(trial.text)}")

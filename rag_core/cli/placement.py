@@ -106,7 +106,7 @@ def private(name: str, send: bool | None, hide: tuple[str, ...], show: tuple[str
     if send is not None:
         library.placement.let_private_leave(OWNER, name, allowed=send)
     info = library.stores.info(OWNER, name)
-    value = {**answers.Store.of(info).model_dump(), **reports.Privacy.of(found).model_dump()}
+    value = {**answers.Store.of(info).model_dump(), **reports.privacy(found)}
     emit(value, lambda: _show_privacy(found, info))
 
 

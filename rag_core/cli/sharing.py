@@ -43,7 +43,7 @@ def share_add(login: str, stores: Sequence[str], may_ask: bool | None) -> None:
     """
     library = options.library_of_owner()
     person = library.sharing.share(OWNER, login, stores, may_ask=may_ask)
-    options.emit(reports.Person.of(person), _granted(person))
+    options.emit(reports.person(person), _granted(person))
     _warn_without_tailscale(library)
 
 
@@ -56,7 +56,7 @@ def share_owner(login: str) -> None:
     """
     library = options.library_of_owner()
     person = library.sharing.make_owner(OWNER, login)
-    options.emit(reports.Person.of(person), f"{person.login} is an owner now.")
+    options.emit(reports.person(person), f"{person.login} is an owner now.")
     _warn_without_tailscale(library)
 
 
@@ -77,7 +77,7 @@ def share_status(port: int) -> None:
 def share_list() -> None:
     """List who may come in, owners first."""
     found = options.library_of_owner().sharing.people(OWNER)
-    options.emit({"people": [reports.Person.of(each) for each in found]}, lambda: _show_people(found))
+    options.emit({"people": [reports.person(each) for each in found]}, lambda: _show_people(found))
 
 
 @share.command("remove")
@@ -97,7 +97,7 @@ def share_remove(login: str, stores: Sequence[str]) -> None:
     value = {
         "removed": login.lower(),
         "stores": list(stores),
-        "left": reports.Person.of(left) if left else None,
+        "left": reports.person(left) if left else None,
     }
     options.emit(value, f"{login} may not come in any more." if left is None else _granted(left))
 
@@ -157,7 +157,7 @@ def token_create(name: str) -> None:
     made = options.library_of_owner().sharing.create_token(OWNER, name)
     if not options.wants_json():
         click.echo("Keep it: it opens every store, and is not shown again.", err=True)
-    options.emit(reports.NewToken.of(made), made.secret)
+    options.emit(asdict(made), made.token)
 
 
 @token.command("list")

@@ -32,7 +32,7 @@ def source() -> None:
 def source_list(store: str) -> None:
     """List the folders of a store, with their patterns and files."""
     found = options.library_of_owner().sources.all(OWNER, store)
-    value = {"store": store, "sources": [reports.source_info(each) for each in found]}
+    value = {"store": store, "sources": [reports.folder(each) for each in found]}
     options.emit(value, lambda: show_sources(store, found))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -96,7 +97,7 @@ def store_export(name: str, file: Path, force: bool) -> None:
             OWNER, name, file, lambda now: progress.say(now.said), force=force
         )
     where = f"{line(str(done.path))} ({size(done.size_bytes)})"
-    options.emit(answers.Exported.of(done), f"Store {name!r} is in {where}: {_counted(done)}")
+    options.emit({**asdict(done), "path": str(done.path)}, f"Store {name!r} is in {where}: {_counted(done)}")
 
 
 @store.command("import")
@@ -114,7 +115,7 @@ def store_import(file: Path, name: str) -> None:
             OWNER, file, name, lambda now: progress.say(now.said)
         )
     said = [f"Store {info.name!r} is ready: {_counted(info)}", *info.notices]
-    options.emit(answers.ImportedStore.of(info), "\n".join(said))
+    options.emit({**answers.Store.of(info).model_dump(), "notices": info.notices}, "\n".join(said))
 
 
 @store.command("delete")

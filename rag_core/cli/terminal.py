@@ -317,9 +317,9 @@ def show_healths(healths: Sequence[Health], damaged: Sequence[str]) -> None:
     """Each store with its findings, then stores that cannot be opened."""
     for health in healths:
         faults = sum(finding.severity == "fault" for finding in health.findings)
-        verdict = wording.plural(faults, "fault") if faults else "sound"
         checks = wording.plural(len(health.checks), "check")
-        click.secho(f"{health.store}: {verdict}, {checks} made", bold=True)
+        verdict = f"{wording.plural(faults, 'fault')} in" if faults else "sound,"
+        click.secho(f"{health.store}: {verdict} {checks}", bold=True)
         for finding in health.findings:
             click.echo(f"  {finding.severity:<5} {finding.check}: {plain(finding.sentence)}")
             for example in finding.examples:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 
 import click
 from click.shell_completion import get_completion_class
@@ -40,11 +41,10 @@ def doctor(path: str | None, query: str | None, stores: tuple[str, ...]) -> None
         if query or stores:
             raise InvalidInput("--query and --store belong to --file.", "Add --file PATH.")
         steps = library.upkeep.doctor(OWNER)
-        written = [{"state": step.state, "sentence": step.sentence} for step in steps]
-        options.emit({"steps": written}, lambda: show_steps(steps))
+        options.emit({"steps": reports.steps(steps)}, lambda: show_steps(steps))
         sys.exit(any(step.state == "no" for step in steps))
     found = library.upkeep.explain(OWNER, path, stores, query=query or "")
-    options.emit({"stores": [reports.Diagnosis.of(d) for d in found]}, lambda: show_diagnoses(found))
+    options.emit({"stores": [reports.diagnosis(d) for d in found]}, lambda: show_diagnoses(found))
     sys.exit(not any(diagnosis.findable for diagnosis in found))
 
 
@@ -67,7 +67,7 @@ def verify(stores: tuple[str, ...], files: bool) -> None:
     sound = not damaged and all(health.sound for health in healths)
     value = {
         "sound": sound,
-        "stores": [reports.Health.of(health) for health in healths],
+        "stores": [reports.health(health) for health in healths],
         "damaged": [error.as_dict()["error"] for error in damaged],
     }
     options.emit(value, lambda: show_healths(healths, list(map(str, damaged))))
@@ -84,7 +84,7 @@ def store_verify(name: str, files: bool, heal: bool) -> None:
     if heal:
         library.placement.heal(OWNER, name)
     health = library.upkeep.verify(OWNER, name, files=files)
-    options.emit(reports.Health.of(health), lambda: show_healths([health], []))
+    options.emit(reports.health(health), lambda: show_healths([health], []))
     sys.exit(not health.sound)
 
 
@@ -97,14 +97,14 @@ def repair(store: str) -> None:
     damaged file is kept beside it.
     """
     repaired = options.library_of_owner().upkeep.repair(OWNER, store)
-    options.emit(reports.Repair.of(repaired), lambda: show_repair(repaired))
+    options.emit(asdict(repaired), lambda: show_repair(repaired))
 
 
 @click.command(cls=options.Answering)
 def config() -> None:
     """Show every setting, and where its value is from."""
     settings = options.settings_of_owner()
-    options.emit(reports.Configuration.of(settings), lambda: show_settings(settings))
+    options.emit(reports.configuration(settings), lambda: show_settings(settings))
 
 
 @click.command()
