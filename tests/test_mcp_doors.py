@@ -232,7 +232,7 @@ def test_it_can_be_stopped(library: Library, home: Path, number: int) -> None:
     process.communicate()
 
 
-@pytest.mark.parametrize("module", ["rag_core.cli", "rag_core.api.mcp.calls", "app"])
+@pytest.mark.parametrize("module", ["rag_core.cli", "rag_core.api.mcp.tools", "app"])
 def test_the_package_is_loaded_for_those_alone_who_use_it(module: str) -> None:
     code = f"import sys, {module}; sys.exit('mcp' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60).returncode == 0

@@ -1,6 +1,6 @@
 """The requests of REST and MCP: typed dictionaries, validated by pydantic and published as JSON Schema.
 
-Validation is strict: an unknown field is refused, and a number in quotes is no number. An error names its field.
+Validation is strict: an unknown field is refused, and a number in quotes is no number. Errors name the field.
 """
 
 from __future__ import annotations

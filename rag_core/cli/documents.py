@@ -46,7 +46,7 @@ def show(path: str, store: str | None) -> None:
     store = options.store_of_file(library, store, path)
     path, lines = library.files.path_and_lines(OWNER, store, path, current_folder())
     view = (
-        library.documents.excerpt(OWNER, store, path, *lines).view
+        library.documents.excerpt(OWNER, store, path, *lines)
         if lines
         else library.documents.get(OWNER, store, path)
     )

@@ -55,8 +55,8 @@ def open_(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> V
         path = library.files.path_of(viewer, store, path) if viewer.is_owner else path
         lines = given.get("start_line", 1), given.get("end_line")
         found = library.documents.excerpt(viewer, store, path, *lines, start=given.get("start_id", ""))
-    shown = {**answers.document(found.view, viewer).model_dump(), "next_id": found.next_key}
-    if "file_path" in given and (chunks := found.view.chunks):
+    shown = {**answers.document(found, viewer).model_dump(), "next_id": found.next_key}
+    if "file_path" in given and (chunks := found.chunks):
         shown |= {"start_line": chunks[0].start_line, "end_line": chunks[-1].end_line}
     return shown
 
@@ -65,7 +65,7 @@ def neighbors(library: Library, viewer: Viewer, given: Any, _: threading.Event) 
     """The passages around one, and the links of its document."""
     store = store_of(library, viewer, given)
     found = library.documents.around(viewer, store, given["id"], given.get("around", 1))
-    return answers.document(found.view, viewer)
+    return answers.document(found, viewer)
 
 
 def ask(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> Value:

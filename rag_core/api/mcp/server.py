@@ -1,4 +1,6 @@
-"""The tools over the MCP protocol. Every call runs in a worker thread, as its sender.
+"""The tools over the MCP protocol. Every call runs in a worker thread, as its sender, and answers
+``{success, data, error}``: a RagError with the same two sentences as on the other faces. Any other
+exception is only logged, without the arguments.
 
 This uses the package's low-level server: the other one derives schemas from signatures, words errors itself
 and converts wrong types.
@@ -7,13 +9,14 @@ and converts wrong types.
 from __future__ import annotations
 
 import asyncio
+import json
+import logging
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable
 from contextlib import redirect_stdout
-from functools import partial
 from types import FrameType
 from typing import Any, Final
 
@@ -24,12 +27,15 @@ from mcp.server.stdio import stdio_server
 
 from rag_core import __version__
 from rag_core.api.encoding import json_text
-from rag_core.api.mcp.calls import Who, called, listed
-from rag_core.api.mcp.tools import Tool
+from rag_core.api.http import UNFORESEEN, refusal
+from rag_core.api.mcp.tools import TOOLS, Tool
 from rag_core.api.workers import Workers
+from rag_core.errors import Forbidden, NotFound, RagError
 from rag_core.library import Library, background
 from rag_core.types import OWNER, Viewer
 
+_LOG = logging.getLogger(__name__)
+_MAX_NAME = 40  # characters of an unknown tool's name that an error repeats
 WORKERS: Final = 8
 """Calls at once; guests together have half as many threads, of their own."""
 
@@ -44,6 +50,7 @@ INSTRUCTIONS: Final = (
 )
 
 Request = ServerRequestContext[Any, Any]
+Who = Callable[[], Viewer | None]
 ViewerOf = Callable[[Request], Viewer | None]
 """The sender of a request; asked for every request, because a session proves nothing."""
 
@@ -68,20 +75,28 @@ def server(
     async def list_tools(
         request: Request, _: protocol.PaginatedRequestParams | None
     ) -> protocol.ListToolsResult:
-        who, viewer = await _asked_by(viewer_of, request)
-        found = await workers.run(viewer, partial(listed, who, allow_writes))
+        viewer = (await _asked_by(viewer_of, request))[1]
+        found = await workers.run(viewer, lambda: _allowed(viewer, allow_writes))
         return protocol.ListToolsResult(tools=[_described(tool) for tool in found])
 
     async def call_tool(request: Request, given: protocol.CallToolRequestParams) -> protocol.CallToolResult:
         stop = threading.Event()
         who, viewer = await _asked_by(viewer_of, request)
-        work = partial(
-            called, library, who, given.name, given.arguments, allow_writes=allow_writes, stop=stop
-        )
+
+        def act(asker: Viewer) -> Any:
+            tool = _tool(asker, given.name, allow_writes)
+            arguments = {key: each for key, each in (given.arguments or {}).items() if each is not None}
+            return tool.act(library(), asker, tool.given.read(arguments), stop)
+
         try:
-            return _answer(await workers.run(viewer, work))
+            value = await workers.run(viewer, lambda: _result(who, act))
         finally:
             stop.set()
+        return protocol.CallToolResult(
+            content=[protocol.TextContent(text=json_text(value))],
+            structured_content=value,
+            is_error=not value["success"],
+        )
 
     return Server(
         "commonplace",
@@ -94,11 +109,55 @@ def server(
 
 
 async def _asked_by(viewer_of: ViewerOf, request: Request) -> tuple[Who, Viewer | None]:
-    """The sender of a request, looked up in a thread because that reads a file. First as `calls` needs it,
-    raising what went wrong; then the viewer, None if unknown."""
+    """The sender of a request, looked up in a thread because that reads a file: as a function that raises
+    what went wrong, and as the viewer, None if unknown."""
     looked_up = asyncio.get_running_loop().run_in_executor(None, viewer_of, request)
     await asyncio.wait({looked_up})
     return looked_up.result, None if looked_up.exception() else looked_up.result()
+
+
+def _result(who: Who, act: Callable[[Viewer], Any]) -> dict[str, Any]:
+    """The result of a call as JSON values."""
+    viewer = None
+    result: dict[str, Any] = {"success": False, "data": None}
+    try:
+        viewer = who()
+        if viewer is None:
+            raise Forbidden("Nobody is known by this name.", "Ask the owner of this library.")
+        result = {"success": True, "data": act(viewer), "error": None}
+    except RagError as error:
+        shown = error if viewer and viewer.is_owner else refusal(error, for_owner=False)[1]
+        result |= shown.as_dict()
+    except Exception as error:  # the server outlives any fault in a call
+        _LOG.error("A tool failed.", exc_info=error)
+        result |= UNFORESEEN.as_dict()
+    sent: dict[str, Any] = json.loads(json_text(result).encode("utf-8", "replace"))  # no lone surrogates
+    return sent
+
+
+def _allowed(viewer: Viewer | None, allow_writes: Callable[[], bool]) -> list[Tool]:
+    """The tools that a sender may use; without readable settings none that writes."""
+    try:
+        writes = viewer is not None and viewer.is_owner and allow_writes()
+    except RagError:
+        writes = False
+    return [tool for tool in TOOLS if viewer and (writes or not tool.writes)]
+
+
+def _tool(viewer: Viewer, name: str, allow_writes: Callable[[], bool]) -> Tool:
+    """The tool called ``name``. Raises NotFound, Forbidden for one that this viewer may not use."""
+    tool = next((each for each in TOOLS if each.name == name), None)
+    allowed = _allowed(viewer, allow_writes)
+    if tool in allowed:
+        return tool
+    if tool is None or not viewer.is_owner:
+        names = ", ".join(each.name for each in allowed)
+        raise NotFound(f"There is no tool called {name[:_MAX_NAME]!r}.", f"There are: {names}.")
+    raise Forbidden(
+        f"The tool {name!r} would change the index, which assistants may not here.",
+        "The owner allows it with `commonplace mcp --allow-writes`, or `mcp_allow_writes: true` in"
+        " config.yaml.",
+    )
 
 
 def _described(tool: Tool) -> protocol.Tool:
@@ -116,17 +175,6 @@ def _described(tool: Tool) -> protocol.Tool:
             open_world_hint=False,
         ),
     )
-
-
-def _answer(value: dict[str, Any]) -> protocol.CallToolResult:
-    return protocol.CallToolResult(
-        content=[protocol.TextContent(text=json_text(value))],
-        structured_content=value,
-        is_error=not value["success"],
-    )
-
-
-# --- standard input and output ----------------------------------------------------------
 
 
 def serve_stdio(library: Library, *, allow_writes: bool) -> None:
