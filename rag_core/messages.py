@@ -57,7 +57,7 @@ TEXTS = {
     "ask_file_in_it": "Ask about a file in it.",
     "ask_in_store": "It is in store {store!r}: ask about it there.",
     "check_file": "Check that the file is there and that this user may read it.",
-    "edit_exclude": "Give other patterns: `commonplace source edit {number} --store {store} --exclude PATTERN`.",
+    "edit_exclude": "Change them: `commonplace source edit {number} --store {store} --exclude PATTERN`.",
     "fix_file": "Fix the file, then index again.",
     "heal_vectors": "`commonplace store verify NAME --heal` makes it again.",
     "include": "Include it again on the Files page, or with `{command}`.",

@@ -29,18 +29,13 @@ ViewerOf = Callable[[Mapping[str, str]], Viewer | None]
 
 Handler = Callable[[Request], Awaitable[Response]]
 
-_AT_ONCE = 6
-"""Threads. More would only wait for each other: Python computes in one."""
-_ASKS_AT_ONCE = 16
-"""Threads for questions, which wait for a model most of the time. Searches have their own."""
+_AT_ONCE = 6  # threads; more would only wait for each other: Python computes in one
+_ASKS_AT_ONCE = 16  # threads for questions, which wait for a model most of the time
 _NO_PARAMETERS = Kind(Nothing)
 
 
 def rest(library: Callable[[], Library], viewer_of: ViewerOf) -> Mount:
-    """Every operation below `PREFIX`, and JSON errors for other addresses.
-
-    ``library`` gives the library of this process; worker threads call it for each request.
-    """
+    """Every operation below `PREFIX`. Worker threads call ``library`` for the library of this process."""
     root, _, version = PREFIX.rpartition("/")
     workers, asks = Workers(_AT_ONCE, "rest"), Workers(_ASKS_AT_ONCE, "rest-asks")
     routes = [
@@ -51,9 +46,13 @@ def rest(library: Callable[[], Library], viewer_of: ViewerOf) -> Mount:
         )
         for each in OPERATIONS
     ]
+
+    async def described(_: Request, __: Viewer) -> Response:
+        return json_response(document())
+
     app = Starlette(
-        routes=[*routes, Route(f"/{version}{DOCUMENT}", _guarded(_document, viewer_of))],
-        exception_handlers={HTTPException: _not_routed, Exception: _failed},
+        routes=[*routes, Route(f"/{version}{DOCUMENT}", _guarded(described, viewer_of))],
+        exception_handlers={HTTPException: _failed, Exception: _failed},
     )
     app.router.redirect_slashes = False
     return Mount(root, app)
@@ -101,10 +100,6 @@ async def _events(told: AsyncGenerator[asking.Event], viewer: Viewer) -> Respons
     return StreamingResponse(stream(), headers={"cache-control": "no-store"}, media_type=EVENTS)
 
 
-async def _document(_: Request, __: Viewer) -> Response:
-    return json_response(document())
-
-
 def _guarded(act: Callable[[Request, Viewer], Awaitable[Response]], viewer_of: ViewerOf) -> Handler:
     """``act`` for a known viewer; a RagError becomes an answer."""
 
@@ -122,13 +117,11 @@ def _guarded(act: Callable[[Request, Viewer], Awaitable[Response]], viewer_of: V
     return handle
 
 
-async def _not_routed(_: Request, error: Exception) -> Response:
-    """The answer to an unknown address or method."""
-    status, headers = getattr(error, "status_code", 404), getattr(error, "headers", None)
+async def _failed(_: Request, error: Exception) -> Response:
+    """The answer to an unknown address or method, and to an unexpected exception, which the server logs."""
+    if not isinstance(error, HTTPException):
+        return json_response(UNFORESEEN.as_dict(), 500)
+    status, headers = error.status_code, error.headers
     message = "This address does not take that method." if status == 405 else "There is nothing here."
     where = RagError(message, f"{PREFIX}{DOCUMENT} lists all that there is.")
     return json_response(where.as_dict(), status, headers or {})
-
-
-async def _failed(_: Request, __: Exception) -> Response:
-    return json_response(UNFORESEEN.as_dict(), 500)  # the server logs the exception

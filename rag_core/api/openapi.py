@@ -32,7 +32,7 @@ def document() -> dict[str, Any]:
     for each in OPERATIONS:
         answer = without_titles(answers[each.name, "serialization"])
         paths.setdefault(each.path, {})[each.method.lower()] = _operation(each, answer)
-    itself = {"operationId": "openapi", "summary": "This document."}
+    itself: dict[str, Any] = {"operationId": "openapi", "summary": "This document."}
     paths[DOCUMENT] = {"get": {**itself, "responses": _responses({JSON: {"type": "object"}}, _ALWAYS)}}
     return {
         "openapi": "3.1.0",

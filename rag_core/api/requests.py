@@ -36,10 +36,6 @@ strict = with_config(ConfigDict(extra="forbid", strict=True))
 """Decorates a typed dictionary: no other fields, no conversion of types."""
 
 
-def _whole(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
 def _listed(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
@@ -57,7 +53,9 @@ def typed_dict(name: str, fields: Mapping[str, Any], required: Sequence[str] = (
     return strict(make(name, kinds, total=False))
 
 
-WHOLE: Final = BeforeValidator(_whole)
+WHOLE: Final = BeforeValidator(
+    lambda value: int(value) if isinstance(value, float) and value.is_integer() else value
+)
 """Takes 2.0 as the whole number 2, as JSON Schema does."""
 StoreName = Annotated[str, Field(min_length=1, max_length=63)]
 StoreNames = Annotated[list[StoreName], Field(max_length=MAX_OPERATORS)]

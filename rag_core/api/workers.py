@@ -20,7 +20,6 @@ class Workers:
         self._of_guests = ThreadPoolExecutor(at_once // 2, f"{name}-guests")
 
     async def run(self, viewer: Viewer | None, work: Callable[[], _T]) -> _T:
-        """The result of ``work``, done in a thread for ``viewer``. A thread is busy until ``work`` ends, also
-        if the caller is cancelled."""
+        """The result of ``work``, which goes on in its thread if the caller is cancelled."""
         threads = self._of_owner if viewer is not None and viewer.is_owner else self._of_guests
         return await asyncio.get_running_loop().run_in_executor(threads, work)

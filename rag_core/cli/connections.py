@@ -8,11 +8,10 @@ from dataclasses import asdict
 import click
 
 from rag_core.api import reports
-from rag_core.api.encoding import plain
 from rag_core.cli.groups import Commands
 from rag_core.cli.options import ByKey, emit, json_option, library_of_owner, setting_option
 from rag_core.cli.screen import ProgressLine, line, table
-from rag_core.reports import Connection, OllamaModel, Trial
+from rag_core.reports import Connection
 from rag_core.types import OWNER
 from rag_core.wording import size
 
@@ -55,13 +54,6 @@ def connections_models() -> None:
     """List the models that Ollama has."""
     models = library_of_owner().models.list_ollama(OWNER)
     value = {"models": [reports.ollama_model(each) for each in models]}
-    emit(value, lambda: _show_models(models))
-
-
-def _show_models(models: list[OllamaModel]) -> None:
-    if not models:
-        click.echo("Ollama has no model yet. Fetch one: commonplace connections pull embeddinggemma")
-        return
     rows = [
         (
             each.name, f"{each.dimension:,} numbers" if each.embeds else "no",
@@ -70,7 +62,9 @@ def _show_models(models: list[OllamaModel]) -> None:
         )
         for each in models
     ]  # fmt: skip
-    table(("model", "embeds", "answers", "reads", "size", "in memory"), rows)
+    header = ("model", "embeds", "answers", "reads", "size", "in memory")
+    empty = "Ollama has no model yet. Fetch one: commonplace connections pull embeddinggemma"
+    emit(value, lambda: table(header, rows, empty=empty))
 
 
 @connections.command("pull")
@@ -96,12 +90,11 @@ def connections_pull(model: str) -> None:
 def connections_try(sentence: str, embedder: str) -> None:
     """Embed SENTENCE, and show how long that took and where it went."""
     trial = library_of_owner().models.try_embedder(OWNER, embedder, sentence)
-    emit(asdict(trial), lambda: _show_trial(trial))
-
-
-def _show_trial(trial: Trial) -> None:
     numbers = ", ".join(f"{number:.4f}" for number in trial.beginning)
-    click.echo(f"embedder   {plain(trial.identity)}")
-    click.echo(f"vector     {trial.dimension:,} numbers: {numbers}, …")
-    click.echo(f"took       {trial.took_ms:,.0f} ms, and {trial.open_ms:,.0f} ms to have the embedder")
-    click.echo(f"text       {plain(trial.text)}")
+    lines = [
+        f"embedder   {trial.identity}",
+        f"vector     {trial.dimension:,} numbers: {numbers}, …",
+        f"took       {trial.took_ms:,.0f} ms, and {trial.open_ms:,.0f} ms to have the embedder",
+        f"text       {trial.text}",
+    ]
+    emit(asdict(trial), "\n".join(lines))

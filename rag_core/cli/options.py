@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 _AS_JSON = "commonplace.as_json"
 
 
-# --- the library of a command -----------------------------------------------------------
-
-
 def _settings(ctx: click.Context) -> Settings:
     given: Settings | None = ctx.find_root().obj  # docs/make_cli.py gives the defaults, not this machine's
     return given or load()
@@ -50,9 +47,6 @@ def store_names(ctx: click.Context) -> list[str]:
     """The names of all stores."""
     with closing(Library.open(_settings(ctx))) as library:
         return library.stores.names(OWNER)
-
-
-# --- printing ---------------------------------------------------------------------------
 
 
 class ByKey(RagError):
@@ -89,9 +83,6 @@ def asking(option: str) -> Iterator[None]:
             raise
         click.echo(err=True)  # ends the line of the question
         raise RagError("Stopped.", f"Nothing was changed. In a script, add {option}.") from None
-
-
-# --- options and arguments --------------------------------------------------------------
 
 
 class SettingOption(click.Option):

@@ -34,9 +34,6 @@ def warn(*sentences: str) -> None:
         click.secho(plain(sentence), fg="yellow", err=True)
 
 
-# --- columns ----------------------------------------------------------------------------
-
-
 def width() -> int:
     """Columns to write into: those of the terminal, between 20 and 120, or 100 without a terminal."""
     return max(_LEAST, min(_columns(sys.stdout), _MOST))
@@ -65,11 +62,14 @@ def wrapped(text: str, columns: int) -> list[str]:
     return textwrap.wrap(text, max(share, 2))
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], if_any: Collection[str] = ()) -> None:
-    """Print left-aligned columns, those called ``if_any`` only if a row has something in them.
-
-    A terminal gets the last column wrapped, a narrow one a heading and a sentence for each row.
-    """
+def table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str = "", if_any: Collection[str] = ()
+) -> None:
+    """Print left-aligned columns, those called ``if_any`` only if a row has something in them; without rows
+    ``empty``. A terminal gets the last column wrapped, a narrow one each row as a heading and a sentence."""
+    if not rows:
+        click.echo(empty)
+        return
     filled = [any(row[at] not in ("", "0") for row in rows) for at in range(len(header))]
     shown = [at for at, name in enumerate(header) if filled[at] or name not in if_any]
     cells = [[line(row[at]) for at in shown] for row in (header, *rows)]
@@ -92,9 +92,6 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], if_any: Collecti
         for part in parts:
             click.secho(f"{front}{part}".rstrip(), bold=number == 0 or None)
             front = " " * _measure(front)
-
-
-# --- progress ---------------------------------------------------------------------------
 
 
 class ProgressLine:

@@ -12,7 +12,7 @@ from rag_core.cli import options
 from rag_core.cli.groups import Commands
 from rag_core.cli.screen import line, table, warn
 from rag_core.library import Library
-from rag_core.reports import Person, Tailscale, Token
+from rag_core.reports import Person
 from rag_core.types import OWNER
 from rag_core.wording import moment
 
@@ -70,14 +70,25 @@ def share_status(port: int) -> None:
     Nothing is changed: you type the command that makes Tailscale forward to the app.
     """
     found = options.library_of_owner().sharing.tailscale(OWNER, port)
-    options.emit(asdict(found), lambda: _show_tailscale(found))
+    labels = {"Guests open ": found.address, "Next: ": found.next_step, "    ": found.command}
+    labels |= {"To undo it: ": found.undo}
+    lines = [found.sentence, *found.warnings]
+    lines += [f"{label}{text}" for label, text in labels.items() if text]
+    options.emit(asdict(found), "\n".join(map(line, lines)))
 
 
 @share.command("list")
 def share_list() -> None:
     """List who may come in, owners first."""
     found = options.library_of_owner().sharing.people(OWNER)
-    options.emit({"people": [reports.person(each) for each in found]}, lambda: _show_people(found))
+    rows = []
+    for each in found:
+        stores = "all, as an owner" if each.is_owner else ", ".join(each.stores)
+        since = "in the configuration" if each.configured else moment(each.since)
+        rows.append((each.login, stores, "yes" if each.is_owner or each.may_ask else "no", since))
+    header, empty = ("login", "stores", "asks", "since"), "Nobody may come in but the owner at this computer."
+    value = {"people": [reports.person(each) for each in found]}
+    options.emit(value, lambda: table(header, rows, empty=empty))
 
 
 @share.command("remove")
@@ -102,20 +113,6 @@ def share_remove(login: str, stores: Sequence[str]) -> None:
     options.emit(value, f"{login} may not come in any more." if left is None else _granted(left))
 
 
-def _show_tailscale(found: Tailscale) -> None:
-    click.echo(line(found.sentence))
-    for warning in found.warnings:
-        click.secho(line(warning), fg="yellow")
-    for label, text in (
-        ("Guests open ", found.address),
-        ("Next: ", found.next_step),
-        ("    ", found.command),
-        ("To undo it: ", found.undo),
-    ):
-        if text:
-            click.echo(f"{label}{line(text)}")
-
-
 def _warn_without_tailscale(library: Library) -> None:
     found = library.sharing.tailscale(OWNER)
     if not found.forwards:
@@ -125,21 +122,6 @@ def _warn_without_tailscale(library: Library) -> None:
 def _granted(person: Person) -> str:
     asks = ", and ask about them" if person.may_ask else ""
     return f"{person.login} may search {', '.join(person.stores)}{asks}."
-
-
-def _show_people(found: Sequence[Person]) -> None:
-    if not found:
-        click.echo("Nobody may come in but the owner at this computer.")
-        return
-    rows = []
-    for each in found:
-        stores = "all, as an owner" if each.is_owner else ", ".join(each.stores)
-        since = "in the configuration" if each.configured else moment(each.since)
-        rows.append((each.login, stores, "yes" if each.is_owner or each.may_ask else "no", since))
-    table(("login", "stores", "asks", "since"), rows)
-
-
-# --- tokens -----------------------------------------------------------------------------
 
 
 @click.group(cls=Commands, no_args_is_help=False)
@@ -164,7 +146,9 @@ def token_create(name: str) -> None:
 def token_list() -> None:
     """List the tokens that are valid."""
     found = options.library_of_owner().sharing.tokens(OWNER)
-    options.emit({"tokens": [asdict(each) for each in found]}, lambda: _show_tokens(found))
+    rows = [(each.name, moment(each.created_at)) for each in found]
+    value = {"tokens": [asdict(each) for each in found]}
+    options.emit(value, lambda: table(("name", "made"), rows, empty="There is no token."))
 
 
 @token.command("revoke")
@@ -173,10 +157,3 @@ def token_revoke(name: str) -> None:
     """Revoke a token. It opens nothing from the next request on."""
     options.library_of_owner().sharing.revoke_token(OWNER, name)
     options.emit({"revoked": name}, f"Token {name!r} is revoked.")
-
-
-def _show_tokens(found: list[Token]) -> None:
-    if not found:
-        click.echo("There is no token.")
-        return
-    table(("name", "made"), [(each.name, moment(each.created_at)) for each in found])

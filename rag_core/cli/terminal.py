@@ -43,9 +43,6 @@ def progress(job: Job) -> str:
     return " · ".join(filter(None, parts))
 
 
-# --- passages and documents -------------------------------------------------------------
-
-
 def show_answer(answer: Answer) -> None:
     """The passages found, each with its place, score and reasons."""
     warn(*answer.warnings)
@@ -84,14 +81,12 @@ def _show_hit(hit: Hit, *, several: bool) -> None:
 
 def show_documents(documents: Sequence[Document], states: Sequence[str] = ()) -> None:
     """The files of a store; ``states`` are those that were asked for."""
-    if not documents:
-        click.echo(f"No file is {' or '.join(states)}." if states else "There is no file yet.")
-        return
+    empty = f"No file is {' or '.join(states)}." if states else "There is no file yet."
     rows = [
         (d.path, d.file_type, str(d.chunks), f"{d.state}, private" if d.private else d.state, d.reason)
         for d in documents
     ]  # fmt: skip
-    table(("file", "type", "passages", "state", ""), rows)
+    table(("file", "type", "passages", "state", ""), rows, empty=empty)
     if any(d.state == "changed" for d in documents):
         click.secho(wording.CHANGED_IN_LISTS, dim=True)
 
@@ -120,8 +115,6 @@ def show_document(view: DocumentView) -> None:
             click.echo("\n".join((click.style(f"\n{name}", bold=True), *dict.fromkeys(shown))))
 
 
-# --- stores and folders -----------------------------------------------------------------
-
 _FILES = ("files", "failed", "skipped")
 _IF_ANY = (*_FILES[1:], "excluded", "to embed", "called")  # columns that are left out if empty
 
@@ -129,9 +122,7 @@ _IF_ANY = (*_FILES[1:], "excluded", "to embed", "called")  # columns that are le
 def show_status(infos: Sequence[StoreInfo], running: Mapping[str, Job], warnings: Sequence[str] = ()) -> None:
     """Every store in a line, then what is running."""
     warn(*warnings)
-    if not infos:
-        if not warnings:
-            click.echo("There is no store yet. Make one: commonplace init FOLDER")
+    if warnings and not infos:
         return
     header = ("store", *_FILES, "excluded", "passages", "to embed", "size", "embedder")
     rows = []
@@ -139,7 +130,7 @@ def show_status(infos: Sequence[StoreInfo], running: Mapping[str, Job], warnings
         counts = (i.file_count, i.failed, i.skipped, i.excluded, i.chunk_count, i.pending)
         row = (i.name, *(f"{count:,}" for count in counts), wording.size(i.size_bytes))
         rows.append((*row, wording.embedder(i.embedder)))
-    table(header, rows, _IF_ANY)
+    table(header, rows, empty="There is no store yet. Make one: commonplace init FOLDER", if_any=_IF_ANY)
     for info in infos:
         if paused := [source.root for source in info.sources if source.paused and not source.removed]:
             click.echo(f"{info.name}: paused: {line(', '.join(paused[:_MAX_NAMES]))}")
@@ -184,10 +175,7 @@ def _marks(source: Source) -> str:
 
 def show_sources(store: str, found: Sequence[SourceInfo]) -> None:
     """The folders of a store."""
-    if not found:
-        add = f"commonplace index '**/*' --root FOLDER --store {store}"
-        click.echo(f"There is no folder yet. Add one: {add}")
-        return
+    add = f"There is no folder yet. Add one: commonplace index '**/*' --root FOLDER --store {store}"
     rows = []
     for each in found:
         source = each.source
@@ -197,10 +185,7 @@ def show_sources(store: str, found: Sequence[SourceInfo]) -> None:
         without = f" without {' '.join(source.exclude)}" if source.exclude else ""
         row = (str(source.id), f"{source.root}{_marks(source)}{missing}", called, *counts)
         rows.append((*row, f"{' '.join(source.include)}{without}"))
-    table(("number", "folder", "called", *_FILES, "patterns"), rows, _IF_ANY)
-
-
-# --- runs -------------------------------------------------------------------------------
+    table(("number", "folder", "called", *_FILES, "patterns"), rows, empty=add, if_any=_IF_ANY)
 
 
 def _show_first(rows: Sequence[str], where: str = "") -> None:
@@ -262,9 +247,6 @@ def _show_files(job: Job) -> None:
 
 def show_jobs(jobs: Sequence[Job]) -> None:
     """The runs of a store, each in a line, then their messages."""
-    if not jobs:
-        click.echo("There was no run yet.")
-        return
     rows = [
         (
             str(job.id), wording.moment(job.start_time), job.state,
@@ -272,13 +254,10 @@ def show_jobs(jobs: Sequence[Job]) -> None:
         )
         for job in jobs
     ]  # fmt: skip
-    table(("number", "began", "state", "took", "files"), rows)
+    table(("number", "began", "state", "took", "files"), rows, empty="There was no run yet.")
     for job in jobs:
         if job.message:
             click.echo(f"{job.id}: {plain(job.message)}")
-
-
-# --- settings and checks ----------------------------------------------------------------
 
 
 def show_settings(settings: Settings) -> None:

@@ -22,13 +22,10 @@ def search(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> 
     """Passages for a query: ``n_results``, or as many as fit into ``max_tokens``."""
     budget = given.get("max_tokens")
     with naming_stores(given, "query", "store"):
+        filters, stores = filters_of(given.get("filters", {})), _stores(given)
+        top_k = _MOST_IN_A_BUDGET if budget else given.get("n_results", _N_RESULTS)
         found = library.searching.search(
-            viewer,
-            given["query"],
-            _stores(given),
-            filters=filters_of(given.get("filters", {})),
-            top_k=_MOST_IN_A_BUDGET if budget else given.get("n_results", _N_RESULTS),
-            max_tokens=budget,
+            viewer, given["query"], stores, filters=filters, top_k=top_k, max_tokens=budget
         )
     return answers.Answer.of(found)
 
@@ -80,11 +77,8 @@ def status(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> 
     found = library.stores.status(viewer)
     if "store" in given:
         store = store_of(library, viewer, given)
-        found = replace(
-            found,
-            stores=tuple(each for each in found.stores if each.name == store),
-            running=tuple(job for job in found.running if job.store == store),
-        )
+        stores = tuple(each for each in found.stores if each.name == store)
+        found = replace(found, stores=stores, running=tuple(j for j in found.running if j.store == store))
     return answers.status(found, viewer)
 
 

@@ -54,13 +54,10 @@ Who = Callable[[], Viewer | None]
 ViewerOf = Callable[[Request], Viewer | None]
 """The sender of a request; asked for every request, because a session proves nothing."""
 
+_OBJECT: Final = {"type": ["object", "null"]}
 _ANSWER: Final = {
     "type": "object",
-    "properties": {
-        "success": {"type": "boolean"},
-        "data": {"type": ["object", "null"]},
-        "error": {"type": ["object", "null"]},
-    },
+    "properties": {"success": {"type": "boolean"}, "data": _OBJECT, "error": _OBJECT},
     "required": ["success", "data", "error"],
 }
 
@@ -72,9 +69,7 @@ def server(
     (``viewer_of``) and whether assistants may change the index (``allow_writes``)."""
     workers = Workers(WORKERS, "mcp")
 
-    async def list_tools(
-        request: Request, _: protocol.PaginatedRequestParams | None
-    ) -> protocol.ListToolsResult:
+    async def list_tools(request: Request, _: Any) -> protocol.ListToolsResult:
         viewer = (await _asked_by(viewer_of, request))[1]
         found = await workers.run(viewer, lambda: _allowed(viewer, allow_writes))
         return protocol.ListToolsResult(tools=[_described(tool) for tool in found])
@@ -92,20 +87,14 @@ def server(
             value = await workers.run(viewer, lambda: _result(who, act))
         finally:
             stop.set()
-        return protocol.CallToolResult(
-            content=[protocol.TextContent(text=json_text(value))],
-            structured_content=value,
-            is_error=not value["success"],
-        )
+        text = protocol.TextContent(text=json_text(value))
+        is_error = not value["success"]
+        return protocol.CallToolResult(content=[text], structured_content=value, is_error=is_error)
 
     return Server(
-        "commonplace",
-        version=__version__,
-        title="Commonplace",
-        instructions=INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-    )
+        "commonplace", version=__version__, title="Commonplace", instructions=INSTRUCTIONS,
+        on_list_tools=list_tools, on_call_tool=call_tool,
+    )  # fmt: skip
 
 
 async def _asked_by(viewer_of: ViewerOf, request: Request) -> tuple[Who, Viewer | None]:
@@ -155,26 +144,19 @@ def _tool(viewer: Viewer, name: str, allow_writes: Callable[[], bool]) -> Tool:
         raise NotFound(f"There is no tool called {name[:_MAX_NAME]!r}.", f"There are: {names}.")
     raise Forbidden(
         f"The tool {name!r} would change the index, which assistants may not here.",
-        "The owner allows it with `commonplace mcp --allow-writes`, or `mcp_allow_writes: true` in"
-        " config.yaml.",
+        "The owner allows it: `commonplace mcp --allow-writes`, or `mcp_allow_writes: true` in config.yaml.",
     )
 
 
 def _described(tool: Tool) -> protocol.Tool:
+    hints = protocol.ToolAnnotations(
+        title=tool.title, read_only_hint=not tool.writes, destructive_hint=tool.kind == "takes out",
+        idempotent_hint=True, open_world_hint=False,
+    )  # fmt: skip
     return protocol.Tool(
-        name=tool.name,
-        title=tool.title,
-        description=tool.description,
-        input_schema=tool.shown,
-        output_schema=_ANSWER,
-        annotations=protocol.ToolAnnotations(
-            title=tool.title,
-            read_only_hint=not tool.writes,
-            destructive_hint=tool.kind == "takes out",
-            idempotent_hint=True,
-            open_world_hint=False,
-        ),
-    )
+        name=tool.name, title=tool.title, description=tool.description,
+        input_schema=tool.shown, output_schema=_ANSWER, annotations=hints,
+    )  # fmt: skip
 
 
 def serve_stdio(library: Library, *, allow_writes: bool) -> None:
