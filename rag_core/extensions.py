@@ -16,7 +16,6 @@ import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Literal
 
 from rag_core.errors import RagError
@@ -96,12 +95,15 @@ class Guarded:
     def __getattr__(self, name: str) -> Any:
         with self._extension.errors(self._error, name):
             found = getattr(self._target, name)
-        return partial(self._call, found, name) if callable(found) else found
+        if not callable(found):
+            return found
 
-    def _call(self, method: Any, name: str, *args: Any, **options: Any) -> Any:
-        with self._extension.errors(self._error, name):
-            found = method(*args, **options)
-        return self._each(found, name) if isinstance(found, Iterator) else found
+        def call(*args: Any, **options: Any) -> Any:
+            with self._extension.errors(self._error, name):
+                result = found(*args, **options)
+            return self._each(result, name) if isinstance(result, Iterator) else result
+
+        return call
 
     def _each(self, found: Iterator[Any], name: str) -> Iterator[Any]:
         with self._extension.errors(self._error, name):
@@ -111,8 +113,7 @@ class Guarded:
 def catalogue(kind: Kind, built_in: Collection[str]) -> dict[str, Extension]:
     """The installed extensions of a kind by name, extractors by suffix (``.fountain``). Imports none.
 
-    ``trouble`` is set where a name is malformed, in ``built_in``, or claimed by two packages.
-    """
+    ``trouble`` is set where a name is malformed, in ``built_in``, or claimed by two packages."""
     from importlib.metadata import entry_points  # only now: it is slow to import
 
     shape, said = _SUFFIXED if kind == "extractors" else _NAME

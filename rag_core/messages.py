@@ -1,5 +1,4 @@
-"""What the program tells people, by code: `TEXTS` is what the command line, REST and MCP say, and
-``ui/messages.py`` replaces what pages say otherwise."""
+"""What the program tells people, by code; ``ui/messages.py`` replaces what pages say otherwise."""
 
 from __future__ import annotations
 
@@ -24,7 +23,6 @@ class Message:
 
 
 Value = str | int | float | Message | tuple[str, ...] | tuple[Message, ...]
-"""Data of a message, which may be other messages."""
 
 
 def say(code: str, /, **data: Value) -> Message:
@@ -57,7 +55,7 @@ TEXTS = {
     "ask_file_in_it": "Ask about a file in it.",
     "ask_in_store": "It is in store {store!r}: ask about it there.",
     "check_file": "Check that the file is there and that this user may read it.",
-    "edit_exclude": "Change them: `commonplace source edit {number} --store {store} --exclude PATTERN`.",
+    "edit_exclude": "Edit the folder: `commonplace source edit {number} --store {store} --exclude PATTERN`.",
     "fix_file": "Fix the file, then index again.",
     "heal_vectors": "`commonplace store verify NAME --heal` makes it again.",
     "include": "Include it again on the Files page, or with `{command}`.",

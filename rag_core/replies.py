@@ -43,8 +43,7 @@ class Reference:
 
     ``vault``, ``rel_path``, ``heading_path`` and ``chunk_index`` are the seed's names for store, path,
     headings and chunk; of joined neighbours, those of the first. ``spans`` of ``content`` were quoted
-    word for word. ``cited``: the answer names it. ``score`` is that of the best chunk.
-    """
+    word for word. ``cited``: the answer names it. ``score`` is that of the best chunk."""
 
     number: int
     vault: str

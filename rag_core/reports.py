@@ -55,10 +55,9 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """The state of a model, a server or a package that stores may use; ``goes`` says where text goes.
-
-    ``used_by`` are stores; ``embedders`` and ``models`` (that answer) can be chosen because of it.
-    ``unasked``: it was not asked, as no setting and no store names it. ``chosen``: a setting wants it."""
+    """A model, a server or a package that stores may use; ``goes`` says where text goes. ``used_by`` are
+    stores; ``embedders`` and ``models`` (that answer) can be chosen. ``unasked``: it was not asked, as no
+    setting and no store names it. ``chosen``: a setting wants it."""
 
     key: str
     name: str
@@ -112,14 +111,11 @@ class OllamaModel:
 
 @dataclass(frozen=True, slots=True)
 class Pulling:
-    """How far the download of a model is: ``said`` in words, ``done`` of ``total`` bytes (0: not known),
-    ``rate`` in bytes a second, ``eta`` in seconds."""
+    """How far the download of a model is: ``said`` in words, ``done`` of ``total`` bytes (0: not known)."""
 
     said: str
     done: int = 0
     total: int = 0
-    rate: float = 0.0
-    eta: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,10 +210,8 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class Privacy:
-    """What of a store only its owner sees: ``private`` of its ``documents``, ``by_note`` or ``by_rule``.
-
-    ``rules``: how many documents each hides. ``due``: the next run has something to send or remove.
-    ``unsure``: path → why it is not certain that the note is private."""
+    """What of a store only its owner sees, ``by_note`` or ``by_rule``. ``rules``: how many documents each
+    hides. ``due``: the next run has work to do for it. ``unsure``: path → why privacy is not certain."""
 
     store: str
     rules: dict[str, int]
@@ -288,19 +282,11 @@ class Tailscale:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token that opens the library to a script, by its name; what it says is kept by nobody."""
+    """A token by its name. What its script has to send, the ``token``, is known only when it is made."""
 
     name: str
     created_at: str
-
-
-@dataclass(frozen=True, slots=True)
-class NewToken:
-    """A token just made, with the ``token`` that its script has to send."""
-
-    name: str
-    token: str = field(repr=False)
-    created_at: str
+    token: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)

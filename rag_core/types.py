@@ -112,8 +112,7 @@ def embedded_text(prefix: str, text: str) -> str:
 @dataclass(frozen=True, slots=True)
 class Passage:
     """One chunk as cut from a document: ``document_text[start:end] == text``. ``split_part`` counts the parts
-    of a segment from 1, 0 is a whole one. ``prefix`` (title > headings) is embedded before the text.
-    ``headings`` are those of ``heading_path`` in one line, in Markdown with their marks."""
+    of a segment from 1; 0: a whole one. ``prefix`` is embedded before the text; ``headings`` is one line."""
 
     text: str
     start: int
@@ -151,8 +150,7 @@ class EmbedderIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a document must be to be found. Values of one field are alternatives, fields are joined by *and*.
-
+    """What a document must be to be found: values of a field are joined by *or*, fields by *and*.
     ``paths``: leading segments, ``""`` for files at the root, or a glob with ``*``. ``files``: any tail of a
     path. ``tags``: ``a`` also matches ``a/b``. ``after`` is inclusive, ``before`` exclusive; ISO dates."""
 
@@ -299,9 +297,8 @@ class DocumentLink:
 @dataclass(frozen=True, slots=True)
 class DocumentView:
     """A document as it was indexed: its chunks in reading order, and the links out of it and to it.
-
-    ``is_dated``: its text or name has its date, else that is when the file changed. ``properties``: the other
-    names and values of its front matter. ``next_key``: the first chunk that was asked for and did not fit."""
+    ``is_dated``: its text or name has its date. ``properties``: what else its front matter says.
+    ``next_key``: the first chunk that was asked for and did not fit."""
 
     document: Document
     chunks: tuple[Neighbour, ...]
@@ -334,7 +331,6 @@ class Notice(Message):
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The result of a search. ``hits`` holds the best ``top_k`` after the first ``offset``, good or not.
-
     ``convincing``: anything is good enough. ``has_more``: more such passages follow, or at least ``unshown``
     near misses. ``fitting``: so many of the whole list are good enough, at least where ``fits_more``.
     ``by_words``: stores that were searched by words only. ``timestamp`` is ISO 8601, UTC."""
@@ -424,7 +420,6 @@ class Source:
 @dataclass(frozen=True, slots=True)
 class StoreInfo:
     """A store as its own file describes it (the seeds' Store, and more).
-
     ``file_count`` is without ``failed``, ``skipped`` and ``excluded`` files. ``pending`` texts are to be
     embedded; ``withheld`` ones are private and not for the server that embeds. ``unreadable`` passages are in
     a script that the embedder cannot read. ``address`` is that of a vector index outside this file, which has

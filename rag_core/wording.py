@@ -11,12 +11,8 @@ from rag_core.messages import Message, say
 from rag_core.reports import Diagnosis, Privacy
 from rag_core.types import Answer, Document, DocumentView, Hit, Job, Source, StoreInfo
 
-EXAMPLE_MODEL = "llama3.2:3b"
-"""A small model that answers at once, without thinking aloud first: 2 GB."""
-
-EXAMPLE_LINE = f"llm: ollama:{EXAMPLE_MODEL}"
-"""The line of config.yaml that has it answer."""
-
+EXAMPLE_MODEL = "llama3.2:3b"  # small, and answers at once without thinking aloud first: 2 GB
+EXAMPLE_LINE = f"llm: ollama:{EXAMPLE_MODEL}"  # of config.yaml
 GET_A_MODEL = (
     f"Install Ollama (ollama.com), fetch a model such as `ollama pull {EXAMPLE_MODEL}`, then set"
     f" `{EXAMPLE_LINE}`"
@@ -139,11 +135,6 @@ def shown_score(value: float) -> str:
 
 def embedder(name: str) -> str:
     """An embedder for people: its name, but for the one that is built in."""
-    return "built-in model" if name == "minilm" else name
-
-
-def the_embedder(name: str) -> str:
-    """An embedder in a sentence."""
     return "the built-in model" if name == "minilm" else name
 
 
@@ -152,12 +143,6 @@ def shared_files(root: str, others: Iterable[str]) -> str:
     here, rest = PurePath(root), (other for other in others if other != root)
     shared = [other for other in rest if here.is_relative_to(other) or PurePath(other).is_relative_to(here)]
     return f"{root!r} overlaps {', '.join(map(repr, shared))}. Files in both are read once." if shared else ""
-
-
-def said_of_label(folder: Source) -> str:
-    """What the files of a folder are called in a store that had another before; '' in the first folder."""
-    called = f"In this store the files of {folder.root!r} are called '{folder.label}/…'."
-    return called if folder.label else ""
 
 
 def said_of_covered(root: str, by: Source) -> str:

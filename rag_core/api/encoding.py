@@ -57,8 +57,7 @@ def hits_csv(found: Answer, viewer: Viewer, *, marked: bool = True) -> bytes:
     """The hits as CSV (RFC 4180) in UTF-8, with the numbers of JSON.
 
     ``marked`` adds a byte order mark, by which Excel recognizes UTF-8. An apostrophe precedes text that a
-    spreadsheet would run as a formula. Only the owner gets the last column, ``absolute_path``.
-    """
+    spreadsheet would run as a formula. Only the owner gets the last column, ``absolute_path``."""
     columns = [*_CSV_COLUMNS, "absolute_path"] if viewer.is_owner else list(_CSV_COLUMNS)
     file = io.StringIO()
     # Every text in quotes: where the comma is the decimal sign, spreadsheets would split at semicolons.

@@ -229,8 +229,7 @@ def filters_of(given: Mapping[str, Any]) -> types.Filters:
 def naming_stores(given: Mapping[str, Any], text: str, stores: str) -> Iterator[None]:
     """Blames an unknown store on the field ``text`` if its query names stores, and on ``stores`` otherwise.
 
-    Raises InvalidInput, also for a query that is empty or malformed.
-    """
+    Raises InvalidInput, also for a query that is empty or malformed."""
     with field(text):
         in_text = parse(given[text]).stores
     try:

@@ -16,7 +16,7 @@ from rag_core.errors import InvalidInput
 from rag_core.files import MANY_FILES, doubt, preview, real_folder, split_glob
 from rag_core.library import Library
 from rag_core.types import OWNER, StoreInfo
-from rag_core.wording import said_of_covered, said_of_label, shared_files
+from rag_core.wording import said_of_covered, shared_files
 
 _MOST_NAMED = 3
 _ALL = ("**/*",)
@@ -151,7 +151,9 @@ def _explain(
     others = [each for each in library.stores.info(OWNER, store).sources if not each.removed]
     known = next((each for each in others if each.id == draft.id), None)
     if known is None:
-        warn(shared_files(draft.root, [each.root for each in others]), said_of_label(draft))
+        warn(shared_files(draft.root, [each.root for each in others]))
+        if draft.label:
+            warn(f"In this store the files of {draft.root!r} are called '{draft.label}/…'.")
         return
     if known.root != str(real_folder(folder)):
         warn(said_of_covered(str(real_folder(folder)), known))

@@ -147,7 +147,7 @@ def token_list() -> None:
     """List the tokens that are valid."""
     found = options.library_of_owner().sharing.tokens(OWNER)
     rows = [(each.name, moment(each.created_at)) for each in found]
-    value = {"tokens": [asdict(each) for each in found]}
+    value = {"tokens": [{"name": each.name, "created_at": each.created_at} for each in found]}
     options.emit(value, lambda: table(("name", "made"), rows, empty="There is no token."))
 
 
