@@ -6,8 +6,7 @@ from rag_core.messages import Message, say
 
 
 class RagError(Exception):
-    """What is wrong, in a sentence, and what to do next: in words, or as a `Message`, which pages may say
-    otherwise."""
+    """What is wrong, in a sentence, and what to do next, perhaps as a `Message`, which pages replace."""
 
     def __init__(self, message: str, suggestion: str | Message = "") -> None:
         self.message = message

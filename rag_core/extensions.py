@@ -1,12 +1,5 @@
-"""Plug-ins: what other installed packages add, found by their entry points.
-
-    commonplace.extractors       read files of another suffix
-    commonplace.chunkers         cut documents into passages
-    commonplace.embedders        turn text into vectors
-    commonplace.vector_indexes   keep and search vectors
-
-A package is imported when what it adds is first used. Its module must state ``API_VERSION = 1``.
-"""
+"""Plug-ins: what other installed packages add, found by their entry points ``commonplace.KIND``. A package is
+imported when what it adds is first used. Its module must state ``API_VERSION = 1``."""
 
 from __future__ import annotations
 
@@ -20,11 +13,8 @@ from typing import Any, Literal
 
 from rag_core.errors import RagError
 
-API_VERSION = 1
-"""The version of the four contracts; raised when one changes so that older packages would fail."""
-
+API_VERSION = 1  # of the four contracts; raised when one changes so that older packages would fail
 Kind = Literal["extractors", "chunkers", "embedders", "vector_indexes"]
-
 REMEDY = "Update or uninstall the package; nothing else is affected."
 
 _NAME = r"[a-z][a-z0-9-]{0,39}", "up to 40 small letters, digits and hyphens"
@@ -34,8 +24,7 @@ _QUOTED = 200
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """One entry point of a package. ``target`` is what it names (``module:attribute``); ``trouble`` says in
-    a sentence why its name cannot be used, '' when it can."""
+    """An entry point of a package (``module:attribute``); ``trouble``: why its name cannot be used."""
 
     kind: Kind
     name: str

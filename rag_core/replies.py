@@ -11,26 +11,19 @@ from urllib.parse import urlencode
 from rag_core.types import Notice
 
 Support = Literal["quoted", "cited", "none"]
-"""What stands behind a statement: a quote that its passage holds word for word, the number of a passage
-alone, or nothing."""
-
+"""What a statement rests on: a quote that its passage holds, the number of a passage alone, or nothing."""
 Ending = Literal["answered", "nothing found", "no model", "stopped", "too long", "broken off"]
-"""How a question ended. *no model*: there are passages, and nobody to answer from them. *stopped*: by who
-asked. *too long*: in time or in tokens. *broken off*: the model's server failed in the middle."""
-
+"""How a question ended. *stopped*: by who asked. *too long*: in time or in tokens. *broken off*: the model's
+server failed in the middle."""
 Span = tuple[int, int]
 
 _HEADING_MARK = re.compile(r"(\A| > )#{1,6} ")
-
-DEFAULT_K = 5
-MAX_K = 20
-"""How many passages a question is answered from, usually and at most."""
+DEFAULT_K, MAX_K = 5, 20  # how many passages a question is answered from, usually and at most
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One question of a conversation with its answer; *private* when private notes were behind it that
-    may not leave this machine."""
+    """A question with its answer; *private* when it is from private notes that stay on this machine."""
 
     question: str
     answer: str = ""
@@ -40,7 +33,6 @@ class Turn:
 @dataclass(frozen=True, slots=True)
 class Reference:
     """A passage that the model was given, under its ``number`` (from 1).
-
     ``vault``, ``rel_path``, ``heading_path`` and ``chunk_index`` are the seed's names for store, path,
     headings and chunk; of joined neighbours, those of the first. ``spans`` of ``content`` were quoted
     word for word. ``cited``: the answer names it. ``score`` is that of the best chunk."""
@@ -113,8 +105,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An answer while it is being written: what was checked, and the ``rest``, which was not yet. ``looking``
-    is true until the passages are there."""
+    """An answer being written; ``rest`` is unchecked. ``looking``: the passages are not there yet."""
 
     references: tuple[Reference, ...] = ()
     statements: tuple[Statement, ...] = ()

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rag_core.messages import Message, say
+from rag_core.messages import Message
 from rag_core.types import Job, Source, StoreInfo
 
 Severity = Literal["fault", "note"]
-VECTOR_INDEX = "vector index"
-"""The check of a remote vector index against its store."""
-
+VECTOR_INDEX = "vector index"  # the check of a remote vector index against its store
 ProblemKind = Literal["failed", "refused", "skipped"]
 Door = Literal["pages", "rest", "mcp"]
 ConnectionKind = Literal["embedder", "llm", "vectors"]
@@ -44,8 +42,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What cannot be found as it should, for one ``reason``: ``count`` files that *failed* or were *skipped*,
-    or texts that the embedder *refused*; ``files`` are the paths of the documents."""
+    """Why ``count`` files *failed* or were *skipped*, or texts were *refused*; ``files`` are paths."""
 
     kind: ProblemKind
     reason: str
@@ -120,8 +117,7 @@ class Pulling:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A sentence that was embedded: the embedder, the vector's length and ``beginning``, the milliseconds to
-    open the embedder and to embed, and where its ``text`` went."""
+    """A sentence that was embedded; ``open_ms`` is for opening the embedder, ``text`` says where it went."""
 
     embedder: str
     identity: str
@@ -134,8 +130,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found in a store: a sentence, how many rows it is about, and up to five of them. A
-    *fault* is for ``repair``; a *note* is settled by the next run."""
+    """What one check found in a store. A *fault* is for ``repair``; the next run settles a *note*."""
 
     check: str
     severity: Severity
@@ -202,11 +197,6 @@ class Diagnosis:
         """Whether no step keeps it from being found."""
         return all(step.state != "no" for step in self.steps)
 
-    @property
-    def by_name_only(self) -> bool:
-        """Whether nothing but its name is found."""
-        return self.findable and Step("note", say("empty_file")) in self.steps
-
 
 @dataclass(frozen=True, slots=True)
 class Privacy:
@@ -225,8 +215,7 @@ class Privacy:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody whom Tailscale knows by this login and who may come in: as an owner, or as a guest of
-    ``stores``. ``configured``: the configuration names them."""
+    """A login of Tailscale that may come in. ``configured``: the configuration names it."""
 
     login: str
     is_owner: bool = False
@@ -234,12 +223,6 @@ class Person:
     may_ask: bool = False
     since: str = ""
     configured: bool = False
-
-    @property
-    def doubt(self) -> str:
-        """Why the login may be a slip; '' for a usual one."""
-        doubt = f"Is {self.login} the whole login? It should look like ada@example.com or ada@github."
-        return "" if "@" in self.login else doubt
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,7 @@ class Passage:
 @dataclass(frozen=True, slots=True)
 class EmbedderIdentity:
     """What a vector depends on: two stores may share vectors only if this is equal. ``digest``: of the
-    weights, empty where a server does not tell it. ``prompts``: what stands before every passage."""
+    weights, '' if unknown. ``prompts``: what stands before every passage."""
 
     provider: str
     model: str
@@ -203,8 +203,7 @@ MAX_DEPTH = 1000  # hits of a search at most, over all its pages
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One file of a source as last indexed. ``date_from`` is ``'front matter'`` where its text says its
-    ``date``, ``'file'`` where its name does or its last change."""
+    """One file of a source as last indexed. ``date_from``: its ``'front matter'``, or the ``'file'``."""
 
     store: str
     id: int
@@ -266,8 +265,8 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A chunk in reading order; ``is_hit`` marks the one that was asked for. The first ``repeats`` characters
-    of ``content`` end the chunk before. ``shown`` (start, end) is the part to show among the others."""
+    """A chunk in reading order. The first ``repeats`` characters of ``content`` end the chunk before;
+    ``shown`` (start, end) is the part to show among the others."""
 
     key: str
     content: str
@@ -283,8 +282,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class DocumentLink:
-    """A link between two documents. ``path`` and ``title`` are the other one's, None for a link to nothing
-    that the viewer may see."""
+    """A link between two documents; the other's ``path`` is None where the viewer may see nothing."""
 
     type: LinkType
     target: str

@@ -54,8 +54,7 @@ def outcome(name: str) -> str:
 
 
 def outcomes(counts: Mapping[str, int], *, bold: bool = False) -> list[str]:
-    """How many files have each outcome, always in one order: ``3 added``, or ``**3** added``. None that no
-    file has."""
+    """How many files have each outcome, always in one order: ``3 added``, or ``**3** added``."""
     mark = "**" if bold else ""
     return [f"{mark}{counts[name]:,}{mark} {outcome(name)}" for name in _ORDER if counts.get(name)]
 
@@ -128,11 +127,6 @@ def moment(written: str) -> str:
         return written
 
 
-def shown_score(value: float) -> str:
-    """A score with two places: ``1.00`` is one that leaves nothing uncertain, never one just below it."""
-    return f"{value if value >= 1 else min(value, 0.99):.2f}"
-
-
 def embedder(name: str) -> str:
     """An embedder for people: its name, but for the one that is built in."""
     return "the built-in model" if name == "minilm" else name
@@ -154,11 +148,6 @@ def said_of_privacy(found: Privacy) -> str:
     """How many documents of a store are private, and why, in a sentence."""
     why = f"{found.by_note:,} by the note itself, {found.by_rule:,} by a rule"
     return f"Private: {found.private:,} of {plural(found.documents, 'document')} ({why})."
-
-
-def said_of_unsure(found: Privacy) -> list[str]:
-    """The notes of a store that do not say for certain whether they are private, each with the reason."""
-    return [f"{path}: {why}" for path, why in found.unsure.items()]
 
 
 def taken(source: Source) -> str:
@@ -187,20 +176,16 @@ def _shown(root: str) -> str:
     return root.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-_BACKENDS = {"s3vectors": "Amazon S3 Vectors", "qdrant": "Qdrant", "chroma": "Chroma"}
-
-
 def vectors_in(info: StoreInfo) -> str:
-    """Where the vectors of a store are, with the address if it has one."""
-    kind = info.address.partition("://")[0]
-    return f"in {_BACKENDS.get(kind, kind)}, {info.address}" if kind else "in the store's own file"
+    """Where the vectors of a store are."""
+    return f"in {info.address}" if info.address else "in the store's own file"
 
 
 def ranked(found: Diagnosis) -> str:
     """Which place a file has for the query that was asked."""
     if found.rank is None:
         return f"For {found.query!r} it is not among the first 1,000 passages."
-    place = f"number {found.rank:,} with a score of {shown_score(found.score or 0)}"
+    place = f"number {found.rank:,} with a score of {found.score or 0:.2f}"
     return f"For {found.query!r} its best passage is {place}{'.' if found.relevant else ', a near miss.'}"
 
 
@@ -273,7 +258,6 @@ def only_title(hit: Hit) -> str:
 
 
 CHANGED_IN_LISTS = "changed: the size or time of the file is not what it was when the file was read."
-"""What the state means where many files are listed, which nobody reads for that."""
 
 _ON_DISK = {
     "changed": "The file may have changed since it was indexed.",

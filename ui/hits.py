@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 
 from rag_core.search.snippet import cut, excerpt, pieces
 from rag_core.types import Hit, Neighbour
-from rag_core.wording import lines, on_disk, only_title, shown_score
+from rag_core.wording import lines, on_disk, only_title
 from ui.links import address
 
 Span = tuple[int, int]
@@ -113,7 +113,7 @@ def _score(score: float) -> str:
     return (
         f'<span class="cp-score" title="Relevance from 0 to 1"><span class="cp-meter" aria-hidden="true">'
         f'<i style="width:{width}%"></i></span><span class="cp-hidden">Score </span>'
-        f"{shown_score(score)}</span>"
+        f"{score:.2f}</span>"
     )
 
 

@@ -77,7 +77,7 @@ def _show(viewer: Viewer, person: Person, stores: Sequence[str]) -> None:
             st.badge("Owner", icon=":material/shield_person:", color="violet")
         else:
             st.badge("Guest", icon=":material/person:", color="blue")
-    st.html(hits.paragraphs(_facts(person), person.doubt))
+    st.html(hits.paragraphs(_facts(person)))
     if person.configured:
         st.html(hits.sentences("Named by the setting `access_owners`, and to be removed there."))
         return

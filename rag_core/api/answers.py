@@ -1,8 +1,5 @@
-"""Models of all answers: REST, MCP, ``--json``, OpenAPI and the MCP schemas are made from them.
-
-``Model.of(value)`` reads the attributes of a library value. `at` names the attribute where it has another
-name or lies deeper.
-"""
+"""Models of all answers of REST, MCP and ``--json``. ``Model.of(value)`` reads the attributes of a library
+value; `at` names the attribute where it has another name or lies deeper."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, AliasPath, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from rag_core import replies, reports, types
+from rag_core.api.requests import said
 from rag_core.types import FileState, JobState, LinkType, Mode, Phase, Viewer
 
 
@@ -36,11 +34,7 @@ def at(*path: str) -> Any:
     return Field(validation_alias=AliasPath(*path))
 
 
-def _said(description: str) -> Any:
-    return Field(description=description)
-
-
-# Bounds are only documented in the schema: the library's own values are not checked again.
+# Bounds are only documented in the schema.
 Count = Annotated[int, Field(json_schema_extra={"minimum": 0})]
 Number = Annotated[int, Field(json_schema_extra={"minimum": 1})]
 Share = Annotated[float, Field(json_schema_extra={"minimum": 0, "maximum": 1})]
@@ -53,8 +47,8 @@ Size = Annotated[int, BeforeValidator(len), Field(json_schema_extra={"minimum": 
 OnlyOne = Annotated[str | None, BeforeValidator(lambda values: values[0] if len(values) == 1 else None)]
 TextOrNull = Annotated[str | None, BeforeValidator(lambda text: text or None)]
 State = Literal["indexed"] | FileState
-_Pending = Annotated[Count, _said("Passages that are found by words only until they are embedded.")]
-_OnDisk = Annotated[TextOrNull, _said("Null for a guest.")]
+_Pending = Annotated[Count, said("Passages that are found by words only until they are embedded.")]
+_OnDisk = Annotated[TextOrNull, said("Null for a guest.")]
 
 
 class ErrorText(Shown):
@@ -69,14 +63,14 @@ class Error(Shown):
 class Metadata(Shown):
     title: str
     tags: Tags
-    indexed_at: Annotated[str, _said("Empty for a guest.")]
-    file_hash: Annotated[str, _said("Empty for a guest.")]
+    indexed_at: Annotated[str, said("Empty for a guest.")]
+    file_hash: Annotated[str, said("Empty for a guest.")]
     chunk_index: Count
     heading_path: list[str]
     folder: str
     anchor_type: str
     anchor_ref: str
-    split_part: Annotated[Count, _said("Which part of a section that is too long; 0 for a whole one.")]
+    split_part: Annotated[Count, said("Which part of a section that is too long; 0 for a whole one.")]
     date: str
 
 
@@ -91,7 +85,7 @@ class Hit(Shown):
     metadata: Metadata
     store: str
     id: str = at("key")
-    relevant: Annotated[bool, _said("Whether it is good enough, by the scores of `mode`.")]
+    relevant: Annotated[bool, said("Whether it is good enough, by the scores of `mode`.")]
     similarity: Annotated[float, AfterValidator(lambda number: round(number, 4))] | None
     bm25: Annotated[float, AfterValidator(lambda number: round(number, 3))] | None
     reasons: list[str]
@@ -109,17 +103,17 @@ class Hit(Shown):
 
 class Answer(Shown):
     query: str = at("query", "raw")
-    store: Annotated[OnlyOne, _said("The one store that was searched, else null.")] = at("stores")
+    store: Annotated[OnlyOne, said("The one store that was searched, else null.")] = at("stores")
     stores: list[str]
     mode: Mode
-    convincing: Annotated[bool, _said("Whether anything found is good enough.")]
+    convincing: Annotated[bool, said("Whether anything found is good enough.")]
     results: list[Hit] = at("hits")
     total_results: Size = at("hits")
     offset: Count
-    has_more: Annotated[bool, _said("Whether more follows that is good enough.")]
-    unshown: Annotated[Count, _said("How many near misses follow at least; `offset` gives them.")]
+    has_more: Annotated[bool, said("Whether more follows that is good enough.")]
+    unshown: Annotated[Count, said("How many near misses follow at least; `offset` gives them.")]
     query_time_ms: Tenths
-    timestamp: Annotated[str, _said("When it was asked: ISO 8601, UTC.")]
+    timestamp: Annotated[str, said("When it was asked: ISO 8601, UTC.")]
     pending: _Pending
     warnings: list[str]
 
@@ -175,7 +169,7 @@ class Link(Shown):
 class _Text(Shown):
     store: str
     aliases: list[str]
-    properties: Annotated[dict[str, str], BeforeValidator(dict), _said("What else the front matter says.")]
+    properties: Annotated[dict[str, str], BeforeValidator(dict), said("What else the front matter says.")]
     warnings: list[str]
     passages: list[Passage]
     links_out: list[Link]
@@ -290,14 +284,10 @@ class Status(Stores):
     data_dir: str
 
 
-def store(found: types.StoreInfo, viewer: Viewer) -> Store | SharedStore:
-    """A store as ``viewer`` may see it."""
-    return (Store if viewer.is_owner else SharedStore).of(found)
-
-
 def stores(found: Iterable[types.StoreInfo], warnings: Iterable[str], viewer: Viewer) -> Stores:
     """Every store that ``viewer`` may see, and a warning about each that cannot be read."""
-    return Stores.model_construct(stores=[store(each, viewer) for each in found], warnings=list(warnings))
+    kind = Store if viewer.is_owner else SharedStore
+    return Stores.model_construct(stores=[kind.of(each) for each in found], warnings=list(warnings))
 
 
 def status(found: reports.Status, viewer: Viewer) -> Stores:
@@ -325,7 +315,7 @@ class Reference(Shown):
     spans: list[tuple[Count, Count]]
     cited: bool
     score: Share
-    relevant: Annotated[bool, _said("True: only what fits is in an answer.")]
+    relevant: Annotated[bool, said("True: only what fits is in an answer.")]
     link: Annotated[str, AfterValidator(lambda address: f"/{address}")] = at("address")
 
 
@@ -349,10 +339,10 @@ class Statement(Shown):
 
 class Reply(Shown):
     question: str
-    answer: Annotated[str, _said("The whole answer, marked where its sources do not hold it.")]
+    answer: Annotated[str, said("The whole answer, marked where its sources do not hold it.")]
     references: list[Reference]
-    found: Annotated[bool, _said("Whether any passage fits the question.")]
-    retrieved_chunks: Annotated[Count, _said("How many passages that fit were given.")]
+    found: Annotated[bool, said("Whether any passage fits the question.")]
+    retrieved_chunks: Annotated[Count, said("How many passages that fit were given.")]
     message: str
     ending: replies.Ending
     statements: list[Statement]
@@ -362,7 +352,7 @@ class Reply(Shown):
     pending: _Pending
     warnings: Messages = at("notices")
     took_ms: Tenths
-    timestamp: Annotated[str, _said("When it was asked: ISO 8601, UTC.")]
+    timestamp: Annotated[str, said("When it was asked: ISO 8601, UTC.")]
 
 
 class Unanswered(Error, Reply):

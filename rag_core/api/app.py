@@ -14,7 +14,7 @@ from starlette.routing import Mount, Route
 
 from rag_core.api import asking
 from rag_core.api.answers import Reply
-from rag_core.api.http import EVENTS, RETRY, UNFORESEEN, body_of, json_response, parameters_of, refusal
+from rag_core.api.http import EVENTS, UNFORESEEN, body_of, json_response, parameters_of, refusal
 from rag_core.api.openapi import DOCUMENT, PREFIX, document
 from rag_core.api.operations import OPERATIONS, Operation
 from rag_core.api.requests import Nothing
@@ -26,9 +26,7 @@ from rag_core.types import Viewer
 
 ViewerOf = Callable[[Mapping[str, str]], Viewer | None]
 """The sender of a request, from the headers that the gate sets; None if unknown."""
-
 Handler = Callable[[Request], Awaitable[Response]]
-
 _AT_ONCE = 6  # threads; more would only wait for each other: Python computes in one
 _ASKS_AT_ONCE = 16  # threads for questions, which wait for a model most of the time
 _NO_PARAMETERS = Kind(Nothing)
@@ -112,7 +110,7 @@ def _guarded(act: Callable[[Request, Viewer], Awaitable[Response]], viewer_of: V
             return await act(request, viewer)
         except RagError as error:
             status, said = refusal(error, for_owner=viewer is not None and viewer.is_owner)
-            return json_response(said.as_dict(), status, RETRY if status == 429 else {})
+            return json_response(said.as_dict(), status, {"retry-after": "5"} if status == 429 else {})
 
     return handle
 

@@ -22,15 +22,13 @@ _CSV_COLUMNS = (
 # What a spreadsheet takes for a formula, as typed on a Western or an East Asian keyboard.
 _FORMULA = tuple("=+-@\t\r＝＋－＠")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-_LINE_END = re.compile("\r\n?")
 
 Value = BaseModel | Mapping[str, Any]
-"""An answer: a model of `answers`, or several by name."""
 
 
 def plain(text: str) -> str:
     """``text`` without control characters; lines end with a line feed."""
-    return _CONTROL.sub("�", _LINE_END.sub("\n", text)).encode("utf-8", "replace").decode("utf-8")
+    return _CONTROL.sub("�", re.sub("\r\n?", "\n", text)).encode("utf-8", "replace").decode("utf-8")
 
 
 def json_text(value: Value, indent: int | None = None) -> str:

@@ -1,7 +1,5 @@
-"""HTTP for REST: a bounded body, strict JSON, and errors as JSON.
-
-Nothing of a body is logged. An error repeats at most forty characters of it, to its sender.
-"""
+"""HTTP for REST: a bounded body, strict JSON, and errors as JSON. Nothing of a body is logged; an error
+repeats at most forty characters of it, to its sender."""
 
 from __future__ import annotations
 
@@ -22,7 +20,6 @@ from rag_core.errors import InvalidInput, RagError
 JSON = "application/json"
 EVENTS = "text/event-stream"
 _LOG = logging.getLogger(__name__)
-RETRY = {"retry-after": "5"}  # seconds, for status 429
 MAX_BODY = 256 * 1024  # bytes; a question with a long conversation is a tenth of it
 
 _STATUS: Mapping[type[RagError], int] = {
@@ -42,10 +39,7 @@ _WITHOUT_DETAILS: Mapping[int, RagError] = {
     502: RagError("A model that is needed is not available just now.", "Try again later."),
     503: RagError("What was asked for cannot be reached just now.", "Try again later."),
 }
-UNFORESEEN = RagError(
-    "Something went wrong.", "The log of the app says where; `commonplace doctor` may say why."
-)
-"""The answer to an unexpected exception."""
+UNFORESEEN = RagError("Something went wrong.", "The log of the app says where.")
 
 
 class Refused(RagError):

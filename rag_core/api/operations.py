@@ -1,8 +1,5 @@
-"""The table of REST operations: the request, the answer and the library's method of each.
-
-An unknown store is 400 in a body or a parameter and 404 in the address. The texts do not tell a store that is
-not granted from one that does not exist.
-"""
+"""The table of REST operations: the request, the answer and the library's method of each. An unknown store is
+400 in a body or a parameter and 404 in the address, whether it does not exist or is not granted."""
 
 from __future__ import annotations
 
@@ -71,7 +68,9 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "store", "GET", "/stores/{store}", "One store.",
         Request(requests.OneStore), answers.Store | answers.SharedStore,
-        lambda library, viewer, given: answers.store(library.stores.info(viewer, given["store"]), viewer),
+        lambda library, viewer, given: (answers.Store if viewer.is_owner else answers.SharedStore).of(
+            library.stores.info(viewer, given["store"])
+        ),
         (404,),
     ),
     Operation(

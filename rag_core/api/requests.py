@@ -1,7 +1,5 @@
-"""The requests of REST and MCP: typed dictionaries, validated by pydantic and published as JSON Schema.
-
-Validation is strict: an unknown field is refused, and a number in quotes is no number. Errors name the field.
-"""
+"""The requests of REST and MCP: typed dictionaries, published as JSON Schema. Validation is strict: an
+unknown field is refused, and a number in quotes is no number. Errors name the field."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Final, Required
+from typing import TYPE_CHECKING, Annotated, Any, Final, Required, cast
 
 from pydantic import (
     BeforeValidator,
@@ -47,8 +45,7 @@ def said(description: str) -> Any:
 
 def typed_dict(name: str, fields: Mapping[str, Any], required: Sequence[str] = ()) -> Any:
     """A strict typed dictionary of ``fields``, all optional but the ``required``."""
-    make: Any = TypedDict
-    needed: Any = Required
+    make, needed = cast("Any", TypedDict), cast("Any", Required)
     kinds = {field: needed[kind] if field in required else kind for field, kind in fields.items()}
     return strict(make(name, kinds, total=False))
 
@@ -119,26 +116,15 @@ class Question(TypedDict, total=False):
     ]
 
 
-@strict
-class Nothing(TypedDict):
-    pass
-
-
-@strict
-class OneStore(TypedDict):
-    store: StoreName
+Nothing = typed_dict("Nothing", {})
+OneStore = typed_dict("OneStore", {"store": StoreName}, ["store"])
+OneDocument = typed_dict("OneDocument", {"store": StoreName, "path": Path}, ["store", "path"])
 
 
 @strict
 class FilesOfStore(TypedDict, total=False):
     store: StoreName
     state: Annotated[list[FileState], Field(max_length=100), said("Only files of these states.")]
-
-
-@strict
-class OneDocument(TypedDict):
-    store: StoreName
-    path: Path
 
 
 _ALSO_CALLED: Final = (

@@ -1,4 +1,4 @@
-"""Worker threads for requests of programs. Guests have their own, so the owner never waits for them."""
+"""Worker threads for requests of programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _T = TypeVar("_T")
 
 
 class Workers:
-    """``at_once`` threads for the owner, and half as many for guests and unknown senders."""
+    """``at_once`` threads for the owner, who never waits for the others, and half as many for guests."""
 
     def __init__(self, at_once: int, name: str) -> None:
         self._of_owner = ThreadPoolExecutor(at_once, name)

@@ -105,11 +105,7 @@ def share_remove(login: str, stores: Sequence[str]) -> None:
     library = options.library_of_owner()
     library.sharing.unshare(OWNER, login, stores)
     left = next((each for each in library.sharing.people(OWNER) if each.login == login.lower()), None)
-    value = {
-        "removed": login.lower(),
-        "stores": list(stores),
-        "left": reports.person(left) if left else None,
-    }
+    value = {"removed": login.lower(), "stores": list(stores), "left": reports.person(left) if left else None}
     options.emit(value, f"{login} may not come in any more." if left is None else _granted(left))
 
 

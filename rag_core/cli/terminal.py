@@ -64,7 +64,7 @@ def _show_hit(hit: Hit, *, several: bool) -> None:
     place = click.style(line(f"{hit.document.path}:{wording.lines(hit.start_line, hit.end_line)}"), bold=True)
     store = f"{hit.store}  " if several else ""
     mark = "" if hit.relevant else click.style("  (a near miss)", dim=True)
-    click.echo(f"{hit.rank:>3}  {wording.shown_score(hit.score)}  {store}{place}{mark}")
+    click.echo(f"{hit.rank:>3}  {hit.score:.2f}  {store}{place}{mark}")
     heading = hit.headings or hit.document.title
     click.secho("     " + line(f"{heading} · {', '.join(hit.reasons)}".strip(" ·")), dim=True)
     text = " ".join(plain(excerpt(hit)).split()) or line(wording.only_title(hit))
@@ -283,8 +283,7 @@ def show_diagnoses(found: Sequence[Diagnosis]) -> None:
     """Why a file is found or not, store by store."""
     for diagnosis in found:
         verdict = "can be found" if diagnosis.findable else "cannot be found"
-        only = " only by its name" if diagnosis.by_name_only else ""
-        click.echo(f"{plain(diagnosis.path)} {verdict}{only} in store {diagnosis.store!r}")
+        click.echo(f"{plain(diagnosis.path)} {verdict} in store {diagnosis.store!r}")
         show_steps(diagnosis.steps)
         if diagnosis.query and diagnosis.findable:
             click.echo(f"      {plain(wording.ranked(diagnosis))}")

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 PATH: Final = "/mcp"
-
 ViewerOf = Callable[[Mapping[str, str]], Viewer | None]
 
 

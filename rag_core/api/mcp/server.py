@@ -1,10 +1,7 @@
 """The tools over the MCP protocol. Every call runs in a worker thread, as its sender, and answers
-``{success, data, error}``: a RagError with the same two sentences as on the other faces. Any other
-exception is only logged, without the arguments.
+``{success, data, error}``. An exception other than RagError is only logged, without the arguments.
 
-This uses the package's low-level server: the other one derives schemas from signatures, words errors itself
-and converts wrong types.
-"""
+The package's other server derives schemas from signatures, words errors itself and converts wrong types."""
 
 from __future__ import annotations
 
@@ -36,9 +33,7 @@ from rag_core.types import OWNER, Viewer
 
 _LOG = logging.getLogger(__name__)
 _MAX_NAME = 40  # characters of an unknown tool's name that an error repeats
-WORKERS: Final = 8
-"""Calls at once; guests together have half as many threads, of their own."""
-
+WORKERS: Final = 8  # calls at once; guests together have half as many threads, of their own
 INSTRUCTIONS: Final = (
     "Commonplace searches one person's own notes, code and documents on their computer. Use it when a"
     " question may be answered by what they wrote or keep: search first, then read around the best"
@@ -65,8 +60,8 @@ _ANSWER: Final = {
 def server(
     library: Callable[[], Library], viewer_of: ViewerOf, allow_writes: Callable[[], bool]
 ) -> Server[Any]:
-    """The server. For every request a worker thread asks for the ``library`` of this process, for the sender
-    (``viewer_of``) and whether assistants may change the index (``allow_writes``)."""
+    """The server. For every request worker threads ask for the ``library`` of this process, the sender, and
+    whether assistants may change the index."""
     workers = Workers(WORKERS, "mcp")
 
     async def list_tools(request: Request, _: Any) -> protocol.ListToolsResult:
@@ -168,8 +163,8 @@ def serve_stdio(library: Library, *, allow_writes: bool) -> None:
 
 
 async def _serve(library: Library, allow_writes: bool) -> None:
-    """Serve until the input ends. Only the protocol may reach standard output: the package redirects file
-    descriptor 1, and ``sys.stdout`` is redirected here, because its buffer would follow the last message."""
+    # Only the protocol may reach standard output: the package redirects file descriptor 1, but the buffer of
+    # ``sys.stdout`` would follow the last message.
     answering = server(lambda: library, lambda _: OWNER, lambda: allow_writes)
     async with stdio_server() as (heard, said):
         with redirect_stdout(sys.stderr):

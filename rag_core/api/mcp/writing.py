@@ -16,8 +16,7 @@ from rag_core.library import Library, background
 from rag_core.types import Job, Source, Viewer
 from rag_core.wording import plural, take_back
 
-WAIT_S: Final = 45.0
-"""Seconds that a call waits for its run; assistants give up after a minute."""
+WAIT_S: Final = 45.0  # that a call waits for its run; assistants give up after a minute
 _LOOK_S: Final = 0.05
 _RESULTS: Final = 20  # failures come first; the counts include all
 _BY_AN_ASSISTANT: Final = "An assistant took it out."
@@ -43,11 +42,9 @@ def index_directory(library: Library, viewer: Viewer, given: Any, stop: threadin
     """Bring a folder up to date."""
     store = store_of(library, viewer, given)
     before = _last(library, viewer, store)
-    path, recursive = given["dir_path"], given.get("recursive", True)
+    path, recursive, roots = given["dir_path"], given.get("recursive", True), library.settings.mcp_roots
     with field("dir_path"):
-        added = library.sources.add_below(
-            viewer, store, path, library.settings.mcp_roots, recursive=recursive
-        )
+        added = library.sources.add_below(viewer, store, path, roots, recursive=recursive)
         if added:
             library.jobs.request(viewer, store, [added.id])
         else:
@@ -59,11 +56,8 @@ def _said_of(added: Source | None, store: str) -> dict[str, Any]:
     """A message for the user if a folder was added."""
     if added is None:
         return {}
-    chosen = " ".join(added.include)
-    return {
-        "message": f"The folder {added.root!r} is in store {store!r} from now on, with the patterns {chosen}."
-        f" To take it out: `commonplace source remove {added.id} --store {store}`."
-    }
+    said = f"The folder {added.root!r} is in store {store!r} from now on, with {' '.join(added.include)}."
+    return {"message": f"{said} To take it out: `commonplace source remove {added.id} --store {store}`."}
 
 
 def delete_chunks(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> dict[str, Any]:
