@@ -9,6 +9,7 @@ import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 from rag_core.errors import RagError
@@ -84,15 +85,12 @@ class Guarded:
     def __getattr__(self, name: str) -> Any:
         with self._extension.errors(self._error, name):
             found = getattr(self._target, name)
-        if not callable(found):
-            return found
+        return partial(self._call, found, name) if callable(found) else found
 
-        def call(*args: Any, **options: Any) -> Any:
-            with self._extension.errors(self._error, name):
-                result = found(*args, **options)
-            return self._each(result, name) if isinstance(result, Iterator) else result
-
-        return call
+    def _call(self, method: Any, name: str, *args: Any, **options: Any) -> Any:
+        with self._extension.errors(self._error, name):
+            found = method(*args, **options)
+        return self._each(found, name) if isinstance(found, Iterator) else found
 
     def _each(self, found: Iterator[Any], name: str) -> Iterator[Any]:
         with self._extension.errors(self._error, name):
