@@ -17,17 +17,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "OWNER",
-    "Answer",
-    "Document",
-    "Filters",
-    "Hit",
-    "Job",
-    "Library",
-    "RagError",
-    "Settings",
-    "Viewer",
-]
+    "OWNER", "Answer", "Document", "Filters", "Hit", "Job", "Library", "RagError", "Settings", "Viewer",
+]  # fmt: skip
 
 _HOMES = {"Library": "library", "RagError": "errors", "Settings": "config"}
 

@@ -1,26 +1,14 @@
 """Every error a user can meet, in one tree.
 
 RagError
-├── InvalidInput        a name, value, pattern or query that cannot be used
-│   ├── EmptyQuery       a query or question that asks nothing
-│   └── InvalidSettings  configuration that cannot be read; nothing that was asked for is wrong
-├── Forbidden       something only the owner may do
-├── TooMany             a guest who asks for more at once than is granted
-├── NotFound            a store, document or chunk that is not there (for this viewer)
-├── StoreError          a store file that cannot be opened, read or written
-│   ├── StoreBusy       another runner holds the store
-│   └── InUpkeep        a store that is being made, mended, renamed or removed
-├── ExtractError        a file that could not be read as text
-│   ├── NotText         a file that holds no text to read; skipped, not failed
-│   └── FileGone        a file that is not there any more
-├── EmbedderError       an embedder that is missing or failed
-│   ├── ModelMissing    the weights are not there yet, here or on the server
-│   └── Unreachable     the server does not answer, or fails whatever it is given
-├── LLMError            a model that is to answer questions and is missing, silent or failed
-├── VectorError         a vector index that is missing, refused something, or is not this store's
- │   └── VectorsUnreachable  it cannot be reached now; the work waits
-└── Cancelled           the owner stopped the work
-    └── Stopped         the program ends; the work waits for its next start
+├── InvalidInput ─ EmptyQuery, InvalidSettings
+├── Forbidden, TooMany, NotFound
+├── StoreError ─ StoreDamaged, StoreBusy, InUpkeep
+├── ExtractError ─ NotText, FileGone
+├── EmbedderError ─ ModelMissing, Unreachable
+├── LLMError
+├── VectorError ─ VectorsUnreachable
+└── Cancelled ─ Stopped
 """
 
 from __future__ import annotations
@@ -29,8 +17,7 @@ from rag_core.messages import Message, say
 
 
 class RagError(Exception):
-    """What is wrong, in a sentence, and what to do next: in words, or as a `Message`, which pages may say
-    otherwise."""
+    """What is wrong, in a sentence, and what to do next, perhaps as a `Message`, which pages replace."""
 
     def __init__(self, message: str, suggestion: str | Message = "") -> None:
         self.message = message

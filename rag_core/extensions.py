@@ -1,13 +1,5 @@
-"""Plug-ins: what other installed packages add, found by their entry points.
-
-    commonplace.extractors       read files of another suffix
-    commonplace.chunkers         cut documents into passages
-    commonplace.embedders        turn text into vectors
-    commonplace.vector_indexes   keep and search vectors
-
-A package is imported when what it adds is first used. The module that an entry point names must state
-``API_VERSION = 1``.
-"""
+"""Plug-ins: what other installed packages add, found by their entry points ``commonplace.KIND``. A package is
+imported when what it adds is first used. Its module must state ``API_VERSION = 1``."""
 
 from __future__ import annotations
 
@@ -22,28 +14,18 @@ from typing import Any, Literal
 
 from rag_core.errors import RagError
 
-API_VERSION = 1
-"""The version of the four contracts; raised when one changes so that older packages would fail."""
-
+API_VERSION = 1  # of the four contracts; raised when one changes so that older packages would fail
 Kind = Literal["extractors", "chunkers", "embedders", "vector_indexes"]
-
 REMEDY = "Update or uninstall the package; nothing else is affected."
 
-_NAME = r"[a-z][a-z0-9-]{0,39}"
-_SHAPES: dict[Kind, tuple[str, str]] = {
-    "extractors": (
-        rf"{_NAME}\.[a-z0-9_+-]{{1,20}}",
-        "TYPE.SUFFIX in small letters, like 'screenplay.fountain'",
-    )
-}
-_PLAIN_SHAPE = _NAME, "up to 40 small letters, digits and hyphens"
+_NAME = r"[a-z][a-z0-9-]{0,39}", "up to 40 small letters, digits and hyphens"
+_SUFFIXED = rf"{_NAME[0]}\.[a-z0-9_+-]{{1,20}}", "TYPE.SUFFIX in small letters, like 'screenplay.fountain'"
 _QUOTED = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """One entry point of a package. ``target`` is what it names (``module:attribute``); ``trouble`` says in
-    a sentence why its name cannot be used, '' when it can."""
+    """An entry point of a package (``module:attribute``); ``trouble``: why its name cannot be used."""
 
     kind: Kind
     name: str
@@ -74,7 +56,8 @@ class Extension:
         try:
             found = entry.load()
         except (Exception, SystemExit) as raised:  # somebody else's code
-            raise self.failed(error, f"cannot be loaded: {_short(raised)}") from None
+            said = f"{type(raised).__name__}: {' '.join(str(raised).split())}"[:_QUOTED]
+            raise self.failed(error, f"cannot be loaded: {said.rstrip(':. ')}") from None
         stated = getattr(sys.modules[entry.module], "API_VERSION", None)
         if stated != API_VERSION:
             states = "no API_VERSION" if stated is None else f"API_VERSION {stated!r}"
@@ -117,11 +100,10 @@ class Guarded:
 def catalogue(kind: Kind, built_in: Collection[str]) -> dict[str, Extension]:
     """The installed extensions of a kind by name, extractors by suffix (``.fountain``). Imports none.
 
-    ``trouble`` is set where a name is malformed, in ``built_in``, or claimed by two packages.
-    """
+    ``trouble`` is set where a name is malformed, in ``built_in``, or claimed by two packages."""
     from importlib.metadata import entry_points  # only now: it is slow to import
 
-    shape, said = _SHAPES.get(kind, _PLAIN_SHAPE)
+    shape, said = _SUFFIXED if kind == "extractors" else _NAME
     found: dict[str, Extension] = {}
     entries = [
         Extension(kind, entry.name, entry.dist.name, entry.dist.version, entry.value)
@@ -142,12 +124,6 @@ def catalogue(kind: Kind, built_in: Collection[str]) -> dict[str, Extension]:
             trouble = f"The packages {other} and {each} both add {key!r} to commonplace.{kind}."
         found[key] = replace(each, trouble=trouble)
     return found
-
-
-def _short(error: BaseException) -> str:
-    """What was raised, in one short line without its full stop."""
-    line = f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ").rstrip(".")
-    return line if len(line) <= _QUOTED else f"{line[:_QUOTED]}…"
 
 
 def install_line(extra: str) -> str:

@@ -1,5 +1,4 @@
-"""What the program tells people, by code: `TEXTS` is what the command line, REST and MCP say, and
-``ui/messages.py`` replaces what pages say otherwise."""
+"""What the program tells people, by code; ``ui/messages.py`` replaces what pages say otherwise."""
 
 from __future__ import annotations
 
@@ -24,7 +23,6 @@ class Message:
 
 
 Value = str | int | float | Message | tuple[str, ...] | tuple[Message, ...]
-"""Data of a message, which may be other messages."""
 
 
 def say(code: str, /, **data: Value) -> Message:
@@ -52,16 +50,12 @@ _FORMATTER = _WithNouns()
 TEXTS = {
     "": "{text}",
     "error": "{message} {next}",
-    # --- next steps
     "add_folder": "Add its folder on the Index page, or with `commonplace init FOLDER --store NAME`.",
     "ask_amazon": "`commonplace connections --all` asks it.",
     "ask_file_in_it": "Ask about a file in it.",
     "ask_in_store": "It is in store {store!r}: ask about it there.",
     "check_file": "Check that the file is there and that this user may read it.",
-    "edit_exclude": (
-        "Change the folder's exclude patterns: `commonplace source edit {number} --store {store}"
-        " --exclude PATTERN` replaces them, `--no-exclude` removes them."
-    ),
+    "edit_exclude": "Edit the folder: `commonplace source edit {number} --store {store} --exclude PATTERN`.",
     "fix_file": "Fix the file, then index again.",
     "heal_vectors": "`commonplace store verify NAME --heal` makes it again.",
     "include": "Include it again on the Files page, or with `{command}`.",
@@ -75,14 +69,10 @@ TEXTS = {
     "pull_model": "Run `commonplace connections pull {model}`.",
     "read_again": "Read it again on the Files page, or with `{command}`.",
     "replace_file": "Choose another name, or replace it with --force.",
-    "resume_folder": (
-        "Resume the folder on the Index page, or with `commonplace source resume {number} --store {store}`;"
-        " then index it."
-    ),
+    "resume_folder": "Resume it on the Index page, or: `commonplace source resume {number} --store {store}`.",
     "add_folder_again": "Add the folder again.",
     "spelling": "Check the spelling, or give its whole path.",
     "tried_again": "Words find it; the next run tries again.",
-    # --- notices of a search or an answer
     "words_only": "Only words are searched in {stores:store}. {reason} {next}",
     "min_score": "The best score is {best:g}, below the minimum of {least:g} (min_score).",
     "long_query": "The query has {length:,} characters; its beginning and its rarest words are searched.",
@@ -100,14 +90,10 @@ TEXTS = {
     "unknown_word": "No passage has the word {word!r}. Did you mean {meant!r}?",
     "private_kept": "Passages of private notes fit, too. They stay on this machine; the model is at {host}.",
     "question_cut": "The model gets the first {given:,} of {length:,} characters of the question.",
-    "pending": (
-        "Meaning is still being indexed: {count:passage} to go. `commonplace index --store {store}`"
-        " continues."
-    ),
+    "pending": "{count:passage} to be indexed by meaning. `commonplace index --store {store}` continues.",
     "pending_guest": "Meaning is still being indexed: {count:passage} to go.",
     "answer_cut": "The answer was cut off after {limit}. The setting `{setting}` allows more.",
     "no_answer": "The model that answers questions is not available now.",
-    # --- why a file is found or not
     "in_folder": "It is in the folder {folder!r} of store {store!r}.",
     "outside": "No folder of store {store!r} contains it. Its folders: {folders}.",
     "no_file": "There is no file {path!r} in the folders of store {store!r}: {folders}. {hint}",

@@ -1,7 +1,4 @@
-"""The values of an answered question: numbered passages, checked statements, and the whole reply.
-
-Offsets are in characters, ends are exclusive. All are frozen.
-"""
+"""The values of an answered question. Offsets are in characters, ends are exclusive. All are frozen."""
 
 from __future__ import annotations
 
@@ -14,26 +11,19 @@ from urllib.parse import urlencode
 from rag_core.types import Notice
 
 Support = Literal["quoted", "cited", "none"]
-"""What stands behind a statement: a quote that its passage holds word for word, the number of a passage
-alone, or nothing."""
-
+"""What a statement rests on: a quote that its passage holds, the number of a passage alone, or nothing."""
 Ending = Literal["answered", "nothing found", "no model", "stopped", "too long", "broken off"]
-"""How a question ended. *no model*: there are passages, and nobody to answer from them. *stopped*: by who
-asked. *too long*: in time or in tokens. *broken off*: the model's server failed in the middle."""
-
+"""How a question ended. *stopped*: by who asked. *too long*: in time or in tokens. *broken off*: the model's
+server failed in the middle."""
 Span = tuple[int, int]
 
 _HEADING_MARK = re.compile(r"(\A| > )#{1,6} ")
-
-DEFAULT_K = 5
-MAX_K = 20
-"""How many passages a question is answered from, usually and at most."""
+DEFAULT_K, MAX_K = 5, 20  # how many passages a question is answered from, usually and at most
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One question of a conversation with its answer; *private* when private notes were behind it that
-    may not leave this machine."""
+    """A question with its answer; *private* when it is from private notes that stay on this machine."""
 
     question: str
     answer: str = ""
@@ -43,11 +33,9 @@ class Turn:
 @dataclass(frozen=True, slots=True)
 class Reference:
     """A passage that the model was given, under its ``number`` (from 1).
-
     ``vault``, ``rel_path``, ``heading_path`` and ``chunk_index`` are the seed's names for store, path,
     headings and chunk; of joined neighbours, those of the first. ``spans`` of ``content`` were quoted
-    word for word. ``cited``: the answer names it. ``score`` is that of the best chunk.
-    """
+    word for word. ``cited``: the answer names it. ``score`` is that of the best chunk."""
 
     number: int
     vault: str
@@ -78,16 +66,12 @@ class Reference:
     def place(self) -> str:
         """Where it is, as the faces show it: ``vault/rel_path :: heading_path``, without Markdown's marks and
         without a heading that only says the file's name again."""
-        path = f"{self.vault}/{self.rel_path}"
-        headings = self.heading_path
+        path, headings = f"{self.vault}/{self.rel_path}", self.heading_path
         if self.file_type == "markdown":
             headings = _HEADING_MARK.sub(r"\1", headings)
-        again = _words(headings) == _words(PurePosixPath(self.rel_path).stem)
-        return f"{path} :: {headings}" if headings and not again else path
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"[^\W_]+", text.casefold())
+        stem = PurePosixPath(self.rel_path).stem
+        said, name = (re.findall(r"[^\W_]+", text.casefold()) for text in (headings, stem))
+        return path if said in ([], name) else f"{path} :: {headings}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +105,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An answer while it is being written: what was checked, and the ``rest``, which was not yet.
-
-    ``looking`` is true until the passages are there.
-    """
+    """An answer being written; ``rest`` is unchecked. ``looking``: the passages are not there yet."""
 
     references: tuple[Reference, ...] = ()
     statements: tuple[Statement, ...] = ()
@@ -165,13 +146,9 @@ class Reply:
     @property
     def turn(self) -> Turn:
         """What a follow-up needs of it. What has no source, or a false quote, is not said again."""
-        held = (
-            each
-            for each in self.statements
-            if each.support != "none" and all(quote.holds for quote in each.quotes)
-        )
-        said = "".join(each.lead + each.text for each in held).strip()
-        return Turn(self.question, said, self.private)
+        sourced = (each for each in self.statements if each.support != "none")
+        held = (each for each in sourced if all(quote.holds for quote in each.quotes))
+        return Turn(self.question, "".join(each.lead + each.text for each in held).strip(), self.private)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,19 +169,15 @@ def marked(statement: Statement) -> str:
         if not quote.holds:
             parts += [statement.text[at : quote.end], f" [{fault(quote)}]"]
             at = quote.end
-    parts.append(statement.text[at:])
-    if lack := lacks(statement):
-        parts.append(f" [{lack}]")
-    return "".join(parts)
+    lack = lacks(statement)
+    return "".join((*parts, statement.text[at:], f" [{lack}]" if lack else ""))
 
 
 def lacks(statement: Statement) -> str:
     """What nobody can check a statement without: a source, or a quote from it; empty when it has both."""
-    if not statement.says:
-        return ""
     if statement.support == "none":
-        return "no source"
-    return "" if statement.quotes else "no quote"
+        return "no source" if statement.says else ""
+    return "no quote" if statement.says and not statement.quotes else ""
 
 
 def fault(quote: Quote) -> str:

@@ -1,17 +1,15 @@
-"""How folders, work, connections and health stand, as their owner is told. Frozen values, like ``types``."""
+"""How folders, work, connections and health stand, as their owner is told. All are frozen."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rag_core.messages import Message, say
-from rag_core.types import DocumentView, Job, Source, StoreInfo
+from rag_core.messages import Message
+from rag_core.types import Job, Source, StoreInfo
 
 Severity = Literal["fault", "note"]
-VECTOR_INDEX = "vector index"
-"""The check of a remote vector index against its store."""
-
+VECTOR_INDEX = "vector index"  # the check of a remote vector index against its store
 ProblemKind = Literal["failed", "refused", "skipped"]
 Door = Literal["pages", "rest", "mcp"]
 ConnectionKind = Literal["embedder", "llm", "vectors"]
@@ -34,9 +32,8 @@ class SourceInfo:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request to a store's run that is not done yet: bring ``folders`` up to date (None: all that are not
-    paused; (): only embed), or read so many ``files`` of them again (0: all). ``force``: unchanged ones, too.
-    """
+    """A request to a store's run: bring ``folders`` up to date (None: all that are not paused; (): only
+    embed), or read so many ``files`` of them again (0: all). ``force``: unchanged ones, too."""
 
     folders: tuple[str, ...] | None
     files: int = 0
@@ -45,9 +42,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What cannot be found as it should, for one reason: files that *failed* or were *skipped*, or texts
-    that the embedder *refused*, which are found by their words alone. ``count`` is of files or of texts;
-    ``files`` names the documents, by path."""
+    """Why ``count`` files *failed* or were *skipped*, or texts were *refused*; ``files`` are paths."""
 
     kind: ProblemKind
     reason: str
@@ -55,17 +50,11 @@ class Problem:
     files: tuple[str, ...]
 
 
-# --- connections ------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """What was found when something was looked at that stores may use: a model, a server, a package.
-
-    ``sentence`` says how it stands, ``next_step`` what to do, ``goes`` where text goes. ``used_by`` are
-    stores; ``embedders`` and ``models`` (that answer) the names that can be chosen because of it.
-    ``unasked``: nobody was asked, as no setting and no store names it. ``chosen``: a setting wants it.
-    """
+    """A model, a server or a package that stores may use; ``goes`` says where text goes. ``used_by`` are
+    stores; ``embedders`` and ``models`` (that answer) can be chosen. ``unasked``: it was not asked, as no
+    setting and no store names it. ``chosen``: a setting wants it."""
 
     key: str
     name: str
@@ -95,8 +84,7 @@ class Connection:
 @dataclass(frozen=True, slots=True)
 class OllamaModel:
     """A model that an Ollama server has. ``embeds``: it gives vectors, of ``dimension`` numbers, for texts of
-    up to ``context`` tokens (0 where it does not say); ``chats``: it can answer questions; ``loaded``: it is
-    in memory."""
+    up to ``context`` tokens (0: unknown); ``chats``: it can answer questions; ``loaded``: it is in memory."""
 
     name: str
     embeds: bool
@@ -120,20 +108,16 @@ class OllamaModel:
 
 @dataclass(frozen=True, slots=True)
 class Pulling:
-    """How far the download of a model is: ``said`` in words, ``done`` of ``total`` bytes (0: not known),
-    ``rate`` in bytes a second, ``eta`` in seconds."""
+    """How far the download of a model is: ``said`` in words, ``done`` of ``total`` bytes (0: not known)."""
 
     said: str
     done: int = 0
     total: int = 0
-    rate: float = 0.0
-    eta: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A sentence that was embedded: the embedder, the vector's length and ``beginning``, the milliseconds to
-    open the embedder and to embed, and where the sentence went."""
+    """A sentence that was embedded; ``open_ms`` is for opening the embedder, ``text`` says where it went."""
 
     embedder: str
     identity: str
@@ -141,18 +125,12 @@ class Trial:
     beginning: tuple[float, ...]
     open_ms: float
     took_ms: float
-    went: str
-
-
-# --- health -----------------------------------------------------------------------------
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found in a store: a sentence, how many rows it is about, and up to five of them.
-
-    A *fault* is for ``repair``; a *note* is nothing wrong, the next run settles it.
-    """
+    """What one check found in a store. A *fault* is for ``repair``; the next run settles a *note*."""
 
     check: str
     severity: Severity
@@ -201,20 +179,9 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Excerpt:
-    """A document with some of its passages; ``next_key`` is the first that was asked for and did not fit."""
-
-    view: DocumentView
-    next_key: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Why a file is found in a store or not.
-
-    ``advice`` is the next step, if there is one. ``rank`` (from 1) is that of its best passage for a query
-    that was asked, None when it is not among the hits, and ``relevant`` whether it fits.
-    """
+    """Why a file is found in a store or not. ``rank`` (from 1) is that of its best passage for a query that
+    was asked, None when it is not among the hits, and ``relevant`` whether it fits."""
 
     store: str
     path: str
@@ -230,18 +197,11 @@ class Diagnosis:
         """Whether no step keeps it from being found."""
         return all(step.state != "no" for step in self.steps)
 
-    @property
-    def by_name_only(self) -> bool:
-        """Whether nothing but its name is found."""
-        return self.findable and Step("note", say("empty_file")) in self.steps
-
 
 @dataclass(frozen=True, slots=True)
 class Privacy:
-    """What of a store only its owner sees: ``private`` of its ``documents``, ``by_note`` or ``by_rule``.
-
-    ``rules``: how many documents each rule hides, also those that are private anyway. ``due``: the next run
-    has something to send or remove. ``unsure``: path → why it is not certain that the note is private."""
+    """What of a store only its owner sees, ``by_note`` or ``by_rule``. ``rules``: how many documents each
+    hides. ``due``: the next run has work to do for it. ``unsure``: path → why privacy is not certain."""
 
     store: str
     rules: dict[str, int]
@@ -252,16 +212,10 @@ class Privacy:
     due: bool = False
     unsure: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def idle(self) -> tuple[str, ...]:
-        """The rules that hide nothing."""
-        return tuple(rule for rule, count in self.rules.items() if not count)
-
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody whom Tailscale knows by this login and who may come in: as an owner, or as a guest of
-    ``stores``. ``configured``: the configuration names them."""
+    """A login of Tailscale that may come in. ``configured``: the configuration names it."""
 
     login: str
     is_owner: bool = False
@@ -270,20 +224,10 @@ class Person:
     since: str = ""
     configured: bool = False
 
-    @property
-    def doubt(self) -> str:
-        """Why the login may be a slip; '' for a usual one."""
-        if "@" in self.login:
-            return ""
-        return f"Is {self.login} the whole login? Those of Tailscale look like ada@example.com or ada@github."
-
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What somebody did through one ``door`` without a long break; what was asked for is not kept.
-
-    ``refused``: nobody had let them in.
-    """
+    """What somebody did through one ``door`` without a long break. ``refused``: nobody had let them in."""
 
     login: str
     door: Door
@@ -295,12 +239,9 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Tailscale:
-    """The state of Tailscale on this computer, and whether it ``forwards`` to the app.
-
-    ``sentence`` says the state, ``next_step`` what to do, ``command`` what to type for it, ``undo`` how to
-    take it back. ``name`` is this computer's, ``address`` what guests open ('' until it forwards).
-    ``funnel``: the internet reaches the app. ``login`` is this computer's owner, ``logins`` are all.
-    """
+    """The state of Tailscale on this computer, and whether it ``forwards`` to the app. ``command`` does the
+    ``next_step``, ``undo`` takes it back. ``address`` is what guests open ('' until it forwards). ``funnel``:
+    the internet reaches the app. ``login`` is this computer's owner, ``logins`` are all."""
 
     state: TailscaleState
     sentence: str
@@ -318,34 +259,22 @@ class Tailscale:
     @property
     def from_when(self) -> str:
         """When people who are let in can reach the app, as the end of a sentence."""
-        if self.forwards:
-            return "now"
-        return f"as soon as Tailscale {'leads to this app' if self.state == 'running' else 'runs here'}"
+        later = "leads to this app" if self.state == "running" else "runs here"
+        return "now" if self.forwards else f"as soon as Tailscale {later}"
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token that opens the library to a script, by its name; what it says is kept by nobody."""
+    """A token by its name. What its script has to send, the ``token``, is known only when it is made."""
 
     name: str
     created_at: str
-
-
-@dataclass(frozen=True, slots=True)
-class NewToken:
-    """A token just made, with the ``secret`` that its script has to send."""
-
-    name: str
-    secret: str = field(repr=False)
-    created_at: str
+    token: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How everything stands: stores that can be read, runs under way, and what to say of the rest.
-
-    ``data_dir`` is empty for a guest.
-    """
+    """Stores that can be read, runs under way, and warnings; ``data_dir`` is empty for a guest."""
 
     stores: tuple[StoreInfo, ...]
     running: tuple[Job, ...]

@@ -1,7 +1,5 @@
-"""The values that travel between the steps. All frozen; none knows where it came from.
-
-Offsets are in characters of the decoded text, ends are exclusive; lines count from 1.
-"""
+"""The values that travel between the steps. Offsets are in characters of the decoded text, ends are
+exclusive; lines count from 1."""
 
 from __future__ import annotations
 
@@ -19,9 +17,7 @@ Vectors = npt.NDArray[np.float32]
 
 Mode = Literal["hybrid", "vector", "lexical"]
 Metric = Literal["cosine", "euclidean", "dot_product"]
-"""How a vector index compares. Our vectors have length 1, so all three give the same order:
-euclidean = √(2 − 2·cosine), dot product = cosine. ``similarity`` is always the cosine."""
-
+"""How a vector index compares. Vectors have length 1, so all give one order; ``similarity`` is the cosine."""
 METRICS: tuple[Metric, ...] = get_args(Metric)
 
 LinkType = Literal["wikilink", "embed", "markdown"]
@@ -34,9 +30,6 @@ JobState = Literal["running", "done", "cancelled", "failed", "interrupted"]
 Outcome = Literal[
     "added", "changed", "reread", "moved", "unchanged", "deleted", "excluded", "skipped", "failed"
 ]
-
-
-# --- who asks ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +49,9 @@ class Viewer:
 OWNER = Viewer(login="owner", is_owner=True, may_ask=True)
 
 
-# --- files → extract → chunk ------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link found in a document. ``start`` is its offset; ``target`` is as written,
-    without the part behind ``#`` (``heading``) or ``|`` (``label``)."""
+    """A link ``[[target#heading|label]]`` of a document, as written; ``start`` is its offset."""
 
     type: LinkType
     target: str
@@ -76,10 +65,8 @@ DATA = "data"  # the anchor type of base64 and minified code, which has no vecto
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of a document that a chunk never crosses: a section, a definition, a page.
-
-    ``heading_path`` leads to it, outermost first, with the ``levels`` of Markdown headings; ``anchor_type``
-    and ``anchor_ref`` say what kind of place it is (``heading`` ``Weekly standup``)."""
+    """A stretch of a document that a chunk never crosses: a section, a definition, a page. ``heading_path``
+    leads to it, outermost first, with the ``levels`` of Markdown headings."""
 
     start: int
     end: int
@@ -110,8 +97,7 @@ class Extracted:
 
 @dataclass(frozen=True, slots=True)
 class ChunkSpec:
-    """How documents are cut, pinned in a store: by file type (size, overlap) in characters, and the chunker
-    of a package; ``max_tokens`` is what the embedder reads of one text."""
+    """How documents are cut: by type (size, overlap) in characters, and the chunker of a package."""
 
     max_tokens: int
     sizes: dict[str, tuple[int, int]]
@@ -125,9 +111,8 @@ def embedded_text(prefix: str, text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One chunk as cut from a document: ``document_text[start:end] == text``. ``split_part`` is 0 for a whole
-    segment, else the part's number counted from 1. ``prefix`` (title > headings) is embedded before the text;
-    ``headings`` are those of ``heading_path`` in one line, in Markdown with their marks."""
+    """One chunk as cut from a document: ``document_text[start:end] == text``. ``split_part`` counts the parts
+    of a segment from 1; 0: a whole one. ``prefix`` is embedded before the text; ``headings`` is one line."""
 
     text: str
     start: int
@@ -150,7 +135,7 @@ class Passage:
 @dataclass(frozen=True, slots=True)
 class EmbedderIdentity:
     """What a vector depends on: two stores may share vectors only if this is equal. ``digest``: of the
-    weights, empty where a server does not tell it. ``prompts``: what stands before every passage."""
+    weights, '' if unknown. ``prompts``: what stands before every passage."""
 
     provider: str
     model: str
@@ -165,12 +150,9 @@ class EmbedderIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a document must be to be found. Values of one field are alternatives, fields are joined by *and*.
-
-    ``paths``: whole leading segments (``projects``), ``""`` for files at the root, or a glob with ``*``.
-    ``files``: a name or any tail of a path. ``tags``: ``a`` also matches ``a/b``. ``after`` (inclusive) and
-    ``before`` (exclusive) are ISO dates compared with the document date.
-    """
+    """What a document must be to be found: values of a field are joined by *or*, fields by *and*.
+    ``paths``: leading segments, ``""`` for files at the root, or a glob with ``*``. ``files``: any tail of a
+    path. ``tags``: ``a`` also matches ``a/b``. ``after`` is inclusive, ``before`` exclusive; ISO dates."""
 
     types: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
@@ -219,13 +201,9 @@ class Query:
 MAX_DEPTH = 1000  # hits of a search at most, over all its pages
 
 
-# --- answers ----------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One file of a source as last indexed, as the faces show it. ``date_from`` is ``'front matter'`` where
-    its text says its ``date``, ``'file'`` where its name does or its last change."""
+    """One file of a source as last indexed. ``date_from``: its ``'front matter'``, or the ``'file'``."""
 
     store: str
     id: int
@@ -287,10 +265,8 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A chunk in reading order; ``is_hit`` marks the one that was asked for.
-
-    The first ``repeats`` characters of ``content`` are the end of the chunk before. ``shown`` (start, end) is
-    the part to show among the others, so that overlaps stand there once and the hit is whole."""
+    """A chunk in reading order. The first ``repeats`` characters of ``content`` end the chunk before;
+    ``shown`` (start, end) is the part to show among the others."""
 
     key: str
     content: str
@@ -306,8 +282,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class DocumentLink:
-    """A link between two documents. ``path`` and ``title`` are the other one's, None for a link to
-    nothing that the viewer may see; ``target`` is as written, without heading and label."""
+    """A link between two documents; the other's ``path`` is None where the viewer may see nothing."""
 
     type: LinkType
     target: str
@@ -320,9 +295,8 @@ class DocumentLink:
 @dataclass(frozen=True, slots=True)
 class DocumentView:
     """A document as it was indexed: its chunks in reading order, and the links out of it and to it.
-
-    ``is_dated``: its text or name has its date, else that is when the file changed. ``properties``: the other
-    names and values of its front matter."""
+    ``is_dated``: its text or name has its date. ``properties``: what else its front matter says.
+    ``next_key``: the first chunk that was asked for and did not fit."""
 
     document: Document
     chunks: tuple[Neighbour, ...]
@@ -332,6 +306,7 @@ class DocumentView:
     warnings: tuple[str, ...]
     is_dated: bool = False
     properties: tuple[tuple[str, str], ...] = ()
+    next_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,11 +329,9 @@ class Notice(Message):
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The result of a search. ``hits`` holds the best ``top_k`` after the first ``offset``, good or not.
-
-    ``convincing``: anything in the whole list is good enough. ``has_more``: more such passages follow.
-    ``unshown``: at least so many near misses follow. ``fitting``: so many passages of the whole list are good
-    enough, or at least so many where ``fits_more``. ``by_words``: stores that were searched by words only; a
-    notice says why. ``timestamp`` is ISO 8601, UTC."""
+    ``convincing``: anything is good enough. ``has_more``: more such passages follow, or at least ``unshown``
+    near misses. ``fitting``: so many of the whole list are good enough, at least where ``fits_more``.
+    ``by_words``: stores that were searched by words only. ``timestamp`` is ISO 8601, UTC."""
 
     query: Query
     stores: tuple[str, ...]
@@ -431,8 +404,7 @@ class Job:
 @dataclass(frozen=True, slots=True)
 class Source:
     """A folder and the globs that choose files below it. ``label`` leads its paths in the store, ``""`` for
-    the first source; ``id`` is 0 before it is added. A *paused* one is read only when asked for; a *removed*
-    one is gone when the next run has forgotten its documents."""
+    the first; ``id`` is 0 before it is added. A *removed* one is gone with the next run."""
 
     id: int
     root: str
@@ -446,13 +418,11 @@ class Source:
 @dataclass(frozen=True, slots=True)
 class StoreInfo:
     """A store as its own file describes it (the seeds' Store, and more).
-
-    ``file_count`` is of the files that were read, without ``failed``, ``skipped`` and ``excluded`` ones.
-    ``pending`` texts are to be embedded; ``withheld`` ones are private and not for the server that embeds.
-    ``unreadable`` passages are in a script that the embedder cannot read. ``size_bytes`` is the size of its
-    file. ``address`` is that of a vector index outside this file, which has ``unsent`` passages to learn or
-    forget and ``refused`` others. A switch leads to ``switching``, with ``to_switch`` texts to embed.
-    ``attached``: the store is a read-only copy of another installation's index."""
+    ``file_count`` is without ``failed``, ``skipped`` and ``excluded`` files. ``pending`` texts are to be
+    embedded; ``withheld`` ones are private and not for the server that embeds. ``unreadable`` passages are in
+    a script that the embedder cannot read. ``address`` is that of a vector index outside this file, which has
+    ``unsent`` changes to get and ``refused`` others. A switch leads to ``switching``, with ``to_switch``
+    texts to embed. ``attached``: the store is a read-only copy of another installation's index."""
 
     name: str
     created_at: str
@@ -481,18 +451,3 @@ class StoreInfo:
     to_switch: int = 0
     sends_private: bool = False
     attached: bool = False
-
-    @property
-    def bucket_name(self) -> str | None:
-        """The vector bucket of a store in S3 Vectors, as the seed calls it."""
-        return self._place[0] if self.backend == "s3vectors" else None
-
-    @property
-    def index_name(self) -> str | None:
-        """The vector index of a store in S3 Vectors, as the seed calls it."""
-        return self._place[1] if self.backend == "s3vectors" else None
-
-    @property
-    def _place(self) -> tuple[str, str]:
-        bucket, _, index = self.address.partition("://")[2].partition("/")
-        return bucket, index

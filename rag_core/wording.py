@@ -11,12 +11,8 @@ from rag_core.messages import Message, say
 from rag_core.reports import Diagnosis, Privacy
 from rag_core.types import Answer, Document, DocumentView, Hit, Job, Source, StoreInfo
 
-EXAMPLE_MODEL = "llama3.2:3b"
-"""A small model that answers at once, without thinking aloud first: 2 GB."""
-
-EXAMPLE_LINE = f"llm: ollama:{EXAMPLE_MODEL}"
-"""The line of config.yaml that has it answer."""
-
+EXAMPLE_MODEL = "llama3.2:3b"  # small, and answers at once without thinking aloud first: 2 GB
+EXAMPLE_LINE = f"llm: ollama:{EXAMPLE_MODEL}"  # of config.yaml
 GET_A_MODEL = (
     f"Install Ollama (ollama.com), fetch a model such as `ollama pull {EXAMPLE_MODEL}`, then set"
     f" `{EXAMPLE_LINE}`"
@@ -41,6 +37,9 @@ _ORDER = (
 )  # fmt: skip
 
 
+_FEW = 3
+
+
 def some(names: Sequence[str], noun: str) -> str:
     """A few of these with how many there are more: ``a, b and c``, ``a, b, c and 2 more guests``."""
     if len(names) > _FEW:
@@ -55,11 +54,9 @@ def outcome(name: str) -> str:
 
 
 def outcomes(counts: Mapping[str, int], *, bold: bool = False) -> list[str]:
-    """How many files have each outcome, always in one order: ``3 added``, or ``**3** added``. None that no
-    file has."""
+    """How many files have each outcome, always in one order: ``3 added``, or ``**3** added``."""
     mark = "**" if bold else ""
-    names = sorted(counts, key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER))
-    return [f"{mark}{counts[name]:,}{mark} {outcome(name)}" for name in names if counts[name]]
+    return [f"{mark}{counts[name]:,}{mark} {outcome(name)}" for name in _ORDER if counts.get(name)]
 
 
 def read_and_embedded(job: Job, *, bold: bool = False) -> list[str]:
@@ -73,8 +70,8 @@ def read_and_embedded(job: Job, *, bold: bool = False) -> list[str]:
 
 def unreadable(count: int) -> str:
     """What passages without a vector mean, and who would give them one; '' for none."""
-    said = f"{plural(count, 'passage')} in a script that this model cannot read: found by words only."
-    return f"{said} A multilingual model reads more, such as ollama:bge-m3." if count else ""
+    said = "in a script that this model cannot read: found by words only. ollama:bge-m3 reads more."
+    return f"{plural(count, 'passage')} {said}" if count else ""
 
 
 def left_out(failed: int, skipped: int, excluded: int = 0) -> list[str]:
@@ -83,24 +80,18 @@ def left_out(failed: int, skipped: int, excluded: int = 0) -> list[str]:
     return [f"{count:,} {kind}" for count, kind in kinds if count]
 
 
-_FEW = 3
-
-
 def skips(count: int, examples: Sequence[str]) -> str:
     """How many files are chosen although their names promise no text; which, where they are few."""
-    names = "its name" if count == 1 else "their names"
     which = f": {', '.join(examples)}" if count == len(examples) <= _FEW else ""
-    return f"{plural(count, 'file')} of these will probably be skipped, going by {names}{which}."
+    return f"{plural(count, 'file')} of these will probably be skipped, going by the name{which}."
 
 
 def size(count: int) -> str:
     """A number of bytes for people: ``1.2 MB``."""
-    value, unit = float(count), "B"
-    for larger in ("kB", "MB", "GB"):
-        if value < 1000:
-            break
-        value, unit = value / 1000, larger
-    return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+    for power, unit in ((9, "GB"), (6, "MB"), (3, "kB")):
+        if count >= 10**power:
+            return f"{count / 10**power:.1f} {unit}"
+    return f"{count} B"
 
 
 def since_last_run(begun: str) -> str:
@@ -136,36 +127,16 @@ def moment(written: str) -> str:
         return written
 
 
-def shown_score(value: float) -> str:
-    """A score with two places: ``1.00`` is one that leaves nothing uncertain, never one just below it."""
-    return f"{value if value >= 1 else min(value, 0.99):.2f}"
-
-
 def embedder(name: str) -> str:
     """An embedder for people: its name, but for the one that is built in."""
-    return "built-in model" if name == "minilm" else name
-
-
-def the_embedder(name: str) -> str:
-    """An embedder in a sentence."""
     return "the built-in model" if name == "minilm" else name
 
 
 def shared_files(root: str, others: Iterable[str]) -> str:
     """What becomes of files that the folder ``root`` shares with ``others`` of its store; '' for none."""
-    here = PurePath(root)
-    shared = [
-        other for other in others
-        if other != root and (here.is_relative_to(other) or PurePath(other).is_relative_to(here))
-    ]  # fmt: skip
+    here, rest = PurePath(root), (other for other in others if other != root)
+    shared = [other for other in rest if here.is_relative_to(other) or PurePath(other).is_relative_to(here)]
     return f"{root!r} overlaps {', '.join(map(repr, shared))}. Files in both are read once." if shared else ""
-
-
-def said_of_label(folder: Source) -> str:
-    """What the files of a folder are called in a store that had another before; '' in the first folder."""
-    if not folder.label:
-        return ""
-    return f"In this store the files of {folder.root!r} are called '{folder.label}/…'."
 
 
 def said_of_covered(root: str, by: Source) -> str:
@@ -179,16 +150,6 @@ def said_of_privacy(found: Privacy) -> str:
     return f"Private: {found.private:,} of {plural(found.documents, 'document')} ({why})."
 
 
-_MOST_UNSURE = 20
-
-
-def said_of_unsure(found: Privacy) -> list[str]:
-    """The notes of a store that do not say for certain whether they are private, each with the reason."""
-    said = [f"{path}: {why}" for path, why in [*found.unsure.items()][:_MOST_UNSURE]]
-    rest = len(found.unsure) - len(said)
-    return [*said, f"And {plural(rest, 'more such note')}."] if rest else said
-
-
 def taken(source: Source) -> str:
     """The files that a folder gives, in words where its patterns mean all."""
     every = {*source.include} <= {"**/*"}
@@ -196,16 +157,11 @@ def taken(source: Source) -> str:
     return ("every file" if every else " ".join(source.include)) + without
 
 
-_MOST_ROOTS = 4
-
-
 def roots(sources: Iterable[Source]) -> str:
     """Where the paths of a store begin on this computer; '' when nobody is to know."""
-    there = sorted(
-        (each for each in sources if each.root and not each.removed), key=lambda each: bool(each.label)
-    )
-    said = [f"{each.label and f'{each.label}/ is '}{_shown(each.root)}" for each in there[:_MOST_ROOTS]]
-    said += [f"{len(there) - _MOST_ROOTS:,} more"] if len(there) > _MOST_ROOTS else []
+    there = [each for each in sources if each.root and not each.removed]
+    there.sort(key=lambda each: bool(each.label))
+    said = [f"{each.label and f'{each.label}/ is '}{_shown(each.root)}" for each in there]
     return f"Folders: {'; '.join(said)}." if said else ""
 
 
@@ -216,26 +172,21 @@ def top_folder(sources: Iterable[Source]) -> str:
 
 
 def _shown(root: str) -> str:
-    """A path that may hold bytes which are no text."""
+    # it may hold bytes which are no text
     return root.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-_BACKENDS = {"s3vectors": "Amazon S3 Vectors", "qdrant": "Qdrant", "chroma": "Chroma"}
-
-
 def vectors_in(info: StoreInfo) -> str:
-    """Where the vectors of a store are, with the address if it has one."""
-    kind = info.address.partition("://")[0]
-    return f"in {_BACKENDS.get(kind, kind)}, {info.address}" if kind else "in the store's own file"
+    """Where the vectors of a store are."""
+    return f"in {info.address}" if info.address else "in the store's own file"
 
 
 def ranked(found: Diagnosis) -> str:
     """Which place a file has for the query that was asked."""
     if found.rank is None:
         return f"For {found.query!r} it is not among the first 1,000 passages."
-    fits = "." if found.relevant else ", a near miss. Words that stand in it, or its name, find it."
-    score = shown_score(found.score or 0)
-    return f"For {found.query!r} its best passage is number {found.rank:,} with a score of {score}{fits}"
+    place = f"number {found.rank:,} with a score of {found.score or 0:.2f}"
+    return f"For {found.query!r} its best passage is {place}{'.' if found.relevant else ', a near miss.'}"
 
 
 def command(name: str, path: str, options: str) -> str:
@@ -257,12 +208,13 @@ def lines(start: int, end: int) -> str:
 def found(answer: Answer) -> str:
     """How many passages an answer holds, how they were found, and how long that took."""
     took = f"in {answer.query_time_ms:.0f} ms."
-    if not answer.hits:
-        return f"{nothing(answer)} {took}"
+    if not answer.hits:  # where there are passages for all that, a notice says why
+        said = "shown" if answer.has_more else "more" if answer.offset else "found"
+        return f"Nothing {said} {took}"
     fit = sum(hit.relevant for hit in answer.hits)
     near = len(answer.hits) - fit
-    counts = [f"{fit:,} {'match' if fit == 1 else 'matches'}"] if fit else []
-    counts += [f"{near:,} near {'miss' if near == 1 else 'misses'}"] if near else []
+    counts = [f"{fit:,} match{'es' * (fit != 1)}"] if fit else []
+    counts += [f"{near:,} near miss{'es' * (near != 1)}"] if near else []
     place = f"{answer.hits[0].rank:,} to {answer.hits[-1].rank:,}"
     if answer.has_more and answer.fitting:
         place += f" of {'at least ' if answer.fits_more else ''}{answer.fitting:,}"
@@ -271,11 +223,6 @@ def found(answer: Answer) -> str:
     if answer.mode == "lexical" or all(hit.similarity is None for hit in answer.hits):
         by = " by words"
     return f"{shown}{', '.join(counts)}{by if answer.query.text else ''} {took}"
-
-
-def nothing(answer: Answer) -> str:
-    """That an answer has no passages; where there are some for all that, a notice says why."""
-    return "Nothing shown" if answer.has_more else "Nothing more" if answer.offset else "Nothing found"
 
 
 def pending(count: int, stores: Sequence[str], *, for_owner: bool = True) -> Message:
@@ -311,7 +258,6 @@ def only_title(hit: Hit) -> str:
 
 
 CHANGED_IN_LISTS = "changed: the size or time of the file is not what it was when the file was read."
-"""What the state means where many files are listed, which nobody reads for that."""
 
 _ON_DISK = {
     "changed": "The file may have changed since it was indexed.",

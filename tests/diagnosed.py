@@ -12,10 +12,7 @@ from rag_core.types import OWNER
 from tests.conftest import index
 from tests.trees import write
 
-EXCLUDES = (
-    "Change the folder's exclude patterns: `commonplace source edit NUMBER --exclude PATTERN` replaces them,"
-    " `--no-exclude` removes them."
-)
+EXCLUDES = "Edit the folder: `commonplace source edit NUMBER --exclude PATTERN`."
 
 
 @pytest.fixture

@@ -174,7 +174,7 @@ def speaking(folder: Path, port: int = 0, **environment: str) -> Iterator[Place]
     for store in ("shared", "mine"):
         index(library, store, notes / store)
     let_in(library)
-    token = library.sharing.create_token(OWNER, "script").secret
+    token = library.sharing.create_token(OWNER, "script").token
     try:
         with start(run, port, **told) as server:
             yield Place(server, library, notes, token)

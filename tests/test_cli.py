@@ -229,7 +229,7 @@ def test_query_goes_on_behind_an_offset_and_says_where(run: Run, garden: Path) -
     assert "  2  " in out
     assert "More with --offset 2." in out
     assert "More with" not in run(*command, "--offset", 2).out
-    assert run(*command, "--offset", 3).out == "Nothing more.\n"
+    assert run(*command, "--offset", 3).out.startswith("Nothing more in ")
 
 
 def test_query_prints_csv_and_says_what_else_is_to_be_said_beside_it(run: Run, garden: Path) -> None:
@@ -282,8 +282,7 @@ def test_damaged_store_is_named_and_the_others_are_shown(
 
 def test_status_of_one_store_is_of_no_other(run: Run, garden: Path) -> None:
     run("store", "create", "zoo", "--embedder", "hashing")
-    for words in (["--store", "zoo"], ["zoo"]):
-        assert [each["name"] for each in run("status", *words, "--json").json["stores"]] == ["zoo"]
+    assert [each["name"] for each in run("status", "--store", "zoo", "--json").json["stores"]] == ["zoo"]
     assert "garden" not in run("status", "--store", "zoo").out
     refused = run("status", "--store", "zo")
     assert (refused.status, "Did you mean 'zoo'?" in refused.err) == (1, True)

@@ -57,7 +57,8 @@ def test_the_models_of_ollama_are_listed(run: Run, here: OllamaServer) -> None:
 def test_a_model_is_fetched_or_the_error_is_two_sentences(run: Run, here: OllamaServer) -> None:
     done = run("connections", "pull", "bge-m3")
     assert (done.status, done.err) == (0, "")
-    assert done.out.startswith("Ollama has 'bge-m3' now; a vector of it has 768 numbers.")
+    assert done.out.startswith("Ollama has 'bge-m3' now. Use it as: --embedder ")
+    assert "bge-m3:latest" in here.models
     assert run("connections", "pull", "bge-m3", "--json").json["name"] == "bge-m3:latest"
     here.fail("/api/pull", Refusal(500, {"error": "pull model manifest: file does not exist"}))
     done = run("connections", "pull", "nosuch")

@@ -40,12 +40,12 @@ def test_how_many_passages_is_asked_alike(run: Run, tea: Path, option: list[obje
 
 def test_why_nothing_is_shown_is_said(run: Run, tea: Path) -> None:
     found = run("query", "tea", "--max-tokens", "1", "--mode", "lexical")
-    assert (found.status, found.out) == (0, "Nothing shown.\n")
+    assert (found.status, found.out[:17]) == (0, "Nothing shown in ")
     assert found.err.startswith("The best passage has ")
     assert found.err.endswith(" tokens, more than 1 (max_tokens).\n")
     assert run("query", "zebra", "--max-tokens", "1", "--mode", "lexical").err == ""
     found = run("query", "tea steeps", "--mode", "lexical", "--min-score", "1")
-    assert found.out == "Nothing found.\n"
+    assert found.out.startswith("Nothing found in ")
     assert found.err.startswith("The best score is 0.")
     assert found.err.endswith(", below the minimum of 1 (min_score).\n")
 

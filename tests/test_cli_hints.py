@@ -31,14 +31,8 @@ def test_the_only_store_need_not_be_named(run: Run, garden: Path, command: list[
     assert run(*command).status == 0
 
 
-@pytest.mark.parametrize(
-    "command",
-    [*OF_A_STORE, ["store", "export"], ["store", "rename"], ["store", "delete", "--force"]],
-    ids=" ".join,
-)
+@pytest.mark.parametrize("command", OF_A_STORE, ids=" ".join)
 def test_of_several_stores_the_error_names_all(run: Run, garden: Path, command: list[str]) -> None:
-    if command not in OF_A_STORE:  # the only store is not meant where it would be lost or moved
-        assert run(*command).err == "Error: Which store is meant?\nName one of these: garden.\n"
     run("store", "create", "zoo", "--embedder", "hashing")
     result = run(*command)
     assert result.status == 2
@@ -50,19 +44,16 @@ def test_of_several_stores_the_error_names_all(run: Run, garden: Path, command: 
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
-        (["store", "make"], "create"),
-        (["store", "maek"], "create"),
-        (["model", "show"], ""),
-        (["jobs", "--stroe"], "--store"),
-        (["jobs", "--sotre=x"], "--store"),
-        (["token", "list", "--store"], ""),
+        (["find"], "'query'"),
+        (["stauts"], "'status'"),
+        (["store", "creat"], "'create'"),
+        (["jobs", "--stroe"], "'--store'"),
     ],
 )
-def test_another_word_behind_a_command_leads_to_what_is_near(run: Run, words: list[str], meant: str) -> None:
+def test_another_word_leads_to_what_is_near(run: Run, words: list[str], meant: str) -> None:
     result = run(*words)
     assert (result.status, result.err.startswith("Error: No such ")) == (2, True)
-    assert ("Did you mean" in result.err) == bool(meant)
-    assert not meant or f"Did you mean {meant!r}?" in result.err
+    assert meant in result.err.partition("Did you mean")[2]
 
 
 @pytest.mark.parametrize(
@@ -101,10 +92,10 @@ def test_a_run_over_paused_folders_says_that_they_are_paused(
     result = run("index", *option)
     assert result.status == 0
     said = result.err + result.out
-    assert f"1 folder is paused and not read: {garden}." in said
-    command = said.partition("To go on with it: ")[2].splitlines()[0]
+    assert f"Paused and not read: {garden}." in said
+    command = said.partition("To go on: ")[2].splitlines()[0]
     assert run(*shlex.split(command)[1:]).status == 0
-    assert "paused" not in run("index").err
+    assert "paused" not in run("index").err.lower()
 
 
 @pytest.mark.parametrize("forgotten", [True, False], ids=["forgotten", "not forgotten yet"])

@@ -16,7 +16,6 @@ from rag_core.errors import InvalidInput
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.command import Run
-from tests.configured import configure
 from tests.trees import write
 
 
@@ -27,36 +26,6 @@ def garden(run: Run, notes: Path) -> Path:
     run("store", "create", "garden", "--embedder", "hashing")
     run("index", "**/*", "--root", notes)
     return notes
-
-
-@pytest.mark.parametrize("command", [["list"], ["source", "list"]], ids=" ".join)
-def test_a_store_may_be_named_without_its_option(run: Run, garden: Path, command: list[str]) -> None:
-    run("store", "create", "zoo", "--embedder", "hashing")
-    named = run(*command, "garden", "--json")
-    assert named.json == run(*command, "--store", "garden", "--json").json
-    for words in (["zoo", "garden"], ["--store", "zoo", "garden"], ["zoo", "--store", "garden"]):
-        checked = run("verify", *words, "--json").json["stores"]
-        assert {each["store"] for each in checked} == {"zoo", "garden"}
-    several = run(*command, "garden", "bees", "--json")
-    line = f"commonplace {' '.join(command)} --store bees"
-    assert (several.status, several.json["error"]["suggestion"]) == (2, f"Name one store: `{line}`.")
-
-
-def test_a_configured_store_that_is_not_there_is_told_to_be_configured(
-    run: Run, garden: Path, home: Path
-) -> None:
-    configure(home, "default_store: gardn\n")
-    for command in (["list"], ["query", "roses"], ["ask", "roses"]):
-        refused = run(*command)
-        assert refused.status == 1
-        assert "'gardn', which the setting default_store names" in refused.err
-        assert "config.yaml:1" in refused.err
-        assert "name another one with --store: garden." in refused.err
-        assert run(*command, "--store", "garden").status in (0, 3)
-    assert run("query", "roses", "--store", "gardn").err.startswith(
-        "Error: There is no store called 'gardn'."
-    )
-    assert "default_store" in run("query", "--help").out
 
 
 def test_the_way_back_can_be_pasted_whatever_the_name_begins_with(run: Run, garden: Path) -> None:

@@ -92,7 +92,7 @@ def test_a_sentence_is_embedded_and_it_is_said_how_and_where(make: Make, ollama:
     trial = library.models.try_embedder(OWNER, "ollama:embeddinggemma@256", "The heron waits.")
     assert (trial.embedder, trial.dimension) == ("ollama:embeddinggemma@256", 256)
     assert len(trial.beginning) == 4
-    assert trial.went == "stays on this machine"
+    assert trial.text == "stays on this machine"
     assert trial.took_ms > 0 < trial.open_ms
     assert ollama.texts[-1].endswith("The heron waits.")
 

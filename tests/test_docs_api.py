@@ -33,7 +33,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Rest, str]]:
     )
     library = Library.open(Settings(home / "data", home / "models", (home,)))
     index(library, "notes", home / "notes")
-    token = library.sharing.create_token(OWNER, "docs").secret
+    token = library.sharing.create_token(OWNER, "docs").token
     library.close()
     (home / "server").mkdir()
     with start(home / "server", COMMONPLACE_HOME=str(home)) as running:

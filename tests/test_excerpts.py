@@ -36,8 +36,8 @@ def test_a_long_document_comes_in_parts_that_are_all_of_it(sea: Library, path: s
     start, read, parts = "", [], 0
     while start is not None and parts < 100:
         part = sea.documents.excerpt(OWNER, "s", path, start=start)
-        assert sum(len(each.content) for each in part.view.chunks) < 6 * EXCERPT_TOKENS
-        read += [each.key for each in part.view.chunks]
+        assert sum(len(each.content) for each in part.chunks) < 6 * EXCERPT_TOKENS
+        read += [each.key for each in part.chunks]
         start, parts = part.next_key, parts + 1
     assert read == [each.key for each in sea.documents.get(OWNER, "s", path).chunks]
     assert parts > 1, "it did not fit at once"
@@ -46,7 +46,7 @@ def test_a_long_document_comes_in_parts_that_are_all_of_it(sea: Library, path: s
 def test_only_the_passages_of_the_lines_that_are_asked_for(sea: Library) -> None:
     whole = sea.documents.get(OWNER, "s", "tides.md").chunks
     some = sea.documents.excerpt(OWNER, "s", "tides.md", whole[3].start_line, whole[4].end_line)
-    assert [each.key for each in some.view.chunks] == [each.key for each in whole[3:5]]
+    assert [each.key for each in some.chunks] == [each.key for each in whole[3:5]]
     assert some.next_key is None
 
 
@@ -61,11 +61,11 @@ def test_lines_that_cannot_be_are_refused(sea: Library) -> None:
 
 def test_around_a_passage_with_the_links_of_its_document(sea: Library) -> None:
     whole = sea.documents.get(OWNER, "s", "tides.md").chunks
-    found = sea.documents.around(OWNER, "s", whole[5].key, 2).view
+    found = sea.documents.around(OWNER, "s", whole[5].key, 2)
     assert [each.key for each in found.chunks] == [each.key for each in whole[3:8]]
     assert found.document.path == "tides.md"
     assert [link.path for link in found.links_in] == ["moon.md"]
-    assert [each.key for each in sea.documents.around(OWNER, "s", whole[5].key).view.chunks] == [whole[5].key]
+    assert [each.key for each in sea.documents.around(OWNER, "s", whole[5].key).chunks] == [whole[5].key]
 
 
 def test_a_guest_reads_no_private_document_and_is_told_of_none(sea: Library) -> None:
@@ -77,7 +77,7 @@ def test_a_guest_reads_no_private_document_and_is_told_of_none(sea: Library) -> 
     assert str(private.value) == str(unknown.value)
     with pytest.raises(NotFound):
         sea.documents.excerpt(GUEST, "s", "diary.md")
-    moon = sea.documents.excerpt(GUEST, "s", "moon.md").view
+    moon = sea.documents.excerpt(GUEST, "s", "moon.md")
     assert [link.path for link in moon.links_out] == ["tides.md", None]
 
 
@@ -100,7 +100,7 @@ def test_the_store_that_is_meant(library: Library, notes: Path) -> None:
 
 def test_lines_are_cut_out_of_their_passages(sea: Library) -> None:
     [whole] = sea.documents.get(OWNER, "s", "moon.md").chunks
-    [part] = sea.documents.excerpt(OWNER, "s", "moon.md", 3, 3).view.chunks
+    [part] = sea.documents.excerpt(OWNER, "s", "moon.md", 3, 3).chunks
     assert (part.start_line, part.end_line) == (3, 3)
     assert part.content.strip() == whole.content.splitlines()[-1]
     assert part.content[slice(*part.shown)] == part.content

@@ -133,7 +133,7 @@ def test_every_tool_works_on_the_apps_port_and_the_gate_stands_before_it(
     slash = over_http(f"http://127.0.0.1:{live.port}/mcp/")
     assert slash.data("status")["stores"][0]["name"] == "sea"
 
-    token = library.sharing.create_token(OWNER, "assistant").secret
+    token = library.sharing.create_token(OWNER, "assistant").token
     proxied = {"Host": "home.tail.ts.net", "X-Forwarded-For": "100.64.0.7"}
     assert assistant_of(live, Authorization=f"Bearer {token}", **proxied).data("status")["stores"]
     body = json.dumps(HELLO)
@@ -232,7 +232,7 @@ def test_it_can_be_stopped(library: Library, home: Path, number: int) -> None:
     process.communicate()
 
 
-@pytest.mark.parametrize("module", ["rag_core.cli", "rag_core.api.mcp.calls", "app"])
+@pytest.mark.parametrize("module", ["rag_core.cli", "rag_core.api.mcp.tools", "app"])
 def test_the_package_is_loaded_for_those_alone_who_use_it(module: str) -> None:
     code = f"import sys, {module}; sys.exit('mcp' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60).returncode == 0

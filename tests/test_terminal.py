@@ -42,7 +42,7 @@ def run(*arguments: str | Path, stdin: str = "") -> subprocess.CompletedProcess[
         (["store", "create", "a b"], 2, "'a b' cannot be a store's name."),
         (["store", "create", "new", "--embedder", "nosuch"], 2, "There is no embedder called 'nosuch'."),
         (["store", "info", "nope"], 1, "There is no store called 'nope'."),
-        (["query"], 2, "There is no query."),
+        (["query"], 2, "The query is empty."),
         (["query", "x"], 1, "There is no store yet."),
         (["query", "x", "--top-k", "0"], 2, "top_k is 0."),
         (["query", "x", "--filter", "colour=red"], 2, "There is no filter called 'colour'."),
@@ -272,16 +272,6 @@ def test_a_closed_output_is_no_error(birds: Path, command: list[str]) -> None:
     assert "Traceback" not in done.stderr, words
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
-def test_a_full_disk_is_said_in_two_sentences(birds: Path) -> None:
-    with open("/dev/full", "w") as full:  # noqa: PTH123
-        done = subprocess.run([*COMMAND, "list"], cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True)
-    assert done.returncode == 1
-    assert (
-        done.stderr == "Error: The answer cannot be written: the disk is full.\nMake room, then ask again.\n"
-    )
-
-
 # --- stopping ---------------------------------------------------------------------------
 
 
@@ -297,13 +287,10 @@ main()
 """
 
 
-@pytest.mark.parametrize("as_json", [False, True])
-def test_a_command_that_is_stopped_while_it_is_loaded_says_so(as_json: bool) -> None:
-    command = [sys.executable, "-c", STOPPED_EARLY, "status", *(["--json"] if as_json else [])]
+def test_a_command_that_is_stopped_while_it_is_loaded_ends_quietly() -> None:
+    command = [sys.executable, "-c", STOPPED_EARLY, "status"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
-    error = {"message": "Stopped.", "suggestion": "Nothing was changed."}
-    said = json.dumps({"error": error}) if as_json else "Error: Stopped.\nNothing was changed."
-    assert (done.returncode, (done.stdout + done.stderr).strip()) == (130, said)
+    assert (done.returncode, done.stdout + done.stderr) == (130, "")
 
 
 def test_interrupted_run_ends_as_shells_count_it_and_goes_on_next_time(home: Path, notes: Path) -> None:

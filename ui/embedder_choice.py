@@ -89,7 +89,7 @@ def offer_trial(viewer: Viewer, found: Sequence[Connection]) -> None:
         hits.sentences(
             f"{trial.dimension:,} numbers: {numbers}, …",
             f"It took {trial.took_ms:,.0f} ms, and {trial.open_ms:,.0f} ms to have the embedder.",
-            f"Made by {trial.identity}; the sentence {trial.went}.",
+            f"Made by {trial.identity}; the sentence {trial.text}.",
             status=True,
         )
     )

@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 
 from rag_core.search.snippet import cut, excerpt, pieces
 from rag_core.types import Hit, Neighbour
-from rag_core.wording import lines, on_disk, only_title, shown_score
+from rag_core.wording import lines, on_disk, only_title
 from ui.links import address
 
 Span = tuple[int, int]
@@ -107,7 +107,7 @@ def card(hit: Hit, *, with_store: bool, search: str = "") -> str:
         f'<article class="cp{"" if hit.relevant else " cp-near"}"><div class="cp-top"><h2>{title}</h2>'
         f'<span class="cp-score" title="Relevance from 0 to 1"><span class="cp-meter" aria-hidden="true">'
         f'<i style="width:{width}%"></i></span><span class="cp-hidden">Score </span>'
-        f"{shown_score(hit.score)}</span></div>"
+        f"{hit.score:.2f}</span></div>"
         f'<p class="cp-quiet" title="{html.escape(one_line(doc.absolute_path))}">{html.escape(where)}</p>'
         f'<p class="cp-extract{_mono(hit)}">{body}</p>{below}</article>'
     )

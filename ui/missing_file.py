@@ -58,8 +58,7 @@ def show_missing_file(viewer: Viewer, store: str) -> None:
 
 
 def _show(found: Diagnosis) -> None:
-    only = " only by its name" if found.by_name_only else ""
-    verdict = f"can be found{only}" if found.findable else "cannot be found"
+    verdict = "can be found" if found.findable else "cannot be found"
     said = [f"**{label(found.path)} {verdict} in {label(found.store)}**", ""]
     said += [f"{_MARKS[step.state]} {label(sentence(step.said))}" for step in found.steps]
     if found.query:

@@ -89,7 +89,7 @@ def _show(viewer: Viewer, person: Person, stores: Sequence[str]) -> None:
     asks = "may ask" if person.may_ask else "may not ask"
     may = "sees everything" if person.is_owner else f"searches {', '.join(person.stores)} · {asks}"
     since = f" · since {moment(person.since)}" if person.since else ""
-    st.html(hits.paragraphs(may + since, person.doubt))
+    st.html(hits.paragraphs(may + since))
     if person.configured:
         st.html(hits.sentences("Named by the setting `access_owners`, and to be removed there."))
         return

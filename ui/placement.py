@@ -12,7 +12,7 @@ from rag_core.errors import InvalidInput
 from rag_core.library import background
 from rag_core.library.portable import Transfer
 from rag_core.types import StoreInfo, Viewer
-from rag_core.wording import the_embedder
+from rag_core.wording import embedder
 from ui import hits, tasks
 from ui.deps import library
 from ui.embedder_choice import at_hand, in_words, look_for_others
@@ -93,7 +93,7 @@ def show_placement(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
     else:
         if not running and st.session_state.get(_BEGUN) == info.name:
             del st.session_state[_BEGUN]
-            show_done(f"The switch is done. Searches use {the_embedder(info.embedder)} now.")
+            show_done(f"The switch is done. Searches use {embedder(info.embedder)} now.")
         st.html(hits.paragraphs(
             "Another embedder makes every vector anew, beside the old ones, which searches use until all are"
             " there. Another place only copies them."
@@ -147,11 +147,11 @@ def _under_way(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
             background.go_on(library(), viewer, info.name)
 
     name, _, address = info.switching.partition(" in ")
-    target = the_embedder(name) + (f" in {address}" if address else "")
+    target = embedder(name) + (f" in {address}" if address else "")
     left = f"{info.to_switch:,} texts are still to embed" if info.to_switch else "All texts are embedded"
     st.html(hits.paragraphs(
         f"It switches to {target}. {'It is being done now' if running else left}; until the end"
-        f" searches use {the_embedder(info.embedder)}.",
+        f" searches use {embedder(info.embedder)}.",
         status=True,
     ))  # fmt: skip
     if running:

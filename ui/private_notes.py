@@ -9,7 +9,7 @@ import streamlit as st
 from rag_core.errors import RagError
 from rag_core.library import background
 from rag_core.types import StoreInfo, Viewer
-from rag_core.wording import plural, said_of_privacy, said_of_unsure
+from rag_core.wording import plural, said_of_privacy
 from ui import hits
 from ui.deps import library
 from ui.messages import errors_wait, show_error, show_waiting, show_warning
@@ -28,7 +28,7 @@ def show_private_notes(viewer: Viewer, info: StoreInfo) -> None:
     ))  # fmt: skip
     st.html(hits.paragraphs(said_of_privacy(found), status=True))
     if found.unsure:
-        show_warning(*said_of_unsure(found))
+        show_warning(*(f"{path}: {why}" for path, why in found.unsure.items()))
     if info.attached:
         st.html(hits.paragraphs("What is private is decided where its index is filled."))
         return

@@ -13,7 +13,7 @@ from rag_core.api.encoding import place
 from rag_core.errors import NotFound
 from rag_core.messages import say
 from rag_core.types import MAX_DEPTH, Answer, Hit, Viewer
-from rag_core.wording import NOTHING_FITS, found, plural, shown_score, since_last_run, unshown
+from rag_core.wording import NOTHING_FITS, found, plural, since_last_run, unshown
 from ui import deps, downloads, hits, visit
 from ui.access import require_viewer
 from ui.deps import library, store_infos
@@ -195,7 +195,7 @@ def _columns(answer: Answer) -> dict[str, list[object]]:
     found = answer.hits
     columns: dict[str, list[object]] = {
         "#": [hit.rank for hit in found],
-        "Score": [float(shown_score(hit.score)) for hit in found],
+        "Score": [round(hit.score, 2) for hit in found],
         "Fit": ["fits" if hit.relevant else "near miss" for hit in found],
         "Title": [hits.one_line(hit.document.title) for hit in found],
         "Place": [hits.place(hit) for hit in found],

@@ -30,7 +30,7 @@ def show_tokens(viewer: Viewer) -> None:
     def make() -> None:
         with errors_wait(_PLACE):
             made = library().sharing.create_token(viewer, st.session_state[_NAME].strip())
-            st.session_state[_MADE], st.session_state[_NAME] = made.secret, ""
+            st.session_state[_MADE], st.session_state[_NAME] = made.token, ""
 
     def revoke(name: str) -> None:
         with errors_wait(_PLACE):

@@ -1,8 +1,5 @@
-"""Models of all answers: REST, MCP, ``--json``, OpenAPI and the MCP schemas are made from them.
-
-``Model.of(value)`` reads the attributes of a library value. `at` names the attribute where it has another
-name or lies deeper.
-"""
+"""Models of all answers of REST, MCP and ``--json``. ``Model.of(value)`` reads the attributes of a library
+value; `at` names the attribute where it has another name or lies deeper."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, AliasPath, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from rag_core import replies, reports, types
+from rag_core.api.requests import said
 from rag_core.types import FileState, JobState, LinkType, Mode, Phase, Viewer
 
 
@@ -31,16 +29,12 @@ def _fields(*values: Any) -> dict[str, Any]:
     return {name: getattr(value, name) for value in values for name in value.__slots__}
 
 
-def at(*path: str, **more: Any) -> Any:
+def at(*path: str) -> Any:
     """A field whose value is at another ``path`` of attributes."""
-    return Field(validation_alias=AliasPath(*path), **more)
+    return Field(validation_alias=AliasPath(*path))
 
 
-def _said(description: str) -> Any:
-    return Field(description=description)
-
-
-# Bounds are only documented in the schema: the library's own values are not checked again.
+# Bounds are only documented in the schema.
 Count = Annotated[int, Field(json_schema_extra={"minimum": 0})]
 Number = Annotated[int, Field(json_schema_extra={"minimum": 1})]
 Share = Annotated[float, Field(json_schema_extra={"minimum": 0, "maximum": 1})]
@@ -51,11 +45,10 @@ Tags = Annotated[list[str], BeforeValidator(lambda tags: [f"#{tag}" for tag in t
 Messages = Annotated[list[str], BeforeValidator(lambda notices: [notice.message for notice in notices])]
 Size = Annotated[int, BeforeValidator(len), Field(json_schema_extra={"minimum": 0})]
 OnlyOne = Annotated[str | None, BeforeValidator(lambda values: values[0] if len(values) == 1 else None)]
-Text = Annotated[str, BeforeValidator(str)]
 TextOrNull = Annotated[str | None, BeforeValidator(lambda text: text or None)]
 State = Literal["indexed"] | FileState
-_Pending = Annotated[Count, _said("Passages that are found by words only until they are embedded.")]
-_OnDisk = Annotated[TextOrNull, _said("Null for a guest.")]
+_Pending = Annotated[Count, said("Passages that are found by words only until they are embedded.")]
+_OnDisk = Annotated[TextOrNull, said("Null for a guest.")]
 
 
 class ErrorText(Shown):
@@ -67,23 +60,18 @@ class Error(Shown):
     error: ErrorText
 
 
-# --- searching --------------------------------------------------------------------------
-
-
 class Metadata(Shown):
-    title: str = at("document", "title")
-    tags: Tags = at("document", "tags")
-    indexed_at: str = at("document", "indexed_at", description="Empty for a guest.")
-    file_hash: str = at("document", "file_hash", description="Empty for a guest.")
+    title: str
+    tags: Tags
+    indexed_at: Annotated[str, said("Empty for a guest.")]
+    file_hash: Annotated[str, said("Empty for a guest.")]
     chunk_index: Count
     heading_path: list[str]
-    folder: str = at("document", "folder")
+    folder: str
     anchor_type: str
     anchor_ref: str
-    split_part: Annotated[
-        Count, _said("Which part of a section that is too long for one passage; 0 for a whole one.")
-    ]
-    date: str = at("document", "date")
+    split_part: Annotated[Count, said("Which part of a section that is too long; 0 for a whole one.")]
+    date: str
 
 
 class Hit(Shown):
@@ -97,7 +85,7 @@ class Hit(Shown):
     metadata: Metadata
     store: str
     id: str = at("key")
-    relevant: Annotated[bool, _said("Whether it is good enough, by the scores of `mode`.")]
+    relevant: Annotated[bool, said("Whether it is good enough, by the scores of `mode`.")]
     similarity: Annotated[float, AfterValidator(lambda number: round(number, 4))] | None
     bm25: Annotated[float, AfterValidator(lambda number: round(number, 3))] | None
     reasons: list[str]
@@ -109,28 +97,25 @@ class Hit(Shown):
     @model_validator(mode="before")
     @classmethod
     def _with_its_file(cls, hit: types.Hit) -> dict[str, Any]:
-        path = hit.document.absolute_path
-        return {**_fields(hit.document, hit), "absolute_path": path, "metadata": hit}
+        whole = {**_fields(hit.document, hit), "absolute_path": hit.document.absolute_path}
+        return {**whole, "metadata": whole}
 
 
 class Answer(Shown):
     query: str = at("query", "raw")
-    store: Annotated[OnlyOne, _said("The one store that was searched, else null.")] = at("stores")
+    store: Annotated[OnlyOne, said("The one store that was searched, else null.")] = at("stores")
     stores: list[str]
     mode: Mode
-    convincing: Annotated[bool, _said("Whether anything found is good enough.")]
+    convincing: Annotated[bool, said("Whether anything found is good enough.")]
     results: list[Hit] = at("hits")
     total_results: Size = at("hits")
     offset: Count
-    has_more: Annotated[bool, _said("Whether more follows that is good enough.")]
-    unshown: Annotated[Count, _said("How many near misses follow at least; `offset` gives them.")]
+    has_more: Annotated[bool, said("Whether more follows that is good enough.")]
+    unshown: Annotated[Count, said("How many near misses follow at least; `offset` gives them.")]
     query_time_ms: Tenths
-    timestamp: Annotated[str, _said("When it was asked: ISO 8601, UTC.")]
+    timestamp: Annotated[str, said("When it was asked: ISO 8601, UTC.")]
     pending: _Pending
     warnings: list[str]
-
-
-# --- documents --------------------------------------------------------------------------
 
 
 class SharedFile(Shown):
@@ -184,7 +169,7 @@ class Link(Shown):
 class _Text(Shown):
     store: str
     aliases: list[str]
-    properties: Annotated[dict[str, str], BeforeValidator(dict), _said("What else the front matter says.")]
+    properties: Annotated[dict[str, str], BeforeValidator(dict), said("What else the front matter says.")]
     warnings: list[str]
     passages: list[Passage]
     links_out: list[Link]
@@ -216,9 +201,6 @@ def document(found: types.DocumentView, viewer: Viewer) -> Document | SharedDocu
     return (Document if viewer.is_owner else SharedDocument).of(found)
 
 
-# --- stores and their work --------------------------------------------------------------
-
-
 class SharedStore(Shown):
     """A store as a guest sees it: its name and counts."""
 
@@ -229,11 +211,16 @@ class SharedStore(Shown):
     types: dict[str, Count]
 
 
+def _in_s3(part: int) -> Any:
+    """A part of the address ``s3vectors://BUCKET/INDEX``; null for a store that is elsewhere."""
+    return BeforeValidator(lambda at: at.split("/")[part] if at.startswith("s3vectors:") else None)
+
+
 class Store(SharedStore):
     """A store; ``bucket_name`` and ``index_name`` are those of Amazon S3 Vectors."""
 
-    bucket_name: str | None
-    index_name: str | None
+    bucket_name: Annotated[str | None, _in_s3(2)] = at("address")
+    index_name: Annotated[str | None, _in_s3(3)] = at("address")
     dimension: Count
     distance_metric: str
     created_at: str
@@ -254,20 +241,6 @@ class Store(SharedStore):
     excluded: Count
     size_bytes: Count
     sources: list[types.Source]
-
-
-class ImportedStore(Store):
-    notices: list[str]
-
-
-class Exported(Shown):
-    """A portable file."""
-
-    store: str
-    path: Text
-    size_bytes: Count
-    file_count: Count
-    chunk_count: Count
 
 
 class Progress(Shown):
@@ -311,22 +284,15 @@ class Status(Stores):
     data_dir: str
 
 
-def store(found: types.StoreInfo, viewer: Viewer) -> Store | SharedStore:
-    """A store as ``viewer`` may see it."""
-    return (Store if viewer.is_owner else SharedStore).of(found)
-
-
 def stores(found: Iterable[types.StoreInfo], warnings: Iterable[str], viewer: Viewer) -> Stores:
     """Every store that ``viewer`` may see, and a warning about each that cannot be read."""
-    return Stores.model_construct(stores=[store(each, viewer) for each in found], warnings=list(warnings))
+    kind = Store if viewer.is_owner else SharedStore
+    return Stores.model_construct(stores=[kind.of(each) for each in found], warnings=list(warnings))
 
 
 def status(found: reports.Status, viewer: Viewer) -> Stores:
     """The status of all stores; a guest sees neither runs nor folders."""
     return Status.of(found) if viewer.is_owner else stores(found.stores, found.warnings, viewer)
-
-
-# --- asking -----------------------------------------------------------------------------
 
 
 class Reference(Shown):
@@ -349,7 +315,7 @@ class Reference(Shown):
     spans: list[tuple[Count, Count]]
     cited: bool
     score: Share
-    relevant: Annotated[bool, _said("True: only what fits is in an answer.")]
+    relevant: Annotated[bool, said("True: only what fits is in an answer.")]
     link: Annotated[str, AfterValidator(lambda address: f"/{address}")] = at("address")
 
 
@@ -373,12 +339,10 @@ class Statement(Shown):
 
 class Reply(Shown):
     question: str
-    answer: Annotated[str, _said("The whole answer, marked where its sources do not hold it.")]
+    answer: Annotated[str, said("The whole answer, marked where its sources do not hold it.")]
     references: list[Reference]
-    found: Annotated[bool, _said("Whether any passage fits the question.")]
-    retrieved_chunks: Annotated[
-        Count, _said("How many passages that fit were given; what completes them is not counted.")
-    ]
+    found: Annotated[bool, said("Whether any passage fits the question.")]
+    retrieved_chunks: Annotated[Count, said("How many passages that fit were given.")]
     message: str
     ending: replies.Ending
     statements: list[Statement]
@@ -388,7 +352,7 @@ class Reply(Shown):
     pending: _Pending
     warnings: Messages = at("notices")
     took_ms: Tenths
-    timestamp: Annotated[str, _said("When it was asked: ISO 8601, UTC.")]
+    timestamp: Annotated[str, said("When it was asked: ISO 8601, UTC.")]
 
 
 class Unanswered(Error, Reply):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from typing import Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -16,20 +14,10 @@ from starlette.routing import Mount, Route
 
 from rag_core.api import asking
 from rag_core.api.answers import Reply
-from rag_core.api.http import (
-    EVENTS,
-    JSON,
-    RETRY,
-    UNFORESEEN,
-    body_of,
-    check_accept,
-    json_response,
-    parameters_of,
-    refusal,
-)
+from rag_core.api.http import EVENTS, UNFORESEEN, body_of, json_response, parameters_of, refusal
 from rag_core.api.openapi import DOCUMENT, PREFIX, document
 from rag_core.api.operations import OPERATIONS, Operation
-from rag_core.api.requests import Nothing, Question
+from rag_core.api.requests import Nothing
 from rag_core.api.requests import Request as Kind
 from rag_core.api.workers import Workers
 from rag_core.errors import Forbidden, RagError
@@ -38,23 +26,14 @@ from rag_core.types import Viewer
 
 ViewerOf = Callable[[Mapping[str, str]], Viewer | None]
 """The sender of a request, from the headers that the gate sets; None if unknown."""
-
-_AnyRoute = TypeVar("_AnyRoute", Route, Mount)
-
 Handler = Callable[[Request], Awaitable[Response]]
-
-_AT_ONCE = 6
-"""Threads. More would only wait for each other: Python computes in one."""
-_ASKS_AT_ONCE = 16
-"""Threads for questions, which wait for a model most of the time. Searches have their own."""
+_AT_ONCE = 6  # threads; more would only wait for each other: Python computes in one
+_ASKS_AT_ONCE = 16  # threads for questions, which wait for a model most of the time
 _NO_PARAMETERS = Kind(Nothing)
 
 
 def rest(library: Callable[[], Library], viewer_of: ViewerOf) -> Mount:
-    """Every operation below `PREFIX`, and JSON errors for other addresses.
-
-    ``library`` gives the library of this process; worker threads call it for each request.
-    """
+    """Every operation below `PREFIX`. Worker threads call ``library`` for the library of this process."""
     root, _, version = PREFIX.rpartition("/")
     workers, asks = Workers(_AT_ONCE, "rest"), Workers(_ASKS_AT_ONCE, "rest-asks")
     routes = [
@@ -65,18 +44,16 @@ def rest(library: Callable[[], Library], viewer_of: ViewerOf) -> Mount:
         )
         for each in OPERATIONS
     ]
+
+    async def described(_: Request, __: Viewer) -> Response:
+        return json_response(document())
+
     app = Starlette(
-        routes=[*map(_over_lines, routes), Route(f"/{version}{DOCUMENT}", _guarded(_document, viewer_of))],
-        exception_handlers={HTTPException: _not_routed, Exception: _failed},
+        routes=[*routes, Route(f"/{version}{DOCUMENT}", _guarded(described, viewer_of))],
+        exception_handlers={HTTPException: _failed, Exception: _failed},
     )
     app.router.redirect_slashes = False
-    return _over_lines(Mount(root, app))
-
-
-def _over_lines(route: _AnyRoute) -> _AnyRoute:
-    """A route that also matches line breaks, because file names may hold them."""
-    route.path_regex = re.compile(route.path_regex.pattern, re.DOTALL)
-    return route
+    return Mount(root, app)
 
 
 def _handler(
@@ -85,26 +62,23 @@ def _handler(
     act = operation.act
 
     async def handle(request: Request, viewer: Viewer) -> Response:
-        kind = check_accept(request, *([JSON] if act else [JSON, EVENTS]))
-        given = await _given(operation, request)
+        """The answer of the library; to a question also as events, or as an error with the passages."""
+        if operation.method == "POST":
+            parameters_of(request.query_params, {}, _NO_PARAMETERS)
+            given = operation.given.read(await body_of(request))
+        else:
+            given = parameters_of(request.query_params, request.path_params, operation.given)
         if act is not None:
             return json_response(await workers.run(viewer, lambda: act(library(), viewer, given)))
-        if kind == JSON:
-            return await _asked(request, library, viewer, given, workers)
-        return await _events(asking.events(library, viewer, given, workers), viewer)
+        if EVENTS in request.headers.get("accept", ""):
+            return await _events(asking.events(library, viewer, given, workers), viewer)
+        try:
+            return json_response(Reply.of(await asking.whole(request, library, viewer, given, workers)))
+        except asking.Unanswered as error:
+            status, said = refusal(error, for_owner=viewer.is_owner)
+            return json_response({**said.as_dict(), **Reply.of(error.reply).model_dump()}, status)
 
     return _guarded(handle, viewer_of)
-
-
-async def _asked(
-    request: Request, library: Callable[[], Library], viewer: Viewer, given: Question, workers: Workers
-) -> Response:
-    """The reply; without a model, an error together with the passages."""
-    try:
-        return json_response(Reply.of(await asking.whole(request, library, viewer, given, workers)))
-    except asking.Unanswered as error:
-        status, said = refusal(error, for_owner=viewer.is_owner)
-        return json_response({**said.as_dict(), **Reply.of(error.reply).model_dump()}, status)
 
 
 async def _events(told: AsyncGenerator[asking.Event], viewer: Viewer) -> Response:
@@ -124,19 +98,6 @@ async def _events(told: AsyncGenerator[asking.Event], viewer: Viewer) -> Respons
     return StreamingResponse(stream(), headers={"cache-control": "no-store"}, media_type=EVENTS)
 
 
-async def _given(operation: Operation, request: Request) -> Any:
-    """The validated body or parameters. Raises InvalidInput, Refused."""
-    if operation.method == "POST":
-        parameters_of(request.query_params, {}, _NO_PARAMETERS)
-        return operation.given.read(await body_of(request))
-    return parameters_of(request.query_params, request.path_params, operation.given)
-
-
-async def _document(request: Request, _: Viewer) -> Response:
-    check_accept(request, JSON)
-    return json_response(document())
-
-
 def _guarded(act: Callable[[Request, Viewer], Awaitable[Response]], viewer_of: ViewerOf) -> Handler:
     """``act`` for a known viewer; a RagError becomes an answer."""
 
@@ -149,19 +110,16 @@ def _guarded(act: Callable[[Request, Viewer], Awaitable[Response]], viewer_of: V
             return await act(request, viewer)
         except RagError as error:
             status, said = refusal(error, for_owner=viewer is not None and viewer.is_owner)
-            return json_response(said.as_dict(), status, RETRY if status == 429 else {})
+            return json_response(said.as_dict(), status, {"retry-after": "5"} if status == 429 else {})
 
     return handle
 
 
-async def _not_routed(_: Request, error: Exception) -> Response:
-    """The answer to an unknown address or method."""
-    status, headers = getattr(error, "status_code", 404), getattr(error, "headers", None)
+async def _failed(_: Request, error: Exception) -> Response:
+    """The answer to an unknown address or method, and to an unexpected exception, which the server logs."""
+    if not isinstance(error, HTTPException):
+        return json_response(UNFORESEEN.as_dict(), 500)
+    status, headers = error.status_code, error.headers
     message = "This address does not take that method." if status == 405 else "There is nothing here."
     where = RagError(message, f"{PREFIX}{DOCUMENT} lists all that there is.")
     return json_response(where.as_dict(), status, headers or {})
-
-
-async def _failed(_: Request, __: Exception) -> Response:
-    """The answer to an unexpected exception, which the server logs."""
-    return json_response(UNFORESEEN.as_dict(), 500)

@@ -1,8 +1,5 @@
-"""Answering a question over HTTP, as one JSON value or as events.
-
-Events: ``references`` (the passages, once), ``statement`` (each as soon as it is checked), then ``reply``
-(the whole answer, as without events) or ``error``. The model stops when the client disconnects.
-"""
+"""Answering a question over HTTP, as one JSON value or as events: ``references`` (the passages, once),
+``statement`` (each as soon as it is checked), then ``reply`` (the whole answer) or ``error``."""
 
 from __future__ import annotations
 
@@ -41,17 +38,17 @@ async def whole(
 ) -> Reply:
     """The whole reply. The model stops when the client disconnects. Raises InvalidInput, Unanswered."""
     stop = threading.Event()
-    watching = asyncio.create_task(_stop_when_gone(request, stop))
+
+    async def watch() -> None:
+        while not await request.is_disconnected():
+            await asyncio.sleep(_LOOK_S)
+        stop.set()
+
+    watching = asyncio.create_task(watch())
     try:
         return await workers.run(viewer, lambda: _asked(library(), viewer, given, stop))
     finally:
         watching.cancel()
-
-
-async def _stop_when_gone(request: Request, stop: threading.Event) -> None:
-    while not await request.is_disconnected():
-        await asyncio.sleep(_LOOK_S)
-    stop.set()
 
 
 def _asked(
@@ -77,25 +74,7 @@ def _asked(
     return reply
 
 
-# --- events -----------------------------------------------------------------------------
-
 Event = tuple[str, Any]
-
-
-def _listener(send: Callable[[Event], None]) -> OnText:
-    """Sends the passages once, and each statement of a growing draft once."""
-    sent_passages, sent = False, 0
-
-    def hear(draft: Draft) -> None:
-        nonlocal sent_passages, sent
-        if draft.references and not sent_passages:
-            sent_passages = True
-            send(("references", [answers.Reference.of(each) for each in draft.references]))
-        for each in draft.statements[sent:]:
-            send(("statement", answers.Statement.of(each)))
-        sent = len(draft.statements)
-
-    return hear
 
 
 async def events(
@@ -103,15 +82,22 @@ async def events(
 ) -> AsyncGenerator[Event]:
     """The events of an answer; the last is ``reply``. Closing it stops the model. Raises as `whole`."""
     loop, queue = asyncio.get_running_loop(), asyncio.Queue[Event | None]()
-    stop = threading.Event()
+    stop, told = threading.Event(), Draft()
 
     def tell(event: Event | None) -> None:
         loop.call_soon_threadsafe(queue.put_nowait, event)
 
+    def hear(draft: Draft) -> None:
+        nonlocal told
+        if draft.references and not told.references:
+            tell(("references", [answers.Reference.of(each) for each in draft.references]))
+        for each in draft.statements[len(told.statements) :]:
+            tell(("statement", answers.Statement.of(each)))
+        told = draft
+
     def work() -> None:
         try:
-            reply = _asked(library(), viewer, given, stop, _listener(tell))
-            tell(("reply", answers.Reply.of(reply)))
+            tell(("reply", answers.Reply.of(_asked(library(), viewer, given, stop, hear))))
         finally:
             tell(None)
 

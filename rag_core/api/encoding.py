@@ -22,15 +22,13 @@ _CSV_COLUMNS = (
 # What a spreadsheet takes for a formula, as typed on a Western or an East Asian keyboard.
 _FORMULA = tuple("=+-@\t\r＝＋－＠")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-_LINE_END = re.compile("\r\n?")
 
 Value = BaseModel | Mapping[str, Any]
-"""An answer: a model of `answers`, or several by name."""
 
 
 def plain(text: str) -> str:
     """``text`` without control characters; lines end with a line feed."""
-    return _CONTROL.sub("�", _LINE_END.sub("\n", text)).encode("utf-8", "replace").decode("utf-8")
+    return _CONTROL.sub("�", re.sub("\r\n?", "\n", text)).encode("utf-8", "replace").decode("utf-8")
 
 
 def json_text(value: Value, indent: int | None = None) -> str:
@@ -57,8 +55,7 @@ def hits_csv(found: Answer, viewer: Viewer, *, marked: bool = True) -> bytes:
     """The hits as CSV (RFC 4180) in UTF-8, with the numbers of JSON.
 
     ``marked`` adds a byte order mark, by which Excel recognizes UTF-8. An apostrophe precedes text that a
-    spreadsheet would run as a formula. Only the owner gets the last column, ``absolute_path``.
-    """
+    spreadsheet would run as a formula. Only the owner gets the last column, ``absolute_path``."""
     columns = [*_CSV_COLUMNS, "absolute_path"] if viewer.is_owner else list(_CSV_COLUMNS)
     file = io.StringIO()
     # Every text in quotes: where the comma is the decimal sign, spreadsheets would split at semicolons.
@@ -69,12 +66,11 @@ def hits_csv(found: Answer, viewer: Viewer, *, marked: bool = True) -> bytes:
 
 
 def _row(shown: dict[str, Any]) -> dict[str, Any]:
-    flat = shown | shown["metadata"]
+    flat: dict[str, Any] = shown | shown["metadata"]
     flat["tags"] = ", ".join(flat["tags"])
     flat["heading_path"] = " > ".join(flat["heading_path"])
-    return {name: _cell(value) if isinstance(value, str) else value for name, value in flat.items()}
-
-
-def _cell(text: str) -> str:
-    text = plain(text)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    for name, value in flat.items():
+        if isinstance(value, str):
+            text = plain(value)
+            flat[name] = f"'{text}" if text.startswith(_FORMULA) else text
+    return flat

@@ -1,7 +1,5 @@
-"""HTTP for REST: content types, a bounded body, strict JSON, and errors as JSON.
-
-Nothing of a body is logged. An error repeats at most forty characters of it, to its sender.
-"""
+"""HTTP for REST: a bounded body, strict JSON, and errors as JSON. Nothing of a body is logged; an error
+repeats at most forty characters of it, to its sender."""
 
 from __future__ import annotations
 
@@ -14,50 +12,34 @@ from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from rag_core import errors
 from rag_core.api.encoding import Value, json_bytes
 from rag_core.api.requests import Request as Kind
-from rag_core.errors import (
-    EmbedderError,
-    Forbidden,
-    InUpkeep,
-    InvalidInput,
-    InvalidSettings,
-    LLMError,
-    NotFound,
-    RagError,
-    StoreBusy,
-    StoreError,
-    TooMany,
-    VectorError,
-)
+from rag_core.errors import InvalidInput, RagError
 
 JSON = "application/json"
 EVENTS = "text/event-stream"
 _LOG = logging.getLogger(__name__)
-RETRY = {"retry-after": "5"}  # seconds, for status 429
 MAX_BODY = 256 * 1024  # bytes; a question with a long conversation is a tenth of it
 
 _STATUS: Mapping[type[RagError], int] = {
-    InvalidSettings: 503,  # a subclass comes before its base
+    errors.InvalidSettings: 503,  # a subclass comes before its base
     InvalidInput: 400,
-    Forbidden: 403,
-    NotFound: 404,
-    TooMany: 429,
-    EmbedderError: 502,
-    LLMError: 502,
-    VectorError: 503,
-    StoreBusy: 503,
-    InUpkeep: 503,
+    errors.Forbidden: 403,
+    errors.NotFound: 404,
+    errors.TooMany: 429,
+    errors.EmbedderError: 502,
+    errors.LLMError: 502,
+    errors.VectorError: 503,
+    errors.StoreBusy: 503,
+    errors.InUpkeep: 503,
 }
 _WITHOUT_DETAILS: Mapping[int, RagError] = {
     500: RagError("Something went wrong.", "Try again later, or tell the owner of this library."),
     502: RagError("A model that is needed is not available just now.", "Try again later."),
     503: RagError("What was asked for cannot be reached just now.", "Try again later."),
 }
-UNFORESEEN = RagError(
-    "Something went wrong.", "The log of the app says where; `commonplace doctor` may say why."
-)
-"""The answer to an unexpected exception."""
+UNFORESEEN = RagError("Something went wrong.", "The log of the app says where.")
 
 
 class Refused(RagError):
@@ -66,9 +48,6 @@ class Refused(RagError):
     def __init__(self, status: int, message: str, suggestion: str) -> None:
         super().__init__(message, suggestion)
         self.status = status
-
-
-# --- answers ----------------------------------------------------------------------------
 
 
 def json_response(value: Value, status: int = 200, headers: Mapping[str, str] = {}) -> Response:
@@ -82,42 +61,12 @@ def refusal(error: RagError, *, for_owner: bool) -> tuple[int, RagError]:
     if isinstance(error, Refused):
         return error.status, error
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
-    if status == 500 and isinstance(error, StoreError) and error.store:
-        why = error.__cause__ if isinstance(error.__cause__, StoreError) else error  # not shown to a guest
-        _LOG.warning("A request could not be answered: %s", why)
+    if status == 500 and isinstance(error, errors.StoreError) and error.store:
+        why = error.__cause__ if isinstance(error.__cause__, errors.StoreError) else error
+        _LOG.warning("A request could not be answered: %s", why)  # not shown to a guest
     elif status == 500:
         _LOG.error("A request could not be answered.", exc_info=error)
     return status, error if status < 500 or for_owner else _WITHOUT_DETAILS[status]
-
-
-# --- requests ---------------------------------------------------------------------------
-
-
-def check_accept(request: Request, *offered: str) -> str:
-    """The offered media type that the Accept header prefers, or the first without one. Raises Refused."""
-    ranges: dict[str, float] = {}
-    for each in ",".join(request.headers.getlist("accept")).lower().split(","):
-        kind, *parameters = (part.strip() for part in each.split(";"))
-        if kind:
-            ranges.setdefault(kind, _quality(parameters))
-    if not ranges:
-        return offered[0]
-    wanted = [
-        next((ranges[each] for each in (kind, f"{kind.partition('/')[0]}/*", "*/*") if each in ranges), 0.0)
-        for kind in offered
-    ]
-    if not max(wanted):
-        raise Refused(
-            406, "The Accept header takes nothing that is here.", f"Ask for {' or '.join(offered)}."
-        )
-    return offered[wanted.index(max(wanted))]
-
-
-def _quality(parameters: list[str]) -> float:
-    try:
-        return float(next((each[2:] for each in parameters if each.startswith("q=")), "1"))
-    except ValueError:
-        return 0.0
 
 
 async def body_of(request: Request) -> Any:
@@ -126,35 +75,25 @@ async def body_of(request: Request) -> Any:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != JSON:
         raise Refused(415, "The body is not JSON.", f"Send JSON with Content-Type: {JSON}.")
-    if request.headers.get("content-encoding", "identity").lower() != "identity":
-        raise Refused(415, "The body is compressed.", "Send it as it is.")
-    said = request.headers.get("content-length", "0")
-    too_large = Refused(413, f"The body is larger than {MAX_BODY // 1024} kB.", "Ask for less at once.")
-    if said.isdecimal() and (len(said) > 15 or int(said) > MAX_BODY):
-        raise too_large
     body = bytearray()
     try:
         async for part in request.stream():
             body += part
             if len(body) > MAX_BODY:
-                raise too_large
+                raise Refused(413, f"The body is larger than {MAX_BODY // 1024} kB.", "Ask for less at once.")
     except ClientDisconnect:
         raise Refused(400, "The body ended too early.", "Send it again.") from None
     try:
         return json.loads(body.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
-    except UnicodeDecodeError:
-        raise InvalidInput("The body is not UTF-8.", "Send JSON in UTF-8.") from None
     except (ValueError, RecursionError):
-        raise InvalidInput("The body is not JSON, or too deep.", "Send one JSON object.") from None
+        raise InvalidInput("The body is not JSON in UTF-8, or too deep.", "Send one JSON object.") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object without duplicate names. Raises InvalidInput."""
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            raise InvalidInput(f"{name[:40]}: It is there twice.", "Send it once.")
-        found[name] = value
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise InvalidInput("A name is there twice.", "Send each once.")
     return found
 
 

@@ -17,7 +17,7 @@ from rag_core.api.requests import Schema, without_titles
 
 PREFIX = "/api/v1"
 DOCUMENT = "/openapi.json"
-_ALWAYS = (400, 401, 403, 406, 408, 413, 429, 500)
+_ALWAYS = (400, 401, 403, 408, 413, 429, 500)
 
 
 @cache
@@ -32,7 +32,7 @@ def document() -> dict[str, Any]:
     for each in OPERATIONS:
         answer = without_titles(answers[each.name, "serialization"])
         paths.setdefault(each.path, {})[each.method.lower()] = _operation(each, answer)
-    itself = {"operationId": "openapi", "summary": "This document."}
+    itself: dict[str, Any] = {"operationId": "openapi", "summary": "This document."}
     paths[DOCUMENT] = {"get": {**itself, "responses": _responses({JSON: {"type": "object"}}, _ALWAYS)}}
     return {
         "openapi": "3.1.0",
@@ -74,14 +74,10 @@ def _operation(each: Operation, answer: Schema) -> dict[str, Any]:
 
 def _responses(answer: dict[str, Schema], codes: Iterable[int], *, asks: bool = False) -> dict[str, Any]:
     """The answer by media type, and the errors; ``asks``: an error 502 holds the passages, too."""
-    responses = {"200": _response("The answer.", answer)}
+    content: dict[str, Any] = {kind: {"schema": schema} for kind, schema in answer.items()}
+    responses = {"200": {"description": "The answer.", "content": content}}
     for code in sorted(codes):
         model = "Unanswered" if asks and code == 502 else "Error"
-        error = {JSON: {"$ref": f"#/components/schemas/{model}"}}
-        responses[str(code)] = _response(f"{HTTPStatus(code).phrase}.", error)
+        error = {JSON: {"schema": {"$ref": f"#/components/schemas/{model}"}}}
+        responses[str(code)] = {"description": f"{HTTPStatus(code).phrase}.", "content": error}
     return responses
-
-
-def _response(description: str, kinds: dict[str, Schema]) -> dict[str, Any]:
-    content = {kind: {"schema": schema} for kind, schema in kinds.items()}
-    return {"description": description, "content": content}

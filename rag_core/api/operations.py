@@ -1,8 +1,5 @@
-"""The table of REST operations: the request, the answer and the library's method of each.
-
-An unknown store is 400 in a body or a parameter and 404 in the address. The texts do not tell a store that is
-not granted from one that does not exist.
-"""
+"""The table of REST operations: the request, the answer and the library's method of each. An unknown store is
+400 in a body or a parameter and 404 in the address, whether it does not exist or is not granted."""
 
 from __future__ import annotations
 
@@ -34,24 +31,10 @@ class Operation:
 
 
 def _search(library: Library, viewer: Viewer, given: requests.Search) -> answers.Answer:
-    options: dict[str, Any] = {
-        name: value for name, value in given.items() if name not in ("query", "filters")
-    }
-    filters = filters_of(given.get("filters", {}))
+    options: dict[str, Any] = {name: each for name, each in given.items() if name != "query"}
+    options["filters"] = filters_of(given.get("filters", {}))
     with naming_stores(given, "query", "stores"):
-        return answers.Answer.of(library.searching.search(viewer, given["query"], filters=filters, **options))
-
-
-def _stores(library: Library, viewer: Viewer, _: requests.Nothing) -> answers.Stores:
-    return answers.stores(*library.stores.infos(viewer), viewer)
-
-
-def _store(library: Library, viewer: Viewer, given: requests.OneStore) -> answers.SharedStore:
-    return answers.store(library.stores.info(viewer, given["store"]), viewer)
-
-
-def _status(library: Library, viewer: Viewer, _: requests.Nothing) -> answers.Stores:
-    return answers.status(library.stores.status(viewer), viewer)
+        return answers.Answer.of(library.searching.search(viewer, given["query"], **options))
 
 
 def _documents(library: Library, viewer: Viewer, given: requests.FilesOfStore) -> answers.Files:
@@ -60,10 +43,6 @@ def _documents(library: Library, viewer: Viewer, given: requests.FilesOfStore) -
         store = library.stores.resolve(viewer, given.get("store"))
         found = library.files.all(viewer, store) if viewer.is_owner else library.documents.all(viewer, store)
     return answers.files(store, (each for each in found if not states or each.state in states), viewer)
-
-
-def _document(library: Library, viewer: Viewer, given: requests.OneDocument) -> answers.SharedFile:
-    return answers.document(library.documents.get(viewer, given["store"], given["path"]), viewer)
 
 
 _NOTHING = Request(requests.Nothing)
@@ -79,14 +58,20 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "status", "GET", "/status", "Every store, what is running, and what was not finished.",
-        _NOTHING, answers.Status | answers.Stores, _status,
+        _NOTHING, answers.Status | answers.Stores,
+        lambda library, viewer, _: answers.status(library.stores.status(viewer), viewer),
     ),
     Operation(
-        "stores", "GET", "/stores", "Every store that you may see.", _NOTHING, answers.Stores, _stores,
+        "stores", "GET", "/stores", "Every store that you may see.", _NOTHING, answers.Stores,
+        lambda library, viewer, _: answers.stores(*library.stores.infos(viewer), viewer),
     ),
     Operation(
         "store", "GET", "/stores/{store}", "One store.",
-        Request(requests.OneStore), answers.Store | answers.SharedStore, _store, (404,),
+        Request(requests.OneStore), answers.Store | answers.SharedStore,
+        lambda library, viewer, given: (answers.Store if viewer.is_owner else answers.SharedStore).of(
+            library.stores.info(viewer, given["store"])
+        ),
+        (404,),
     ),
     Operation(
         "documents", "GET", "/documents",
@@ -95,6 +80,8 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "document", "GET", "/documents/{store}/{path}", "A document: its text in passages, and its links.",
-        Request(requests.OneDocument), answers.Document | answers.SharedDocument, _document, (404,),
+        Request(requests.OneDocument), answers.Document | answers.SharedDocument,
+        lambda library, viewer, given: answers.document(library.documents.get(viewer, **given), viewer),
+        (404,),
     ),
 )  # fmt: skip

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict
-from typing import Annotated, Any, Self
-
-from pydantic import AfterValidator, BeforeValidator, model_validator
+from typing import Any
 
 from rag_core import reports
-from rag_core.api.answers import Score, Shown, Tenths, Text, TextOrNull, at
+from rag_core.config import Settings
 from rag_core.index.plan import Plan
 
-NumberOrNull = Annotated[int | None, BeforeValidator(lambda number: number or None)]
+Report = dict[str, Any]
 
 
-def source_info(found: reports.SourceInfo) -> dict[str, Any]:
+def folder(found: reports.SourceInfo) -> Report:
     """A folder of a store with its counts of files."""
     whole = asdict(found)
     return {**whole.pop("source"), **whole}
 
 
-def plan(plans: Iterable[Plan]) -> dict[str, Any]:
+def plan(plans: Iterable[Plan]) -> Report:
     """What a run would do, for ``--dry-run``."""
     return {
         "dry_run": True,
@@ -37,137 +35,73 @@ def plan(plans: Iterable[Plan]) -> dict[str, Any]:
     }
 
 
-class Step(Shown):
-    state: str
-    sentence: str
+def steps(found: Iterable[reports.Step]) -> list[Report]:
+    """The steps of a diagnosis."""
+    return [{"state": each.state, "sentence": each.sentence} for each in found]
 
 
-class Diagnosis(Shown):
-    """Whether and why a file is found in a store."""
-
-    store: str
-    file_path: str = at("path")
-    findable: bool
-    steps: list[Step]
-    advice: Text
-    query: str
-    rank: int | None
-    score: Score | None
-    relevant: bool | None
-
-    @model_validator(mode="after")
-    def _of_no_hit(self) -> Self:
-        self.relevant = self.relevant if self.rank is not None else None
-        return self
+def diagnosis(found: reports.Diagnosis) -> Report:
+    """Whether and why a file is found in a store; without a rank, ``relevant`` is null."""
+    return {
+        "store": found.store,
+        "file_path": found.path,
+        "findable": found.findable,
+        "steps": steps(found.steps),
+        "advice": str(found.advice),
+        "query": found.query,
+        "rank": found.rank,
+        "score": None if found.score is None else round(found.score, 4),
+        "relevant": None if found.rank is None else found.relevant,
+    }
 
 
-class Health(Shown):
+def health(found: reports.Health) -> Report:
     """A store as its checks found it."""
-
-    store: str
-    sound: bool
-    checked_at: str
-    took_ms: Tenths
-    checks: list[str]
-    findings: list[reports.Finding]
+    return {**asdict(found), "sound": found.sound}
 
 
-class Repair(Shown):
-    store: str
-    done: list[str]
-    to_embed: int
-    took_ms: Tenths
-
-
-class Connection(Shown):
+def connection(found: reports.Connection) -> Report:
     """The state of a model, server or service; ``text`` says where text goes that it gets."""
-
-    key: str
-    name: str
-    kind: str
-    state: str
-    sentence: str
-    next_step: Text
-    text: str = at("goes")
-    used_by: list[str]
-    embedders: list[str]
-    models: list[str]
+    names = ("key", "name", "kind", "state", "sentence", "used_by", "embedders", "models")
+    shown = {name: getattr(found, name) for name in names}
+    return {**shown, "next_step": str(found.next_step), "text": found.goes}
 
 
-class OllamaModel(Shown):
+def ollama_model(found: reports.OllamaModel) -> Report:
     """A model of Ollama; unknown numbers are null."""
-
-    name: str
-    embeds: bool
-    chats: bool
-    dimension: NumberOrNull
-    context: NumberOrNull
-    size_bytes: int
-    loaded: bool
-    digest: str
+    return {**asdict(found), "dimension": found.dimension or None, "context": found.context or None}
 
 
-class Trial(Shown):
-    """A sentence that was embedded."""
-
-    embedder: str
-    identity: str
-    dimension: int
-    beginning: list[Annotated[float, AfterValidator(lambda number: round(number, 6))]]
-    open_ms: Tenths
-    took_ms: Tenths
-    text: str = at("went")
-
-
-class Privacy(Shown):
+def privacy(found: reports.Privacy) -> Report:
     """The private documents of a store; each rule with how many documents it hides."""
+    return {
+        "private_rules": found.rules,
+        "documents": found.documents,
+        "private": found.private,
+        "private_by_note": found.by_note,
+        "private_by_rule": found.by_rule,
+        "private_unsure": found.unsure,
+    }
 
-    private_rules: dict[str, int] = at("rules")
-    documents: int
-    private: int
-    private_by_note: int = at("by_note")
-    private_by_rule: int = at("by_rule")
-    private_unsure: dict[str, str] = at("unsure")
 
-
-class Person(Shown):
+def person(found: reports.Person) -> Report:
     """Somebody who has access; ``stores`` is null for an owner, who may see all."""
-
-    login: str
-    role: Annotated[str, BeforeValidator(lambda is_owner: "owner" if is_owner else "guest")] = at("is_owner")
-    stores: list[str] | None
-    may_ask: bool
-    since: TextOrNull
-    configured: bool
-
-    @model_validator(mode="after")
-    def _of_an_owner(self) -> Self:
-        self.stores = None if self.role == "owner" else self.stores
-        return self
+    return {
+        "login": found.login,
+        "role": "owner" if found.is_owner else "guest",
+        "stores": None if found.is_owner else found.stores,
+        "may_ask": found.may_ask,
+        "since": found.since or None,
+        "configured": found.configured,
+    }
 
 
-class NewToken(Shown):
-    """A new token; ``token`` is its secret, shown this once."""
-
-    name: str
-    created_at: str
-    token: str = at("secret")
-
-
-class SettingRow(Shown):
-    key: str = at("key", "name")
-    value: Any
-    layer: str = at("origin", "layer")
-    name: str = at("origin", "name")
-    file: str = at("origin", "file")
-    line: int = at("origin", "line")
-
-
-class Configuration(Shown):
+def configuration(found: Settings) -> Report:
     """Every setting with its origin: ``layer`` is default, config.yaml, .env or environment."""
-
-    data_dir: Text
-    config_file: Text
-    env_file: Text
-    settings: Annotated[list[SettingRow], BeforeValidator(lambda rows: rows())] = at("rows")
-    warnings: list[str]
+    return {
+        "data_dir": str(found.data_dir),
+        "config_file": str(found.config_file),
+        "env_file": str(found.env_file),
+        "settings": [{"key": r.key.name, "value": r.value, **asdict(r.origin)} for r in found.rows()],
+        "warnings": found.warnings,
+    }

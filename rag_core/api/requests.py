@@ -1,17 +1,14 @@
-"""The requests of REST and MCP: typed dictionaries, validated by pydantic and published as JSON Schema.
-
-Validation is strict: an unknown field is refused, and a number in quotes is no number. An error names the
-field and its allowed values.
-"""
+"""The requests of REST and MCP: typed dictionaries, published as JSON Schema. Validation is strict: an
+unknown field is refused, and a number in quotes is no number. Errors name the field."""
 
 from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Final, Required
+from typing import TYPE_CHECKING, Annotated, Any, Final, Required, cast
 
 from pydantic import (
     BeforeValidator,
@@ -37,10 +34,6 @@ strict = with_config(ConfigDict(extra="forbid", strict=True))
 """Decorates a typed dictionary: no other fields, no conversion of types."""
 
 
-def _whole(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
 def _listed(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
@@ -52,13 +45,14 @@ def said(description: str) -> Any:
 
 def typed_dict(name: str, fields: Mapping[str, Any], required: Sequence[str] = ()) -> Any:
     """A strict typed dictionary of ``fields``, all optional but the ``required``."""
-    make: Any = TypedDict
-    needed: Any = Required
+    make, needed = cast("Any", TypedDict), cast("Any", Required)
     kinds = {field: needed[kind] if field in required else kind for field, kind in fields.items()}
     return strict(make(name, kinds, total=False))
 
 
-WHOLE: Final = BeforeValidator(_whole)
+WHOLE: Final = BeforeValidator(
+    lambda value: int(value) if isinstance(value, float) and value.is_integer() else value
+)
 """Takes 2.0 as the whole number 2, as JSON Schema does."""
 StoreName = Annotated[str, Field(min_length=1, max_length=63)]
 StoreNames = Annotated[list[StoreName], Field(max_length=MAX_OPERATORS)]
@@ -122,14 +116,9 @@ class Question(TypedDict, total=False):
     ]
 
 
-@strict
-class Nothing(TypedDict):
-    pass
-
-
-@strict
-class OneStore(TypedDict):
-    store: StoreName
+Nothing = typed_dict("Nothing", {})
+OneStore = typed_dict("OneStore", {"store": StoreName}, ["store"])
+OneDocument = typed_dict("OneDocument", {"store": StoreName, "path": Path}, ["store", "path"])
 
 
 @strict
@@ -138,14 +127,6 @@ class FilesOfStore(TypedDict, total=False):
     state: Annotated[list[FileState], Field(max_length=100), said("Only files of these states.")]
 
 
-@strict
-class OneDocument(TypedDict):
-    store: StoreName
-    path: Path
-
-
-# --- checking ---------------------------------------------------------------------------
-
 _ALSO_CALLED: Final = (
     frozenset({"store", "stores", "vault", "vaults"}),
     frozenset({"question", "query", "text"}),
@@ -153,16 +134,6 @@ _ALSO_CALLED: Final = (
 )
 """Synonyms among the names of fields."""
 _SHOWN: Final = 40  # characters of a wrong value that an error repeats
-_FIRST: Final = ("missing", "extra_forbidden")  # of several errors, the last of these is reported
-_KINDS_IN_WORDS: Final = {
-    "object": "a JSON object",
-    "array": "a list of at most {maxItems:,}",
-    "string": "a text of {minLength} to {maxLength:,} characters",
-    "boolean": "true or false",
-    "integer": "a whole number from {minimum:,} to {maximum:,}",
-    "number": "a number from {minimum} to {maximum}",
-}
-"""The values that a JSON type allows, for error messages."""
 
 
 class Request:
@@ -182,34 +153,34 @@ class Request:
         return {"required": [], **without_titles(found, found.pop("$defs", {}))}
 
     def read(self, value: Any) -> Any:
-        """``value``, validated. Raises InvalidInput that names the field and its allowed values."""
+        """``value``, validated. Raises InvalidInput that names the field."""
         try:
             return self._adapter.validate_python(value)
         except ValidationError as error:
             raise self._refusal(error) from None
 
     def _refusal(self, error: ValidationError) -> InvalidInput:
-        wrong = max(
-            error.errors(include_url=False, include_context=False),
-            key=lambda each: _FIRST.index(each["type"]) if each["type"] in _FIRST else -1,
-        )
-        at, kind = wrong["loc"], wrong["type"]
-        place = _place(at)
-        if kind == "extra_forbidden":
-            return InvalidInput(f"{place}: There is no such field.", self._advice(at))
-        schema = _schema_of(self.schema, at)
-        if kind == "missing":
-            return InvalidInput(f"{place}: It is missing.", f"Give {_allowed(schema)}.")
+        found = error.errors(include_url=False, include_context=False)
+        wrong = max(found, key=lambda each: each["type"] == "extra_forbidden")
+        steps = [f"[{step}]" if isinstance(step, int) else f".{step[:_SHOWN]}" for step in wrong["loc"]]
+        place = "".join(steps).removeprefix(".") or "The request"
+        if wrong["type"] == "extra_forbidden":
+            return InvalidInput(f"{place}: There is no such field.", self._advice(wrong["loc"]))
+        if wrong["type"] == "missing":
+            return InvalidInput(f"{place}: It is missing.", "Send it, too.")
         said = json.dumps(wrong["input"], ensure_ascii=False)
         said = said if len(said) <= _SHOWN else f"{said[: _SHOWN - 1]}…"
-        return InvalidInput(f"{place}: {said} cannot be used.", f"Use {_allowed(schema)}.")
+        return InvalidInput(f"{place}: {said} cannot be used.", f"{wrong['msg']}.")
 
     def _advice(self, at: Sequence[int | str]) -> str:
-        known, name = _schema_of(self.schema, at[:-1])["properties"], str(at[-1])[:_SHOWN]
+        schema = self.schema
+        for step in at[:-1]:
+            schema = schema["items"] if isinstance(step, int) else schema["properties"][step]
+        known, name = schema["properties"], str(at[-1])[:_SHOWN]
         also = [each for each in known if any({each, name} <= group for group in _ALSO_CALLED)]
         if close := also or difflib.get_close_matches(name, known, n=1):
             return f"Did you mean {close[0]}?"
-        return f"Use {_either(list(known))}." if known else "Leave it out."
+        return f"There are: {', '.join(known)}." if known else "Leave it out."
 
 
 def without_titles(schema: Any, parts: Mapping[str, Any] | None = None) -> Any:
@@ -223,31 +194,6 @@ def without_titles(schema: Any, parts: Mapping[str, Any] | None = None) -> Any:
         del schema["$ref"]
     named = {name: each for name, each in schema.items() if name != "title" or isinstance(each, dict)}
     return {name: without_titles(each, parts) for name, each in named.items()}
-
-
-def _schema_of(schema: Schema, at: Iterable[int | str]) -> Schema:
-    for step in at:
-        schema = schema["items"] if isinstance(step, int) else schema["properties"][step]
-    return schema
-
-
-def _place(at: Sequence[int | str]) -> str:
-    steps = [f"[{step}]" if isinstance(step, int) else f".{step[:_SHOWN]}" for step in at]
-    return "".join(steps).removeprefix(".") if steps else "The request"
-
-
-def _allowed(schema: Schema) -> str:
-    if "enum" in schema:
-        return _either(schema["enum"])
-    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    return " or ".join(_KINDS_IN_WORDS[kind].format_map({"minLength": 0, **schema}) for kind in kinds)
-
-
-def _either(values: Sequence[str]) -> str:
-    return " or ".join(filter(None, (", ".join(values[:-1]), values[-1])))
-
-
-# --- fields that several requests share -------------------------------------------------
 
 
 @contextmanager
@@ -269,8 +215,7 @@ def filters_of(given: Mapping[str, Any]) -> types.Filters:
 def naming_stores(given: Mapping[str, Any], text: str, stores: str) -> Iterator[None]:
     """Blames an unknown store on the field ``text`` if its query names stores, and on ``stores`` otherwise.
 
-    Raises InvalidInput, also for a query that is empty or malformed.
-    """
+    Raises InvalidInput, also for a query that is empty or malformed."""
     with field(text):
         in_text = parse(given[text]).stores
     try:

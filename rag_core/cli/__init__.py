@@ -6,10 +6,10 @@ Answers go to standard output, progress and errors to standard error. Exit statu
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 import click
 
@@ -27,7 +27,7 @@ from rag_core.cli import (
     stores,
     upkeep,
 )
-from rag_core.cli.groups import Commands, keep_similar_options
+from rag_core.cli.groups import Commands
 from rag_core.cli.options import ByKey, print_json
 from rag_core.errors import InvalidInput, RagError
 
@@ -42,30 +42,12 @@ def app() -> None:
 
 
 for command in (
-    indexing.init,
-    indexing.index,
-    asking.query,
-    asking.ask,
-    documents.list_documents,
-    documents.show,
-    documents.exclude,
-    documents.reindex,
-    stores.store,
-    sources.source,
-    runs.jobs,
-    stores.status,
-    sharing.token,
-    sharing.share,
-    serving.serve,
-    serving.mcp,
-    serving.model,
-    connections.connections,
-    upkeep.doctor,
-    upkeep.verify,
-    upkeep.repair,
-    upkeep.config,
-    upkeep.completion,
-):
+    indexing.init, indexing.index, asking.query, asking.ask,
+    documents.list_documents, documents.show, documents.exclude, documents.reindex,
+    stores.store, sources.source, runs.jobs, stores.status, sharing.token, sharing.share,
+    serving.serve, serving.mcp, serving.model, connections.connections,
+    upkeep.doctor, upkeep.verify, upkeep.repair, upkeep.config, upkeep.completion,
+):  # fmt: skip
     app.add_command(command)
 
 
@@ -91,30 +73,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except SystemExit as ended:
         sys.exit(ended.code if sys.stdout is stdout else _NO_READER)  # click replaces a closed output
     except RagError as error:
-        _fail(
-            error, words, 2 if isinstance(error, InvalidInput) else _BY_KEY if isinstance(error, ByKey) else 1
-        )
+        statuses = {InvalidInput: 2, ByKey: _BY_KEY}
+        _fail(error, words, next((code for kind, code in statuses.items() if isinstance(error, kind)), 1))
     except click.exceptions.Abort as stopped:
         by_key = isinstance(stopped.__cause__, KeyboardInterrupt)
         said = "What was done until then stays." if by_key else "Nothing was changed."
         _fail(RagError("Stopped.", said), words, _BY_KEY if by_key else 1)
-    except OSError as error:
-        if error.errno != errno.ENOSPC:
-            raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # flushing at exit would fail, too
-        _fail(
-            RagError("The answer cannot be written: the disk is full.", "Make room, then ask again."), (), 1
-        )
     except click.ClickException as error:
-        keep_similar_options(error)
         message = " ".join(error.format_message().split())
-        quotes = "Put what has a space in it in quotes. " if "unexpected extra argument" in message else ""
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "commonplace"
-        _fail(RagError(message, f"{quotes}See `{command} --help`."), words, error.exit_code)
+        _fail(RagError(message, f"See `{command} --help`."), words, error.exit_code)
 
 
-def _fail(error: RagError, words: Sequence[str], status: int) -> None:
+def _fail(error: RagError, words: Sequence[str], status: int) -> NoReturn:
     if "--json" in words:
         print_json(error.as_dict())
     else:

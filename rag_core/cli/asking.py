@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -11,30 +12,87 @@ import click
 from rag_core.api import answers
 from rag_core.api.encoding import hits_csv, plain
 from rag_core.ask.markdown import where
-from rag_core.cli.options import emit, json_option, library_of_owner, print_json, setting_option, wants_json
+from rag_core.cli import options
 from rag_core.cli.screen import ProgressLine, line, warn
-from rag_core.cli.terminal import show_answer, show_notices
-from rag_core.cli.words import Worded, filter_option, say_where, stdin_option, store_option, the_words
+from rag_core.cli.terminal import show_answer
 from rag_core.errors import InvalidInput
 from rag_core.replies import DEFAULT_K, MAX_K, Draft, Reference, Reply, Statement, marked
+from rag_core.search.query import FILTER_KEYS, filters_from
 from rag_core.types import OWNER, Filters
 from rag_core.wording import ONLY_TITLE
 
 _NOTHING_FOUND = 3
 """The exit status when no passage fits the question."""
+_LETTER = re.compile(r"-[^\W\d_]")
+_SHORT = {"-k": "--top-k", "-h": "--help"}
+_NUMBER = re.compile(r"-k=?([0-9]+)")
 
 
-@click.command(cls=Worded)
+class _Worded(click.Command):
+    """A command that is given words. One with a minus (``-kale``) is left out of what is found, so only a
+    single letter behind a minus is an option."""
+
+    def __init__(self, name: str | None, **kwargs: Any) -> None:
+        settings = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
+        super().__init__(name, context_settings=settings, **kwargs)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does it, with the short options written out. Raises UsageError for one that is none."""
+        end = args.index("--") if "--" in args else len(args)
+        given = [_NUMBER.sub(r"--top-k=\1", word) if _NUMBER.fullmatch(word) else word for word in args[:end]]
+        given = [_SHORT.get(word, word) for word in given]
+        if (odd := next(filter(_LETTER.fullmatch, given), None)) and not ctx.resilient_parsing:
+            quoted = f"put all words into one pair of quotes: 'tea {odd}'."
+            raise click.UsageError(f"There is no option {odd}. To leave that word out, {quoted}", ctx)
+        return super().parse_args(ctx, [*given, *args[end:]])
+
+
+def _stores_option(asked: str) -> Callable[[Any], Any]:
+    """``--store NAME`` once or more; ``asked`` is what happens to every store without it."""
+    return options.setting_option(
+        "--store", "stores", setting="default_stores", multiple=True, **options.name_of_store,
+        help=f"A store; repeat for several. Without it the setting default_store, or every store is {asked}.",
+    )  # fmt: skip
+
+
+def _filters(_: click.Context, __: click.Parameter, given: Sequence[str]) -> Filters:
+    """``KEY=VALUE`` once or more, as `Filters`. Raises InvalidInput without an equals sign."""
+    if wrong := next((each for each in given if "=" not in each), None):
+        raise InvalidInput(f"The filter {wrong!r} has no '='.", "Write it like type=python.")
+    parts = (each.partition("=") for each in given)
+    return filters_from((key.strip(), value.strip()) for key, _, value in parts)
+
+
+_stdin_option = click.option("--stdin", "from_stdin", is_flag=True, help="Read it from standard input.")
+_filter_option = click.option(
+    "--filter", "filters", multiple=True, metavar="KEY=VALUE", callback=_filters,
+    help=f"One of {', '.join(FILTER_KEYS)}.",
+)  # fmt: skip
+
+
+def _words(given: Sequence[str], *, from_stdin: bool) -> str:
+    """The words of the command line or of standard input. Raises InvalidInput for both, NoSuchOption."""
+    if unknown := next((word for word in given if word.startswith("--")), None):
+        options = [name for each in click.get_current_context().command.params for name in each.opts]
+        raise click.NoSuchOption(unknown, possibilities=options)
+    if from_stdin and given:
+        raise InvalidInput("There are words and --stdin.", "Give one of them.")
+    return sys.stdin.buffer.read().decode("utf-8", "replace").strip() if from_stdin else " ".join(given)
+
+
+@click.command(cls=_Worded)
 @click.argument("text", nargs=-1)
-@store_option("searched")
-@stdin_option("query")
-@setting_option("--top-k", "--k", "top_k", setting="top_k", type=int, help="How many passages; also -k.")
-@setting_option(
+@_stores_option("searched")
+@_stdin_option
+@options.setting_option(
+    "--top-k", "--k", "top_k", setting="top_k", type=int, help="How many passages; also -k."
+)
+@options.setting_option(
     "--min-score", setting="min_score", type=float, help="Only passages of at least this score, 0 to 1."
 )
-@filter_option
-@setting_option("--mode", setting="mode", type=click.Choice(["hybrid", "vector", "lexical"]))
-@setting_option(
+@_filter_option
+@options.setting_option("--mode", setting="mode", type=click.Choice(["hybrid", "vector", "lexical"]))
+@options.setting_option(
     "--max-tokens",
     setting="max_tokens",
     type=int,
@@ -42,9 +100,9 @@ _NOTHING_FOUND = 3
 )
 @click.option("--offset", type=int, default=0, show_default=True, help="Pass over so many passages first.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV for spreadsheets.")
-@json_option
+@options.json_option
 def query(
-    text: tuple[str, ...], stores: tuple[str, ...], from_stdin: bool, as_csv: bool, **options: Any
+    text: tuple[str, ...], stores: tuple[str, ...], from_stdin: bool, as_csv: bool, **asked: Any
 ) -> None:
     """Find passages by words and by meaning.
 
@@ -52,29 +110,28 @@ def query(
     of one key are alternatives: tag:a tag:b finds either. Put it in single quotes when it has double quotes
     or parentheses.
     """
-    words = the_words(text, "TEXT", ("query", "queries"), from_stdin=from_stdin)
-    if as_csv and wants_json():
+    words = _words(text, from_stdin=from_stdin)
+    if as_csv and options.wants_json():
         raise InvalidInput("There are two ways to print.", "Give --csv or --json.")
-    say_where(words, stores)
-    answer = library_of_owner().searching.search(OWNER, words, stores, **options)
+    answer = options.library_of_owner().searching.search(OWNER, words, stores, **asked)
     if as_csv:
-        show_notices(answer)
+        warn(*answer.warnings)
         click.echo(hits_csv(answer, OWNER, marked=False), nl=False)
         return
-    emit(answers.Answer.of(answer), lambda: show_answer(answer))
+    options.emit(answers.Answer.of(answer), lambda: show_answer(answer))
 
 
-@click.command(cls=Worded)
+@click.command(cls=_Worded)
 @click.argument("question", nargs=-1)
-@store_option("asked")
-@stdin_option("question")
+@_stores_option("asked")
+@_stdin_option
 @click.option(
     "--top-k", "--k", "k", type=int, default=DEFAULT_K, show_default=True,
     help=f"How many passages to answer from, {MAX_K} at most; also -k.",
 )  # fmt: skip
-@filter_option
+@_filter_option
 @click.option("--answer-only", is_flag=True, help="Print the answer without its passages.")
-@json_option
+@options.json_option
 def ask(
     question: tuple[str, ...], stores: tuple[str, ...], from_stdin: bool, k: int, filters: Filters,
     answer_only: bool,
@@ -86,15 +143,14 @@ def ask(
     QUESTION may hold filters as in `query`. Exit status 3 when nothing fits, 1 when --answer-only has no
     answer to print.
     """
-    words = the_words(question, "QUESTION", ("question", "questions"), from_stdin=from_stdin)
-    say_where(words, stores)
-    printed = _PrintedAnswer(streams=not wants_json() and sys.stdout.isatty())
+    words = _words(question, from_stdin=from_stdin)
+    printed = _PrintedAnswer(streams=not options.wants_json() and sys.stdout.isatty())
     with printed.progress:
-        reply = library_of_owner().asking.ask(
+        reply = options.library_of_owner().asking.ask(
             OWNER, words, stores, k=k, filters=filters, on_text=printed.update
         )
-    if wants_json():
-        print_json(answers.Reply.of(reply))
+    if options.wants_json():
+        options.print_json(answers.Reply.of(reply))
     else:
         _show(reply, printed, answer_only=answer_only)
     if not reply.found:
@@ -135,8 +191,7 @@ def _show(reply: Reply, printed: _PrintedAnswer, *, answer_only: bool) -> None:
     if reply.message:
         said = reply.message.partition(";")[0].rstrip(".") + "." if answer_only else reply.message
         click.echo(plain(said), err=answer_only)
-    for notice in reply.notices:
-        warn(notice.message)
+    warn(*(notice.message for notice in reply.notices))
     if not answer_only:
         _show_references(reply.references, with_text=not reply.statements)
 

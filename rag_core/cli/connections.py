@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 
 import click
 
 from rag_core.api import reports
-from rag_core.api.encoding import plain
 from rag_core.cli.groups import Commands
 from rag_core.cli.options import ByKey, emit, json_option, library_of_owner, setting_option
 from rag_core.cli.screen import ProgressLine, line, table
-from rag_core.reports import Connection, OllamaModel, Trial
+from rag_core.reports import Connection
 from rag_core.types import OWNER
 from rag_core.wording import size
 
@@ -32,7 +32,7 @@ def connections(context: click.Context, ask_all: bool) -> None:
         return
     found = library_of_owner().models.connections(OWNER, ask_all=ask_all)
     ready = not any(each.is_missed for each in found)
-    value = {"ready": ready, "connections": [reports.Connection.of(each) for each in found]}
+    value = {"ready": ready, "connections": [reports.connection(each) for each in found]}
     emit(value, lambda: _show(found))
     sys.exit(not ready)
 
@@ -53,14 +53,7 @@ def _show(found: list[Connection]) -> None:
 def connections_models() -> None:
     """List the models that Ollama has."""
     models = library_of_owner().models.list_ollama(OWNER)
-    value = {"models": [reports.OllamaModel.of(each) for each in models]}
-    emit(value, lambda: _show_models(models))
-
-
-def _show_models(models: list[OllamaModel]) -> None:
-    if not models:
-        click.echo("Ollama has no model yet. Fetch one: commonplace connections pull embeddinggemma")
-        return
+    value = {"models": [reports.ollama_model(each) for each in models]}
     rows = [
         (
             each.name, f"{each.dimension:,} numbers" if each.embeds else "no",
@@ -69,7 +62,9 @@ def _show_models(models: list[OllamaModel]) -> None:
         )
         for each in models
     ]  # fmt: skip
-    table(("model", "embeds", "answers", "reads", "size", "in memory"), rows)
+    header = ("model", "embeds", "answers", "reads", "size", "in memory")
+    empty = "Ollama has no model yet. Fetch one: commonplace connections pull embeddinggemma"
+    emit(value, lambda: table(header, rows, empty=empty))
 
 
 @connections.command("pull")
@@ -84,15 +79,9 @@ def connections_pull(model: str) -> None:
         except KeyboardInterrupt:
             kept = "Ollama keeps what it has; the same command goes on from there."
             raise ByKey("Stopped.", kept) from None
-    emit(reports.OllamaModel.of(pulled), line(_pulled(pulled)))
-
-
-def _pulled(model: OllamaModel) -> str:
-    if not model.embeds:
-        use = f"Set it as: llm: ollama:{model.called}" if model.chats else "It can neither embed nor answer."
-        return f"Ollama has {model.called!r} now. {use}"
-    numbers = f"a vector of it has {model.dimension:,} numbers"
-    return f"Ollama has {model.called!r} now; {numbers}. Use it as: --embedder {model.embedder}"
+    use = f"Set it as: llm: ollama:{pulled.called}" if pulled.chats else "It can neither embed nor answer."
+    use = f"Use it as: --embedder {pulled.embedder}" if pulled.embeds else use
+    emit(reports.ollama_model(pulled), line(f"Ollama has {pulled.called!r} now. {use}"))
 
 
 @connections.command("try")
@@ -101,16 +90,11 @@ def _pulled(model: OllamaModel) -> str:
 def connections_try(sentence: str, embedder: str) -> None:
     """Embed SENTENCE, and show how long that took and where it went."""
     trial = library_of_owner().models.try_embedder(OWNER, embedder, sentence)
-    emit(reports.Trial.of(trial), lambda: _show_trial(trial))
-
-
-def _show_trial(trial: Trial) -> None:
     numbers = ", ".join(f"{number:.4f}" for number in trial.beginning)
-    rows = (
-        ("embedder", trial.identity),
-        ("vector", f"{trial.dimension:,} numbers: {numbers}, …"),
-        ("took", f"{trial.took_ms:,.0f} ms, and {trial.open_ms:,.0f} ms to have the embedder"),
-        ("text", trial.went),
-    )
-    for name, value in rows:
-        click.echo(f"{name:<10} {plain(value)}")
+    lines = [
+        f"embedder   {trial.identity}",
+        f"vector     {trial.dimension:,} numbers: {numbers}, …",
+        f"took       {trial.took_ms:,.0f} ms, and {trial.open_ms:,.0f} ms to have the embedder",
+        f"text       {trial.text}",
+    ]
+    emit(asdict(trial), "\n".join(lines))

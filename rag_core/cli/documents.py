@@ -7,27 +7,18 @@ from typing import get_args
 import click
 
 from rag_core.api import answers
-from rag_core.cli.options import (
-    Answering,
-    OfStore,
-    complete_files,
-    emit,
-    library_of_owner,
-    store_of_file,
-    store_of_file_option,
-    store_option,
-)
+from rag_core.cli import options
 from rag_core.cli.runs import run_requests
 from rag_core.cli.terminal import show_document, show_documents
 from rag_core.files import current_folder
 from rag_core.types import OWNER, FileState
 from rag_core.wording import take_back
 
-path_argument = click.argument("path", shell_complete=complete_files)
+path_argument = click.argument("path", shell_complete=options.complete_files)
 
 
-@click.command("list", cls=OfStore)
-@store_option
+@click.command("list", cls=options.Answering)
+@options.store_option
 @click.option(
     "--state", "states", multiple=True, type=click.Choice(get_args(FileState)),
     help="Only files of this state; repeat for several.",
@@ -35,34 +26,36 @@ path_argument = click.argument("path", shell_complete=complete_files)
 def list_documents(store: str, states: tuple[str, ...]) -> None:
     """List the files of a store, each compared with the disk."""
     files = [
-        file for file in library_of_owner().files.all(OWNER, store) if not states or file.state in states
+        file
+        for file in options.library_of_owner().files.all(OWNER, store)
+        if not states or file.state in states
     ]
-    emit(answers.files(store, files, OWNER), lambda: show_documents(files, states))
+    options.emit(answers.files(store, files, OWNER), lambda: show_documents(files, states))
 
 
-@click.command(cls=Answering)
+@click.command(cls=options.Answering)
 @path_argument
-@store_of_file_option
+@options.store_of_file_option
 def show(path: str, store: str | None) -> None:
     """Show a document: its text, and its links both ways.
 
     PATH is a file here, absolute, or as `list` names it. With lines behind it, as in a.md:10-14, only these
     are shown.
     """
-    library = library_of_owner()
-    store = store_of_file(library, store, path)
+    library = options.library_of_owner()
+    store = options.store_of_file(library, store, path)
     path, lines = library.files.path_and_lines(OWNER, store, path, current_folder())
     view = (
-        library.documents.excerpt(OWNER, store, path, *lines).view
+        library.documents.excerpt(OWNER, store, path, *lines)
         if lines
         else library.documents.get(OWNER, store, path)
     )
-    emit(answers.document(view, OWNER), lambda: show_document(view))
+    options.emit(answers.document(view, OWNER), lambda: show_document(view))
 
 
-@click.command(cls=Answering)
+@click.command(cls=options.Answering)
 @path_argument
-@store_of_file_option
+@options.store_of_file_option
 @click.option("--undo", is_flag=True, help="Take the file back: the folder's patterns decide again.")
 @click.option("--reason", default="", metavar="TEXT", help="Why, for the list of files.")
 def exclude(path: str, store: str | None, undo: bool, reason: str) -> None:
@@ -71,8 +64,8 @@ def exclude(path: str, store: str | None, undo: bool, reason: str) -> None:
     PATH is a file here, absolute, or as `list` names it. The file stays out whatever the folder's patterns
     say, until --undo.
     """
-    library = library_of_owner()
-    store = store_of_file(library, store, path)
+    library = options.library_of_owner()
+    store = options.store_of_file(library, store, path)
     path, said = library.files.path_of(OWNER, store, path, current_folder()), ""
     if undo:
         library.files.include(OWNER, store, path)
@@ -82,15 +75,15 @@ def exclude(path: str, store: str | None, undo: bool, reason: str) -> None:
     run_requests(library, store, lambda: said)
 
 
-@click.command(cls=Answering)
+@click.command(cls=options.Answering)
 @path_argument
-@store_of_file_option
+@options.store_of_file_option
 def reindex(path: str, store: str | None) -> None:
     """Read one file again, changed or not.
 
     PATH is a file here, absolute, or as `list` names it.
     """
-    library = library_of_owner()
-    store = store_of_file(library, store, path)
+    library = options.library_of_owner()
+    store = options.store_of_file(library, store, path)
     library.jobs.request_file(OWNER, store, library.files.path_of(OWNER, store, path, current_folder()))
     run_requests(library, store)

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
-from shlex import quote
 
 import click
 
 from rag_core.api import reports
-from rag_core.cli.options import (
-    Answering,
-    emit,
-    exclude_option,
-    library_of_owner,
-    name_of_store,
-    say,
-    store_option,
-)
+from rag_core.cli import options
 from rag_core.cli.runs import run_requests
-from rag_core.cli.screen import line
+from rag_core.cli.screen import line, warn
 from rag_core.cli.terminal import show_plans
-from rag_core.errors import InvalidInput, NotFound
+from rag_core.errors import InvalidInput
 from rag_core.files import MANY_FILES, doubt, preview, real_folder, split_glob
 from rag_core.library import Library
 from rag_core.types import OWNER, StoreInfo
-from rag_core.wording import plural, said_of_covered, said_of_label, shared_files
+from rag_core.wording import said_of_covered, shared_files
 
 _MOST_NAMED = 3
 _ALL = ("**/*",)
@@ -34,10 +24,13 @@ _ALL = ("**/*",)
 yes_option = click.option("--yes", is_flag=True, help="Index also the whole disk or home folder.")
 
 
-@click.command(cls=Answering)
+@click.command(cls=options.Answering)
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
-    "--store", "store", help="The store to make or add to (default: the folder's name).", **name_of_store
+    "--store",
+    "store",
+    help="The store to make or add to (default: the folder's name).",
+    **options.name_of_store,
 )
 @yes_option
 def init(folder: Path, store: str | None, yes: bool) -> None:
@@ -45,7 +38,7 @@ def init(folder: Path, store: str | None, yes: bool) -> None:
 
     All that can be read in FOLDER is taken. Later `index` brings the store up to date.
     """
-    library = library_of_owner()
+    library = options.library_of_owner()
     folder = real_folder(folder)
     name = store or library.sources.default_name(OWNER, folder)
     if not yes:
@@ -53,7 +46,12 @@ def init(folder: Path, store: str | None, yes: bool) -> None:
     if library.stores.make_if_needed(OWNER, name):
         click.echo(f"Made store {name!r}.", err=True)
     elif store is None:
-        _refuse_to_mix(library.stores.info(OWNER, name), folder)
+        roots = [source.root for source in library.stores.info(OWNER, name).sources]
+        if roots and str(folder) not in roots:
+            raise InvalidInput(
+                f"There is a store {name!r} already, for {', '.join(roots)}.",
+                f"Choose another name with --store NAME, or add to it with --store {name}.",
+            )
     _explain(library, name, folder, _ALL)
     source = library.sources.add(OWNER, name, folder, _ALL)
     library.jobs.request(OWNER, name, [source.id])
@@ -62,20 +60,9 @@ def init(folder: Path, store: str | None, yes: bool) -> None:
 
 def _next_steps(info: StoreInfo) -> str:
     if not info.chunk_count:
-        index_it = f"commonplace index --store {info.name}"
-        return f"\nThere is nothing to ask yet. Put notes into the folder, then:  {index_it}"
+        return f"\nPut notes into the folder, then:  commonplace index --store {info.name}"
     search = f"commonplace query 'a few words' --store {info.name}"
     return f"\nNow search:  {search}\nOr open:  commonplace serve --open"
-
-
-def _refuse_to_mix(info: StoreInfo, folder: Path) -> None:
-    """Raises InvalidInput where the store that has the folder's name is for other folders."""
-    roots = [source.root for source in info.sources]
-    if roots and str(folder) not in roots:
-        raise InvalidInput(
-            f"There is a store {info.name!r} already, for {', '.join(roots)}.",
-            f"Choose another name with --store NAME, or add to it with --store {info.name}.",
-        )
 
 
 def _refuse_if_huge(
@@ -90,13 +77,13 @@ def _refuse_if_huge(
         raise InvalidInput(why, "Choose a folder inside it, or add --yes to index it all the same.")
 
 
-@click.command(cls=Answering)
+@click.command(cls=options.Answering)
 @click.argument("patterns", nargs=-1, metavar="[PATTERN]...")
-@store_option
+@options.store_option
 @click.option(
     "--root", type=click.Path(path_type=Path), help="The folder that the patterns start from (default: here)."
 )
-@exclude_option
+@options.exclude_option
 @click.option("--incremental", is_flag=True, help="Read only what changed; so it is without --force, too.")
 @click.option("--force", is_flag=True, help="Read everything, changed or not.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
@@ -112,76 +99,48 @@ def index(
     """
     if incremental and force:
         raise click.UsageError("--incremental and --force exclude each other: give one of them.")
-    library = library_of_owner()
+    library = options.library_of_owner()
     if not patterns and (exclude or root):
-        add = (
-            f"Add one, such as '**/*'; to change a folder: `commonplace source edit NUMBER --store {store}`."
-        )
-        raise InvalidInput(f"{'--exclude' if exclude else '--root'} needs a PATTERN.", add)
-    wanted = _by_root(patterns, root)
-    if not (_known_store(library, store).sources or wanted):
+        edit = f"`commonplace source edit NUMBER --store {store}`"
+        raise InvalidInput("--exclude and --root need a PATTERN.", f"To change a folder: {edit}.")
+    wanted: dict[Path, list[str]] = {}
+    for whole in patterns:
+        folder, pattern = (root, whole) if root else split_glob(whole)
+        wanted.setdefault(folder, []).append(pattern)
+    info = library.stores.info(OWNER, store)
+    if not (info.sources or wanted):
         example = f"commonplace index '**/*.md' --store {store}"
         raise InvalidInput(f"Store {store!r} has no folder yet.", f"Name files, like: {example}")
-    say(_said_of_expanded(patterns))
-    if not (dry_run or yes):
-        for folder, chosen in wanted.items():
-            _refuse_if_huge(library, store, folder, chosen, exclude)
+    if len(patterns) > 1 and all(Path(each).is_file() for each in patterns):
+        warn("These are single files: new ones are not taken. Put a pattern in quotes, like '**/*.md'.")
     for folder, chosen in wanted.items():
+        if not (dry_run or yes):
+            _refuse_if_huge(library, store, folder, chosen, exclude)
         _explain(library, store, folder, chosen, exclude)
-    paused = "" if wanted else _said_of_paused(library, store)
+        warn(*library.sources.idle_excludes(OWNER, real_folder(folder), chosen, exclude))
+    paused = "" if wanted else _said_of_paused(info)
     if dry_run:
-        say(paused)
+        warn(paused)
         drafts = [
             library.sources.draft(OWNER, store, each, chosen, exclude) for each, chosen in wanted.items()
         ]
         plans = [library.sources.plan(OWNER, store, draft, force=force) for draft in drafts]
         plans = plans or library.sources.plans(OWNER, store, force=force)
-        emit(reports.plan(plans), lambda: show_plans(plans))
+        options.emit(reports.plan(plans), lambda: show_plans(plans))
         return
-    for folder, chosen in wanted.items():
-        say(*library.sources.idle_excludes(OWNER, real_folder(folder), chosen, exclude))
     sources = [library.sources.add(OWNER, store, each, chosen, exclude) for each, chosen in wanted.items()]
     library.jobs.request(OWNER, store, [source.id for source in sources] or None, force=force)
     run_requests(library, store, lambda: paused)
 
 
-def _known_store(library: Library, store: str) -> StoreInfo:
-    try:
-        return library.stores.info(OWNER, store)
-    except NotFound as error:
-        make = f"Or make it: `commonplace store create {quote(store)}`, then index again."
-        raise NotFound(error.message, f"{error.suggestion} {make}") from None
-
-
-def _by_root(patterns: Sequence[str], root: Path | None) -> dict[Path, list[str]]:
-    """The patterns by the folder they start from: --root, else that of an absolute pattern, else here."""
-    grouped: dict[Path, list[str]] = {}
-    for whole in patterns:
-        folder, pattern = (root, whole) if root else split_glob(whole)
-        grouped.setdefault(folder, []).append(pattern)
-    return grouped
-
-
-# --- remarks ----------------------------------------------------------------------------
-
-
-def _said_of_expanded(patterns: Sequence[str]) -> str:
-    """A remark if a shell seems to have expanded a pattern; otherwise ''."""
-    if len(patterns) < 2 or not all(os.path.isfile(each) for each in patterns):  # noqa: PTH113 (no error)
-        return ""
-    return "These are single files: new ones will not be taken. Put a pattern in quotes, like '**/*.md'."
-
-
-def _said_of_paused(library: Library, store: str) -> str:
+def _said_of_paused(info: StoreInfo) -> str:
     """The paused folders of a store, and the command that resumes one; '' for none."""
-    paused = [each for each in library.stores.info(OWNER, store).sources if each.paused and not each.removed]
+    paused = [each for each in info.sources if each.paused and not each.removed]
     if not paused:
         return ""
-    are, one = ("is", "it") if len(paused) == 1 else ("are", "one")
     roots = line(", ".join(each.root for each in paused[:_MOST_NAMED]))
-    resume = f"commonplace source resume {paused[0].id} --store {store}"
-    said = f"{plural(len(paused), 'folder')} {are} paused and not read: {roots}."
-    return f"{said} To go on with {one}: {resume}"
+    resume = f"commonplace source resume {paused[0].id} --store {info.name}"
+    return f"Paused and not read: {roots}. To go on: {resume}"
 
 
 def _explain(
@@ -192,16 +151,14 @@ def _explain(
     others = [each for each in library.stores.info(OWNER, store).sources if not each.removed]
     known = next((each for each in others if each.id == draft.id), None)
     if known is None:
-        say(shared_files(draft.root, [each.root for each in others]), said_of_label(draft))
+        warn(shared_files(draft.root, [each.root for each in others]))
+        if draft.label:
+            warn(f"In this store the files of {draft.root!r} are called '{draft.label}/…'.")
         return
     if known.root != str(real_folder(folder)):
-        say(said_of_covered(str(real_folder(folder)), known))
+        warn(said_of_covered(str(real_folder(folder)), known))
         return
-    more = [each for each in draft.include if each not in known.include]
-    less = [each for each in draft.exclude if each not in known.exclude]
-    if more or less:
+    if not ({*draft.include} <= {*known.include} and {*draft.exclude} <= {*known.exclude}):
         edit = f"commonplace source edit {known.id} --store {store} --include PATTERN"
-        added = f" Added to these: {' '.join(more)}." if more else ""
-        left_out = f" Left out, too: {' '.join(less)}." if less else ""
-        has = f"{draft.root!r} is in store {store!r} already, with the patterns {' '.join(known.include)}."
-        say(f"{has}{added}{left_out} To replace them: {edit}")
+        patterns = " ".join(known.include)
+        warn(f"{draft.root!r} has the patterns {patterns} already; these are added. To replace them: {edit}")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from rag_core.api.encoding import Value, json_bytes, plain
+from rag_core.cli.screen import warn
 from rag_core.config import load, logs
 from rag_core.errors import InvalidInput, NotFound, RagError
 from rag_core.files import current_folder
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
 _AS_JSON = "commonplace.as_json"
 
 
-# --- the library of a command -----------------------------------------------------------
-
-
 def _settings(ctx: click.Context) -> Settings:
     given: Settings | None = ctx.find_root().obj  # docs/make_cli.py gives the defaults, not this machine's
     return given or load()
@@ -36,7 +32,7 @@ def settings_of_owner() -> Settings:
     """The settings of this command. Prints their warnings and configures logging."""
     settings = _settings(click.get_current_context())
     logs.configure(settings.log_level)
-    say(*settings.warnings)
+    warn(*settings.warnings)
     return settings
 
 
@@ -53,17 +49,8 @@ def store_names(ctx: click.Context) -> list[str]:
         return library.stores.names(OWNER)
 
 
-# --- printing ---------------------------------------------------------------------------
-
-
 class ByKey(RagError):
     """The owner stopped the command with Ctrl-C."""
-
-
-def say(*sentences: str) -> None:
-    """Print remarks to standard error; '' is skipped."""
-    for sentence in filter(None, sentences):
-        click.secho(plain(sentence), fg="yellow", err=True)
 
 
 def wants_json() -> bool:
@@ -96,9 +83,6 @@ def asking(option: str) -> Iterator[None]:
             raise
         click.echo(err=True)  # ends the line of the question
         raise RagError("Stopped.", f"Nothing was changed. In a script, add {option}.") from None
-
-
-# --- options and arguments --------------------------------------------------------------
 
 
 class SettingOption(click.Option):
@@ -138,38 +122,9 @@ class Answering(click.Command):
         json_option(self)
 
 
-class OfStore(Answering):
-    """A command with options only. A word without an option is the store's name, as after --store."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse as click does, with a bare word as --store. Raises InvalidInput for a word too many."""
-        if ctx.resilient_parsing:
-            return super().parse_args(ctx, args)
-        given, left, _ = self.make_parser(ctx).parse_args(list(args))
-        takes_several = any(each.multiple for each in self.params if "--store" in each.opts)
-        if left and not takes_several and ("store" in given or left[1:]):
-            command = f"`{ctx.command_path} --store {shlex.quote(left[-1])}`"
-            raise InvalidInput(f"{left[-1]!r} belongs to no option.", f"Name one store: {command}.")
-        for name in left:
-            args.remove(name)
-        return super().parse_args(ctx, [*(f"--store={name}" for name in left), *args])
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The names of stores, and what click completes."""
-        found = super().shell_complete(ctx, incomplete)
-        return [*map(CompletionItem, _complete_stores(ctx, None, incomplete)), *found]
-
-
-def _complete_stores(ctx: click.Context, _: click.Parameter | None, incomplete: str) -> list[str]:
+def _complete_stores(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     with suppress(RagError, OSError):
         return [name for name in store_names(ctx) if name.startswith(incomplete)]
-    return []
-
-
-def complete_tokens(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """The names of tokens, for a shell."""
-    with suppress(RagError, OSError), closing(Library.open(_settings(ctx))) as library:
-        return [each.name for each in library.sharing.tokens(OWNER) if each.name.startswith(incomplete)]
     return []
 
 
@@ -178,16 +133,12 @@ def complete_files(_: click.Context, __: click.Parameter, incomplete: str) -> li
     return [CompletionItem(incomplete, type="file")]
 
 
-def _which_store(names: Sequence[str], advice: str) -> RagError:
-    if not names:
-        return NotFound("There is no store yet.", "Make one: commonplace init FOLDER")
-    return InvalidInput("Which store is meant?", f"{advice} one of these: {', '.join(names)}.")
-
-
 def _only_store(names: Sequence[str], advice: str) -> str:
-    if len(names) == 1:
-        return names[0]
-    raise _which_store(names, advice)
+    if not names:
+        raise NotFound("There is no store yet.", "Make one: commonplace init FOLDER")
+    if len(names) > 1:
+        raise InvalidInput("Which store is meant?", f"{advice} one of these: {', '.join(names)}.")
+    return names[0]
 
 
 def store_of_file(library: Library, store: str | None, path: str) -> str:
@@ -195,41 +146,11 @@ def store_of_file(library: Library, store: str | None, path: str) -> str:
     return store or _only_store(library.files.stores_meant(OWNER, path, current_folder()), "Add --store with")
 
 
-def check_configured(ctx: click.Context, parameter: click.Parameter, name: str) -> None:
-    """Raises NotFound where the setting ``default_store`` names a store that does not exist."""
-    source = ctx.get_parameter_source(parameter.name or "")
-    if source not in (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP):
-        return
-    if name not in (names := store_names(ctx)):
-        where = _settings(ctx).origins.get("default_store", "default")
-        known = f"name another one with --store: {', '.join(names)}" if names else "make a store of that name"
-        raise NotFound(
-            f"There is no store called {name!r}, which the setting default_store names ({where}).",
-            f"Change the setting, or {known}.",
-        )
-
-
 def _or_the_only_store(ctx: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
-    if ctx.resilient_parsing:
-        return name
-    if name is not None:
-        check_configured(ctx, parameter, name)
+    if name is not None or ctx.resilient_parsing:
         return name
     advice = "Add --store with" if isinstance(parameter, click.Option) else "Name"
     return _only_store(store_names(ctx), advice)
-
-
-def _if_given(ctx: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
-    """The store from the command line; the library applies ``default_store`` itself."""
-    if name is not None and not ctx.resilient_parsing:
-        check_configured(ctx, parameter, name)
-    return name if ctx.get_parameter_source("store") is ParameterSource.COMMANDLINE else None
-
-
-def _must_be_given(ctx: click.Context, _: click.Parameter, name: str | None) -> str | None:
-    if name is not None or ctx.resilient_parsing:
-        return name
-    raise _which_store(store_names(ctx), "Name")
 
 
 name_of_store: dict[str, Any] = {"metavar": "NAME", "shell_complete": _complete_stores}
@@ -243,13 +164,10 @@ store_option = setting_option(
     "--store", "store", setting="default_store", callback=_or_the_only_store,
     help="The store; not needed when there is only one.", **name_of_store,
 )  # fmt: skip
-store_of_file_option = setting_option(
-    "--store", "store", setting="default_store", callback=_if_given,
-    help="The store; not needed when only one has the file.", **name_of_store,
-)  # fmt: skip
-store_argument = click.argument(
-    "name", metavar="NAME", required=False, callback=_must_be_given, shell_complete=_complete_stores
+store_of_file_option = click.option(
+    "--store", "store", help="The store; not needed when only one has the file.", **name_of_store
 )
+store_argument = click.argument("name", **name_of_store)
 any_store_argument = click.argument(
     "name", metavar="[NAME]", required=False, callback=_or_the_only_store, shell_complete=_complete_stores
 )

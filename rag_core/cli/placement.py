@@ -10,7 +10,7 @@ from rag_core.cli.runs import run_requests
 from rag_core.cli.screen import ProgressLine, line
 from rag_core.reports import Privacy
 from rag_core.types import OWNER, StoreInfo
-from rag_core.wording import plural, said_of_privacy, said_of_unsure
+from rag_core.wording import plural, said_of_privacy
 
 
 @click.command("switch", cls=Answering)
@@ -106,7 +106,7 @@ def private(name: str, send: bool | None, hide: tuple[str, ...], show: tuple[str
     if send is not None:
         library.placement.let_private_leave(OWNER, name, allowed=send)
     info = library.stores.info(OWNER, name)
-    value = {**answers.Store.of(info).model_dump(), **reports.Privacy.of(found).model_dump()}
+    value = {**answers.Store.of(info).model_dump(), **reports.privacy(found)}
     emit(value, lambda: _show_privacy(found, info))
 
 
@@ -114,8 +114,8 @@ def _show_privacy(found: Privacy, info: StoreInfo) -> None:
     may = "may" if info.sends_private else "may not"
     click.echo(f"Private notes of store {info.name!r} {may} go to servers on other machines.")
     click.echo(said_of_privacy(found))
-    for unsure in said_of_unsure(found):
-        click.secho(line(f"  {unsure}"), fg="yellow")
+    for path, why in found.unsure.items():
+        click.secho(line(f"  {path}: {why}"), fg="yellow")
     for rule, count in found.rules.items():
         click.echo(line(f"  {rule}: {plural(count, 'document') if count else 'hides nothing yet'}"))
     if found.due:

@@ -8,18 +8,18 @@ from collections.abc import Callable
 import click
 
 from rag_core.api import answers
-from rag_core.cli.options import ByKey, OfStore, emit, library_of_owner, store_option, wants_json
+from rag_core.cli.options import Answering, ByKey, emit, library_of_owner, store_option, wants_json
 from rag_core.cli.screen import ProgressLine
-from rag_core.cli.terminal import progress, show_files, show_job, show_jobs
+from rag_core.cli.terminal import progress, show_job, show_jobs
 from rag_core.errors import StoreBusy
 from rag_core.library import Library
-from rag_core.types import OWNER, Job
+from rag_core.types import OWNER, Job, Progress
 
 _EVERY_S = 10.0
 """Seconds between two lines of progress without a terminal."""
 
 
-@click.command(cls=OfStore)
+@click.command(cls=Answering)
 @store_option
 @click.option("--job", "number", type=int, metavar="NUMBER", help="Show this run with its files.")
 def jobs(store: str, number: int | None) -> None:
@@ -27,7 +27,8 @@ def jobs(store: str, number: int | None) -> None:
     library = library_of_owner()
     if number is not None:
         job = library.jobs.get(OWNER, store, number)
-        emit(answers.Job.of(job), lambda: _show(library, job, with_files=True))
+        problems = library.jobs.problems_of(OWNER, store, number)
+        emit(answers.Job.of(job), lambda: show_job(job, problems, with_files=True))
         return
     found = library.jobs.all(OWNER, store)
     emit({"store": store, "jobs": [answers.Job.of(job) for job in found]}, lambda: show_jobs(found))
@@ -38,11 +39,12 @@ def run_requests(library: Library, store: str, next_steps: Callable[[], str] = l
 
     Exits with 1 if it did not, or if a file failed. A process that runs the store already takes the request.
     """
-    last: list[Job] = []
+    last: Progress | None = None
     with ProgressLine(every=_EVERY_S) as moving:
 
         def report(now: Job) -> None:
-            last[:] = [now]
+            nonlocal last
+            last = now.progress
             moving.say(progress(now))
 
         try:
@@ -50,23 +52,13 @@ def run_requests(library: Library, store: str, next_steps: Callable[[], str] = l
         except StoreBusy as busy:
             job, queued = None, str(busy)
         except KeyboardInterrupt:
-            raise ByKey(_stopped(last), "What was read stays; run the same command to go on.") from None
+            said = f"Stopped at {last.done:,} of {last.total:,}." if last and last.total else "Stopped."
+            raise ByKey(said, "What was read stays; run the same command to go on.") from None
     if job is None:
         emit({"queued": True, "store": store}, queued)
         return
-    emit(answers.Job.of(job), lambda: _show(library, job))
+    emit(answers.Job.of(job), lambda: show_job(job, library.jobs.problems_of(OWNER, store, job.id)))
     if not wants_json() and job.state == "done" and (said := next_steps()):
         click.echo(said)
     if job.failed or job.state != "done":
         sys.exit(1)
-
-
-def _stopped(last: list[Job]) -> str:
-    now = last[0].progress if last else None
-    return f"Stopped at {now.done:,} of {now.total:,}." if now and now.total else "Stopped."
-
-
-def _show(library: Library, job: Job, *, with_files: bool = False) -> None:
-    if with_files:
-        show_files(job)
-    show_job(job, library.jobs.problems_of(OWNER, job.store, job.id))

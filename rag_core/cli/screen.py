@@ -11,7 +11,7 @@ import sys
 import textwrap
 import time
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Self, TextIO
 
 import click
@@ -28,12 +28,10 @@ def line(text: str) -> str:
     return plain(text).replace("\n", " ")
 
 
-def warn(sentence: str) -> None:
-    """Print a warning to standard error."""
-    click.secho(plain(sentence), fg="yellow", err=True)
-
-
-# --- columns ----------------------------------------------------------------------------
+def warn(*sentences: str) -> None:
+    """Print warnings to standard error; '' is skipped."""
+    for sentence in filter(None, sentences):
+        click.secho(plain(sentence), fg="yellow", err=True)
 
 
 def width() -> int:
@@ -42,17 +40,12 @@ def width() -> int:
 
 
 def _columns(stream: TextIO | None) -> int:
-    given = os.environ.get("COLUMNS", "")
-    if given.isascii() and given.isdecimal() and int(given):
-        return int(given)
     try:
+        if given := os.environ.get("COLUMNS"):
+            return int(given)
         return os.get_terminal_size(stream.fileno()).columns if stream else _USUAL
     except (OSError, ValueError):  # not a terminal
         return _USUAL
-
-
-def _is_terminal(stream: TextIO | None) -> bool:
-    return stream is not None and stream.isatty()  # None: the shell closed it
 
 
 def _measure(text: str) -> int:
@@ -63,29 +56,33 @@ def _measure(text: str) -> int:
     return len(text) + wide - sum(unicodedata.category(char) in ("Mn", "Me", "Cf") for char in text)
 
 
-def _cut(text: str, columns: int) -> str:
-    """The beginning of ``text`` that fits into ``columns``."""
-    end = min(len(text), columns)
-    while _measure(text[:end]) > columns:
-        end -= 1
-    return text[:end]
-
-
 def wrapped(text: str, columns: int) -> list[str]:
     """``text`` in rows of at most ``columns``, broken between words where possible."""
     share = columns * len(text) // max(_measure(text), 1)  # wide characters count double, on the average
     return textwrap.wrap(text, max(share, 2))
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print left-aligned columns. A terminal gets the last column wrapped. Where the terminal is too narrow
-    for that, each row becomes a heading and a sentence."""
-    cells = [[line(str(cell)) for cell in row] for row in (header, *rows)]
-    widths = [max(_measure(row[i]) for row in cells) for i in range(len(header))]
-    on_terminal = _is_terminal(sys.stdout)
-    left = _columns(sys.stdout) - sum(widths[:-1]) - 2 * (len(header) - 1)
+def table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str = "", if_any: Collection[str] = ()
+) -> None:
+    """Print left-aligned columns, those called ``if_any`` only if a row has something in them; without rows
+    ``empty``. A terminal gets the last column wrapped, a narrow one each row as a heading and a sentence."""
+    if not rows:
+        click.echo(empty)
+        return
+    filled = [any(row[at] not in ("", "0") for row in rows) for at in range(len(header))]
+    shown = [at for at, name in enumerate(header) if filled[at] or name not in if_any]
+    cells = [[line(row[at]) for at in shown] for row in (header, *rows)]
+    widths = [max(_measure(row[i]) for row in cells) for i in range(len(shown))]
+    on_terminal = sys.stdout is not None and sys.stdout.isatty()  # None: the shell closed it
+    left = _columns(sys.stdout) - sum(widths[:-1]) - 2 * (len(shown) - 1)
     if on_terminal and left < min(widths[-1], _LEAST):
-        _stacked(cells[0], cells[1:])
+        for first, *others in cells[1:]:
+            click.secho(first, bold=True)
+            named = zip(cells[0][1:], others, strict=True)
+            facts = " · ".join(f"{name} {cell}".strip() for name, cell in named if cell)
+            for part in wrapped(facts, _columns(sys.stdout) - 2):
+                click.echo(f"  {part}")
         return
     for number, row in enumerate(cells):
         front = "".join(
@@ -97,24 +94,12 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
             front = " " * _measure(front)
 
 
-def _stacked(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    for first, *others in rows:
-        click.secho(first, bold=True)
-        facts = [f"{name} {cell}".strip() for name, cell in zip(header[1:], others, strict=True) if cell]
-        together = [fact.replace(" ", "\xa0") if len(fact) <= _LEAST else fact for fact in facts]
-        for part in wrapped(" · ".join(together), _columns(sys.stdout) - 2):
-            click.echo("  " + part.replace("\xa0", " "))
-
-
-# --- progress ---------------------------------------------------------------------------
-
-
 class ProgressLine:
     """One line of progress on standard error, overwritten on a terminal. Elsewhere a new line follows
     whenever ``every`` seconds have passed. Leaving the context removes the line."""
 
     def __init__(self, every: float = math.inf) -> None:
-        self._on = _is_terminal(sys.stderr) and os.environ.get("TERM") != "dumb"
+        self._on = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._every = every
         self._said = time.monotonic()
         self._is_drawn = False
@@ -128,7 +113,7 @@ class ProgressLine:
     def say(self, text: str) -> None:
         """Show ``text``."""
         if self._on:
-            shown = _cut(line(text), max(_LEAST, min(_columns(sys.stderr), _MOST)) - 1)
+            shown = (wrapped(line(text), max(_LEAST, min(_columns(sys.stderr), _MOST)) - 1) or [""])[0]
             click.echo(f"{_CLEAR}{shown}", nl=False, err=True, color=True)
             self._is_drawn = True
         elif (now := time.monotonic()) - self._said >= self._every:

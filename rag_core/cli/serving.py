@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 
 from rag_core.cli.groups import Commands
-from rag_core.cli.options import emit, library_of_owner, say, setting_option
+from rag_core.cli.options import emit, library_of_owner, setting_option
+from rag_core.cli.screen import warn
 from rag_core.errors import RagError
 from rag_core.types import OWNER
 
@@ -41,7 +42,7 @@ def serve_app(port: int, open_browser: bool) -> None:
 def serve(port: int, open_browser: bool) -> None:
     """Serve the app on this machine (127.0.0.1 only)."""
     library = library_of_owner()
-    say(*library.stores.make_declared(OWNER))
+    warn(*library.stores.make_declared(OWNER))
     library.close()
     serve_app(port, open_browser)
 

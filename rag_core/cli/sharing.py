@@ -8,18 +8,11 @@ from dataclasses import asdict
 import click
 
 from rag_core.api import reports
+from rag_core.cli import options
 from rag_core.cli.groups import Commands
-from rag_core.cli.options import (
-    complete_tokens,
-    emit,
-    library_of_owner,
-    name_of_store,
-    setting_option,
-    wants_json,
-)
 from rag_core.cli.screen import line, table, warn
 from rag_core.library import Library
-from rag_core.reports import Person, Tailscale, Token
+from rag_core.reports import Person
 from rag_core.types import OWNER
 from rag_core.wording import moment
 
@@ -37,7 +30,7 @@ def share() -> None:
 @share.command("add")
 @click.argument("login")
 @click.option(
-    "--store", "stores", multiple=True, help="A store to share; repeat for several.", **name_of_store
+    "--store", "stores", multiple=True, help="A store to share; repeat for several.", **options.name_of_store
 )
 @click.option(
     "--ask/--no-ask", "may_ask", default=None, help="Whether they may ask your language model, too."
@@ -48,9 +41,9 @@ def share_add(login: str, stores: Sequence[str], may_ask: bool | None) -> None:
     Stores shared before stay shared; private notes are never shown. Without --ask and --no-ask the guest
     may ask as before, at first not at all.
     """
-    library = library_of_owner()
+    library = options.library_of_owner()
     person = library.sharing.share(OWNER, login, stores, may_ask=may_ask)
-    emit(reports.Person.of(person), _granted(person))
+    options.emit(reports.person(person), _granted(person))
     _warn_without_tailscale(library)
 
 
@@ -61,34 +54,47 @@ def share_owner(login: str) -> None:
 
     That is every store, private notes and settings, from their own devices.
     """
-    library = library_of_owner()
+    library = options.library_of_owner()
     person = library.sharing.make_owner(OWNER, login)
-    emit(reports.Person.of(person), f"{person.login} is an owner now.")
+    options.emit(reports.person(person), f"{person.login} is an owner now.")
     _warn_without_tailscale(library)
 
 
 @share.command("status")
-@setting_option("--port", setting="port", type=click.IntRange(1, 65535), help="Where the app listens.")
+@options.setting_option(
+    "--port", setting="port", type=click.IntRange(1, 65535), help="Where the app listens."
+)
 def share_status(port: int) -> None:
     """Show the state of Tailscale here, and what to do next.
 
     Nothing is changed: you type the command that makes Tailscale forward to the app.
     """
-    found = library_of_owner().sharing.tailscale(OWNER, port)
-    emit(asdict(found), lambda: _show_tailscale(found))
+    found = options.library_of_owner().sharing.tailscale(OWNER, port)
+    labels = {"Guests open ": found.address, "Next: ": found.next_step, "    ": found.command}
+    labels |= {"To undo it: ": found.undo}
+    lines = [found.sentence, *found.warnings]
+    lines += [f"{label}{text}" for label, text in labels.items() if text]
+    options.emit(asdict(found), "\n".join(map(line, lines)))
 
 
 @share.command("list")
 def share_list() -> None:
     """List who may come in, owners first."""
-    found = library_of_owner().sharing.people(OWNER)
-    emit({"people": [reports.Person.of(each) for each in found]}, lambda: _show_people(found))
+    found = options.library_of_owner().sharing.people(OWNER)
+    rows = []
+    for each in found:
+        stores = "all, as an owner" if each.is_owner else ", ".join(each.stores)
+        since = "in the configuration" if each.configured else moment(each.since)
+        rows.append((each.login, stores, "yes" if each.is_owner or each.may_ask else "no", since))
+    header, empty = ("login", "stores", "asks", "since"), "Nobody may come in but the owner at this computer."
+    value = {"people": [reports.person(each) for each in found]}
+    options.emit(value, lambda: table(header, rows, empty=empty))
 
 
 @share.command("remove")
 @click.argument("login")
 @click.option(
-    "--store", "stores", multiple=True, **name_of_store,
+    "--store", "stores", multiple=True, **options.name_of_store,
     help="Take only this store from them; repeat for several.",
 )  # fmt: skip
 def share_remove(login: str, stores: Sequence[str]) -> None:
@@ -96,29 +102,11 @@ def share_remove(login: str, stores: Sequence[str]) -> None:
 
     Pages that they have open close within seconds.
     """
-    library = library_of_owner()
+    library = options.library_of_owner()
     library.sharing.unshare(OWNER, login, stores)
     left = next((each for each in library.sharing.people(OWNER) if each.login == login.lower()), None)
-    value = {
-        "removed": login.lower(),
-        "stores": list(stores),
-        "left": reports.Person.of(left) if left else None,
-    }
-    emit(value, f"{login} may not come in any more." if left is None else _granted(left))
-
-
-def _show_tailscale(found: Tailscale) -> None:
-    click.echo(line(found.sentence))
-    for warning in found.warnings:
-        click.secho(line(warning), fg="yellow")
-    for label, text in (
-        ("Guests open ", found.address),
-        ("Next: ", found.next_step),
-        ("    ", found.command),
-        ("To undo it: ", found.undo),
-    ):
-        if text:
-            click.echo(f"{label}{line(text)}")
+    value = {"removed": login.lower(), "stores": list(stores), "left": reports.person(left) if left else None}
+    options.emit(value, f"{login} may not come in any more." if left is None else _granted(left))
 
 
 def _warn_without_tailscale(library: Library) -> None:
@@ -130,21 +118,6 @@ def _warn_without_tailscale(library: Library) -> None:
 def _granted(person: Person) -> str:
     asks = ", and ask about them" if person.may_ask else ""
     return f"{person.login} may search {', '.join(person.stores)}{asks}."
-
-
-def _show_people(found: Sequence[Person]) -> None:
-    if not found:
-        click.echo("Nobody may come in but the owner at this computer.")
-        return
-    rows = []
-    for each in found:
-        stores = "all, as an owner" if each.is_owner else ", ".join(each.stores)
-        since = "in the configuration" if each.configured else moment(each.since)
-        rows.append((each.login, stores, "yes" if each.is_owner or each.may_ask else "no", since))
-    table(("login", "stores", "asks", "since"), rows)
-
-
-# --- tokens -----------------------------------------------------------------------------
 
 
 @click.group(cls=Commands, no_args_is_help=False)
@@ -159,29 +132,24 @@ def token_create(name: str) -> None:
 
     NAME is for you, to know it again when you revoke it.
     """
-    made = library_of_owner().sharing.create_token(OWNER, name)
-    if not wants_json():
+    made = options.library_of_owner().sharing.create_token(OWNER, name)
+    if not options.wants_json():
         click.echo("Keep it: it opens every store, and is not shown again.", err=True)
-    emit(reports.NewToken.of(made), made.secret)
+    options.emit(asdict(made), made.token)
 
 
 @token.command("list")
 def token_list() -> None:
     """List the tokens that are valid."""
-    found = library_of_owner().sharing.tokens(OWNER)
-    emit({"tokens": [asdict(each) for each in found]}, lambda: _show_tokens(found))
+    found = options.library_of_owner().sharing.tokens(OWNER)
+    rows = [(each.name, moment(each.created_at)) for each in found]
+    value = {"tokens": [{"name": each.name, "created_at": each.created_at} for each in found]}
+    options.emit(value, lambda: table(("name", "made"), rows, empty="There is no token."))
 
 
 @token.command("revoke")
-@click.argument("name", shell_complete=complete_tokens)
+@click.argument("name")
 def token_revoke(name: str) -> None:
     """Revoke a token. It opens nothing from the next request on."""
-    library_of_owner().sharing.revoke_token(OWNER, name)
-    emit({"revoked": name}, f"Token {name!r} is revoked.")
-
-
-def _show_tokens(found: list[Token]) -> None:
-    if not found:
-        click.echo("There is no token.")
-        return
-    table(("name", "made"), [(each.name, moment(each.created_at)) for each in found])
+    options.library_of_owner().sharing.revoke_token(OWNER, name)
+    options.emit({"revoked": name}, f"Token {name!r} is revoked.")

@@ -7,18 +7,10 @@ from dataclasses import asdict, replace
 import click
 
 from rag_core.api import reports
+from rag_core.cli import options
 from rag_core.cli.groups import Commands
-from rag_core.cli.options import (
-    OfStore,
-    asking,
-    emit,
-    exclude_option,
-    include_option,
-    library_of_owner,
-    say,
-    store_option,
-)
 from rag_core.cli.runs import run_requests
+from rag_core.cli.screen import warn
 from rag_core.cli.terminal import show_plans, show_sources
 from rag_core.errors import InvalidInput
 from rag_core.types import OWNER
@@ -35,20 +27,20 @@ def source() -> None:
     """
 
 
-@source.command("list", cls=OfStore)
-@store_option
+@source.command("list", cls=options.Answering)
+@options.store_option
 def source_list(store: str) -> None:
     """List the folders of a store, with their patterns and files."""
-    found = library_of_owner().sources.all(OWNER, store)
-    value = {"store": store, "sources": [reports.source_info(each) for each in found]}
-    emit(value, lambda: show_sources(store, found))
+    found = options.library_of_owner().sources.all(OWNER, store)
+    value = {"store": store, "sources": [reports.folder(each) for each in found]}
+    options.emit(value, lambda: show_sources(store, found))
 
 
 @source.command("edit")
 @number_argument
-@store_option
-@include_option
-@exclude_option
+@options.store_option
+@options.include_option
+@options.exclude_option
 @click.option("--no-exclude", is_flag=True, help="Leave nothing out any more.")
 @click.option("--dry-run", is_flag=True, help="Show what the next run would do, and change nothing.")
 def source_edit(
@@ -67,43 +59,43 @@ def source_edit(
         raise InvalidInput("--exclude and --no-exclude contradict each other.", "Give one of them.")
     if not (include or exclude or no_exclude):
         raise InvalidInput("There is nothing to change.", "Give --include, --exclude or --no-exclude.")
-    library = library_of_owner()
+    library = options.library_of_owner()
     known = library.sources.get(OWNER, store, number)
     patterns = include or known.include, () if no_exclude else exclude or known.exclude
     if dry_run:
         plan = library.sources.plan(OWNER, store, replace(known, include=patterns[0], exclude=patterns[1]))
-        emit(reports.plan([plan]), lambda: show_plans([plan]))
+        options.emit(reports.plan([plan]), lambda: show_plans([plan]))
         return
     changed = library.sources.change(OWNER, store, number, *patterns)
-    say(*library.sources.idle_excludes(OWNER, changed.root, changed.include, exclude))
-    emit(asdict(changed), f"Changed. The next run follows it: commonplace index --store {store}")
+    warn(*library.sources.idle_excludes(OWNER, changed.root, changed.include, exclude))
+    options.emit(asdict(changed), f"Changed. The next run follows it: commonplace index --store {store}")
 
 
 @source.command("pause")
 @number_argument
-@store_option
+@options.store_option
 def source_pause(number: int, store: str) -> None:
     """Leave a folder out of runs; what was read of it stays.
 
     It is left out of runs over all folders, and can still be searched.
     """
-    changed = library_of_owner().sources.pause(OWNER, store, number)
+    changed = options.library_of_owner().sources.pause(OWNER, store, number)
     resume = f"commonplace source resume {number} --store {store}"
-    emit(asdict(changed), f"Paused. To go on with it: {resume}")
+    options.emit(asdict(changed), f"Paused. To go on with it: {resume}")
 
 
 @source.command("resume")
 @number_argument
-@store_option
+@options.store_option
 def source_resume(number: int, store: str) -> None:
     """Take a paused folder into runs again."""
-    changed = library_of_owner().sources.pause(OWNER, store, number, paused=False)
-    emit(asdict(changed), f"Resumed. To bring it up to date: commonplace index --store {store}")
+    changed = options.library_of_owner().sources.pause(OWNER, store, number, paused=False)
+    options.emit(asdict(changed), f"Resumed. To bring it up to date: commonplace index --store {store}")
 
 
 @source.command("remove")
 @number_argument
-@store_option
+@options.store_option
 @click.option("--dry-run", is_flag=True, help="Show what would be forgotten, and do nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def source_remove(number: int, store: str, dry_run: bool, yes: bool) -> None:
@@ -111,15 +103,15 @@ def source_remove(number: int, store: str, dry_run: bool, yes: bool) -> None:
 
     The store forgets what it read of them.
     """
-    library = library_of_owner()
+    library = options.library_of_owner()
     known = library.sources.get(OWNER, store, number)
     plan = library.sources.plan(OWNER, store, replace(known, removed=True))
     if dry_run:
-        emit(reports.plan([plan]), lambda: show_plans([plan]))
+        options.emit(reports.plan([plan]), lambda: show_plans([plan]))
         return
     if not yes:
         forgets = f"This forgets {plural(len(plan.deleted), 'file')} of {known.root}; on the disk they stay."
-        with asking("--yes"):
+        with options.asking("--yes"):
             click.confirm(f"{forgets} Remove the folder?", abort=True, err=True)
     library.sources.remove(OWNER, store, number)
     run_requests(library, store)

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from rag_core.api import answers
-from rag_core.cli import placement
-from rag_core.cli.groups import StoreGroup
-from rag_core.cli.options import (
-    OfStore,
-    any_store_argument,
-    asking,
-    emit,
-    library_of_owner,
-    setting_option,
-    store_argument,
-    stores_option,
-)
+from rag_core.cli import options, placement
+from rag_core.cli.groups import Commands
 from rag_core.cli.screen import ProgressLine, line
 from rag_core.cli.terminal import show_status, show_store
 from rag_core.cli.upkeep import store_verify
@@ -29,14 +20,14 @@ from rag_core.types import METRICS, OWNER, Metric, StoreInfo
 from rag_core.wording import plural, size, some
 
 
-@click.group(cls=StoreGroup, no_args_is_help=False)
+@click.group(cls=Commands, no_args_is_help=False)
 def store() -> None:
     """Make, list, show, rename, delete, export and import stores."""
 
 
 @store.command("create")
 @click.argument("name")
-@setting_option(
+@options.setting_option(
     "--embedder", setting="embedder", help="Who turns text into vectors; minilm is the built-in model."
 )
 @click.option(
@@ -48,7 +39,7 @@ def store() -> None:
     "--dimension", type=click.IntRange(1), metavar="NUMBER",
     help="How many numbers a vector has, where the embedder leaves a choice.",
 )  # fmt: skip
-@setting_option(
+@options.setting_option(
     "--backend", setting="backend", metavar="KIND", help="Where its vectors are: local, s3vectors, …"
 )
 @click.option("--send-private", is_flag=True, help="Let private notes go to servers on other machines.")
@@ -56,41 +47,43 @@ def store_create(
     name: str, embedder: str, metric: Metric, dimension: int | None, backend: str, send_private: bool
 ) -> None:
     """Make an empty store."""
-    info = library_of_owner().stores.create(
+    info = options.library_of_owner().stores.create(
         OWNER, name, embedder, metric=metric, dimension=dimension, backend=backend,
         sends_private=send_private,
     )  # fmt: skip
     next_step = f"commonplace index '**/*' --root FOLDER --store {name}"
-    emit(answers.Store.of(info), f"Store {name!r} is ready. Next: {next_step}")
+    options.emit(answers.Store.of(info), f"Store {name!r} is ready. Next: {next_step}")
 
 
 @store.command("list")
 def store_list() -> None:
     """List every store."""
-    infos, warnings = library_of_owner().stores.infos(OWNER)
-    emit(answers.stores(infos, warnings, OWNER), lambda: show_status(infos, {}, warnings))
+    infos, warnings = options.library_of_owner().stores.infos(OWNER)
+    options.emit(answers.stores(infos, warnings, OWNER), lambda: show_status(infos, {}, warnings))
 
 
 @store.command("info")
-@any_store_argument
+@options.any_store_argument
 def store_info(name: str) -> None:
     """Show a store: what is in it, where from, and what is still to do."""
-    info = library_of_owner().stores.info(OWNER, name)
-    emit(answers.Store.of(info), lambda: show_store(info))
+    info = options.library_of_owner().stores.info(OWNER, name)
+    options.emit(answers.Store.of(info), lambda: show_store(info))
 
 
 @store.command("rename")
-@store_argument
+@options.store_argument
 @click.argument("new_name", metavar="NEW")
 def store_rename(name: str, new_name: str) -> None:
     """Give a store another name; all that is in it stays."""
-    library = library_of_owner()
+    library = options.library_of_owner()
     info = library.stores.rename(OWNER, name, new_name)
-    emit(answers.Store.of(info), _with_default(library, f"Store {name!r} is called {new_name!r} now."))
+    options.emit(
+        answers.Store.of(info), _with_default(library, f"Store {name!r} is called {new_name!r} now.")
+    )
 
 
 @store.command("export")
-@store_argument
+@options.store_argument
 @click.argument("file", type=click.Path(path_type=Path), default=".", metavar="[FILE]")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 def store_export(name: str, file: Path, force: bool) -> None:
@@ -100,11 +93,11 @@ def store_export(name: str, file: Path, force: bool) -> None:
     meanwhile.
     """
     with ProgressLine() as progress:
-        done = library_of_owner().stores.export(
+        done = options.library_of_owner().stores.export(
             OWNER, name, file, lambda now: progress.say(now.said), force=force
         )
     where = f"{line(str(done.path))} ({size(done.size_bytes)})"
-    emit(answers.Exported.of(done), f"Store {name!r} is in {where}: {_counted(done)}")
+    options.emit({**asdict(done), "path": str(done.path)}, f"Store {name!r} is in {where}: {_counted(done)}")
 
 
 @store.command("import")
@@ -118,49 +111,40 @@ def store_import(file: Path, name: str) -> None:
     Its folders that are not on this computer are paused.
     """
     with ProgressLine() as progress:
-        info = library_of_owner().stores.import_file(OWNER, file, name, lambda now: progress.say(now.said))
+        info = options.library_of_owner().stores.import_file(
+            OWNER, file, name, lambda now: progress.say(now.said)
+        )
     said = [f"Store {info.name!r} is ready: {_counted(info)}", *info.notices]
-    emit(answers.ImportedStore.of(info), "\n".join(said))
+    options.emit({**answers.Store.of(info).model_dump(), "notices": info.notices}, "\n".join(said))
 
 
 @store.command("delete")
-@store_argument
+@options.store_argument
 @click.option("--force", "--yes", "force", is_flag=True, help="Do not ask.")
 @click.option("--leave-index", is_flag=True, help="Leave its vector index on a server as it is.")
 def store_delete(name: str, force: bool, leave_index: bool) -> None:
     """Delete a store; the files it was read from stay."""
-    library = library_of_owner()
-    guests = _lost_by_guests(library, name)
+    library = options.library_of_owner()
+    guests = ""
+    try:
+        lost = _counted(library.stores.info(OWNER, name))
+        if names := library.sharing.guests(OWNER, name):
+            guests = f" {some(names, 'guest')} can search it no more."
+    except StoreError as error:  # a damaged store can be deleted, too
+        lost = error.message
     if not force:
-        with asking("--force"):
-            lost = f"{_contents(library, name)}{guests}"
-            typed = click.prompt(f"{lost} Type the name to delete the store", err=True)
+        with options.asking("--force"):
+            typed = click.prompt(f"{lost}{guests} Type the name to delete the store", err=True)
         if typed != name:
             raise InvalidInput("That is not the store's name.", "Nothing was deleted.")
     library.stores.delete(OWNER, name, leave_index=leave_index)
     said = line(f"Store {name!r} is deleted; its files are untouched.{guests}")
-    emit({"deleted": name}, _with_default(library, said))
+    options.emit({"deleted": name}, _with_default(library, said))
 
 
 def _with_default(library: Library, said: str) -> str:
     """``said``, and on another line that ``default_store`` names no store any more, if so."""
     return "\n".join(filter(None, (said, line(library.stores.lost_default(OWNER)))))
-
-
-def _lost_by_guests(library: Library, name: str) -> str:
-    """Which guests lose the store; '' for none, or where the store cannot be read."""
-    try:
-        guests = library.sharing.guests(OWNER, name)
-    except StoreError:
-        return ""
-    return f" {some(guests, 'guest')} can search it no more." if guests else ""
-
-
-def _contents(library: Library, name: str) -> str:
-    try:
-        return _counted(library.stores.info(OWNER, name))
-    except StoreError as error:  # a damaged store can be deleted, too
-        return error.message
 
 
 def _counted(found: StoreInfo | Exported) -> str:
@@ -171,10 +155,10 @@ for command in (placement.switch, placement.attach, placement.take_over, placeme
     store.add_command(command)
 
 
-@click.command(cls=OfStore)
-@stores_option
+@click.command(cls=options.Answering)
+@options.stores_option
 def status(stores: tuple[str, ...]) -> None:
     """Show every store, what is running, and what was not finished."""
-    found = library_of_owner().stores.status(OWNER, stores)
+    found = options.library_of_owner().stores.status(OWNER, stores)
     running = {job.store: job for job in found.running}
-    emit(answers.status(found, OWNER), lambda: show_status(found.stores, running, found.warnings))
+    options.emit(answers.status(found, OWNER), lambda: show_status(found.stores, running, found.warnings))

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 
 import click
 from click.shell_completion import get_completion_class
 
 from rag_core.api import reports
-from rag_core.cli.options import (
-    Answering,
-    OfStore,
-    any_store_argument,
-    complete_files,
-    emit,
-    library_of_owner,
-    name_of_store,
-    settings_of_owner,
-    store_option,
-    stores_option,
-)
+from rag_core.cli import options
 from rag_core.cli.terminal import show_diagnoses, show_healths, show_repair, show_settings, show_steps
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.reports import Health
@@ -28,13 +18,17 @@ from rag_core.types import OWNER
 files_option = click.option("--files", is_flag=True, help="Also compare each document with its file.")
 
 
-@click.command(cls=Answering)
+@click.command(cls=options.Answering)
 @click.option(
-    "--file", "path", metavar="PATH", shell_complete=complete_files, help="Say why this file is found or not."
+    "--file",
+    "path",
+    metavar="PATH",
+    shell_complete=options.complete_files,
+    help="Say why this file is found or not.",
 )
 @click.option("--query", metavar="TEXT", help="With --file: also its place for this query.")
 @click.option(
-    "--store", "stores", multiple=True, **name_of_store,
+    "--store", "stores", multiple=True, **options.name_of_store,
     help="With --file: a store to look in; repeat for several (default: every store).",
 )  # fmt: skip
 def doctor(path: str | None, query: str | None, stores: tuple[str, ...]) -> None:
@@ -42,28 +36,27 @@ def doctor(path: str | None, query: str | None, stores: tuple[str, ...]) -> None
 
     Exit status 1 when something does not work, or the file cannot be found.
     """
-    library = library_of_owner()
+    library = options.library_of_owner()
     if path is None:
         if query or stores:
             raise InvalidInput("--query and --store belong to --file.", "Add --file PATH.")
         steps = library.upkeep.doctor(OWNER)
-        written = [{"state": step.state, "sentence": step.sentence} for step in steps]
-        emit({"steps": written}, lambda: show_steps(steps))
+        options.emit({"steps": reports.steps(steps)}, lambda: show_steps(steps))
         sys.exit(any(step.state == "no" for step in steps))
     found = library.upkeep.explain(OWNER, path, stores, query=query or "")
-    emit({"stores": [reports.Diagnosis.of(d) for d in found]}, lambda: show_diagnoses(found))
+    options.emit({"stores": [reports.diagnosis(d) for d in found]}, lambda: show_diagnoses(found))
     sys.exit(not any(diagnosis.findable for diagnosis in found))
 
 
-@click.command(cls=OfStore)
-@stores_option
+@click.command(cls=options.Answering)
+@options.stores_option
 @files_option
 def verify(stores: tuple[str, ...], files: bool) -> None:
     """Check whether stores are sound, and say what is broken.
 
     Nothing is changed. Exit status 1 when something is broken: `repair` mends it.
     """
-    library = library_of_owner()
+    library = options.library_of_owner()
     healths: list[Health] = []
     damaged: list[StoreError] = []
     for name in dict.fromkeys(stores or library.stores.names(OWNER)):
@@ -74,44 +67,44 @@ def verify(stores: tuple[str, ...], files: bool) -> None:
     sound = not damaged and all(health.sound for health in healths)
     value = {
         "sound": sound,
-        "stores": [reports.Health.of(health) for health in healths],
+        "stores": [reports.health(health) for health in healths],
         "damaged": [error.as_dict()["error"] for error in damaged],
     }
-    emit(value, lambda: show_healths(healths, list(map(str, damaged))))
+    options.emit(value, lambda: show_healths(healths, list(map(str, damaged))))
     sys.exit(not sound)
 
 
-@click.command("verify", cls=Answering)
-@any_store_argument
+@click.command("verify", cls=options.Answering)
+@options.any_store_argument
 @files_option
 @click.option("--heal", is_flag=True, help="Make the vector index outside the store's file right again.")
 def store_verify(name: str, files: bool, heal: bool) -> None:
     """Check one store, its vector index on a server included."""
-    library = library_of_owner()
+    library = options.library_of_owner()
     if heal:
         library.placement.heal(OWNER, name)
     health = library.upkeep.verify(OWNER, name, files=files)
-    emit(reports.Health.of(health), lambda: show_healths([health], []))
+    options.emit(reports.health(health), lambda: show_healths([health], []))
     sys.exit(not health.sound)
 
 
-@click.command(cls=OfStore)
-@store_option
+@click.command(cls=options.Answering)
+@options.store_option
 def repair(store: str) -> None:
     """Make a store anew in which `verify` found a fault.
 
     Reads its folders into a new file and takes over your decisions and the vectors that are whole. The
     damaged file is kept beside it.
     """
-    repaired = library_of_owner().upkeep.repair(OWNER, store)
-    emit(reports.Repair.of(repaired), lambda: show_repair(repaired))
+    repaired = options.library_of_owner().upkeep.repair(OWNER, store)
+    options.emit(asdict(repaired), lambda: show_repair(repaired))
 
 
-@click.command(cls=Answering)
+@click.command(cls=options.Answering)
 def config() -> None:
     """Show every setting, and where its value is from."""
-    settings = settings_of_owner()
-    emit(reports.Configuration.of(settings), lambda: show_settings(settings))
+    settings = options.settings_of_owner()
+    options.emit(reports.configuration(settings), lambda: show_settings(settings))
 
 
 @click.command()

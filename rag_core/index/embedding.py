@@ -17,7 +17,7 @@ from rag_core.models.addresses import host_of, leaves
 from rag_core.store import Store, embeddings, identities, switch
 from rag_core.store import outbox as rows
 from rag_core.vectors import RemoteIndex
-from rag_core.wording import the_embedder, unreadable
+from rag_core.wording import embedder, unreadable
 
 BATCH = 32
 MAX_ATTEMPTS = 3
@@ -239,7 +239,7 @@ class Embedding:
         if to and is_done:
             with self._store.decide() as db:
                 switch.finish(db)
-            self._log.say(f"Searches use {the_embedder(to.embedder)} now.")
+            self._log.say(f"Searches use {embedder(to.embedder)} now.")
         with self._store.read() as db:
             was_switched = identities.has_unused(db)
             ids = embeddings.unused(db) if text_was_dropped or was_switched else []

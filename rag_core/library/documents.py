@@ -14,7 +14,6 @@ from rag_core.extract.chunk import estimate_tokens
 from rag_core.index import index
 from rag_core.library.files import Files
 from rag_core.library.service import Service, Shared, open_to_all
-from rag_core.reports import Excerpt
 from rag_core.store import documents, find, outbox, view
 from rag_core.text import tags
 from rag_core.types import Document, DocumentView, Neighbour, Viewer
@@ -97,7 +96,7 @@ class Documents(Service):
         last_line: int | None = None,
         *,
         start: str = "",
-    ) -> Excerpt:
+    ) -> DocumentView:
         """The passages of these lines of a document, each cut to them (``last_line`` None: to the end), from
         the passage called ``start`` on, as far as they fit into `EXCERPT_TOKENS`.
 
@@ -124,17 +123,17 @@ class Documents(Service):
         totals = accumulate(estimate_tokens(each.content) for each in wanted)
         fitting = max(1, sum(total <= EXCERPT_TOKENS for total in totals))
         left = wanted[fitting].key if fitting < len(wanted) else None
-        return Excerpt(replace(found, chunks=tuple(wanted[:fitting])), left)
+        return replace(found, chunks=tuple(wanted[:fitting]), next_key=left)
 
     @open_to_all
-    def around(self, viewer: Viewer, store: str, key: str, around: int = 0) -> Excerpt:
+    def around(self, viewer: Viewer, store: str, key: str, around: int = 0) -> DocumentView:
         """The passage called ``key`` with ``around`` passages before and after it, and its document.
 
         Raises as `neighbours`.
         """
         rows = self._rows_around(viewer, store, key, around)
         found = self.get(viewer, store, rows[0]["path"], key)
-        return Excerpt(replace(found, chunks=tuple(view.neighbours(rows, key))))
+        return replace(found, chunks=tuple(view.neighbours(rows, key)))
 
     def remove_passages(self, viewer: Viewer, store: str, keys: Sequence[str]) -> int:
         """Take passages out of the index until their files change or are read again; returns how many.

@@ -95,7 +95,7 @@ class Models(Service):
             beginning=tuple(float(number) for number in vector[:_SHOWN]),
             open_ms=(ready - began) * 1000,
             took_ms=(done - ready) * 1000,
-            went=destination(opened.server),
+            text=destination(opened.server),
         )
 
     # --- what there is to look at -----------------------------------------------------------

@@ -13,7 +13,7 @@ from rag_core.config.keys import LOGIN_NAME, STORE_NAME
 from rag_core.errors import InvalidInput, NotFound
 from rag_core.library import tailscale
 from rag_core.library.service import Service, open_to_all
-from rag_core.reports import Door, NewToken, Person, Tailscale, Token, Visit
+from rag_core.reports import Door, Person, Tailscale, Token, Visit
 from rag_core.types import OWNER, Viewer
 
 BREAK = timedelta(minutes=30)
@@ -183,7 +183,7 @@ class Sharing(Service):
 
     # --- tokens -------------------------------------------------------------------------
 
-    def create_token(self, viewer: Viewer, name: str) -> NewToken:
+    def create_token(self, viewer: Viewer, name: str) -> Token:
         """Make a token with which a script acts as the owner. Only its hash is kept, so it is shown only now.
 
         Raises InvalidInput for a name that is taken or unusable.
@@ -201,7 +201,7 @@ class Sharing(Service):
                     f"A token called {name!r} exists already.", "Choose another name, or revoke that one."
                 )
             db.execute("INSERT INTO tokens VALUES (?, ?, ?)", (name, _hash(secret), now))
-        return NewToken(name, secret, now)
+        return Token(name, now, secret)
 
     def tokens(self, viewer: Viewer) -> list[Token]:
         """The valid tokens by name."""

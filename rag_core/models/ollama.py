@@ -365,7 +365,7 @@ class _Download:
         if not rate:
             return Pulling(said, done, total)
         eta = (total - done) / rate
-        return Pulling(f"{said} · {size(round(rate))}/s · {duration(eta)} left", done, total, rate, eta)
+        return Pulling(f"{said} · {size(round(rate))}/s · {duration(eta)} left", done, total)
 
 
 def _tagged(model: str) -> str:

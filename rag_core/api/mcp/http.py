@@ -1,8 +1,7 @@
 """MCP over HTTP, behind a gate that has admitted the request and names its sender.
 
-No session is kept: each request is answered for its own sender. A session could outlive the gate's verdict,
-and would serve anybody who knows its number. The package's own checks of hosts and origins are off: the gate
-makes them, and knows the shared hosts.
+No session is kept: it could outlive the gate's verdict, and would serve anybody who knows its number. The
+package's own checks of hosts and origins are off: the gate makes them, and knows the shared hosts.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
@@ -26,15 +24,12 @@ if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 PATH: Final = "/mcp"
-
 ViewerOf = Callable[[Mapping[str, str]], Viewer | None]
 
 
 class McpDoor:
-    """An ASGI app at `PATH`. It loads the package ``mcp``, which takes a moment, with the first request.
-
-    ``library`` gives the library of this process; worker threads call it.
-    """
+    """An ASGI app at `PATH`, which loads the package ``mcp`` with the first request. Worker threads call
+    ``library`` for the library of this process."""
 
     def __init__(self, library: Callable[[], Library], viewer_of: ViewerOf) -> None:
         self._library = library
@@ -44,7 +39,6 @@ class McpDoor:
         self._closing = asyncio.Event()
 
     def routes(self) -> list[Route]:
-        """Its routes."""
         return [Route(PATH, self), Route(f"{PATH}/", self)]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -60,7 +54,7 @@ class McpDoor:
         await manager.handle_request(scope, receive, send)
 
     async def close(self) -> None:
-        """End what is under way."""
+        """End the requests under way."""
         self._closing.set()
         if self._serving is not None:
             with suppress(asyncio.CancelledError):
@@ -81,10 +75,8 @@ class McpDoor:
     def _load(self) -> Any:
         package = importlib.import_module("mcp.server.streamable_http_manager")
         answering = importlib.import_module("rag_core.api.mcp.server").server(
-            self._library, self._viewer, lambda: self._library().settings.mcp_allow_writes
+            self._library,
+            lambda asked: self._viewer_of(asked.request.headers),
+            lambda: self._library().settings.mcp_allow_writes,
         )
         return package.StreamableHTTPSessionManager(answering, stateless=True, max_request_body_size=MAX_BODY)
-
-    def _viewer(self, asked: Any) -> Viewer | None:
-        request = asked.request
-        return self._viewer_of(request.headers) if isinstance(request, Request) else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 from typing import Any
 
 from rag_core.api import answers
@@ -22,19 +21,12 @@ def search(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> 
     """Passages for a query: ``n_results``, or as many as fit into ``max_tokens``."""
     budget = given.get("max_tokens")
     with naming_stores(given, "query", "store"):
+        filters, stores = filters_of(given.get("filters", {})), [given["store"]] if "store" in given else []
+        top_k = _MOST_IN_A_BUDGET if budget else given.get("n_results", _N_RESULTS)
         found = library.searching.search(
-            viewer,
-            given["query"],
-            _stores(given),
-            filters=filters_of(given.get("filters", {})),
-            top_k=_MOST_IN_A_BUDGET if budget else given.get("n_results", _N_RESULTS),
-            max_tokens=budget,
+            viewer, given["query"], stores, filters=filters, top_k=top_k, max_tokens=budget
         )
     return answers.Answer.of(found)
-
-
-def _stores(given: Any) -> list[str]:
-    return [given["store"]] if "store" in given else []
 
 
 def store_of(library: Library, viewer: Viewer, given: Any) -> str:
@@ -55,8 +47,8 @@ def open_(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> V
         path = library.files.path_of(viewer, store, path) if viewer.is_owner else path
         lines = given.get("start_line", 1), given.get("end_line")
         found = library.documents.excerpt(viewer, store, path, *lines, start=given.get("start_id", ""))
-    shown = {**answers.document(found.view, viewer).model_dump(), "next_id": found.next_key}
-    if "file_path" in given and (chunks := found.view.chunks):
+    shown = {**answers.document(found, viewer).model_dump(), "next_id": found.next_key}
+    if "file_path" in given and (chunks := found.chunks):
         shown |= {"start_line": chunks[0].start_line, "end_line": chunks[-1].end_line}
     return shown
 
@@ -65,27 +57,21 @@ def neighbors(library: Library, viewer: Viewer, given: Any, _: threading.Event) 
     """The passages around one, and the links of its document."""
     store = store_of(library, viewer, given)
     found = library.documents.around(viewer, store, given["id"], given.get("around", 1))
-    return answers.document(found.view, viewer)
+    return answers.document(found, viewer)
 
 
 def ask(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> Value:
     """An answer, or the passages where there is no model."""
+    stores = [given["store"]] if "store" in given else []
     with naming_stores(given, "question", "store"):
-        reply = library.asking.ask(viewer, given["question"], _stores(given), k=given.get("k", 0), stop=stop)
+        reply = library.asking.ask(viewer, given["question"], stores, k=given.get("k", 0), stop=stop)
     return answers.Reply.of(reply)
 
 
 def status(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
     """The status of one store, or of all."""
-    found = library.stores.status(viewer)
-    if "store" in given:
-        store = store_of(library, viewer, given)
-        found = replace(
-            found,
-            stores=tuple(each for each in found.stores if each.name == store),
-            running=tuple(job for job in found.running if job.store == store),
-        )
-    return answers.status(found, viewer)
+    stores = [store_of(library, viewer, given)] if "store" in given else []
+    return answers.status(library.stores.status(viewer, stores), viewer)
 
 
 def get_index_stats(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:

@@ -1,19 +1,19 @@
-"""The tools over the MCP protocol. Every call runs in a worker thread, as its sender.
+"""The tools over the MCP protocol. Every call runs in a worker thread, as its sender, and answers
+``{success, data, error}``. An exception other than RagError is only logged, without the arguments.
 
-This uses the package's low-level server: the other one derives schemas from signatures, words errors itself
-and converts wrong types.
-"""
+The package's other server derives schemas from signatures, words errors itself and converts wrong types."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import logging
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable
 from contextlib import redirect_stdout
-from functools import partial
 from types import FrameType
 from typing import Any, Final
 
@@ -24,15 +24,16 @@ from mcp.server.stdio import stdio_server
 
 from rag_core import __version__
 from rag_core.api.encoding import json_text
-from rag_core.api.mcp.calls import Who, called, listed
-from rag_core.api.mcp.tools import Tool
+from rag_core.api.http import UNFORESEEN, refusal
+from rag_core.api.mcp.tools import TOOLS, Tool
 from rag_core.api.workers import Workers
+from rag_core.errors import Forbidden, NotFound, RagError
 from rag_core.library import Library, background
 from rag_core.types import OWNER, Viewer
 
-WORKERS: Final = 8
-"""Calls at once; guests together have half as many threads, of their own."""
-
+_LOG = logging.getLogger(__name__)
+_MAX_NAME = 40  # characters of an unknown tool's name that an error repeats
+WORKERS: Final = 8  # calls at once; guests together have half as many threads, of their own
 INSTRUCTIONS: Final = (
     "Commonplace searches one person's own notes, code and documents on their computer. Use it when a"
     " question may be answered by what they wrote or keep: search first, then read around the best"
@@ -44,16 +45,14 @@ INSTRUCTIONS: Final = (
 )
 
 Request = ServerRequestContext[Any, Any]
+Who = Callable[[], Viewer | None]
 ViewerOf = Callable[[Request], Viewer | None]
 """The sender of a request; asked for every request, because a session proves nothing."""
 
+_OBJECT: Final = {"type": ["object", "null"]}
 _ANSWER: Final = {
     "type": "object",
-    "properties": {
-        "success": {"type": "boolean"},
-        "data": {"type": ["object", "null"]},
-        "error": {"type": ["object", "null"]},
-    },
+    "properties": {"success": {"type": "boolean"}, "data": _OBJECT, "error": _OBJECT},
     "required": ["success", "data", "error"],
 }
 
@@ -61,72 +60,98 @@ _ANSWER: Final = {
 def server(
     library: Callable[[], Library], viewer_of: ViewerOf, allow_writes: Callable[[], bool]
 ) -> Server[Any]:
-    """The server. For every request a worker thread asks for the ``library`` of this process, for the sender
-    (``viewer_of``) and whether assistants may change the index (``allow_writes``)."""
+    """The server. For every request worker threads ask for the ``library`` of this process, the sender, and
+    whether assistants may change the index."""
     workers = Workers(WORKERS, "mcp")
 
-    async def list_tools(
-        request: Request, _: protocol.PaginatedRequestParams | None
-    ) -> protocol.ListToolsResult:
-        who, viewer = await _asked_by(viewer_of, request)
-        found = await workers.run(viewer, partial(listed, who, allow_writes))
+    async def list_tools(request: Request, _: Any) -> protocol.ListToolsResult:
+        viewer = (await _asked_by(viewer_of, request))[1]
+        found = await workers.run(viewer, lambda: _allowed(viewer, allow_writes))
         return protocol.ListToolsResult(tools=[_described(tool) for tool in found])
 
     async def call_tool(request: Request, given: protocol.CallToolRequestParams) -> protocol.CallToolResult:
         stop = threading.Event()
         who, viewer = await _asked_by(viewer_of, request)
-        work = partial(
-            called, library, who, given.name, given.arguments, allow_writes=allow_writes, stop=stop
-        )
+
+        def act(asker: Viewer) -> Any:
+            tool = _tool(asker, given.name, allow_writes)
+            arguments = {key: each for key, each in (given.arguments or {}).items() if each is not None}
+            return tool.act(library(), asker, tool.given.read(arguments), stop)
+
         try:
-            return _answer(await workers.run(viewer, work))
+            value = await workers.run(viewer, lambda: _result(who, act))
         finally:
             stop.set()
+        text = protocol.TextContent(text=json_text(value))
+        is_error = not value["success"]
+        return protocol.CallToolResult(content=[text], structured_content=value, is_error=is_error)
 
     return Server(
-        "commonplace",
-        version=__version__,
-        title="Commonplace",
-        instructions=INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-    )
+        "commonplace", version=__version__, title="Commonplace", instructions=INSTRUCTIONS,
+        on_list_tools=list_tools, on_call_tool=call_tool,
+    )  # fmt: skip
 
 
 async def _asked_by(viewer_of: ViewerOf, request: Request) -> tuple[Who, Viewer | None]:
-    """The sender of a request, looked up in a thread because that reads a file. First as `calls` needs it,
-    raising what went wrong; then the viewer, None if unknown."""
+    """The sender of a request, looked up in a thread because that reads a file: as a function that raises
+    what went wrong, and as the viewer, None if unknown."""
     looked_up = asyncio.get_running_loop().run_in_executor(None, viewer_of, request)
     await asyncio.wait({looked_up})
     return looked_up.result, None if looked_up.exception() else looked_up.result()
 
 
+def _result(who: Who, act: Callable[[Viewer], Any]) -> dict[str, Any]:
+    """The result of a call as JSON values."""
+    viewer = None
+    result: dict[str, Any] = {"success": False, "data": None}
+    try:
+        viewer = who()
+        if viewer is None:
+            raise Forbidden("Nobody is known by this name.", "Ask the owner of this library.")
+        result = {"success": True, "data": act(viewer), "error": None}
+    except RagError as error:
+        shown = error if viewer and viewer.is_owner else refusal(error, for_owner=False)[1]
+        result |= shown.as_dict()
+    except Exception as error:  # the server outlives any fault in a call
+        _LOG.error("A tool failed.", exc_info=error)
+        result |= UNFORESEEN.as_dict()
+    sent: dict[str, Any] = json.loads(json_text(result).encode("utf-8", "replace"))  # no lone surrogates
+    return sent
+
+
+def _allowed(viewer: Viewer | None, allow_writes: Callable[[], bool]) -> list[Tool]:
+    """The tools that a sender may use; without readable settings none that writes."""
+    try:
+        writes = viewer is not None and viewer.is_owner and allow_writes()
+    except RagError:
+        writes = False
+    return [tool for tool in TOOLS if viewer and (writes or not tool.writes)]
+
+
+def _tool(viewer: Viewer, name: str, allow_writes: Callable[[], bool]) -> Tool:
+    """The tool called ``name``. Raises NotFound, Forbidden for one that this viewer may not use."""
+    tool = next((each for each in TOOLS if each.name == name), None)
+    allowed = _allowed(viewer, allow_writes)
+    if tool in allowed:
+        return tool
+    if tool is None or not viewer.is_owner:
+        names = ", ".join(each.name for each in allowed)
+        raise NotFound(f"There is no tool called {name[:_MAX_NAME]!r}.", f"There are: {names}.")
+    raise Forbidden(
+        f"The tool {name!r} would change the index, which assistants may not here.",
+        "The owner allows it: `commonplace mcp --allow-writes`, or `mcp_allow_writes: true` in config.yaml.",
+    )
+
+
 def _described(tool: Tool) -> protocol.Tool:
+    hints = protocol.ToolAnnotations(
+        title=tool.title, read_only_hint=not tool.writes, destructive_hint=tool.kind == "takes out",
+        idempotent_hint=True, open_world_hint=False,
+    )  # fmt: skip
     return protocol.Tool(
-        name=tool.name,
-        title=tool.title,
-        description=tool.description,
-        input_schema=tool.shown,
-        output_schema=_ANSWER,
-        annotations=protocol.ToolAnnotations(
-            title=tool.title,
-            read_only_hint=not tool.writes,
-            destructive_hint=tool.kind == "takes out",
-            idempotent_hint=True,
-            open_world_hint=False,
-        ),
-    )
-
-
-def _answer(value: dict[str, Any]) -> protocol.CallToolResult:
-    return protocol.CallToolResult(
-        content=[protocol.TextContent(text=json_text(value))],
-        structured_content=value,
-        is_error=not value["success"],
-    )
-
-
-# --- standard input and output ----------------------------------------------------------
+        name=tool.name, title=tool.title, description=tool.description,
+        input_schema=tool.shown, output_schema=_ANSWER, annotations=hints,
+    )  # fmt: skip
 
 
 def serve_stdio(library: Library, *, allow_writes: bool) -> None:
@@ -138,8 +163,8 @@ def serve_stdio(library: Library, *, allow_writes: bool) -> None:
 
 
 async def _serve(library: Library, allow_writes: bool) -> None:
-    """Serve until the input ends. Only the protocol may reach standard output: the package redirects file
-    descriptor 1, and ``sys.stdout`` is redirected here, because its buffer would follow the last message."""
+    # Only the protocol may reach standard output: the package redirects file descriptor 1, but the buffer of
+    # ``sys.stdout`` would follow the last message.
     answering = server(lambda: library, lambda _: OWNER, lambda: allow_writes)
     async with stdio_server() as (heard, said):
         with redirect_stdout(sys.stderr):

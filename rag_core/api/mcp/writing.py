@@ -13,11 +13,10 @@ from rag_core.api.mcp.reading import store_of
 from rag_core.api.requests import field
 from rag_core.errors import ExtractError, InvalidInput
 from rag_core.library import Library, background
-from rag_core.types import Source, Viewer
+from rag_core.types import Job, Source, Viewer
 from rag_core.wording import plural, take_back
 
-WAIT_S: Final = 45.0
-"""Seconds that a call waits for its run; assistants give up after a minute."""
+WAIT_S: Final = 45.0  # that a call waits for its run; assistants give up after a minute
 _LOOK_S: Final = 0.05
 _RESULTS: Final = 20  # failures come first; the counts include all
 _BY_AN_ASSISTANT: Final = "An assistant took it out."
@@ -35,9 +34,7 @@ def index_file(library: Library, viewer: Viewer, given: Any, stop: threading.Eve
     for each in done["job"].results if done["job"] else ():
         # another request's file may fail in the same run; an absolute path is a folder
         if each.status == "failure" and (each.source_file == path or Path(each.source_file).is_absolute()):
-            raise ExtractError(
-                f"{path!r} could not be read. {each.message}", "Mend the file, then index it again."
-            )
+            raise ExtractError(f"{path!r} could not be read. {each.message}", "Fix the file; index it again.")
     return {"source_file": path, **_said_of(added, store), **done}
 
 
@@ -45,11 +42,9 @@ def index_directory(library: Library, viewer: Viewer, given: Any, stop: threadin
     """Bring a folder up to date."""
     store = store_of(library, viewer, given)
     before = _last(library, viewer, store)
-    path, recursive = given["dir_path"], given.get("recursive", True)
+    path, recursive, roots = given["dir_path"], given.get("recursive", True), library.settings.mcp_roots
     with field("dir_path"):
-        added = library.sources.add_below(
-            viewer, store, path, library.settings.mcp_roots, recursive=recursive
-        )
+        added = library.sources.add_below(viewer, store, path, roots, recursive=recursive)
         if added:
             library.jobs.request(viewer, store, [added.id])
         else:
@@ -61,11 +56,8 @@ def _said_of(added: Source | None, store: str) -> dict[str, Any]:
     """A message for the user if a folder was added."""
     if added is None:
         return {}
-    chosen = " ".join(added.include)
-    return {
-        "message": f"The folder {added.root!r} is in store {store!r} from now on, with the patterns {chosen}."
-        f" To take it out: the Index page, or `commonplace source remove {added.id} --store {store}`."
-    }
+    said = f"The folder {added.root!r} is in store {store!r} from now on, with {' '.join(added.include)}."
+    return {"message": f"{said} To take it out: `commonplace source remove {added.id} --store {store}`."}
 
 
 def delete_chunks(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> dict[str, Any]:
@@ -77,10 +69,8 @@ def delete_chunks(library: Library, viewer: Viewer, given: Any, _: threading.Eve
         count = library.documents.remove_passages(viewer, store, given["ids"])
     if library.jobs.requested(viewer, store):  # a remote vector index is still to be told
         background.go_on(library, viewer, store)
-    said = (
-        f"{plural(count, 'passage')} taken out of store {store!r}. Each is back as soon as its file"
-        " changes or is read again; the files stay as they are."
-    )
+    back = "Each is back as soon as its file changes or is read again; the files stay as they are."
+    said = f"{plural(count, 'passage')} taken out of store {store!r}. {back}"
     return {"store": store, "chunks_deleted": count, "message": said}
 
 
@@ -91,11 +81,8 @@ def delete_file(library: Library, viewer: Viewer, given: Any, stop: threading.Ev
     with field("source_file"):
         path = library.files.path_of(viewer, store, given["source_file"])
         library.files.exclude(viewer, store, path, _BY_AN_ASSISTANT)
-    said = (
-        f"{path!r} is excluded from store {store!r} from now on; the Index page counts it, and the Files"
-        " page lists it with this reason. The file stays as it is. To take it back: the Files page, or"
-        f" `{take_back(path, store)}`."
-    )
+    back = f"The file stays as it is. To take it back: the Files page, or `{take_back(path, store)}`."
+    said = f"{path!r} is excluded from store {store!r}. {back}"
     done = _worked_off(library, viewer, store, before, stop)
     return {"source_file": path, "message": said, **done}
 
@@ -107,25 +94,19 @@ def clear_index(library: Library, viewer: Viewer, given: Any, stop: threading.Ev
     with field("confirm"):
         count = library.stores.clear(viewer, store, confirm=given["confirm"])
     said = (
-        f"Store {store!r} was told to forget its documents ({count:,}), and its folders are paused, so"
-        " that no run brings them back; index_file would, one file at a time. The files stay as they are. To"
-        " index them again: resume the folders on the"
-        f" Index page, or `commonplace source resume NUMBER --store {store}`."
+        f"Store {store!r} forgets its documents ({count:,}), and its folders are paused; the files stay."
+        f" To index them again: the Index page, or `commonplace source resume NUMBER --store {store}`."
     )
     return {"documents": count, "message": said, **_worked_off(library, viewer, store, before, stop)}
 
 
-# --- runs -------------------------------------------------------------------------------
-
-
-def _last(library: Library, viewer: Viewer, store: str) -> int:
-    """The number of the newest run; 0 for none."""
-    newest = next(iter(library.jobs.all(viewer, store, 1)), None)
-    return newest.id if newest else 0
+def _last(library: Library, viewer: Viewer, store: str) -> Job | None:
+    """The newest run."""
+    return next(iter(library.jobs.all(viewer, store, 1)), None)
 
 
 def _worked_off(
-    library: Library, viewer: Viewer, store: str, before: int, stop: threading.Event
+    library: Library, viewer: Viewer, store: str, before: Job | None, stop: threading.Event
 ) -> dict[str, Any]:
     """The result of the run that is requested, or that it goes on after `WAIT_S`."""
     background.go_on(library, viewer, store)
@@ -133,9 +114,8 @@ def _worked_off(
     while not stop.wait(_LOOK_S) and time.monotonic() < until:
         if not (background.working(library, store) or library.jobs.requested(viewer, store)):
             break
-    newest = next(iter(library.jobs.all(viewer, store, 1)), None)
-    waits = library.jobs.requested(viewer, store)
-    if waits or newest is None or newest.id == before or newest.state == "running":
+    newest, waits = _last(library, viewer, store), library.jobs.requested(viewer, store)
+    if waits or newest is None or newest.state == "running" or (before and newest.id == before.id):
         return {"store": store, "finished": False, "job": None, "next_step": _GOES_ON}
     results = tuple(library.jobs.results(viewer, store, newest.id, _RESULTS))
     job = answers.Job.of(replace(newest, results=results))
