@@ -57,7 +57,7 @@ class Jobs(Service):
                 raise InvalidInput(
                     f"{path!r} is a folder.", "Ask for the folder to be read, or name a file in it."
                 )
-            obstacles = [places.obstacle(db, opened, place) for place in found]
+            obstacles = [places.refusal(db, store, place) for place in found]
         readable = [place for place, obstacle in zip(found, obstacles, strict=True) if obstacle is None]
         if not readable and obstacles[0]:
             raise InvalidInput(f"{path!r} is not read. {obstacles[0].said}", obstacles[0].advice)

@@ -20,8 +20,9 @@ from rag_core.messages import say
 from rag_core.models.registry import CircuitBreaker
 from rag_core.store import Store, outbox, switch
 from rag_core.store import file as store_file
-from rag_core.store.errors import for_viewer
+from rag_core.store.errors import blames_file, for_viewer, not_written
 from rag_core.store.identities import active_identity, target_identity
+from rag_core.store.workroom import sync, workroom
 from rag_core.types import OWNER, Metric, Viewer
 from rag_core.vectors import RemoteIndex, VectorIndex
 from rag_core.vectors.backends import none_there
@@ -244,6 +245,31 @@ class StoreFiles:
             for remote in self._remotes.values():
                 remote.close()
             self._remotes.clear()
+
+
+@contextmanager
+def new_store_file(path: Path, what: str, advice: str, make_room: Callable[[], None]) -> Iterator[Path]:
+    """An unfinished file that becomes the store ``path`` at the end of the block; it is there whole or not at
+    all.
+
+    ``make_room`` is called when all is ready. Raises InvalidInput if ``path`` exists; StoreError if the disk
+    fails, which names ``what`` cannot be done (made, attached) and adds ``advice``.
+    """
+    try:
+        with workroom(path.parent) as room:
+            unfinished = room / path.name
+            yield unfinished
+            sync(unfinished)
+            make_room()
+            store_file.put_in_place(unfinished, path)
+            sync(path.parent)
+    except FileExistsError:
+        raise InvalidInput(f"A store called {path.stem!r} exists already.", "Choose another name.") from None
+    except (OSError, sqlite3.Error, StoreError) as error:
+        cause = error.__cause__ if isinstance(error, StoreError) else error
+        if isinstance(cause, OSError) or (isinstance(cause, sqlite3.Error) and not blames_file(cause)):
+            raise not_written(path.stem, what, path.parent, cause, advice) from error
+        raise
 
 
 def _is_store(entry: os.DirEntry[str]) -> bool:

@@ -286,11 +286,7 @@ class Stores(Service):
         StoreError for a file that cannot be imported.
         """
         with portable.opened(expanded(file)) as packed:
-            name = name or packed.name
-            same = (other for other in self.names(viewer) if other.casefold() == name.casefold())
-            if taken := next(same, None):
-                raise portable.taken(taken)
-            path = self._stores.new_path(viewer, name)
+            path = self._stores.new_path(viewer, name or packed.name)
             forget_earlier = partial(self._access.forget_store, path.stem)
             notices = portable.import_store(packed, path, report, forget_earlier)
         info = self.info(viewer, path.stem)

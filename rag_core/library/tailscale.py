@@ -202,11 +202,11 @@ def _forwards(known: dict[str, Any]) -> list[_Forward]:
                 target, is_funnel = _target(top.get("Proxy")), funnel.get(place) is True
                 found.append(_Forward(port, target, f"--{scheme}={port}", is_funnel, host, address))
         for number, value in ports.items():
-            target = _text(_object(value).get("TCPForward"))
-            if target and number.isdecimal():
+            forward = _text(_object(value).get("TCPForward"))
+            if forward and number.isdecimal():
                 flag = "tls-terminated-tcp" if _object(value).get("TerminateTLS") else "tcp"
                 is_funnel = any(place.endswith(f":{number}") for place in funnel)
-                found.append(_Forward(int(number), _target(target), f"--{flag}={number}", is_funnel))
+                found.append(_Forward(int(number), _target(forward), f"--{flag}={number}", is_funnel))
     return sorted(found, key=lambda each: (each.port, each.host))
 
 

@@ -18,6 +18,7 @@ from rag_core.library.searching import MAX_TOP_K, Searching
 from rag_core.library.service import Service, Shared
 from rag_core.library.sharing import Sharing
 from rag_core.library.stores import Stores
+from rag_core.messages import say
 from rag_core.models import DEFAULT_EMBEDDER, full_name
 from rag_core.models.registry import asks_others
 from rag_core.reports import VECTOR_INDEX, Diagnosis, Health, Repair, Step
@@ -92,7 +93,8 @@ class Upkeep(Service):
             others = (name for name in self._stores.names(viewer) if name not in wanted)
             holds = (name for name in others if self._explained(viewer, name, path, here).findable)
             if other := next(holds, None):
-                found = [diagnosis.in_store(each, other) for each in found]
+                advice = say("ask_in_store", store=other)
+                found = [replace(e, advice=advice) if diagnosis.is_elsewhere(e) else e for e in found]
         return [self._ranked(viewer, each, query) if query and each.findable else each for each in found]
 
     def _explained(self, viewer: Viewer, name: str, path: str, here: Path) -> Diagnosis:
@@ -113,8 +115,9 @@ class Upkeep(Service):
         if hit:
             return replace(found, query=query, rank=hit.rank, score=hit.score, relevant=hit.relevant)
         opened = self._stores.open(viewer, found.store).store
-        why = diagnosis.left_out(opened, found.path, answer.query) if found.findable else []
-        return replace(found, query=query, steps=(*found.steps, *why))
+        out = diagnosis.left_out(opened, found.path, answer.query)
+        steps = (*found.steps, Step("note", say("left_out"))) if out else found.steps
+        return replace(found, query=query, steps=steps)
 
     def doctor(self, viewer: Viewer) -> list[Step]:
         """Check the installation: Python, SQLite, folders, models, extensions, sharing, servers, stores."""

@@ -6,7 +6,7 @@ runs and requests. Private notes are in it.
 
 from rag_core.library.portable.archive import SUFFIX, Exported, Packed, Report, Transfer, opened
 from rag_core.library.portable.exporting import export_store
-from rag_core.library.portable.importing import import_store, taken
+from rag_core.library.portable.importing import import_store
 
 __all__ = [
     "SUFFIX",
@@ -17,5 +17,4 @@ __all__ = [
     "export_store",
     "import_store",
     "opened",
-    "taken",
 ]

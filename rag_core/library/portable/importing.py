@@ -12,7 +12,7 @@ import os
 import sqlite3
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
@@ -21,13 +21,12 @@ from rag_core.errors import InvalidInput, StoreError
 from rag_core.files import MANY_FILES, display, doubt, preview
 from rag_core.library.portable.archive import Packed, Report, Transfer, Unfit, is_of_the_disk, refusing
 from rag_core.library.portable.exporting import forget_runs, one_file
+from rag_core.library.store_files import new_store_file
 from rag_core.models import known_facts
 from rag_core.store import Store, migrations, schema, switch
-from rag_core.store.errors import not_written
-from rag_core.store.file import nothing_in_the_way, put_in_place, unmet_generation
+from rag_core.store.file import nothing_in_the_way, unmet_generation
 from rag_core.store.health import check
 from rag_core.store.sources import all_sources, change_source, forget_whole_read
-from rag_core.store.workroom import sync, workroom
 from rag_core.types import METRICS, Source
 from rag_core.wording import plural
 
@@ -50,37 +49,14 @@ def import_store(
     program can read, or cannot be written.
     """
     report = report or (lambda _: None)
-    with _explained(path), workroom(path.parent) as room:
-        unpacked = room / path.name
+    with new_store_file(path, "made", "nothing was imported", make_room) as unpacked:
         packed.unpack(unpacked, report)
         report(Transfer("checking", 0, 0))
         with refusing(packed.path):
             _inspect(unpacked, packed.schema)
             notices = _adopt(unpacked, report)
         one_file(unpacked)
-        sync(unpacked)
-        make_room()
-        put_in_place(unpacked, path)
-        sync(path.parent)
     return notices
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except FileExistsError:
-        raise taken(path.stem) from None
-    except (OSError, sqlite3.DatabaseError) as error:
-        raise not_written(path.stem, "made", path.parent, error, "nothing was imported") from error
-
-
-def taken(name: str) -> InvalidInput:
-    """The error for a name that another store has."""
-    return InvalidInput(
-        f"A store called {name!r} exists already.",
-        "Import it under another name, or delete that store first.",
-    )
 
 
 def _inspect(unpacked: Path, version: int) -> None:
