@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 from rag_core.errors import InvalidInput, StoreError
@@ -24,7 +24,7 @@ from rag_core.models.chat import server_of
 from rag_core.models.check import Found
 from rag_core.models.embedder import BUILT_IN, parse_name
 from rag_core.reports import Connection, OllamaModel, Pulling, Trial
-from rag_core.types import OWNER, Viewer
+from rag_core.types import Viewer
 
 _FOREIGN = "goes where its package sends it"
 _SHOWN = 4
@@ -64,26 +64,21 @@ class Models(Service):
     def destination_of(self, viewer: Viewer, embedder: str) -> str:
         """Where text goes that an embedder gets, in words; nobody is asked. Raises InvalidInput for a name
         that is none."""
-        name, options = parse_name(embedder), self._embedders.options
-        match name.provider:
-            case "ollama":
-                return destination(options.ollama_url)
-            case "openai":
-                return _goes(options.openai_url)
-            case provider if provider in BUILT_IN:
-                return destination("")
-            case _:
-                return _FOREIGN
+        provider, options = parse_name(embedder).provider, self._embedders.options
+        if provider == "openai":
+            return _goes(options.openai_url)
+        if provider in BUILT_IN:
+            return destination(options.ollama_url if provider == "ollama" else "")
+        return _FOREIGN
 
     def try_embedder(self, viewer: Viewer, embedder: str, sentence: str) -> Trial:
         """Embed a sentence, as the question of a search is embedded, and say what came of it.
 
         Raises InvalidInput for an empty sentence or a name that is none, EmbedderError as a search does.
         """
-        name = full_name(embedder)
         if not sentence.strip():
             raise InvalidInput("There is no sentence.", "Type one.")
-        began = time.perf_counter()
+        name, began = full_name(embedder), time.perf_counter()
         opened = self._embedders.renewed(name)
         ready = time.perf_counter()
         vector = opened.embed_query(sentence)
@@ -106,7 +101,7 @@ class Models(Service):
         from rag_core.models.ollama import check_ollama
         from rag_core.models.openai import check_openai
 
-        settings, options = self._settings, self._embedders.options
+        settings, options, config = self._settings, self._embedders.options, self._settings.config_file
         used, models = self._used(viewer)
         vectors = self._shared.vector_options
         s3, qdrant, chroma = vectors["s3vectors"], vectors["qdrant"], vectors["chroma"]
@@ -115,9 +110,8 @@ class Models(Service):
         wants_ollama = settings.ollama_url or used["ollama"] or settings.embedder.startswith("ollama")
         setting = "chat_base_url" if not settings.embedding_base_url else "embedding_base_url"
         openai = partial(
-            check_openai, options.openai_url, options.openai_key, setting, models["openai"],
-            settings.config_file,
-        )  # fmt: skip
+            check_openai, options.openai_url, options.openai_key, setting, models["openai"], config
+        )
         transformers, mlx = (
             partial(check_package, provider, models[provider], offline=options.offline)
             for provider in ("sentence-transformers", "mlx")
@@ -128,11 +122,7 @@ class Models(Service):
                 "Ollama",
                 destination(options.ollama_url),
                 partial(
-                    check_ollama,
-                    options.ollama_url,
-                    models["ollama"],
-                    settings.config_file,
-                    wanted=bool(wants_ollama),
+                    check_ollama, options.ollama_url, models["ollama"], config, wanted=bool(wants_ollama)
                 ),
             ),
             "openai": ("OpenAI-compatible server", _goes(options.openai_url), openai),
@@ -141,10 +131,10 @@ class Models(Service):
             "s3vectors": (
                 "Amazon S3 Vectors",
                 "goes to Amazon",
-                partial(check_s3vectors, s3, wanted=ask_amazon, own=partial(self._owners, used["s3vectors"])),
+                partial(check_s3vectors, s3, wanted=ask_amazon, used=bool(used["s3vectors"])),
             ),
-            "qdrant": ("Qdrant", _goes(qdrant.url), partial(check_program, qdrant, settings.config_file)),
-            "chroma": ("Chroma", _goes(chroma.url), partial(check_program, chroma, settings.config_file)),
+            "qdrant": ("Qdrant", _goes(qdrant.url), partial(check_program, qdrant, config)),
+            "chroma": ("Chroma", _goes(chroma.url), partial(check_program, chroma, config)),
         }
         for provider in models.keys() - BUILT_IN:
             names = [f"{provider}:{model}" for model in models[provider]]
@@ -153,18 +143,11 @@ class Models(Service):
             Check(key, name, "vectors" if key in _INDEXES else "embedder", goes, act, tuple(used[key]))
             for key, (name, goes, act) in looks.items()
         ]
-        return [*checks, self._chat_check()]
-
-    def _chat_check(self) -> Check:
-        name, options = self._settings.llm, llm_options(self._settings)
-        act = partial(check_chat, name, options, self._settings.config_file)
-        goes = _goes(server_of(name, options)) if name else "goes nowhere, as no model is chosen"
-        return Check("chat", "Model that answers", "llm", goes, act, chosen=name is not None)
-
-    def _owners(self, names: Sequence[str]) -> list[str]:
-        """Whose the remote indexes of these stores are. Raises VectorError where one cannot be reached."""
-        stores = [self._stores.open(OWNER, name).store for name in names]
-        return [remote.owner() for store in stores if (remote := self._stores.target(store)) is not None]
+        llm, chatting = settings.llm, llm_options(settings)
+        goes = _goes(server_of(llm, chatting)) if llm else "goes nowhere, as no model is chosen"
+        chat = partial(check_chat, llm, chatting, config)
+        checks.append(Check("chat", "Model that answers", "llm", goes, chat, chosen=llm is not None))
+        return checks
 
     def _used(self, viewer: Viewer) -> tuple[defaultdict[str, list[str]], defaultdict[str, list[str]]]:
         """The stores that use each provider and each kind of index, and the models of each provider that
