@@ -69,4 +69,4 @@ def _stopped(last: list[Job]) -> str:
 def _show(library: Library, job: Job, *, with_files: bool = False) -> None:
     if with_files:
         show_files(job)
-    show_job(job, library.jobs.problems_of(OWNER, job.store, job.id))
+    show_job(job, library.jobs.problems(OWNER, job.store, job.id))

@@ -41,15 +41,15 @@ class Documents(Service):
         file = self._files.get(viewer, store, path) if viewer.is_owner else None
         with self._stores.reading(viewer, store) as db:
             found = view.document(db, store, path, viewer, key)
-        if found is None:
-            if file is not None:
-                return DocumentView(file, (), (), (), (), ())
-            raise NotFound(
-                f"Store {store!r} has no document {path!r}.", "It may have moved or be gone; search for it."
-            )
-        if file is None:
+        if found and file:
+            return replace(found, document=replace(found.document, state=file.state, reason=file.reason))
+        if found:
             return found
-        return replace(found, document=replace(found.document, state=file.state, reason=file.reason))
+        if file:
+            return DocumentView(file, (), (), (), (), ())
+        raise NotFound(
+            f"Store {store!r} has no document {path!r}.", "It may have moved or be gone; search for it."
+        )
 
     @open_to_all
     def neighbours(self, viewer: Viewer, store: str, key: str, around: int = 1) -> list[Neighbour]:
@@ -114,10 +114,13 @@ class Documents(Service):
             if start not in keys:
                 raise _gone()
             passages = passages[keys.index(start) :]
-        wanted = _in_lines(passages, first_line, last_line or sys.maxsize)
+        wanted: list[Neighbour] = []
+        for each in passages:
+            part = _cut(each, first_line, last_line or sys.maxsize)
+            if part is each or (part and part.content[part.repeats if wanted else 0 :].strip()):
+                wanted.append(part)  # else it only repeats the one before
         if not wanted and found.chunks:
-            to_the_end = f"from line {first_line} on"
-            where = to_the_end if last_line is None else f"in lines {first_line} to {last_line}"
+            where = f"in lines {first_line} to {last_line}" if last_line else f"from line {first_line} on"
             first, last = found.chunks[0].start_line, found.chunks[-1].end_line
             said = f"Its first line with text is {first}, its last is {last}."
             raise NotFound(f"{path!r} has no text {where}.", said)
@@ -160,19 +163,11 @@ def _gone() -> NotFound:
     return NotFound("This passage is no longer in the store.", "Search again; its file was changed.")
 
 
-def _in_lines(passages: Sequence[Neighbour], first: int, last: int) -> list[Neighbour]:
-    """The passages cut to these lines, without those that only repeat the one before."""
-    kept: list[Neighbour] = []
-    for each in passages:
-        if each.end_line >= first and each.start_line <= last:
-            cut = _cut(each, first, last)
-            if cut is each or cut.content[cut.repeats if kept else 0 :].strip():
-                kept.append(cut)
-    return kept
-
-
-def _cut(passage: Neighbour, first: int, last: int) -> Neighbour:
-    """The lines of a passage from ``first`` to ``last``; the whole of one that was not read line by line."""
+def _cut(passage: Neighbour, first: int, last: int) -> Neighbour | None:
+    """The lines of a passage from ``first`` to ``last``, None if it has none of them; the whole of one that
+    was not read line by line."""
+    if passage.end_line < first or passage.start_line > last:
+        return None
     rows = passage.content.splitlines(keepends=True)
     if len(rows) != passage.end_line - passage.start_line + 1:
         return passage

@@ -29,11 +29,7 @@ class Jobs(Service):
         """
         index.request(self._own(viewer, store), source_ids, force=force)
 
-    def request_file(self, viewer: Viewer, store: str, path: str) -> None:
-        """Request that a document is read again, changed or not. Raises NotFound, also if it is excluded."""
-        self.request_files(viewer, store, [path])
-
-    def request_files(self, viewer: Viewer, store: str, paths: Sequence[str]) -> None:
+    def request_file(self, viewer: Viewer, store: str, *paths: str) -> None:
         """Request that documents are read again, changed or not; missing ones are passed over.
 
         Raises NotFound if all are missing or excluded.
@@ -94,12 +90,12 @@ class Jobs(Service):
         with self._stores.open(viewer, store).store.read() as db:
             waiting = [each for each in jobs.requests_after(db, 0) if each.kind == "index"]
             roots = {source.id: source.root for source in sources.all_sources(db)}
-        found: dict[Asked, None] = {}
+        found = []
         for each in waiting:
             named = each.sources
             folders = None if named is None else tuple(roots[i] for i in named if i in roots)
-            found[Asked(folders, len(each.paths or ()), each.force)] = None
-        return list(found)
+            found.append(Asked(folders, len(each.paths or ()), each.force))
+        return list(dict.fromkeys(found))
 
     def index(self, viewer: Viewer, store: str, report: Callable[[Job], None] | None = None) -> Job | None:
         """Bring a store up to date with its sources, in this thread: `request`, then `run`."""
@@ -167,29 +163,21 @@ class Jobs(Service):
             raise NotFound(f"Store {store!r} has no job with the number {job_id}.", known)
         return replace(found[job_id], results=tuple(self.results(viewer, store, job_id)))
 
-    def problems(self, viewer: Viewer, store: str) -> list[Problem]:
+    def problems(self, viewer: Viewer, store: str, job_id: int | None = None) -> list[Problem]:
         """The problems of a store by reason: failed files, then texts that the embedder refused, then skipped
-        files; the most frequent first."""
+        files; the most frequent first. With ``job_id`` the files that this job could not read."""
         with self._stores.open(viewer, store).store.read() as db:
-            return problems.in_store(db)
-
-    def problems_of(self, viewer: Viewer, store: str, job_id: int) -> list[Problem]:
-        """The files that a job could not read, by reason. A missing folder goes by its path."""
-        with self._stores.open(viewer, store).store.read() as db:
-            return problems.of_job(db, job_id)
+            return problems.in_store(db) if job_id is None else problems.of_job(db, job_id)
 
     def retry(self, viewer: Viewer, store: str, problem: Problem) -> None:
-        """Request another try for the files of a problem, or for its refused texts.
-
-        Raises NotFound if none of the files is left.
-        """
+        """Request another try for the files of a problem, or for its refused texts. Raises NotFound if none of
+        the files is left."""
         if problem.kind == "refused":
             self.request(viewer, store, [])
             return
         with self._stores.open(viewer, store).store.read() as db:
             roots = {display(os.fsencode(each.root)): each for each in sources.all_sources(db)}
-        folders = [roots[path].id for path in problem.files if path in roots]
-        if folders:
+        if folders := [roots[path].id for path in problem.files if path in roots]:
             self.request(viewer, store, folders)
         if files := [path for path in problem.files if path not in roots]:
-            self.request_files(viewer, store, files)
+            self.request_file(viewer, store, *files)
