@@ -184,11 +184,9 @@ class Asking(Service):
     def _retrieve(
         self, viewer: Viewer, question: str, k: int, history: Sequence[Turn], search: _Search
     ) -> _Found:
-        """The ``k`` best passages for a question.
-
-        A follow-up may not name its subject, so the question before it is searched together with it. If the
-        follow-up does name one, only passages near it count: else they would answer the question before.
-        """
+        """The ``k`` best passages for a question. A follow-up may not name its subject, so the question
+        before it is searched together with it. If the follow-up does name one, only passages near it count:
+        else they would answer the question before."""
         found = self._best(viewer, question, k, search)
         before = parse(history[-1].question).text if history else ""
         together = f"{before[: MAX_LENGTH - len(question) - 1]} {question}"

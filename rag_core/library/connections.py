@@ -117,9 +117,7 @@ def check_chat(
     name: str | None, options: LLMOptions, config_file: Path | None, within_s: float = CHAT_S
 ) -> Found:
     """The model called ``name``, asked for a word, and the models that could be chosen; None: none is chosen.
-
-    No note is sent. The server is asked with the options of an answer: others would load the model again.
-    """
+    No note is sent. The server is asked with the options of an answer: others would load the model again."""
     listing = in_background("listing models that chat", lambda: _chat_models(options))
     found = _ask_chat(name, options, within_s) if name else None
     try:

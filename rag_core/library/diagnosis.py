@@ -32,11 +32,8 @@ _Followed = Iterator[tuple[Step, Message | None]]
 
 def explain(store: Store, path: str, here: Path, missing: Missing) -> Diagnosis:
     """Follow the file ``path`` (absolute, relative to ``here``, or as the store calls it) into ``store``,
-    whose embedder may be ``missing``.
-
-    It stops at the first step that keeps the file from being found; reads no file but one that may have
-    changed. Raises StoreError.
-    """
+    whose embedder may be ``missing``. It stops at the first step that keeps the file from being found; reads
+    no file but one that may have changed. Raises StoreError."""
     with store.read() as db:
         found = places(db, path, here, removed=True)
         called = [] if found else documents.called(db, path, _NAMESAKES)

@@ -29,7 +29,11 @@ _LITTLE_SPACE = 1_000_000_000
 def installation(data_dir: Path, open_model: Callable[[], Embedder]) -> list[Step]:
     """Python, SQLite, the data folder and the built-in model, which is loaded once. Writes nothing."""
     python = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}."
-    return [Step("ok", python), _sqlite(), _data_folder(data_dir), _model(open_model)]
+    steps = [Step("ok", python), _sqlite(), _data_folder(data_dir)]
+    try:
+        return [*steps, Step("ok", f"The built-in model is ready: {open_model().identity}.")]
+    except RagError as error:
+        return [*steps, Step("no", f"{error} Until then search goes by words.")]
 
 
 def extensions(timeout_s: float) -> list[Step]:
@@ -41,19 +45,16 @@ def extensions(timeout_s: float) -> list[Step]:
             (providers(), "adds the embedders '{}:…'", lambda each: each.load(EmbedderError)),
             (backends(), "adds the vector index '{}'", backend_of),
         )
-        return [
-            _extension(each, adds.format(name, added_type(each)), load)
-            for group, adds, load in groups
-            for name, each in group.items()
-        ]
-
-
-def _extension(extension: Extension, adds: str, load: Callable[[Extension], object]) -> Step:
-    try:
-        load(extension)
-    except RagError as error:
-        return Step("no", str(error))
-    return Step("ok", f"The package {extension} {adds} (commonplace.{extension.kind}).")
+        steps = []
+        for group, adds, load in groups:
+            for name, each in group.items():
+                does = adds.format(name, added_type(each))
+                try:
+                    load(each)
+                    steps.append(Step("ok", f"The package {each} {does} (commonplace.{each.kind})."))
+                except RagError as error:
+                    steps.append(Step("no", str(error)))
+        return steps
 
 
 def _sqlite() -> Step:
@@ -75,13 +76,6 @@ def _data_folder(folder: Path) -> Step:
     return Step("note" if free < _LITTLE_SPACE else "ok", sentence)
 
 
-def _model(open_model: Callable[[], Embedder]) -> Step:
-    try:
-        return Step("ok", f"The built-in model is ready: {open_model().identity}.")
-    except RagError as error:
-        return Step("no", f"{error} Until then search goes by words.")
-
-
 def embedder(name: str, open_it: Callable[[], Embedder], used_by: Sequence[str]) -> Step:
     """An embedder that stores use or new ones get, opened: a server is asked for its model."""
     stores = f" Stores that use it: {', '.join(used_by)}." if used_by else ""
@@ -90,9 +84,8 @@ def embedder(name: str, open_it: Callable[[], Embedder], used_by: Sequence[str])
     except RagError as error:
         return Step("no" if used_by else "note", f"The embedder {name!r} cannot be had. {error}{stores}")
     where = f" at {opened.server}" if opened.server else ""
-    return Step(
-        "ok", f"The embedder {opened.identity}{where} is ready; text {destination(opened.server)}.{stores}"
-    )
+    goes = destination(opened.server)
+    return Step("ok", f"The embedder {opened.identity}{where} is ready; text {goes}.{stores}")
 
 
 def sharing(people: Callable[[], Sequence[Person]], look: Callable[[], Tailscale]) -> list[Step]:
@@ -103,9 +96,8 @@ def sharing(people: Callable[[], Sequence[Person]], look: Callable[[], Tailscale
     except RagError as error:
         return [Step("no", str(error))]
     found = look()
-    if found.forwards:
-        step = Step("ok", f"People whom you let in find this app at {found.address}")
-    else:
+    step = Step("ok", f"People whom you let in find this app at {found.address}")
+    if not found.forwards:
         see = "`commonplace share status` says what to do."
         step = Step("note", f"People whom you let in cannot reach this app. {found.sentence} {see}")
     return [step, *(Step("note", warning) for warning in found.warnings)]

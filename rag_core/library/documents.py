@@ -33,11 +33,9 @@ class Documents(Service):
 
     @open_to_all
     def get(self, viewer: Viewer, store: str, path: str, key: str = "") -> DocumentView:
-        """The document called ``path`` as it was indexed, with the chunk called ``key`` marked.
-
-        The owner gets its state on disk, too, and an excluded file without text. Raises NotFound, also for
-        one that this viewer may not see.
-        """
+        """The document called ``path`` as it was indexed, with the chunk called ``key`` marked. The owner
+        gets its state on disk, too, and an excluded file without text. Raises NotFound, also for one that
+        this viewer may not see."""
         file = self._files.get(viewer, store, path) if viewer.is_owner else None
         with self._stores.reading(viewer, store) as db:
             found = view.document(db, store, path, viewer, key)
@@ -53,10 +51,8 @@ class Documents(Service):
 
     @open_to_all
     def neighbours(self, viewer: Viewer, store: str, key: str, around: int = 1) -> list[Neighbour]:
-        """The chunk called ``key`` with ``around`` chunks before and after it, in reading order.
-
-        Raises InvalidInput unless ``around`` is 0 to 20, NotFound when the chunk is gone.
-        """
+        """The chunk called ``key`` with ``around`` chunks before and after it, in reading order. Raises
+        InvalidInput unless ``around`` is 0 to 20, NotFound when the chunk is gone."""
         return view.neighbours(self._rows_around(viewer, store, key, around), key)
 
     def _rows_around(self, viewer: Viewer, store: str, key: str, around: int) -> list[sqlite3.Row]:
@@ -99,10 +95,8 @@ class Documents(Service):
         start: str = "",
     ) -> Excerpt:
         """The passages of these lines of a document, each cut to them (``last_line`` None: to the end), from
-        the passage called ``start`` on, as far as they fit into `EXCERPT_TOKENS`.
-
-        Raises NotFound, InvalidInput for impossible lines.
-        """
+        the passage called ``start`` on, as far as they fit into `EXCERPT_TOKENS`. Raises NotFound,
+        InvalidInput for impossible lines."""
         if first_line < 1 or (last_line is not None and last_line < first_line):
             raise InvalidInput(
                 f"There are no lines from {first_line} to {last_line}.", "Count from 1, the first line first."
@@ -131,19 +125,15 @@ class Documents(Service):
 
     @open_to_all
     def around(self, viewer: Viewer, store: str, key: str, around: int = 0) -> Excerpt:
-        """The passage called ``key`` with ``around`` passages before and after it, and its document.
-
-        Raises as `neighbours`.
-        """
+        """The passage called ``key`` with ``around`` passages before and after it, and its document. Raises
+        as `neighbours`."""
         rows = self._rows_around(viewer, store, key, around)
         found = self.get(viewer, store, rows[0]["path"], key)
         return Excerpt(replace(found, chunks=tuple(view.neighbours(rows, key))))
 
     def remove_passages(self, viewer: Viewer, store: str, keys: Sequence[str]) -> int:
-        """Take passages out of the index until their files change or are read again; returns how many.
-
-        Raises NotFound if one of them is missing; then nothing is taken out.
-        """
+        """Take passages out of the index until their files change or are read again; returns how many. Raises
+        NotFound if one of them is missing; then nothing is taken out."""
         opened = self._own(viewer, store)
         with opened.decide() as db:
             found = find.chunk_ids(db, keys, find.visible(viewer))

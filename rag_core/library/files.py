@@ -26,10 +26,8 @@ class Files(Service):
     """Lists the files of stores. Paths are absolute, or as the store calls them."""
 
     def exclude(self, viewer: Viewer, store: str, path: str, reason: str = "") -> None:
-        """Exclude one file, whatever the patterns say, and request the job that forgets it.
-
-        Raises NotFound, also if it is excluded already.
-        """
+        """Exclude one file, whatever the patterns say, and request the job that forgets it. Raises NotFound,
+        also if it is excluded already."""
         opened = self._own(viewer, store)
         found = places.read_places(opened, [path])
         with opened.decide() as db:
@@ -55,11 +53,9 @@ class Files(Service):
     def all(
         self, viewer: Viewer, store: str, path: str | None = None, *, compared: bool = True
     ) -> list[Document]:
-        """Every file of a store by path, excluded ones included; with ``path`` only those called so.
-
-        Its ``state`` is compared with the disk just now, by content for ``path``; without ``compared`` it is
-        that of the last reading, the same until the store changes.
-        """
+        """Every file of a store by path, excluded ones included; with ``path`` only those called so. Its
+        ``state`` is compared with the disk just now, by content for ``path``; without ``compared`` it is that
+        of the last reading, the same until the store changes."""
         with self._stores.open(viewer, store).store.read() as db:
             rows = find.document_rows(db, viewer, None if path is None else documents.ids(db, path))
             excluded = sources.excluded_files(db)
@@ -91,8 +87,7 @@ class Files(Service):
 
     def path_of(self, viewer: Viewer, store: str, path: str, here: Path | None = None) -> str:
         """The store's name for the file ``path``, which is absolute, as the store calls it or, if the file
-        exists, relative to ``here``. Raises NotFound, InvalidInput for a path outside of its folders.
-        """
+        exists, relative to ``here``. Raises NotFound, InvalidInput for a path outside of its folders."""
         opened = self._stores.open(viewer, store).store
         with opened.read() as db:
             if here is None and documents.ids(db, path):
@@ -119,11 +114,9 @@ class Files(Service):
         return self.path_of(viewer, store, found[1], here), lines
 
     def stores_meant(self, viewer: Viewer, path: str, here: Path | None = None) -> list[str]:
-        """The stores that can be meant by a file named as in `path_and_lines`.
-
-        These are the stores that list the file, else those with a folder around it; the configured one alone
-        if it is among them. Raises NotFound if several stores exist and none holds it.
-        """
+        """The stores that can be meant by a file named as in `path_and_lines`. These are the stores that list
+        the file, else those with a folder around it; the configured one alone if it is among them. Raises
+        NotFound if several stores exist and none holds it."""
         names = self._stores.names(viewer)
         listing: list[str] = []
         holding: list[str] = []

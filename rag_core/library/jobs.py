@@ -23,17 +23,13 @@ class Jobs(Service):
     def request(
         self, viewer: Viewer, store: str, source_ids: Sequence[int] | None = None, *, force: bool = False
     ) -> None:
-        """Request that the store is brought up to date with its sources; `run` does it.
-
-        None stands for all that are not paused; an empty list only embeds what waits for it.
-        """
+        """Request that the store is brought up to date with its sources; `run` does it. None stands for all
+        that are not paused; an empty list only embeds what waits for it."""
         index.request(self._own(viewer, store), source_ids, force=force)
 
     def request_file(self, viewer: Viewer, store: str, *paths: str) -> None:
-        """Request that documents are read again, changed or not; missing ones are passed over.
-
-        Raises NotFound if all are missing or excluded.
-        """
+        """Request that documents are read again, changed or not; missing ones are passed over. Raises
+        NotFound if all are missing or excluded."""
         opened = self._own(viewer, store)
         by_source: dict[int, list[bytes]] = {}
         for source_id, raw in places.read_places(opened, paths):
@@ -42,10 +38,8 @@ class Jobs(Service):
             index.request_files(opened, source_id, raws)
 
     def request_path(self, viewer: Viewer, store: str, path: str) -> str:
-        """Request that one file is read, changed or not; returns the store's name for it.
-
-        Raises InvalidInput for a folder, and for a file that the patterns or the owner exclude.
-        """
+        """Request that one file is read, changed or not; returns the store's name for it. Raises InvalidInput
+        for a folder, and for a file that the patterns or the owner exclude."""
         opened = self._own(viewer, store)
         with opened.read() as db:
             found = places.inside(db, opened, path)
@@ -110,11 +104,9 @@ class Jobs(Service):
         *,
         stop: Callable[[], bool] | None = None,
     ) -> Job | None:
-        """Run a job for the requests of a store, in this thread; None if there are none.
-
-        ``stop`` is called several times a second; once it returns true the job ends as *interrupted* and its
-        requests stay. Raises StoreBusy while another job is running: that one takes the requests.
-        """
+        """Run a job for the requests of a store, in this thread; None if there are none. ``stop`` is called
+        several times a second; once it returns true the job ends as *interrupted* and its requests stay.
+        Raises StoreBusy while another job is running: that one takes the requests."""
         opened = self._stores.open(viewer, store).store
         job = index.run(
             opened,
@@ -170,8 +162,8 @@ class Jobs(Service):
             return problems.in_store(db) if job_id is None else problems.of_job(db, job_id)
 
     def retry(self, viewer: Viewer, store: str, problem: Problem) -> None:
-        """Request another try for the files of a problem, or for its refused texts. Raises NotFound if none of
-        the files is left."""
+        """Request another try for the files or refused texts of a problem. Raises NotFound if no file is
+        left."""
         if problem.kind == "refused":
             self.request(viewer, store, [])
             return

@@ -35,10 +35,8 @@ class Models(Service):
     """The models and servers that stores use."""
 
     def connections(self, viewer: Viewer, *, ask_all: bool = False) -> list[Connection]:
-        """How everything stands that a store can use, looked at now; takes five seconds at most.
-
-        Amazon is asked only where a setting or a store names it, or with ``ask_all``.
-        """
+        """How everything stands that a store can use, looked at now; takes five seconds at most. Amazon is
+        asked only where a setting or a store names it, or with ``ask_all``."""
         return run_checks(self._checks(viewer, ask_all=ask_all))
 
     def list_ollama(self, viewer: Viewer) -> list[OllamaModel]:
@@ -72,10 +70,8 @@ class Models(Service):
         return _FOREIGN
 
     def try_embedder(self, viewer: Viewer, embedder: str, sentence: str) -> Trial:
-        """Embed a sentence, as the question of a search is embedded, and say what came of it.
-
-        Raises InvalidInput for an empty sentence or a name that is none, EmbedderError as a search does.
-        """
+        """Embed a sentence, as the question of a search is embedded, and say what came of it. Raises
+        InvalidInput for an empty sentence or a name that is none, EmbedderError as a search does."""
         if not sentence.strip():
             raise InvalidInput("There is no sentence.", "Type one.")
         name, began = full_name(embedder), time.perf_counter()

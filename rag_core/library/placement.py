@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from rag_core.errors import InvalidInput, VectorError
@@ -14,7 +14,7 @@ from rag_core.library.service import Service
 from rag_core.library.store_files import StoreFiles
 from rag_core.models import Embedder, full_name
 from rag_core.models.deadline import ask_index
-from rag_core.reports import VECTOR_INDEX, Finding, Health
+from rag_core.reports import VECTOR_INDEX, Finding, Health, Severity
 from rag_core.store import Store, identities, switch
 from rag_core.store import outbox as rows
 from rag_core.store.file import now
@@ -71,9 +71,7 @@ class Placement(Service):
     def _begin(self, store: Store, name: str, embedder: Embedder, backend: str, *, rechunk: bool) -> None:
         canary = embedder.embed_documents([identities.CANARY_TEXT])[0]
         with store.read() as db:
-            active = identities.active_identity(db)
-            address = rows.address(db)
-            begun = switch.under_way(db)
+            active, address = identities.active_identity(db), rows.address(db)
         same_model = (
             active is not None
             and active.identity == embedder.identity
@@ -83,9 +81,7 @@ class Placement(Service):
         if same_model and same_place and not rechunk:
             raise InvalidInput(
                 f"Store {store.name!r} has this embedder and vector index already.",
-                "Nothing was changed; the switch that is under way can be abandoned."
-                if begun
-                else "Nothing was changed.",
+                "Nothing was changed; a switch that is under way can be abandoned.",
             )
         if not (same_model and same_place):
             beside = embedder.identity if address and same_place else None
@@ -106,10 +102,8 @@ class Placement(Service):
                 switch.cut_anew(db, chunk_spec(embedder.max_tokens, *sizes))
 
     def abandon_switch(self, viewer: Viewer, name: str) -> StoreInfo:
-        """Keep the embedder and the vector index that searches use.
-
-        Raises InvalidInput when no switch is under way, StoreBusy while the store is being indexed.
-        """
+        """Keep the embedder and the vector index that searches use. Raises InvalidInput when no switch is
+        under way, StoreBusy while the store is being indexed."""
         store = self._stores.open(viewer, name).store
         with store.hold("switch"), store.decide() as db:
             if switch.under_way(db) is None:
@@ -151,17 +145,13 @@ class Placement(Service):
         except Refused as error:
             raise none_there(address, is_copy=True) if error.is_absence else error from None
         name = name or attaching.maker_at(remote, address).name
-        is_again = False
-        if name in self._stores.names(viewer):
-            known = self._shared.info(viewer, name)
-            is_again = known.attached and known.address == address
-        if is_again:
+        known = self._shared.info(viewer, name) if name in self._stores.names(viewer) else None
+        if known and known.attached and known.address == address:
             path = self._stores.path(name)
             make_room: Callable[[], None] = partial(self._stores.delete, viewer, name, keep_grants=True)
         else:
             path = self._stores.new_path(viewer, name)
             make_room = partial(self._access.forget_store, name)
-
         attaching.attach(
             remote, address, backend_of(address), path, self._embedders.get,
             make_room=make_room, progress=progress,
@@ -176,12 +166,9 @@ class Placement(Service):
         return self._shared.info(viewer, name)
 
     def take_over(self, viewer: Viewer, name: str, progress: attaching.Progress | None = None) -> StoreInfo:
-        """Let this installation fill the index that a store is attached to, and no other one.
-
-        What is in it stays, as a paused folder; add folders of this computer to go on. ``progress`` as in
-        `attach`. Raises InvalidInput for a store that is not attached, VectorError when the index
-        cannot be reached.
-        """
+        """Let this installation fill the index that a store is attached to, and no other one. What is in it
+        stays, as a paused folder; add folders of this computer to go on. ``progress`` as in `attach`. Raises
+        InvalidInput for a store that is not attached, VectorError when the index cannot be reached."""
         info = self._shared.info(viewer, name)
         if not info.attached:
             raise InvalidInput(f"Store {name!r} is not attached.", "It fills its own index already.")
@@ -206,11 +193,8 @@ class Placement(Service):
 
     def heal(self, viewer: Viewer, name: str) -> Health:
         """Send a store's remote vector index what it lacks and remove what it has too much; the findings say
-        what that was. Without a remote index there is nothing to do.
-
-        Raises StoreBusy while the store is being indexed, VectorError when the index is another owner's or
-        cannot be reached.
-        """
+        what that was. Without a remote index there is nothing to do. Raises StoreBusy while the store is
+        being indexed, VectorError when the index is another owner's or cannot be reached."""
         store = self._own(viewer, name)
         with store.hold("repair"):
             remote = self._stores.target(store)
@@ -244,11 +228,9 @@ def compare_index(stores: StoreFiles, store: Store) -> tuple[Finding, ...]:
 
 
 def drop_remote(stores: StoreFiles, store: Store) -> None:
-    """Delete the remote indexes that are a store's own; it is a local one then. They stay where a copy of
-    the store searches them, too.
-
-    Raises StoreBusy while it is being indexed, VectorError when one of them cannot be deleted.
-    """
+    """Delete the remote indexes that are a store's own; it is a local one then. They stay where a copy of the
+    store searches them, too. Raises StoreBusy while it is being indexed, VectorError when one of them cannot
+    be deleted."""
     with store.hold("delete"):
         with store.read() as db:
             if switch.is_attached(db):
@@ -273,13 +255,13 @@ def drop_remote(stores: StoreFiles, store: Store) -> None:
 
 
 def _findings(found: outbox.Comparison) -> Iterator[Finding]:
-    missing, extra = found.missing, found.extra
-    for count, severity, sentence, examples in (
-        (len(missing), "fault", "The vector index lacks {}.", missing[:EXAMPLES]),
-        (len(extra), "fault", "The vector index has {} too much.", extra[:EXAMPLES]),
+    kinds: tuple[tuple[int, Severity, str, Sequence[str]], ...] = (
+        (len(found.missing), "fault", "The vector index lacks {}.", found.missing),
+        (len(found.extra), "fault", "The vector index has {} too much.", found.extra),
         (found.refused, "fault", "The vector index refused {}.", ()),
         (found.queued, "note", "The next run tells the vector index of {}.", ()),
-    ):
+    )
+    for count, severity, sentence, keys in kinds:
         if count:
             said = sentence.format(plural(count, "passage"))
-            yield Finding(VECTOR_INDEX, severity, said, count, examples)  # type: ignore[arg-type]
+            yield Finding(VECTOR_INDEX, severity, said, count, tuple(keys[:EXAMPLES]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -66,9 +66,7 @@ class Searching(Service):
         opened, failed = self._stores.each(viewer, query.stores or stores)
         if not opened:
             raise no_store(viewer, "There is no store yet.")
-        scopes: dict[str, Callable[[], Scope]] = {}
-        for each in opened:
-            scopes[each.store.name] = partial(self._scope, viewer, each, query, mode)
+        scopes = {each.store.name: partial(self._scope, viewer, each, query, mode) for each in opened}
         options = SearchOptions(mode, top_k, min_score, offset, usual.k_lex, usual.k_vec)
         long = len(text) > MAX_LENGTH
         with self._shared.priority.searching():
@@ -83,12 +81,8 @@ class Searching(Service):
         if answer.hits and max_tokens is not None and not hits:
             tokens = estimate_tokens(answer.hits[0].content)
             said.append(Notice("max_tokens", {"tokens": tokens, "limit": max_tokens}))
-        answer = replace(
-            answer,
-            hits=hits,
-            notices=(*answer.notices, *said),
-            has_more=answer.has_more or len(hits) < len(answer.hits),
-        )
+        more = answer.has_more or len(hits) < len(answer.hits)
+        answer = replace(answer, hits=hits, notices=(*answer.notices, *said), has_more=more)
         answer = self.with_file_states(viewer, answer)
         return replace(answer, query_time_ms=(time.perf_counter() - started) * 1000, timestamp=timestamp)
 

@@ -43,11 +43,9 @@ class Sources(Service):
     def draft(
         self, viewer: Viewer, store: str, root: str | Path, include: _Globs, exclude: _Globs = ()
     ) -> Source:
-        """The source that adding this folder would give; changes nothing.
-
-        It is the source of a folder around it if that takes every file already. Raises InvalidInput, also for
-        patterns that choose none of the present files.
-        """
+        """The source that adding this folder would give; changes nothing. It is the source of a folder around
+        it if that takes every file already. Raises InvalidInput, also for patterns that choose none of the
+        present files."""
         folder = real_folder(root)
         include, exclude = validate_globs(include), validate_globs(exclude) if exclude else ()
         with self._stores.open(viewer, store).store.read() as db:
@@ -62,11 +60,9 @@ class Sources(Service):
     def add(
         self, viewer: Viewer, store: str, root: str | Path, include: _Globs, exclude: _Globs = ()
     ) -> Source:
-        """Add a folder and its globs to a store, or globs to a folder that it has already.
-
-        A folder that is being removed stays, with these globs alone. If a folder around it takes every file
-        already, its source is returned and nothing added. Raises InvalidInput as `draft`.
-        """
+        """Add a folder and its globs to a store, or globs to a folder that it has already. A folder that is
+        being removed stays, with these globs alone. If a folder around it takes every file already, its
+        source is returned and nothing added. Raises InvalidInput as `draft`."""
         source = self.draft(viewer, store, root, include, exclude)
         if source.root != str(real_folder(root)):
             return source
@@ -76,10 +72,8 @@ class Sources(Service):
     def change(
         self, viewer: Viewer, store: str, source_id: int, include: Sequence[str], exclude: Sequence[str] = ()
     ) -> Source:
-        """Replace the globs of a folder; the next job follows them.
-
-        Raises InvalidInput, also for globs that choose none of the present files.
-        """
+        """Replace the globs of a folder; the next job follows them. Raises InvalidInput, also for globs that
+        choose none of the present files."""
         include, exclude = validate_globs(include), validate_globs(exclude) if exclude else ()
         opened = self._own(viewer, store)
         folder = Path(self.get(viewer, store, source_id).root)
@@ -98,10 +92,8 @@ class Sources(Service):
         return source
 
     def remove(self, viewer: Viewer, store: str, source_id: int) -> Source:
-        """Take a folder out of a store and request the job that forgets its documents.
-
-        The same job reads files again that another folder of the store chooses too.
-        """
+        """Take a folder out of a store and request the job that forgets its documents. The same job reads
+        files again that another folder of the store chooses too."""
         with self._own(viewer, store).decide() as db:
             source = replace(_source(db, store, source_id), removed=True)
             sources.change_source(db, source)

@@ -43,11 +43,9 @@ class Upkeep(Service):
         files: bool = False,
         report: Callable[[int, int], None] | None = None,
     ) -> Health:
-        """Check the invariants of a store; ``files`` also compares its documents with their files.
-
-        ``report`` gets the numbers of checks done and of all, and may raise to cancel. Raises StoreError if
-        the store is too damaged to be read.
-        """
+        """Check the invariants of a store; ``files`` also compares its documents with their files. ``report``
+        gets the numbers of checks done and of all, and may raise to cancel. Raises StoreError if the store is
+        too damaged to be read."""
         opened = self._stores.open(viewer, store).store
         found = check(opened, files=files, report=report)
         if found.sound and (compared := compare_index(self._stores, opened)):
@@ -57,11 +55,8 @@ class Upkeep(Service):
 
     def repair(self, viewer: Viewer, store: str) -> Repair:
         """Rebuild a damaged store from its folders; whole vectors and the owner's decisions are kept. A sound
-        store stays the same.
-
-        Raises StoreBusy during a job, StoreError if its folders are missing or the disk is full; then the
-        store is unchanged.
-        """
+        store stays the same. Raises StoreBusy during a job, StoreError if its folders are missing or the disk
+        is full; then the store is unchanged."""
         self._stores.require(viewer, store)
         return repair(
             self._stores.path(store),
@@ -79,11 +74,9 @@ class Upkeep(Service):
         query: str = "",
         here: Path | None = None,
     ) -> list[Diagnosis]:
-        """Why the file ``path`` is found or not, in each of the named stores (none: all).
-
-        ``path`` is absolute, relative to ``here``, or as a store calls it. With ``query`` also the rank of
-        its best passage among the first 1,000 hits.
-        """
+        """Why the file ``path`` is found or not, in each of the named stores (none: all). ``path`` is
+        absolute, relative to ``here``, or as a store calls it. With ``query`` also the rank of its best
+        passage among the first 1,000 hits."""
         here = here or (Path(os.sep) if expanded(path).is_absolute() else current_folder())
         wanted = dict.fromkeys(names or self._stores.names(viewer))
         found = [self._explained(viewer, name, path, here) for name in wanted]

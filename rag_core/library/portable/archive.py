@@ -43,10 +43,7 @@ MANIFEST, STORE = "manifest.json", "store.db"
 
 _BLOCK = 1024 * 1024
 _LEVEL = 1  # 2.5 times smaller at 50 MB/s on one core; level 6 takes three times as long for a tenth less
-_MOST_REASON = 200
-_DAMAGE = (
-    zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, struct.error
-)  # fmt: skip
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, struct.error)
 _DISK = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")
 
 TransferPhase = Literal["copying", "packing", "unpacking", "checking"]
@@ -95,9 +92,7 @@ class Unfit(Exception):
 
 def pack(store: Path, part: Path, info: StoreInfo, report: Report) -> None:
     """Write the archive ``part`` around the store file ``store``; it is on the disk when this returns.
-
-    ``info`` describes the store. Raises OSError.
-    """
+    ``info`` describes the store. Raises OSError."""
     manifest = {
         "format": FORMAT,
         "schema": migrations.VERSION,
@@ -218,6 +213,6 @@ def is_of_the_disk(error: BaseException | None) -> bool:
 def refused(path: Path, why: str) -> StoreError:
     """The error for a portable file that is not imported."""
     return StoreError(
-        f"{path.name!r} cannot be imported: {why[:_MOST_REASON].rstrip('.')}.",
-        "Nothing was imported; export the store again where it came from, or take another copy of the file.",
+        f"{path.name!r} cannot be imported: {why[:200].rstrip('.')}.",
+        "Nothing was imported. Export the store again, or take another copy of the file.",
     )

@@ -40,7 +40,9 @@ def export_store(
         one_file(copy)
         part = unfinished_name(room, target)
         pack(copy, part, info, report)
-        _publish(part, target, force=force)
+        _refuse_existing(target, force=force)
+        part.replace(target)
+        sync(target.parent)
     return Exported(store.name, target, target.stat().st_size, info.file_count, info.chunk_count)
 
 
@@ -50,17 +52,17 @@ def _target(name: str, target: Path, *, force: bool) -> Path:
         raise InvalidInput(f"{target.name!r} does not end in {SUFFIX}.", f"Call it {name + SUFFIX!r}.")
     if not _is_folder(target.parent):
         raise InvalidInput(f"There is no folder {str(target.parent)!r}.", "Make it first, or choose another.")
-    if _is_folder(target) or (os.path.lexists(target) and not force):
-        raise _exists(target)
+    _refuse_existing(target, force=force and not _is_folder(target))
     return target
+
+
+def _refuse_existing(target: Path, *, force: bool) -> None:
+    if os.path.lexists(target) and not force:
+        raise InvalidInput(f"{str(target)!r} exists already.", say("replace_file"))
 
 
 def _is_folder(path: Path) -> bool:
     return os.path.isdir(path)  # noqa: PTH112 - no error for a path that cannot be
-
-
-def _exists(target: Path) -> InvalidInput:
-    return InvalidInput(f"{str(target)!r} exists already.", say("replace_file"))
 
 
 def _copy(store: Path, copy: Path, report: Report) -> None:
@@ -106,32 +108,16 @@ def one_file(path: Path) -> None:
         db.execute("PRAGMA journal_mode = DELETE")
 
 
-def _publish(part: Path, target: Path, *, force: bool) -> None:
-    try:
-        if force:
-            part.replace(target)
-        else:
-            os.link(part, target)  # unlike a rename it never takes the place of another file
-    except FileExistsError:
-        raise _exists(target) from None
-    except OSError:  # a disk without links, such as a stick
-        if force or target.exists():
-            raise
-        part.replace(target)
-    sync(target.parent)
-
-
 @contextmanager
 def _explained(store: Store, target: Path) -> Iterator[None]:
     try:
         yield
-    except sqlite3.DatabaseError as error:
+    except (OSError, sqlite3.DatabaseError) as error:
         if is_damage(error):
             raise StoreError(
                 f"Store {store.name!r} is damaged: {error}.", "Verify and repair it, then export it again."
             ) from error
-        raise not_written(store.name, "exported", store.path.parent, error, "no file was left") from error
-    except OSError as error:
-        unfinished = str(error.filename).startswith(str(store.path.parent))
-        folder = store.path.parent if unfinished else target.parent
+        own = store.path.parent
+        is_own = isinstance(error, sqlite3.Error) or str(error.filename).startswith(str(own))
+        folder = own if is_own else target.parent
         raise not_written(store.name, "exported", folder, error, "no file was left") from error

@@ -33,6 +33,11 @@ from rag_core.wording import plural
 _EXAMPLES = 5
 _SMALL = ("meta", "migrations", "identities", "tags", "names", "exclusions")
 _MOST_CHARACTERS = 1_000_000
+_FOLDERS = {
+    "missing": "{count} {are} not on this computer and now paused; what was read there stays: {names}.",
+    "doubted": "Folders that hold so much that they should be chosen here are paused: {names}.",
+    "here": "The next run compares the store with {count} of this computer: {names}.",
+}
 
 
 def import_store(
@@ -122,35 +127,25 @@ def _require_usable(store: Store) -> tuple[str, ...]:
 
 def _settle_folders(db: sqlite3.Connection) -> Iterator[str]:
     """Pause the folders that are not on this computer or hold too much of it; a notice about each kind."""
-    missing: list[Source] = []
-    doubted: list[Source] = []
-    here: list[Source] = []
-    for source in all_sources(db):
-        if source.removed:
-            continue
+    found: dict[str, list[Source]] = {"missing": [], "doubted": [], "here": []}
+    for source in [each for each in all_sources(db) if not each.removed]:
         forget_whole_read(db, source.id)  # it was read, but where the file is from
         root = Path(source.root)
         if not (root.is_absolute() and os.path.isdir(root)):  # noqa: PTH112 - may hold a NUL
-            missing.append(source)
-        elif doubt(
-            root.resolve(), source.include, preview(root.resolve(), source.include, max_files=MANY_FILES)
-        ):
-            doubted.append(source)
-        elif not source.paused:
-            here.append(source)
-    for source in (*missing, *doubted):
-        change_source(db, replace(source, paused=True))
-    if missing:
-        are = "is" if len(missing) == 1 else "are"
-        yield (
-            f"{plural(len(missing), 'folder')} {are} not on this computer and now paused; what was read there"
-            f" stays: {_some(missing)}."
-        )
-    if doubted:
-        yield f"Folders that hold so much that they should be chosen here are paused: {_some(doubted)}."
-    if here:
-        folders = plural(len(here), "folder")
-        yield f"The next run compares the store with {folders} of this computer: {_some(here)}."
+            kind = "missing"
+        else:
+            root = root.resolve()
+            some = preview(root, source.include, max_files=MANY_FILES)
+            kind = "doubted" if doubt(root, source.include, some) else "here"
+        if kind != "here":
+            change_source(db, replace(source, paused=True))
+        if kind != "here" or not source.paused:
+            found[kind].append(source)
+    for kind, sentence in _FOLDERS.items():
+        if folders := found[kind]:
+            count = plural(len(folders), "folder")
+            are = "is" if len(folders) == 1 else "are"
+            yield sentence.format(count=count, are=are, names=_some(folders))
 
 
 def _some(sources: Sequence[Source]) -> str:
