@@ -86,13 +86,11 @@ class Asking(Service):
     ) -> Reply:
         """The answer to a question, with every quote in it compared with its passage.
 
-        ``stores`` and ``filters`` are as in ``search``, and the question may use its query language. ``k`` is
-        the number of passages to answer from (0: 5). ``history`` is the conversation so far, oldest turn
-        first. ``on_text`` gets the passages, then each piece of the answer. Setting ``stop`` ends the answer;
-        the text until then stays. If nothing fits, no model is asked. If no model answers, the reply holds
-        the passages and the reason. Raises Forbidden for a guest who may only search, TooMany for a guest
-        with too many open questions, InvalidInput for an empty question or a ``k`` over 20, NotFound for a
-        store that this viewer cannot see.
+        ``stores`` and ``filters`` are as in ``search``. ``k`` is the number of passages to answer from, 5 by
+        default; ``history`` is the conversation so far, oldest turn first. ``on_text`` gets the passages,
+        then each piece of the answer; setting ``stop`` ends it. If nothing fits, no model is asked. If no
+        model answers, the reply holds the passages and the reason. Raises Forbidden for a guest who may only
+        search, TooMany, InvalidInput for an empty question or a ``k`` over 20, NotFound for a store.
         """
         check_may_ask(viewer)
         started = time.perf_counter()
@@ -144,8 +142,6 @@ class Asking(Service):
             with _lock:
                 _running.remove((key, stop))
 
-    # --- conversations ------------------------------------------------------------------
-
     @open_to_all
     def conversations(self, viewer: Viewer) -> list[Conversation]:
         """The kept conversations of ``viewer``, the latest first."""
@@ -178,8 +174,6 @@ class Asking(Service):
         except RagError:
             return False
         return all(map(viewer.may_see, reply.stores))
-
-    # --- passages -----------------------------------------------------------------------
 
     def _retrieve(
         self, viewer: Viewer, question: str, k: int, history: Sequence[Turn], search: _Search
@@ -227,8 +221,6 @@ class Asking(Service):
         """Whether the answering model runs on another machine."""
         name = self._settings.llm
         return name is not None and leaves(server_of(name, llm_options(self._settings)))
-
-    # --- the model ----------------------------------------------------------------------
 
     def _answered(
         self,

@@ -68,9 +68,9 @@ def attach(
 ) -> None:
     """Make the store file ``path`` of what is at ``address``; it is there whole or not at all.
 
-    ``make_room`` is called when all is ready, to remove a copy that was attached before; ``progress``
-    hears how many passages came, and what it raises ends it. Raises VectorError when the index cannot be
-    read or is not one of ours, EmbedderError when its embedder is missing here or another one.
+    ``make_room`` is called when all is ready, to remove a copy that was attached before; ``progress`` gets
+    the number of passages. Raises VectorError when the index cannot be read or is not one of ours,
+    EmbedderError when its embedder is missing here or another one.
     """
     with (
         new_store_file(path, "attached", "then attach it again", make_room) as unfinished,
@@ -129,9 +129,6 @@ def _gather(
     if maker is None:
         raise _not_ours(address, _NO_MAKER)
     return maker, sample
-
-
-# --- records → rows ---------------------------------------------------------------------
 
 
 def _records(index: RemoteIndex, address: str) -> Iterator[VectorRecord]:

@@ -103,8 +103,6 @@ def check_foreign(names: Sequence[str], opened: Open) -> Found:
     return Found("ready", "The embedder of an installed package can be opened.", goes=destination(away))
 
 
-# --- the model that answers -------------------------------------------------------------
-
 CHAT_S = 3.5
 """Seconds to wait for the model's answer. If it must be loaded, that goes on meanwhile."""
 
@@ -173,27 +171,18 @@ def _chat_models(options: LLMOptions) -> list[str]:
     return names
 
 
-# --- Amazon S3 Vectors ------------------------------------------------------------------
-
-_LOCAL_METHODS = {"env", "shared-credentials-file", "config-file", "sso", "login"}
-"""Where botocore finds credentials without asking another program or the network."""
 _CONFIGURE = "Set up region and credentials as for the AWS CLI, or set `s3_region` and `s3_profile`."
 
 
 def check_s3vectors(options: S3Options, *, wanted: bool, used: bool) -> Found:
-    """The service, asked once for its buckets; unless ``wanted``, only this computer's AWS configuration is
-    read. If stores have ``used`` it, credentials that may not list buckets are no fault."""
+    """The service, asked once for its buckets if ``wanted``. If stores have ``used`` it, credentials that may
+    not list buckets are no fault."""
+    if not wanted:
+        sentence = "No store or setting uses it, so it was not asked."
+        return Found("not set up", sentence, say("ask_amazon"), unasked=True)
     client = S3Service(replace(options, timeout=CHECK_S))
     try:
-        place, has_credentials = _configured(options)
-        found = "credentials were found" if has_credentials else "no credentials were found"
-        if not place:
-            return Found("not set up", f"No region is set; {found}.", _CONFIGURE)
         goes = destination(client.endpoint)
-        if not wanted:
-            sentence = f"No store or setting uses it, so it was not asked. For {place}, {found}."
-            step = say("ask_amazon") if has_credentials else _CONFIGURE
-            return Found("not set up", sentence, step, goes, unasked=has_credentials)
         client.call("list_vector_buckets", 1, maxResults=1)
     except VectorsUnreachable as error:
         return Found("unreachable", error.message, "Check the network and the region.")
@@ -205,29 +194,7 @@ def check_s3vectors(options: S3Options, *, wanted: bool, used: bool) -> Found:
             return Found("refused", error.message, advice)
     except VectorError as error:
         return Found("not set up", error.message, _CONFIGURE)
-    return Found("ready", f"It answers for {place}.", goes=goes)
-
-
-def _configured(options: S3Options) -> tuple[str, bool]:
-    """Region and profile in words ('' without a region), and whether there are credentials that need no
-    request. Raises VectorError when the AWS configuration cannot be read."""
-    from botocore.exceptions import BotoCoreError
-    from botocore.session import Session
-
-    try:
-        session = Session(profile=options.profile or None)
-        region = options.region or session.get_config_variable("region")
-        resolver = session.get_component("credential_provider")
-        for provider in [each.METHOD for each in resolver.providers if each.METHOD not in _LOCAL_METHODS]:
-            resolver.remove(provider)
-        credentials = resolver.load_credentials()
-    except (BotoCoreError, ValueError) as error:
-        raise VectorError(f"The AWS configuration cannot be used: {str(error).rstrip('.')}.") from None
-    profile = f", profile {session.profile!r}" if session.profile else ""
-    return f"region {region}{profile}" if region else "", credentials is not None
-
-
-# --- Qdrant and Chroma ------------------------------------------------------------------
+    return Found("ready", f"It answers at {client.endpoint}.", goes=goes)
 
 
 def check_program(options: QdrantOptions | ChromaOptions, config_file: Path | None = None) -> Found:

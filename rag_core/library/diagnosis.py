@@ -23,11 +23,8 @@ from rag_core.wording import command, moment
 
 _NAMESAKES = 3
 
-Missing = Callable[[], RagError | None]
-"""Why the embedder of a store cannot be had on this computer; None where it can."""
-
-_Followed = Iterator[tuple[Step, Message | None]]
-"""Steps, each with what to do next."""
+Missing = Callable[[], RagError | None]  # why the embedder of a store cannot be had; None if it can
+_Followed = Iterator[tuple[Step, Message | None]]  # steps, each with what to do next
 
 
 def explain(store: Store, path: str, here: Path, missing: Missing) -> Diagnosis:

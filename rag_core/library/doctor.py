@@ -18,7 +18,7 @@ from rag_core.extract.filetypes import added_type, packages
 from rag_core.models import Embedder
 from rag_core.models.addresses import destination
 from rag_core.models.embedder import providers
-from rag_core.reports import Person, Step, Tailscale
+from rag_core.reports import Step
 from rag_core.types import StoreInfo
 from rag_core.vectors.foreign import backend_of, backends
 from rag_core.wording import plural, size
@@ -29,11 +29,27 @@ _LITTLE_SPACE = 1_000_000_000
 def installation(data_dir: Path, open_model: Callable[[], Embedder]) -> list[Step]:
     """Python, SQLite, the data folder and the built-in model, which is loaded once. Writes nothing."""
     python = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}."
-    steps = [Step("ok", python), _sqlite(), _data_folder(data_dir)]
+    steps = [Step("ok", python)]
+    sqlite = f"SQLite {sqlite3.sqlite_version}"
     try:
-        return [*steps, Step("ok", f"The built-in model is ready: {open_model().identity}.")]
+        with closing(sqlite3.connect(":memory:")) as db:
+            db.execute("CREATE VIRTUAL TABLE words USING fts5 (text)")
+        steps.append(Step("ok", f"{sqlite} with full-text search."))
+    except sqlite3.OperationalError as error:
+        steps.append(Step("no", f"{sqlite} has no full-text search ({error}). Use another Python."))
+    there = next(parent for parent in (data_dir, *data_dir.parents) if os.path.lexists(parent))
+    if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
+        free = shutil.disk_usage(there).free
+        sentence = f"The data folder is {str(data_dir)!r}, with {size(free)} free."
+        steps.append(Step("note" if free < _LITTLE_SPACE else "ok", sentence))
+    else:
+        sentence = f"The data folder {str(data_dir)!r} cannot be written. Check its permissions."
+        steps.append(Step("no", sentence))
+    try:
+        steps.append(Step("ok", f"The built-in model is ready: {open_model().identity}."))
     except RagError as error:
-        return [*steps, Step("no", f"{error} Until then search goes by words.")]
+        steps.append(Step("no", f"{error} Until then search goes by words."))
+    return steps
 
 
 def extensions(timeout_s: float) -> list[Step]:
@@ -57,25 +73,6 @@ def extensions(timeout_s: float) -> list[Step]:
         return steps
 
 
-def _sqlite() -> Step:
-    found = f"SQLite {sqlite3.sqlite_version}"
-    try:
-        with closing(sqlite3.connect(":memory:")) as db:
-            db.execute("CREATE VIRTUAL TABLE words USING fts5 (text)")
-    except sqlite3.OperationalError as error:
-        return Step("no", f"{found} has no full-text search ({error}). Use another Python.")
-    return Step("ok", f"{found} with full-text search.")
-
-
-def _data_folder(folder: Path) -> Step:
-    there = next(parent for parent in (folder, *folder.parents) if os.path.lexists(parent))
-    if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
-        return Step("no", f"The data folder {str(folder)!r} cannot be written. Check its permissions.")
-    free = shutil.disk_usage(there).free
-    sentence = f"The data folder is {str(folder)!r}, with {size(free)} free."
-    return Step("note" if free < _LITTLE_SPACE else "ok", sentence)
-
-
 def embedder(name: str, open_it: Callable[[], Embedder], used_by: Sequence[str]) -> Step:
     """An embedder that stores use or new ones get, opened: a server is asked for its model."""
     stores = f" Stores that use it: {', '.join(used_by)}." if used_by else ""
@@ -86,21 +83,6 @@ def embedder(name: str, open_it: Callable[[], Embedder], used_by: Sequence[str])
     where = f" at {opened.server}" if opened.server else ""
     goes = destination(opened.server)
     return Step("ok", f"The embedder {opened.identity}{where} is ready; text {goes}.{stores}")
-
-
-def sharing(people: Callable[[], Sequence[Person]], look: Callable[[], Tailscale]) -> list[Step]:
-    """Whether people who may come in can reach the app; nothing where nobody may."""
-    try:
-        if not people():
-            return []
-    except RagError as error:
-        return [Step("no", str(error))]
-    found = look()
-    step = Step("ok", f"People whom you let in find this app at {found.address}")
-    if not found.forwards:
-        see = "`commonplace share status` says what to do."
-        step = Step("note", f"People whom you let in cannot reach this app. {found.sentence} {see}")
-    return [step, *(Step("note", warning) for warning in found.warnings)]
 
 
 def store(name: str, look: Callable[[], StoreInfo]) -> list[Step]:

@@ -42,7 +42,7 @@ class Library:
         self.placement = Placement(shared)
         self.stores = Stores(shared, self.sources, self.jobs)
         self.models = Models(shared)
-        self.upkeep = Upkeep(shared, self.stores, self.searching, self.sharing)
+        self.upkeep = Upkeep(shared, self.stores, self.searching)
 
         self.create_store = self.stores.create
         self.add_source = self.sources.add

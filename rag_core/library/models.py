@@ -8,15 +8,9 @@ from collections.abc import Callable
 from functools import partial
 
 from rag_core.errors import InvalidInput, StoreError
+from rag_core.library import connections
 from rag_core.library.asking import llm_options
-from rag_core.library.connections import (
-    Check,
-    check_chat,
-    check_foreign,
-    check_program,
-    check_s3vectors,
-    run_checks,
-)
+from rag_core.library.connections import Check
 from rag_core.library.service import Service
 from rag_core.models import full_name
 from rag_core.models.addresses import destination
@@ -37,7 +31,7 @@ class Models(Service):
     def connections(self, viewer: Viewer, *, ask_all: bool = False) -> list[Connection]:
         """How everything stands that a store can use, looked at now; takes five seconds at most. Amazon is
         asked only where a setting or a store names it, or with ``ask_all``."""
-        return run_checks(self._checks(viewer, ask_all=ask_all))
+        return connections.run_checks(self._checks(viewer, ask_all=ask_all))
 
     def list_ollama(self, viewer: Viewer) -> list[OllamaModel]:
         """The models that Ollama has, those that can embed first. Raises EmbedderError when it does not
@@ -89,8 +83,6 @@ class Models(Service):
             went=destination(opened.server),
         )
 
-    # --- what there is to look at -----------------------------------------------------------
-
     def _checks(self, viewer: Viewer, *, ask_all: bool) -> list[Check]:
         from rag_core.models.folder import check_package
         from rag_core.models.minilm import check_built_in
@@ -127,21 +119,25 @@ class Models(Service):
             "s3vectors": (
                 "Amazon S3 Vectors",
                 "goes to Amazon",
-                partial(check_s3vectors, s3, wanted=ask_amazon, used=bool(used["s3vectors"])),
+                partial(connections.check_s3vectors, s3, wanted=ask_amazon, used=bool(used["s3vectors"])),
             ),
-            "qdrant": ("Qdrant", _goes(qdrant.url), partial(check_program, qdrant, config)),
-            "chroma": ("Chroma", _goes(chroma.url), partial(check_program, chroma, config)),
+            "qdrant": ("Qdrant", _goes(qdrant.url), partial(connections.check_program, qdrant, config)),
+            "chroma": ("Chroma", _goes(chroma.url), partial(connections.check_program, chroma, config)),
         }
         for provider in models.keys() - BUILT_IN:
             names = [f"{provider}:{model}" for model in models[provider]]
-            looks[provider] = provider, _FOREIGN, partial(check_foreign, names, self._embedders.get)
+            looks[provider] = (
+                provider,
+                _FOREIGN,
+                partial(connections.check_foreign, names, self._embedders.get),
+            )
         checks = [
             Check(key, name, "vectors" if key in _INDEXES else "embedder", goes, act, tuple(used[key]))
             for key, (name, goes, act) in looks.items()
         ]
         llm, chatting = settings.llm, llm_options(settings)
         goes = _goes(server_of(llm, chatting)) if llm else "goes nowhere, as no model is chosen"
-        chat = partial(check_chat, llm, chatting, config)
+        chat = partial(connections.check_chat, llm, chatting, config)
         checks.append(Check("chat", "Model that answers", "llm", goes, chat, chosen=llm is not None))
         return checks
 

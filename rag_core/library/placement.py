@@ -42,13 +42,11 @@ class Placement(Service):
         *,
         rechunk: bool = False,
     ) -> StoreInfo:
-        """Have the next runs make the vectors of a store anew by ``embedder``, or keep them in ``backend``;
-        None leaves it as it is, or as the switch under way has it. Searches use the old vectors until all
-        new ones are there.
+        """Have the next runs make the vectors of a store anew by ``embedder``, or keep them in ``backend``
+        (None: as it is, or as the switch under way has it). Searches use the old vectors until all are there.
 
-        ``rechunk`` also cuts the documents again, which an embedder that reads less than the old one needs.
-        Raises InvalidInput when it is missing then, or when nothing would change; EmbedderError and
-        VectorError when the new ones cannot be had, StoreBusy while the store is being indexed.
+        ``rechunk`` also cuts the documents again, for an embedder that reads less than the old one. Raises
+        InvalidInput when it is missing then, or nothing would change; EmbedderError, VectorError, StoreBusy.
         """
         store = self._own(viewer, name)
         with store.hold("switch"):
@@ -121,8 +119,6 @@ class Placement(Service):
             rows.queue_private(db)
         index.request(store, [])
 
-    # --- another installation's index -------------------------------------------------
-
     def attach(
         self,
         viewer: Viewer,
@@ -134,11 +130,8 @@ class Placement(Service):
     ) -> StoreInfo:
         """Make a store of the remote vector index at ``address``, which another installation fills; without
         ``name`` it is called as there. It is read-only until it is taken over (``take_over``: at once).
-        Attaching it once more brings it up to date.
-
-        ``progress`` gets the number of passages so far; what it raises ends the attaching. Raises
-        InvalidInput for an address or name that cannot be used, VectorError when the index cannot be read or
-        is not one of ours, EmbedderError when its embedder is not available here.
+        Attaching it once more brings it up to date. ``progress`` gets the number of passages so far and may
+        raise to end it. Raises InvalidInput, VectorError, EmbedderError.
         """
         try:
             remote: RemoteIndex = ask_index(partial(existing, address, self._shared.vector_options), address)
@@ -167,15 +160,12 @@ class Placement(Service):
 
     def take_over(self, viewer: Viewer, name: str, progress: attaching.Progress | None = None) -> StoreInfo:
         """Let this installation fill the index that a store is attached to, and no other one. What is in it
-        stays, as a paused folder; add folders of this computer to go on. ``progress`` as in `attach`. Raises
-        InvalidInput for a store that is not attached, VectorError when the index cannot be reached."""
+        stays, as a paused folder. Raises as `attach`, and InvalidInput for a store that is not attached."""
         info = self._shared.info(viewer, name)
         if not info.attached:
             raise InvalidInput(f"Store {name!r} is not attached.", "It fills its own index already.")
         # It is read once more first, or the next run would remove what came since.
         return self.attach(viewer, info.address, name, progress, take_over=True)
-
-    # --- a remote index -------------------------------------------------------------
 
     def can_send(self, viewer: Viewer, name: str) -> bool:
         """Whether a store has something to send to its remote vector index, and that answers just now."""
@@ -192,9 +182,8 @@ class Placement(Service):
             return False
 
     def heal(self, viewer: Viewer, name: str) -> Health:
-        """Send a store's remote vector index what it lacks and remove what it has too much; the findings say
-        what that was. Without a remote index there is nothing to do. Raises StoreBusy while the store is
-        being indexed, VectorError when the index is another owner's or cannot be reached."""
+        """Send a store's remote vector index what it lacks and remove what it has too much, as the findings
+        say. Raises StoreBusy during a job, VectorError when the index is another's or cannot be reached."""
         store = self._own(viewer, name)
         with store.hold("repair"):
             remote = self._stores.target(store)

@@ -26,13 +26,9 @@ class PrivateRules(Service):
             return _privacy(db, store)
 
     def set(self, viewer: Viewer, store: str, globs: Sequence[str]) -> Privacy:
-        """Hide the documents that match any of ``globs`` from guests, beside those that say so themselves.
-        This holds from the next read on, also during a job.
-
-        A pattern is as for folders, and is compared with the path below the document's folder and with the
-        shown path. Copies on other machines follow with the next job. Raises InvalidInput for an unusable
-        pattern, and for an attached store.
-        """
+        """Hide the documents that match any of ``globs`` from guests, beside those that say so themselves. It
+        holds from the next read on. A pattern is compared with the path below the document's folder and with
+        the shown path. Copies on other machines follow with the next job. Raises InvalidInput."""
         rules = validate_globs(globs)
         return self._follow(viewer, store, lambda _: rules)
 

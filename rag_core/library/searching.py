@@ -50,11 +50,10 @@ class Searching(Service):
         """The best passages for a query, which may carry filters of the query language.
 
         ``stores``: none means all that the viewer may see; ``store:`` in the text wins over it. ``mode`` and
-        the numbers default to the settings. ``offset`` skips the first hits; pages of one list of up to 1,000
-        hits fit together as long as no store changes. ``max_tokens`` keeps the first hits whose text fits. A
-        text of more than 2,000 characters is searched by its beginning and its rarest words. Raises
-        InvalidInput for an empty query or a number out of range, NotFound for a store that this viewer does
-        not have.
+        the numbers default to the settings. ``offset`` skips the first hits, up to 1,000 together with
+        ``top_k``. ``max_tokens`` keeps the first hits whose text fits. A text of over 2,000 characters is
+        searched by its beginning and its rarest words. Raises InvalidInput for an empty query or a number out
+        of range, NotFound for a store that this viewer does not have.
         """
         started, timestamp = time.perf_counter(), now()
         usual = self._settings

@@ -26,8 +26,6 @@ _WHICH_LOGIN = "Use the one that Tailscale shows for the person, such as ada@exa
 class Sharing(Service):
     """Says who may see which stores, and keeps the tokens of the owner's scripts."""
 
-    # --- people -------------------------------------------------------------------------
-
     @open_to_all
     def viewer_for(self, login: str) -> Viewer | None:
         """The viewer of a verified login: the owner, a guest, or None. The gate asks this before there is a
@@ -168,8 +166,6 @@ class Sharing(Service):
         if "@" not in name and name not in self.tailscale(viewer).logins:
             raise InvalidInput(f"{login!r} is not a whole login: it has no '@'.", _WHICH_LOGIN)
         return name
-
-    # --- tokens -------------------------------------------------------------------------
 
     def create_token(self, viewer: Viewer, name: str) -> NewToken:
         """Make a token with which a script acts as the owner. Only its hash is kept, so it is shown only now.

@@ -155,7 +155,20 @@ class Sources(Service):
         globs = {_ESCAPED.sub("", glob) for source in held for glob in source.include} - {"*"}
         if any(source.paused for source in held) or any(map(_WILD.search, globs)):  # not for single files
             return None
-        folder, pattern = files.split_glob(str(_allowed(path, store, roots)))
+        for root in roots:
+            with suppress(InvalidInput):
+                real = files.contained(Path(path), [root])
+                top = root.resolve()
+                break
+        else:
+            raise InvalidInput(
+                f"{path!r} lies in no folder of store {store!r}, and nothing may be added there.",
+                f"Name something below {', '.join(map(str, roots))}; the setting mcp_roots has others added.",
+            )
+        if refusal := files.why_skipped(top, os.fsencode(real.relative_to(top).as_posix()), EVERYTHING):
+            said = f"{path!r} is not read: it {refusal.text}."
+            raise InvalidInput(said, "Choose a folder that holds documents.")
+        folder, pattern = files.split_glob(str(real))
         if pattern == EVERYTHING[0] and not recursive:
             pattern = "*"
         if any(source.root == str(folder) and pattern in source.include for source in held):
@@ -180,20 +193,3 @@ def _is_missing(folder: Path) -> bool:
         return not folder.is_dir()
     except OSError:  # no permission to look
         return True
-
-
-def _allowed(path: str, store: str, roots: Sequence[Path]) -> Path:
-    """Where ``path`` leads, below one of ``roots``. Raises InvalidInput."""
-    for root in roots:
-        with suppress(InvalidInput):
-            real = files.contained(Path(path), [root])
-            top = root.resolve()
-            break
-    else:
-        raise InvalidInput(
-            f"{path!r} lies in no folder of store {store!r}, and nothing may be added there.",
-            f"Name something below {', '.join(map(str, roots))}; the setting mcp_roots has others added.",
-        )
-    if why := files.why_skipped(top, os.fsencode(real.relative_to(top).as_posix()), EVERYTHING):
-        raise InvalidInput(f"{path!r} is not read: it {why.text}.", "Choose a folder that holds documents.")
-    return real

@@ -26,7 +26,7 @@ from rag_core.models.registry import facts_of, with_dimension
 from rag_core.reports import Status
 from rag_core.store import Store, jobs, outbox, sources
 from rag_core.store.file import generation
-from rag_core.types import METRICS, Metric, StoreInfo, Viewer
+from rag_core.types import METRICS, OWNER, Metric, StoreInfo, Viewer
 from rag_core.vectors.backends import address_of
 
 if TYPE_CHECKING:
@@ -141,11 +141,10 @@ class Stores(Service):
     ) -> StoreInfo:
         """Make an empty store.
 
-        ``embedder``, ``backend`` and ``dimension`` (of the vectors) default to those of the settings; the
-        passage sizes always come from there. ``sends_private`` lets private notes go to other machines.
-        Raises InvalidInput for an unusable name, embedder, metric, dimension or backend, EmbedderError if the
-        embedder's server does not answer or lacks the model, VectorError if the vector index cannot be made
-        or is another's.
+        ``embedder``, ``backend`` and ``dimension`` (of the vectors) default to those of the settings.
+        ``sends_private`` lets private notes go to other machines. Raises InvalidInput for an unusable value,
+        EmbedderError if the embedder's server does not answer or lacks the model, VectorError if the vector
+        index cannot be made or is another's.
         """
         path = self._stores.new_path(viewer, name)
         if metric not in METRICS:
@@ -164,7 +163,7 @@ class Stores(Service):
             make_room=partial(self._access.forget_store, name),
         ).close()  # fmt: skip
         if address:
-            self._prepare_new(viewer, name, address, number)
+            self._prepare_index(self._stores.open(viewer, name).store, address, number)
         return self.info(viewer, name)
 
     def make_if_needed(self, viewer: Viewer, name: str) -> bool:
@@ -174,29 +173,28 @@ class Stores(Service):
         self.create(viewer, name)
         return True
 
-    def _prepare_new(self, viewer: Viewer, name: str, address: str, dimension: int) -> None:
+    def _prepare_index(self, store: Store, address: str, dimension: int) -> None:
         """Make the remote index of a new store. If that fails the store goes, too, unless a part of the index
         may exist: only this store could delete it."""
-        store = self._stores.open(viewer, name).store
         try:
             self._stores.remote(store, address, dimension).prepare(store.id)
         except BaseException as error:
             try:
                 drop_remote(self._stores, store)
             except VectorError:
-                said = f"Store {name!r} is made, but its vector index is not yet: {error}"
+                said = f"Store {store.name!r} is made, but its vector index is not yet: {error}"
                 raise VectorError(said, "The next job makes it.") from error
-            self._stores.delete(viewer, name)
+            self._stores.delete(OWNER, store.name)
             raise
 
     def make_declared(self, viewer: Viewer) -> list[str]:
         """Make the declared stores that do not exist yet; returns a sentence for each that was made or could
         not be made."""
-        return [said for declared in self._settings.stores if (said := self._declare(viewer, declared))]
+        names = {name.casefold() for name in self.names(viewer)}
+        new = [each for each in self._settings.stores if each.name.casefold() not in names]
+        return [self._declare(viewer, each) for each in new]
 
     def _declare(self, viewer: Viewer, declared: DeclaredStore) -> str:
-        if declared.name.casefold() in map(str.casefold, self.names(viewer)):
-            return ""
         try:
             folders = [(real_folder(each.root), each.include, each.exclude) for each in declared.folders]
             for folder in folders:  # before anything is made

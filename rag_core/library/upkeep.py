@@ -16,7 +16,6 @@ from rag_core.library import diagnosis, doctor
 from rag_core.library.placement import compare_index
 from rag_core.library.searching import MAX_TOP_K, Searching
 from rag_core.library.service import Service, Shared
-from rag_core.library.sharing import Sharing
 from rag_core.library.stores import Stores
 from rag_core.messages import say
 from rag_core.models import DEFAULT_EMBEDDER, full_name
@@ -29,11 +28,10 @@ from rag_core.types import Viewer
 class Upkeep(Service):
     """Checks and repairs stores."""
 
-    def __init__(self, shared: Shared, stores: Stores, searching: Searching, sharing: Sharing) -> None:
+    def __init__(self, shared: Shared, stores: Stores, searching: Searching) -> None:
         super().__init__(shared)
         self._all = stores
         self._searching = searching
-        self._sharing = sharing
 
     def verify(
         self,
@@ -113,12 +111,9 @@ class Upkeep(Service):
         return replace(found, query=query, steps=steps)
 
     def doctor(self, viewer: Viewer) -> list[Step]:
-        """Check the installation: Python, SQLite, folders, models, extensions, sharing, servers, stores."""
+        """Check the installation: Python, SQLite, folders, models, extensions, servers, stores."""
         steps = doctor.installation(self._settings.data_dir, partial(self._embedders.get, DEFAULT_EMBEDDER))
         steps += doctor.extensions(self._settings.extractor_timeout_s)
-        steps += doctor.sharing(
-            partial(self._sharing.people, viewer), partial(self._sharing.tailscale, viewer)
-        )
         try:
             names = self._stores.names(viewer)
         except StoreError as error:

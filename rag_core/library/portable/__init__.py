@@ -8,13 +8,4 @@ from rag_core.library.portable.archive import SUFFIX, Exported, Packed, Report, 
 from rag_core.library.portable.exporting import export_store
 from rag_core.library.portable.importing import import_store
 
-__all__ = [
-    "SUFFIX",
-    "Exported",
-    "Packed",
-    "Report",
-    "Transfer",
-    "export_store",
-    "import_store",
-    "opened",
-]
+__all__ = ["SUFFIX", "Exported", "Packed", "Report", "Transfer", "export_store", "import_store", "opened"]

@@ -8,10 +8,9 @@
     exported_at      ISO 8601, UTC
     store            name, embedder, and the number of files and passages
 
-Threat. The file may be made to harm: a directory of millions of names, a member that grows without end,
-sizes that lie, names that lead elsewhere. So no read is longer than a block, only the two known members
-are read, no name in it is used as a path, and no more is written than the directory declares and the disk
-has room for. Zip's checksum finds damage.
+Threat. The file may be made to harm: millions of names, a member without end, sizes that lie, names that lead
+elsewhere. So no read is longer than a block, only the two known members are read, no name in it is used as a
+path, and no more is written than the disk has room for. Zip's checksum finds damage.
 """
 
 from __future__ import annotations

@@ -25,11 +25,16 @@ def export_store(
 ) -> Exported:
     """Write ``store`` as it is now to ``target``, or into that folder under its own name.
 
-    The file is there whole or not at all. An existing one is replaced only with ``force``. What
-    ``report`` raises ends it. Raises InvalidInput for a target that cannot be one, StoreError when
-    the store cannot be read or the file cannot be written.
+    The file is there whole or not at all; an existing one is replaced only with ``force``. ``report`` may
+    raise to end it. Raises InvalidInput for an unusable target, StoreError when the store cannot be read or
+    the file cannot be written.
     """
-    target = _target(store.name, target, force=force)
+    target = target / f"{store.name}{SUFFIX}" if _is_folder(target) else target
+    if target.suffix != SUFFIX:
+        raise InvalidInput(f"{target.name!r} does not end in {SUFFIX}.", f"Call it {store.name + SUFFIX!r}.")
+    if not _is_folder(target.parent):
+        raise InvalidInput(f"There is no folder {str(target.parent)!r}.", "Make it first, or choose another.")
+    _refuse_existing(target, force=force and not _is_folder(target))
     report = report or (lambda _: None)
     with _explained(store, target), workroom(store.path.parent) as room:
         copy = room / store.path.name
@@ -44,16 +49,6 @@ def export_store(
         part.replace(target)
         sync(target.parent)
     return Exported(store.name, target, target.stat().st_size, info.file_count, info.chunk_count)
-
-
-def _target(name: str, target: Path, *, force: bool) -> Path:
-    target = target / f"{name}{SUFFIX}" if _is_folder(target) else target
-    if target.suffix != SUFFIX:
-        raise InvalidInput(f"{target.name!r} does not end in {SUFFIX}.", f"Call it {name + SUFFIX!r}.")
-    if not _is_folder(target.parent):
-        raise InvalidInput(f"There is no folder {str(target.parent)!r}.", "Make it first, or choose another.")
-    _refuse_existing(target, force=force and not _is_folder(target))
-    return target
 
 
 def _refuse_existing(target: Path, *, force: bool) -> None:

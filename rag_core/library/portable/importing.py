@@ -48,10 +48,9 @@ def import_store(
 ) -> tuple[str, ...]:
     """Make the store file ``path`` of a portable file; returns notices for its owner, in sentences.
 
-    It is there whole or not at all and gets an identity of its own. What ``report`` raises ends it;
-    ``make_room`` is called when all is ready.
-    Raises InvalidInput when ``path`` exists, StoreError when the file is not a sound store that this
-    program can read, or cannot be written.
+    It is there whole or not at all and gets an identity of its own. ``report`` may raise to end it;
+    ``make_room`` is called when all is ready. Raises InvalidInput when ``path`` exists, StoreError when the
+    file is not a sound store that this program can read, or cannot be written.
     """
     report = report or (lambda _: None)
     with new_store_file(path, "made", "nothing was imported", make_room) as unpacked:
