@@ -120,19 +120,12 @@ class Placement(Service):
         index.request(store, [])
 
     def attach(
-        self,
-        viewer: Viewer,
-        address: str,
-        name: str = "",
-        progress: attaching.Progress | None = None,
-        *,
-        take_over: bool = False,
+        self, viewer: Viewer, address: str, name: str = "", progress: attaching.Progress | None = None
     ) -> StoreInfo:
         """Make a store of the remote vector index at ``address``, which another installation fills; without
-        ``name`` it is called as there. It is read-only until it is taken over (``take_over``: at once).
-        Attaching it once more brings it up to date. ``progress`` gets the number of passages so far and may
-        raise to end it. Raises InvalidInput, VectorError, EmbedderError.
-        """
+        ``name`` it is called as there. It is read-only. Attaching it once more brings it up to date.
+        ``progress`` gets the number of passages so far and may raise to end it. Raises InvalidInput,
+        VectorError, EmbedderError."""
         try:
             remote: RemoteIndex = ask_index(partial(existing, address, self._shared.vector_options), address)
         except Refused as error:
@@ -149,13 +142,6 @@ class Placement(Service):
             remote, address, backend_of(address), path, self._embedders.get,
             make_room=make_room, progress=progress,
         )  # fmt: skip
-        if take_over:
-            store = self._stores.open(viewer, name).store
-            with store.hold("switch"):
-                if target := self._stores.target(store):
-                    target.prepare(store.id, take_over=True)
-                with store.decide() as db:
-                    switch.take_over(db)
         return self._shared.info(viewer, name)
 
     def take_over(self, viewer: Viewer, name: str, progress: attaching.Progress | None = None) -> StoreInfo:
@@ -164,8 +150,14 @@ class Placement(Service):
         info = self._shared.info(viewer, name)
         if not info.attached:
             raise InvalidInput(f"Store {name!r} is not attached.", "It fills its own index already.")
-        # It is read once more first, or the next run would remove what came since.
-        return self.attach(viewer, info.address, name, progress, take_over=True)
+        self.attach(viewer, info.address, name, progress)  # or the next run would remove what came since
+        store = self._stores.open(viewer, name).store
+        with store.hold("switch"):
+            if target := self._stores.target(store):
+                target.prepare(store.id, take_over=True)
+            with store.decide() as db:
+                switch.take_over(db)
+        return self._shared.info(viewer, name)
 
     def can_send(self, viewer: Viewer, name: str) -> bool:
         """Whether a store has something to send to its remote vector index, and that answers just now."""

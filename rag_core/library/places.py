@@ -25,7 +25,6 @@ Place = tuple[Source, bytes]
 """A source and a path below its folder."""
 
 _SEP = os.fsencode(os.sep)
-_SHOWN = 500  # characters of a path that does not exist
 
 
 def read_places(opened: Store, paths: Sequence[str]) -> list[tuple[int, bytes]]:
@@ -47,7 +46,7 @@ def no_file(opened: Store, path: str) -> NotFound:
     """The error for a store without a file called ``path``, with the most similar name."""
     like = near(opened, path)
     meant = f"Did you mean {like[0]!r}?" if like else "It may have been moved or deleted."
-    return NotFound(f"Store {opened.name!r} has no file {path[:_SHOWN]!r}.", meant)
+    return NotFound(f"Store {opened.name!r} has no file {path[:500]!r}.", meant)
 
 
 def near(opened: Store, path: str) -> Sequence[str]:

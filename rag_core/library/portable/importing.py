@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -144,10 +144,7 @@ def _settle_folders(db: sqlite3.Connection) -> Iterator[str]:
         if folders := found[kind]:
             count = plural(len(folders), "folder")
             are = "is" if len(folders) == 1 else "are"
-            yield sentence.format(count=count, are=are, names=_some(folders))
-
-
-def _some(sources: Sequence[Source]) -> str:
-    named = ", ".join(repr(display(os.fsencode(source.root))) for source in sources[:_EXAMPLES])
-    more = len(sources) - _EXAMPLES
-    return f"{named} and {more:,} more" if more > 0 else named
+            names = ", ".join(repr(display(os.fsencode(each.root))) for each in folders[:_EXAMPLES])
+            more = len(folders) - _EXAMPLES
+            names += f" and {more:,} more" if more > 0 else ""
+            yield sentence.format(count=count, are=are, names=names)
