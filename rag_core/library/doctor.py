@@ -16,7 +16,6 @@ from rag_core.extract import Worker
 from rag_core.extract.chunkers import installed_chunkers
 from rag_core.extract.filetypes import added_type, packages
 from rag_core.models import Embedder
-from rag_core.models.addresses import destination
 from rag_core.models.embedder import providers
 from rag_core.reports import Step
 from rag_core.types import StoreInfo
@@ -71,18 +70,6 @@ def extensions(timeout_s: float) -> list[Step]:
                 except RagError as error:
                     steps.append(Step("no", str(error)))
         return steps
-
-
-def embedder(name: str, open_it: Callable[[], Embedder], used_by: Sequence[str]) -> Step:
-    """An embedder that stores use or new ones get, opened: a server is asked for its model."""
-    stores = f" Stores that use it: {', '.join(used_by)}." if used_by else ""
-    try:
-        opened = open_it()
-    except RagError as error:
-        return Step("no" if used_by else "note", f"The embedder {name!r} cannot be had. {error}{stores}")
-    where = f" at {opened.server}" if opened.server else ""
-    goes = destination(opened.server)
-    return Step("ok", f"The embedder {opened.identity}{where} is ready; text {goes}.{stores}")
 
 
 def store(name: str, look: Callable[[], StoreInfo]) -> list[Step]:

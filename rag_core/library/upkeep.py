@@ -18,8 +18,7 @@ from rag_core.library.searching import MAX_TOP_K, Searching
 from rag_core.library.service import Service, Shared
 from rag_core.library.stores import Stores
 from rag_core.messages import say
-from rag_core.models import DEFAULT_EMBEDDER, full_name
-from rag_core.models.registry import asks_others
+from rag_core.models import DEFAULT_EMBEDDER
 from rag_core.reports import VECTOR_INDEX, Diagnosis, Health, Repair, Step
 from rag_core.store.health import check
 from rag_core.types import Viewer
@@ -111,7 +110,7 @@ class Upkeep(Service):
         return replace(found, query=query, steps=steps)
 
     def doctor(self, viewer: Viewer) -> list[Step]:
-        """Check the installation: Python, SQLite, folders, models, extensions, servers, stores."""
+        """Check the installation: Python, SQLite, folders, the built-in model, extensions, stores."""
         steps = doctor.installation(self._settings.data_dir, partial(self._embedders.get, DEFAULT_EMBEDDER))
         steps += doctor.extensions(self._settings.extractor_timeout_s)
         try:
@@ -119,14 +118,6 @@ class Upkeep(Service):
         except StoreError as error:
             return [*steps, Step("no", str(error))]
         steps += [Step("no", lost)] if (lost := self._all.lost_default(viewer)) else []
-        configured = [self._settings.embedder, *(["ollama"] if self._settings.ollama_url else [])]
-        used_by: dict[str, list[str]] = {full_name(name): [] for name in configured}
         for name in names:
-            found = doctor.store(name, partial(self._shared.info, viewer, name))
-            steps += found
-            if found[0].state == "ok":
-                used_by.setdefault(self._stores.open(viewer, name).store.embedder, []).append(name)
-        for name, stores in used_by.items():
-            if asks_others(name):
-                steps.append(doctor.embedder(name, partial(self._embedders.get, name), stores))
+            steps += doctor.store(name, partial(self._shared.info, viewer, name))
         return steps
