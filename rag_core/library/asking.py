@@ -1,7 +1,7 @@
 """Answering questions from the passages that a viewer may see, with checked citations.
 
-question → search → numbered passages → model → check. A model gets the passages and the conversation, and
-nothing else. Private notes go only to a model on this machine, unless their store allows more.
+A model gets passages and the conversation, and nothing else; private notes only on this machine, unless their
+store allows more.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rag_core.ask import Checker, beginning, budget, conversation, leans_back, messages, numbered
 from rag_core.ask.conversations import Conversations
@@ -53,8 +53,7 @@ _running: list[tuple[tuple[str, str], threading.Event]] = []  # (data folder, lo
 _lock = threading.Lock()
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(NamedTuple):
     """The best hits for a question; ``withheld`` counts relevant private ones that the model may not read."""
 
     hits: tuple[Hit, ...]

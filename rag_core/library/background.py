@@ -1,8 +1,5 @@
-"""Background jobs of a long-lived process: at most one thread per store.
-
-The threads are module state on purpose: a page that reloads must not forget them. The lock of a store guards
-against other processes.
-"""
+"""Background jobs of a long-lived process: at most one thread per store. They are module state, as a page
+that reloads must not forget them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Live checks of what stores may use: models, servers, packages, vector services.
-
-Nothing here writes, raises, or shows a key. Only what a setting or store names is asked, except for Ollama at
-its usual address on this computer.
-"""
+"""Live checks of what stores may use: models, servers, packages, vector services. None shows a key."""
 
 from __future__ import annotations
 
@@ -16,15 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rag_core.errors import (
-    EmbedderError,
-    InvalidInput,
-    LLMError,
-    RagError,
-    Unreachable,
-    VectorError,
-    VectorsUnreachable,
-)
+from rag_core.errors import EmbedderError, InvalidInput, LLMError, RagError, VectorError, VectorsUnreachable
 from rag_core.extensions import install_line
 from rag_core.messages import say
 from rag_core.models import LLMOptions, Message, open_llm
@@ -97,8 +85,7 @@ def check_foreign(names: Sequence[str], opened: Open) -> Found:
     try:
         servers = [opened(name).server for name in dict.fromkeys(names)]
     except EmbedderError as error:
-        state: ConnectionState = "unreachable" if isinstance(error, Unreachable) else "not set up"
-        return Found(state, error.message, error.suggestion)
+        return Found("unreachable", error.message, error.suggestion)
     away = next((server for server in servers if leaves(server)), "")
     return Found("ready", "The embedder of an installed package can be opened.", goes=destination(away))
 

@@ -60,17 +60,15 @@ class Jobs(Service):
         ``recursive``. Raises InvalidInput if the patterns choose none."""
         opened = self._own(viewer, store)
         with opened.read() as db:
-            chosen = [
-                (source, raw, places.files_below(db, (source, raw), recursive=recursive))
-                for source, raw in places.inside(db, opened, path)
-            ]
-        if not any(paths for _, _, paths in chosen):
+            found = places.inside(db, opened, path)
+            chosen = [(place, places.files_below(db, place, recursive=recursive)) for place in found]
+        if not any(paths for _, paths in chosen):
             raise InvalidInput(
                 f"There is no folder {path!r} with files that store {store!r} reads.",
                 "Check the spelling and the patterns of the folder; for one file ask by its name.",
             )
         with opened.note() as db:
-            for source, raw, paths in chosen:
+            for (source, raw), paths in chosen:
                 whole = recursive and not raw
                 if paths:
                     jobs.add_request(db, "index", [source.id], paths=None if whole else sorted(paths))

@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,7 +50,6 @@ _STATES: dict[str, tuple[TailscaleState, str, str, str]] = {
         "",
     ),
     "Starting": ("starting", "Tailscale is starting.", "Look again in a moment.", ""),
-    "NoState": ("starting", "Tailscale is starting.", "Look again in a moment.", ""),
 }
 """BackendState → state, sentence, next step, and the command of the program for it."""
 
@@ -85,7 +84,7 @@ def look(port: int, hosts: Sequence[str] = ()) -> Tailscale:
         )
     try:
         status = _ask(program, "status", "--json")
-        backend = _text(status.get("BackendState"))
+        backend = _text(status.get("BackendState")).replace("NoState", "Starting")
         if backend == "Running":
             found = _running(program, status, port, hosts)
         elif backend in _STATES:
@@ -115,7 +114,19 @@ def _running(program: str, status: dict[str, Any], port: int, hosts: Sequence[st
     except NoAnswerError as error:
         sentence = f"Tailscale runs. Whether it forwards to this app is not known: {error}."
     here = [each for each in forwards if each.target == port]
-    warnings = [warning for each in here for warning in _warnings(program, each)]
+    warnings = []
+    for each in here:
+        if not each.address:
+            warnings.append(
+                f"Port {each.port} forwards to this app as plain TCP, without logins: anybody there can"
+                f" pass for you. Undo it now: {_typed(program, 'serve', each.flag, 'off')}"
+            )
+        elif each.is_funnel:
+            close = _typed(program, "serve", "--bg", each.flag, str(each.target))
+            warnings.append(
+                f"Funnel opens {each.address} to the whole internet. This app refuses all who come that way;"
+                f" close it all the same: {close}"
+            )
     if not name.endswith(".ts.net") and name not in hosts:
         warnings.append(
             "This computer's name in the tailnet does not end in .ts.net, so the app does not answer to it."
@@ -141,20 +152,6 @@ def _running(program: str, status: dict[str, Any], port: int, hosts: Sequence[st
         command=_typed(program, "serve", "--bg", *options, str(port)),
         undo=_typed(program, "serve", f"--https={free}", "off"),
     )
-
-
-def _warnings(program: str, forward: _Forward) -> Iterator[str]:
-    if not forward.address:
-        yield (
-            f"Port {forward.port} forwards to this app as plain TCP, without logins: anybody there can"
-            f" pass for you. Undo it now: {_typed(program, 'serve', forward.flag, 'off')}"
-        )
-    elif forward.is_funnel:
-        close = _typed(program, "serve", "--bg", forward.flag, str(forward.target))
-        yield (
-            f"Funnel opens {forward.address} to the whole internet. This app refuses all who come that way;"
-            f" close it all the same: {close}"
-        )
 
 
 def _typed(program: str, *words: str) -> str:

@@ -2,8 +2,7 @@
 
 Threat. A store file is a program for SQLite: a trigger or view in it would run when it is written to. So
 before any of its rows is used its schema must be exactly that of a store of its version and its structure
-sound; what is read from rows later must be of the kind that is expected. Only then is it linked into place,
-whole. Until then it lies where nothing is listed, and the next import removes what a killed one left.
+sound; what is read from rows later must be of the expected kind. Only then is it linked into place.
 """
 
 from __future__ import annotations
