@@ -248,14 +248,11 @@ class Asking(Service):
         if question != reply.question:
             cut = Notice("question_cut", {"given": len(question), "length": len(reply.question)})
             reply = replace(reply, notices=(*reply.notices, cut))
+        private = any(each.private and not self._sends_private(viewer, each.vault) for each in references)
         reply = replace(
-            reply,
-            ending="no model",
-            message=_NO_ANSWER,
-            references=tuple(references),
-            retrieved_chunks=count,
-            private=any(each.private and not self._sends_private(viewer, each.vault) for each in references),
-        )
+            reply, ending="no model", message=_NO_ANSWER, references=tuple(references),
+            retrieved_chunks=count, private=private,
+        )  # fmt: skip
         on_text(Draft(reply.references))
         try:
             llm, call = open_llm(self._llm(), options), Call()

@@ -207,18 +207,11 @@ def _put(
     words = doc["words"].removesuffix(frontmatter.words(doc["front_matter"]))
     aliases = words.removeprefix(" ".join(doc["tags"])).strip()
     extracted = Extracted(
-        text="",  # no record has the whole text
-        file_type=doc["file_type"],
-        encoding=doc["encoding"],
-        title=doc["title"],
-        title_from=doc["title_from"],
-        segments=(),
-        aliases=(aliases,) if aliases else (),
-        tags=bounded(tuple(doc["tags"]))[0],
-        date=doc["date"] or None,
-        private=doc["private"],
-        metadata=doc["front_matter"],
-    )
+        text="", segments=(),  # no record has the whole text
+        file_type=doc["file_type"], encoding=doc["encoding"],
+        title=doc["title"], title_from=doc["title_from"], aliases=(aliases,) if aliases else (), tags=bounded(tuple(doc["tags"]))[0],
+        date=doc["date"] or None, private=doc["private"], metadata=doc["front_matter"],
+    )  # fmt: skip
     stat = FileStat(os.fsencode(path), doc["size"], 0, 0, 0)
     file = FileRecord(source_id, path, stat, file_hash=doc["file_hash"])
     rows = replace(chunks.rows(path, extracted, passages), keys=tuple(row["key"] for row in group))

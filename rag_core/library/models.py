@@ -73,15 +73,11 @@ class Models(Service):
         ready = time.perf_counter()
         vector = opened.embed_query(sentence)
         done = time.perf_counter()
+        beginning = tuple(float(number) for number in vector[:_SHOWN])
         return Trial(
-            embedder=name,
-            identity=str(opened.identity),
-            dimension=len(vector),
-            beginning=tuple(float(number) for number in vector[:_SHOWN]),
-            open_ms=(ready - began) * 1000,
-            took_ms=(done - ready) * 1000,
-            went=destination(opened.server),
-        )
+            embedder=name, identity=str(opened.identity), dimension=len(vector), beginning=beginning,
+            open_ms=(ready - began) * 1000, took_ms=(done - ready) * 1000, went=destination(opened.server),
+        )  # fmt: skip
 
     def _checks(self, viewer: Viewer, *, ask_all: bool) -> list[Check]:
         from rag_core.models.folder import check_package

@@ -66,13 +66,8 @@ def _privacy(db: sqlite3.Connection, store: str, *, due: bool = False) -> Privac
     counts = privacy.counts(db)
     kinds = (privacy.BY_NOTE | privacy.BY_RULE, privacy.BY_NOTE, privacy.BY_RULE)
     private, by_note, by_rule = (sum(n for found, n in counts.items() if found & kind) for kind in kinds)
+    rules = privacy.matches(db, privacy.rules(db))
     return Privacy(
-        store=store,
-        rules=privacy.matches(db, privacy.rules(db)),
-        documents=sum(counts.values()),
-        private=private,
-        by_note=by_note,
-        by_rule=by_rule,
-        due=due,
-        unsure=privacy.unsure(db),
-    )
+        store=store, rules=rules, documents=sum(counts.values()), private=private, by_note=by_note,
+        by_rule=by_rule, due=due, unsure=privacy.unsure(db),
+    )  # fmt: skip
