@@ -209,8 +209,8 @@ def _put(
     extracted = Extracted(
         text="", segments=(),  # no record has the whole text
         file_type=doc["file_type"], encoding=doc["encoding"],
-        title=doc["title"], title_from=doc["title_from"], aliases=(aliases,) if aliases else (), tags=bounded(tuple(doc["tags"]))[0],
-        date=doc["date"] or None, private=doc["private"], metadata=doc["front_matter"],
+        title=doc["title"], title_from=doc["title_from"], tags=bounded(tuple(doc["tags"]))[0],
+        aliases=(aliases,) if aliases else (), date=doc["date"] or None, private=doc["private"], metadata=doc["front_matter"],
     )  # fmt: skip
     stat = FileStat(os.fsencode(path), doc["size"], 0, 0, 0)
     file = FileRecord(source_id, path, stat, file_hash=doc["file_hash"])
