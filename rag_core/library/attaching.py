@@ -210,7 +210,8 @@ def _put(
         text="", segments=(),  # no record has the whole text
         file_type=doc["file_type"], encoding=doc["encoding"],
         title=doc["title"], title_from=doc["title_from"], tags=bounded(tuple(doc["tags"]))[0],
-        aliases=(aliases,) if aliases else (), date=doc["date"] or None, private=doc["private"], metadata=doc["front_matter"],
+        aliases=(aliases,) if aliases else (), date=doc["date"] or None,
+        private=doc["private"], metadata=doc["front_matter"],
     )  # fmt: skip
     stat = FileStat(os.fsencode(path), doc["size"], 0, 0, 0)
     file = FileRecord(source_id, path, stat, file_hash=doc["file_hash"])

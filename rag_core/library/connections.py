@@ -164,9 +164,13 @@ _CONFIGURE = "Set up region and credentials as for the AWS CLI, or set `s3_regio
 def check_s3vectors(options: S3Options, *, wanted: bool, used: bool) -> Found:
     """The service, asked once for its buckets if ``wanted``. If stores have ``used`` it, credentials that may
     not list buckets are no fault."""
+    from botocore.session import Session
+
     if not wanted:
+        has_region = bool(Session().get_config_variable("region"))
         sentence = "No store or setting uses it, so it was not asked."
-        return Found("not set up", sentence, say("ask_amazon"), unasked=True)
+        step = say("ask_amazon") if has_region else _CONFIGURE
+        return Found("not set up", sentence, step, unasked=has_region)
     client = S3Service(replace(options, timeout=CHECK_S))
     try:
         goes = destination(client.endpoint)
