@@ -113,10 +113,13 @@ def check_chat(
         if found.state == "unreachable" and models and name not in models:
             found = replace(found, state="not set up")  # the server is there, without this model
         return replace(found, models=models)
-    there, step = "None was found at Ollama or another server.", f"{GET_A_MODEL} in config.yaml"
+    there, step = (
+        "None was found at Ollama or another server.",
+        f"{GET_A_MODEL} in {config_file or 'config.yaml'}",
+    )
     if models:
         there = f"These could: {listed(models)}."
-        step = f"W{written('llm', models[0], config_file)[1:]}"
+        step = written("llm", models[0], config_file).replace("write", "Write", 1)
     sentence = f"No model is chosen to answer questions. {there}"
     return Found("not set up", sentence, f"{step}, or set COMMONPLACE_LLM.", models=models)
 
@@ -205,7 +208,7 @@ def check_program(options: QdrantOptions | ChromaOptions, config_file: Path | No
         step = "" if package else f"{install}."
         return Found("ready" if package else "not set up", sentence, step, goes=destination(""))
     step = f"{written(kind.url_setting, kind.example, config_file)}."
-    step = f"{step[:1].upper()}{step[1:]}" if package else f"{install}, then {step}"
+    step = step.replace("write", "Write", 1) if package else f"{install}, then {step}"
     return Found("not set up", f"{here}; no server is set.", step)
 
 

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rag_core.errors import InvalidInput, RagError, StoreError, VectorError
 from rag_core.extract.chunk import chunk_spec
@@ -28,9 +27,6 @@ from rag_core.store import Store, jobs, outbox, sources
 from rag_core.store.file import generation
 from rag_core.types import METRICS, OWNER, Metric, StoreInfo, Viewer
 from rag_core.vectors.backends import address_of
-
-if TYPE_CHECKING:
-    from rag_core.config import DeclaredStore  # brings pydantic, which commands need only for settings
 
 
 class Stores(Service):
@@ -191,21 +187,22 @@ class Stores(Service):
         """Make the declared stores that do not exist yet; returns a sentence for each that was made or could
         not be made."""
         names = {name.casefold() for name in self.names(viewer)}
-        new = [each for each in self._settings.stores if each.name.casefold() not in names]
-        return [self._declare(viewer, each) for each in new]
-
-    def _declare(self, viewer: Viewer, declared: DeclaredStore) -> str:
-        try:
-            folders = [(real_folder(each.root), each.include, each.exclude) for each in declared.folders]
-            for folder in folders:  # before anything is made
-                refuse_no_match(*folder)
-            self.create(viewer, declared.name, declared.embedder, backend=declared.backend)
-            for folder in folders:
-                self._sources.add(viewer, declared.name, *folder)
-        except RagError as error:
-            return f"The declared store {declared.name!r} could not be made. {error}"
-        how = f" The Index page, or `commonplace index --store {declared.name}`, reads its folders."
-        return f"Made store {declared.name!r}.{how if folders else ''}"
+        said = []
+        for declared in (each for each in self._settings.stores if each.name.casefold() not in names):
+            name = declared.name
+            try:
+                folders = [(real_folder(each.root), each.include, each.exclude) for each in declared.folders]
+                for folder in folders:  # before anything is made
+                    refuse_no_match(*folder)
+                self.create(viewer, name, declared.embedder, backend=declared.backend)
+                for folder in folders:
+                    self._sources.add(viewer, name, *folder)
+            except RagError as error:
+                said.append(f"The declared store {name!r} could not be made. {error}")
+            else:
+                how = f" The Index page, or `commonplace index --store {name}`, reads its folders."
+                said.append(f"Made store {name!r}.{how if folders else ''}")
+        return said
 
     def delete(self, viewer: Viewer, name: str, *, leave_index: bool = False) -> None:
         """Delete a store, sound or damaged; the indexed files stay. Its remote vector index goes, too, unless
