@@ -113,10 +113,8 @@ def check_chat(
         if found.state == "unreachable" and models and name not in models:
             found = replace(found, state="not set up")  # the server is there, without this model
         return replace(found, models=models)
-    there, step = (
-        "None was found at Ollama or another server.",
-        f"{GET_A_MODEL} in {config_file or 'config.yaml'}",
-    )
+    there = "None was found at Ollama or another server."
+    step = f"{GET_A_MODEL} in {config_file or 'config.yaml'}"
     if models:
         there = f"These could: {listed(models)}."
         step = written("llm", models[0], config_file).replace("write", "Write", 1)

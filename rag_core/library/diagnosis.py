@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
@@ -80,8 +81,8 @@ def _deeper(folders: Iterable[Source], path: str) -> list[Place]:
     tail = os.sep + os.path.normpath(path)
     for source in folders:
         root = Path(source.root)
-        if root.is_absolute():
-            for file in islice(root.rglob("*"), MANY_FILES):
+        with suppress(OSError):  # a folder that cannot be read
+            for file in islice(root.rglob("*"), MANY_FILES) if root.is_absolute() else ():
                 if str(file).endswith(tail):
                     return [(source, os.fsencode(file.relative_to(root)))]
     return []
