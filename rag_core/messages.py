@@ -126,6 +126,9 @@ TEXTS = {
     "no_embedder": "Nothing is found by meaning now. {error}",
     "by_meaning": "{count:passage} can be found by meaning.",
     "private": "It is private, {why}: only the owner finds it.",
-    "left_out": "The query itself leaves this file out{by}.",
+    "left_out": (
+        "The query itself leaves this file out: by a filter, words in quotes, words behind a minus, or the"
+        " store that it names."
+    ),
 }  # fmt: skip
 """Code → sentence. The values in braces are the message's data."""

@@ -112,7 +112,7 @@ def test_what_a_rule_hides_there_is_private_here_and_a_copy_takes_no_rules(
     second.placement.attach(OWNER, ADDRESS)
     guest = Viewer("ada@example.org", stores=frozenset({"zoo"}))
     assert [document.path for document in second.documents.all(guest, "zoo")] == ["otter.md"]
-    assert second.privacy.rules(OWNER, "zoo") == ()
+    assert tuple(second.privacy.report(OWNER, "zoo").rules) == ()
     with pytest.raises(InvalidInput, match="attached"):
         second.privacy.set(OWNER, "zoo", ["otter.md"])
     zoo.privacy.set(OWNER, "zoo", [])

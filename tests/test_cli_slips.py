@@ -5,9 +5,7 @@ from __future__ import annotations
 import io
 import shlex
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Barrier
 
 import pytest
 
@@ -46,21 +44,6 @@ def test_private_notes_are_marked(run: Run, garden: Path) -> None:
     assert "private" not in run("show", "rose.md").out
 
 
-def test_two_who_begin_the_same_store_at_once_both_fill_it(home: Path, notes: Path) -> None:
-    settings = Settings(home / "data", home / "data" / "models", ())
-    libraries = [Library.open(settings) for _ in range(2)]
-    for number in range(8):
-        gate = Barrier(2)
-
-        def make(library: Library, name: str, gate: Barrier) -> bool:
-            gate.wait()
-            return library.stores.make_if_needed(OWNER, name)
-
-        with ThreadPoolExecutor(2) as pool:
-            made = [pool.submit(make, each, f"s{number}", gate) for each in libraries]
-            assert sorted(each.result() for each in made) == [False, True]
-    for each in libraries:
-        each.close()
 
 
 @pytest.mark.parametrize(

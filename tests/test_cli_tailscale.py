@@ -29,17 +29,6 @@ def test_json_has_every_part(run: Run, tailscale: Program) -> None:
     assert "\x1b" not in run("share", "status").out + run("share", "status", "--json").out
 
 
-def test_doctor_says_whether_those_who_may_come_in_find_the_way(run: Run, tailscale: Program) -> None:
-    assert "may come in" not in run("doctor").out
-    assert tailscale.asked == [], "nobody may come in, so nobody is asked"
-    run("share", "owner", ADA)
-    assert "cannot reach this app. Tailscale runs." in run("doctor").out
-    tailscale.says(running(), forwarding(8501, funnel=True))
-    shown = run("doctor").out
-    assert f"find this app at https://{NAME}/" in shown
-    assert "whole internet" in shown
-
-
 @pytest.mark.usefixtures("no_tailscale")
 def test_who_is_let_in_while_nobody_can_come_is_said_to_wait(run: Run) -> None:
     run("store", "create", "s", "--embedder", "hashing")

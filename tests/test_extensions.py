@@ -353,7 +353,7 @@ def test_private_notes_stay_here_when_a_package_says_that_its_texts_leave(
     job = index(library, "s", notes)
     assert job.texts_embedded == 1
     assert "1 private text is not sent to example.org" in job.message
-    assert any("text goes to example.org" in step.sentence for step in library.upkeep.doctor(OWNER))
+    assert any(each.goes == "goes to example.org" for each in library.models.connections(OWNER))
 
 
 # --- vector indexes ---------------------------------------------------------------------

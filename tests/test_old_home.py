@@ -83,7 +83,7 @@ def test_a_guest_finds_the_same_and_nothing_private(library: Library, expected: 
 
 
 def test_people_tokens_rules_and_settings_are_as_they_were(library: Library, expected: Any) -> None:
-    assert list(library.privacy.rules(OWNER, "notes")) == expected["rules"] == ["part2/**"]
+    assert list(library.privacy.report(OWNER, "notes").rules) == expected["rules"] == ["part2/**"]
     assert [[person.login, sorted(person.stores)] for person in library.sharing.people(OWNER)] == expected[
         "people"
     ]

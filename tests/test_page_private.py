@@ -50,13 +50,13 @@ def test_a_rule_is_tried_added_and_removed_on_the_stores_page(page: AppTest) -> 
     assert "Private: 1 of 6 documents (1 by the note itself, 0 by a rule)." in said(page)
     drawn(page.text_input(key="private_new_notes").set_value("journal/**").run())
     assert "It hides 2 of 6 documents." in said(page)
-    assert library().privacy.rules(OWNER, "notes") == ()
+    assert tuple(library().privacy.report(OWNER, "notes").rules) == ()
     press(page, "private_add_notes")
-    assert library().privacy.rules(OWNER, "notes") == ("journal/**",)
+    assert tuple(library().privacy.report(OWNER, "notes").rules) == ("journal/**",)
     assert "hides 2 documents" in said(page)
     assert page.text_input(key="private_new_notes").value == ""
     press(page, "private_remove_notes_0")
-    assert library().privacy.rules(OWNER, "notes") == ()
+    assert tuple(library().privacy.report(OWNER, "notes").rules) == ()
     assert "Private: 1 of 6 documents" in said(page)
     [rule] = library().privacy.set(OWNER, "notes", [HOSTILE]).rules
     assert f"**{hits.label(rule)}**" in [each.value for each in drawn(page.run()).markdown]

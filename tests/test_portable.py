@@ -213,7 +213,7 @@ def test_a_name_that_is_taken_is_refused_with_the_way_out(sea: Library, exported
     before = contents(sea, "sea")
     with pytest.raises(InvalidInput, match="A store called 'sea' exists already") as refused:
         sea.stores.import_file(OWNER, exported, name)
-    assert "another name, or delete that store first" in refused.value.suggestion
+    assert refused.value.suggestion == "Choose another name."
     assert contents(sea, "sea") == before
 
 

@@ -100,7 +100,7 @@ def test_a_pattern_that_cannot_be_is_refused_and_nothing_changes(shelf: Library,
     ):
         with pytest.raises(InvalidInput):
             act()
-    assert shelf.privacy.rules(OWNER, "notes") == ("tea.md",)
+    assert tuple(shelf.privacy.report(OWNER, "notes").rules) == ("tea.md",)
 
 
 def test_why_a_document_is_private_is_told(shelf: Library) -> None:
@@ -172,11 +172,11 @@ def test_no_file_is_read_and_every_cache_is_met_with_a_new_generation(shelf: Lib
 def test_rules_go_along_with_a_rename_an_export_and_an_import(shelf: Library, tmp_path: Path) -> None:
     shelf.privacy.set(OWNER, "notes", ["tea.md"])
     shelf.stores.rename(OWNER, "notes", "sea")
-    assert shelf.privacy.rules(OWNER, "sea") == ("tea.md",)
+    assert tuple(shelf.privacy.report(OWNER, "sea").rules) == ("tea.md",)
     shelf.stores.export(OWNER, "sea", tmp_path)
     shelf.stores.delete(OWNER, "sea")
     shelf.stores.import_file(OWNER, tmp_path / "sea.commonplace", "notes")
-    assert shelf.privacy.rules(OWNER, "notes") == ("tea.md",)
+    assert tuple(shelf.privacy.report(OWNER, "notes").rules) == ("tea.md",)
     assert not {"tea.md", "own.md"} & seen(shelf)
 
 
@@ -185,7 +185,7 @@ def test_a_store_that_knows_of_no_rules_has_none(shelf: Library) -> None:
     with store.read() as db:
         assert db.execute("SELECT 1 FROM meta WHERE key = 'private_rules'").fetchone() is None
     store.close()
-    assert shelf.privacy.rules(OWNER, "notes") == ()
+    assert tuple(shelf.privacy.report(OWNER, "notes").rules) == ()
 
 
 def faults(library: Library) -> dict[str, tuple[str, ...]]:
@@ -218,7 +218,7 @@ def test_rules_that_cannot_be_read_hide_everything_until_they_are_repaired(
     assert {"values", "decisions"} <= set(faults(shelf))
     assert seen(shelf) == set()
     shelf.upkeep.repair(OWNER, "notes")
-    assert shelf.privacy.rules(OWNER, "notes") == ("tea.md",)
+    assert tuple(shelf.privacy.report(OWNER, "notes").rules) == ("tea.md",)
     assert seen(shelf) == before
 
 

@@ -218,7 +218,7 @@ def test_a_declared_store_that_cannot_be_made_is_told_and_made_later(copied: Lib
     library = Library.open(copied.settings.model_copy(update={"stores": (declared,)}))
     stores = library.settings.store_dir
     said = (
-        "The declared store 'new' could not be made or read. Store 'new' cannot be created: {}."
+        "The declared store 'new' could not be made. Store 'new' cannot be created: {}."
         f" Check that '{stores}' can be written and its disk is not full."
     )
 

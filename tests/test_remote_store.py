@@ -14,8 +14,6 @@ from rag_core.errors import EmbedderError, ModelMissing
 from rag_core.library import Library
 from rag_core.models import registry
 from rag_core.types import OWNER, Viewer
-from tests.command import Run
-from tests.configured import configure
 from tests.conftest import index
 from tests.consistency import check_library
 from tests.ollama_server import EOF, OllamaServer
@@ -279,30 +277,6 @@ def test_logs_hold_neither_key_nor_text(
     assert "127.0.0.1" in caplog.text, "the requests themselves are logged"
     assert "sesame" not in caplog.text
     assert "heron" not in caplog.text
-
-
-# --- the command line -----------------------------------------------------------------------
-
-
-def test_doctor_says_whether_servers_answer_and_where_text_goes(
-    run: Run, home: Path, ollama: OllamaServer, openai: OpenAIServer
-) -> None:
-    def sentence(word: str) -> tuple[str, str]:
-        steps = run("doctor", "--json").json["steps"]
-        return next((step["state"], step["sentence"]) for step in steps if word in step.get("sentence", ""))
-
-    configure(home, f"ollama_url: {ollama.url}\nembedding_base_url: {openai.url}\n")
-    run("store", "create", "mine", "--embedder", "openai:nomic-embed-text")
-    state, said = sentence("openai:")
-    assert state == "ok"
-    assert f"at {openai.url}/v1 is ready; text stays on this machine. Stores that use it: mine." in said
-    assert sentence("ollama:")[0] == "ok"
-
-    configure(home, f"ollama_url: {nobody()}\nembedding_base_url: {nobody()}\n")
-    assert sentence("'ollama:")[0] == "note", "no store needs it"
-    state, said = sentence("'openai:")
-    assert state == "no"
-    assert "is not running" in said
 
 
 def test_a_guest_is_not_told_of_servers(library: Library, make: Make, notes: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,6 @@ from tests.pages import GUEST
 from tests.tailscale_program import NAME, Program, forwarding, running
 
 PORT = 8501
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tailscale_module, "TIMEOUT_S", 0.5)
 
 
 def look(library: Library, port: int | None = None) -> Tailscale:
@@ -193,34 +187,14 @@ def test_what_is_no_answer_is_said_to_be_none(library: Library, tailscale: Progr
     assert found.next_step
 
 
-@pytest.mark.usefixtures("quick")
-def test_a_program_that_hangs_is_ended_with_what_it_started(library: Library, tailscale: Program) -> None:
-    tailscale.does(f"sleep 60 & echo $! > {tailscale.folder}/child; wait")
-    began = time.monotonic()
-    found = look(library)
-    assert "nothing came within" in found.sentence
-    assert time.monotonic() - began < 10
-    child = int((tailscale.folder / "child").read_text())
-    end = time.monotonic() + 10
-    while _lives(child):
-        assert time.monotonic() < end, "what it started goes on"
-        time.sleep(0.01)
-
-
-def _lives(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-        return "Z" not in Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-
-
-def test_a_program_that_never_ends_speaking_is_cut_off(
+def test_a_program_that_hangs_is_ended(
     library: Library, tailscale: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tailscale_module, "MAX_BYTES", 100_000)
-    tailscale.does("yes")
-    assert "more than 100,000 bytes" in look(library).sentence
+    monkeypatch.setattr(tailscale_module, "TIMEOUT_S", 0.5)
+    tailscale.does("exec sleep 60")
+    began = time.monotonic()
+    assert "nothing came within" in look(library).sentence
+    assert time.monotonic() - began < 10
 
 
 def test_serve_that_does_not_answer_leaves_the_command(library: Library, tailscale: Program) -> None:
@@ -246,8 +220,6 @@ def test_logins_that_cannot_be_some_are_left_out(library: Library, tailscale: Pr
     assert look(library).logins == ("ada@example.com",)
     tailscale.says(running(User=[1, 2]))
     assert look(library).logins == ()
-    tailscale.says(running(User={str(n): {"LoginName": f"u{n}@example.com"} for n in range(1000)}))
-    assert len(look(library).logins) == 200
 
 
 @pytest.mark.parametrize(

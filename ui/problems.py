@@ -49,7 +49,7 @@ def _problems(
     job: int | None = None,
 ) -> list[Problem]:
     own = library()
-    return own.jobs.problems(viewer, store) if job is None else own.jobs.problems_of(viewer, store, job)
+    return own.jobs.problems(viewer, store, job)
 
 
 def show_groups(viewer: Viewer, store: str, problems: Sequence[Problem], key: str) -> None:

@@ -56,9 +56,10 @@ def attach(address: str, name: str, taken: bool) -> None:
     read here; attach it again to bring it up to date, or take it over.
     """
     with ProgressLine() as progress:
-        info = library_of_owner().placement.attach(
-            OWNER, address, name, lambda count: progress.say(_read(count)), take_over=taken
-        )
+        library = library_of_owner()
+        info = library.placement.attach(OWNER, address, name, lambda count: progress.say(_read(count)))
+        if taken:
+            info = library.placement.take_over(OWNER, info.name, lambda count: progress.say(_read(count)))
     said = f"Store {info.name!r} is attached: {plural(info.chunk_count, 'passage')}."
     emit(answers.Store.of(info), _taken_over(info.name) if taken else said)
 

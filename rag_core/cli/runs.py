@@ -27,7 +27,7 @@ def jobs(store: str, number: int | None) -> None:
     library = library_of_owner()
     if number is not None:
         job = library.jobs.get(OWNER, store, number)
-        problems = library.jobs.problems_of(OWNER, store, number)
+        problems = library.jobs.problems(OWNER, store, number)
         emit(answers.Job.of(job), lambda: show_job(job, problems, with_files=True))
         return
     found = library.jobs.all(OWNER, store)
@@ -57,7 +57,7 @@ def run_requests(library: Library, store: str, next_steps: Callable[[], str] = l
     if job is None:
         emit({"queued": True, "store": store}, queued)
         return
-    emit(answers.Job.of(job), lambda: show_job(job, library.jobs.problems_of(OWNER, store, job.id)))
+    emit(answers.Job.of(job), lambda: show_job(job, library.jobs.problems(OWNER, store, job.id)))
     if not wants_json() and job.state == "done" and (said := next_steps()):
         click.echo(said)
     if job.failed or job.state != "done":

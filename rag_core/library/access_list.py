@@ -1,9 +1,5 @@
-"""Who has access besides the owner at this computer: people, their visits and the tokens of scripts. They are
-kept in ``state.db`` in the data folder.
-
-A person is a login that Tailscale verified, in lower case. A grant names a store: it follows a renaming, and
-ends with the store.
-"""
+"""Who has access besides the owner at this computer: people, their visits and the tokens of scripts, in
+``state.db`` in the data folder. A person is a login that Tailscale verified, in lower case."""
 
 from __future__ import annotations
 

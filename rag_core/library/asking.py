@@ -1,19 +1,18 @@
 """Answering questions from the passages that a viewer may see, with checked citations.
 
-question → search → numbered passages → model → check. A model gets the passages and the conversation, and
-nothing else. Private notes go only to a model on this machine, unless their store allows more.
+A model gets passages and the conversation, and nothing else; private notes only on this machine, unless their
+store allows more.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rag_core.ask import Checker, beginning, budget, conversation, leans_back, messages, numbered
 from rag_core.ask.conversations import Conversations
@@ -22,7 +21,7 @@ from rag_core.errors import EmptyQuery, Forbidden, InvalidInput, LLMError, NotFo
 from rag_core.library.documents import Documents
 from rag_core.library.searching import Searching
 from rag_core.library.service import Service, Shared, open_to_all
-from rag_core.models import LLM, LLMOptions, Message, open_llm
+from rag_core.models import LLMOptions, open_llm
 from rag_core.models.addresses import OLLAMA_URL, host_of, leaves
 from rag_core.models.chat import Call, Outcome, server_of, stream_answer
 from rag_core.replies import DEFAULT_K, MAX_K, Conversation, Draft, Ending, Reply, Turn
@@ -40,16 +39,21 @@ _NO_BUDGET = 10**9  # tokens: the prompt decides how much fits
 _PAGE = 100
 _NEAR = 0.1  # a score; unrelated passages stay below 0.05
 
+_ENDINGS: dict[Outcome, Ending] = {
+    "done": "answered",
+    "too long": "too long",
+    "out of time": "too long",
+    "stopped": "stopped",
+}
+
 OnText = Callable[[Draft], None]
 _Search = Callable[..., Answer]
 
-_running: set[threading.Event] = set()
-_running_for_guests: Counter[tuple[str, str]] = Counter()
+_running: list[tuple[tuple[str, str], threading.Event]] = []  # (data folder, login) and what stops it
 _lock = threading.Lock()
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(NamedTuple):
     """The best hits for a question; ``withheld`` counts relevant private ones that the model may not read."""
 
     hits: tuple[Hit, ...]
@@ -81,13 +85,11 @@ class Asking(Service):
     ) -> Reply:
         """The answer to a question, with every quote in it compared with its passage.
 
-        ``stores`` and ``filters`` are as in ``search``, and the question may use its query language. ``k`` is
-        the number of passages to answer from (0: 5). ``history`` is the conversation so far, oldest turn
-        first. ``on_text`` gets the passages, then each piece of the answer. Setting ``stop`` ends the answer;
-        the text until then stays. If nothing fits, no model is asked. If no model answers, the reply holds
-        the passages and the reason. Raises Forbidden for a guest who may only search, TooMany for a guest
-        with too many open questions, InvalidInput for an empty question or a ``k`` over 20, NotFound for a
-        store that this viewer cannot see.
+        ``stores`` and ``filters`` are as in ``search``. ``k`` is the number of passages to answer from, 5 by
+        default; ``history`` is the conversation so far, oldest turn first. ``on_text`` gets the passages,
+        then each piece of the answer; setting ``stop`` ends it. If nothing fits, no model is asked. If no
+        model answers, the reply holds the passages and the reason. Raises Forbidden for a guest who may only
+        search, TooMany, InvalidInput for an empty question or a ``k`` over 20, NotFound for a store.
         """
         check_may_ask(viewer)
         started = time.perf_counter()
@@ -97,7 +99,7 @@ class Asking(Service):
         if not question.strip():
             raise EmptyQuery("There is no question.", "Type one.")
         asked(question, filters)
-        on_text = on_text or _ignore
+        on_text = on_text or (lambda _: None)
         on_text(Draft(looking=True))
         search = partial(
             self._searching.search, viewer,
@@ -105,7 +107,10 @@ class Asking(Service):
         )  # fmt: skip
         found = self._retrieve(viewer, question, k, history, search)
         answer = found.answer
-        notices = [*answer.notices, self._kept_back()] if found.withheld else [*answer.notices]
+        notices = list(answer.notices)
+        if found.withheld:
+            host = host_of(server_of(self._llm(), llm_options(self._settings)))
+            notices.append(Notice("private_kept", {"host": host}))
         fitting = [hit for hit in found.hits if hit.relevant]
         if answer.pending and not fitting:
             said = pending(answer.pending, answer.stores, for_owner=viewer.is_owner)
@@ -115,28 +120,26 @@ class Asking(Service):
             pending=answer.pending, timestamp=answer.timestamp,
         )  # fmt: skip
         if fitting:
-            with self._counted(viewer), _stoppable(stop or threading.Event()) as stop:
+            stop = stop or threading.Event()
+            with self._counted(viewer, stop):
                 reply = self._answered(viewer, reply, fitting, history, on_text, stop)
         return replace(reply, took_ms=(time.perf_counter() - started) * 1000)
 
     @contextmanager
-    def _counted(self, viewer: Viewer) -> Iterator[None]:
-        """Count a guest's open question. Raises TooMany for a guest with too many of them."""
-        if viewer.is_owner:
-            yield
-            return
+    def _counted(self, viewer: Viewer, stop: threading.Event) -> Iterator[None]:
+        """Count an open question, which `stop_answers` ends by ``stop``. Raises TooMany for a guest with too
+        many of them."""
         key = str(self._settings.data_dir), viewer.login
         with _lock:
-            if _running_for_guests[key] >= self._settings.guest_asks:
+            mine = sum(key == each for each, _ in _running)
+            if not viewer.is_owner and mine >= self._settings.guest_asks:
                 raise TooMany("Your last questions are still being answered.", "Wait for an answer first.")
-            _running_for_guests[key] += 1
+            _running.append((key, stop))
         try:
             yield
         finally:
             with _lock:
-                _running_for_guests[key] -= 1
-
-    # --- conversations ------------------------------------------------------------------
+                _running.remove((key, stop))
 
     @open_to_all
     def conversations(self, viewer: Viewer) -> list[Conversation]:
@@ -171,16 +174,12 @@ class Asking(Service):
             return False
         return all(map(viewer.may_see, reply.stores))
 
-    # --- passages -----------------------------------------------------------------------
-
     def _retrieve(
         self, viewer: Viewer, question: str, k: int, history: Sequence[Turn], search: _Search
     ) -> _Found:
-        """The ``k`` best passages for a question.
-
-        A follow-up may not name its subject, so the question before it is searched together with it. If the
-        follow-up does name one, only passages near it count: else they would answer the question before.
-        """
+        """The ``k`` best passages for a question. A follow-up may not name its subject, so the question
+        before it is searched together with it. If the follow-up does name one, only passages near it count:
+        else they would answer the question before."""
         found = self._best(viewer, question, k, search)
         before = parse(history[-1].question).text if history else ""
         together = f"{before[: MAX_LENGTH - len(question) - 1]} {question}"
@@ -222,14 +221,6 @@ class Asking(Service):
         name = self._settings.llm
         return name is not None and leaves(server_of(name, llm_options(self._settings)))
 
-    def _around(self, viewer: Viewer, hit: Hit, count: int) -> Sequence[Neighbour]:
-        try:
-            return self._documents.neighbours(viewer, hit.store, hit.key, count)
-        except NotFound:  # changed since the search
-            return ()
-
-    # --- the model ----------------------------------------------------------------------
-
     def _answered(
         self,
         viewer: Viewer,
@@ -246,59 +237,49 @@ class Asking(Service):
         question = beginning(reply.question, options.context)
         fixed = (SYSTEM_PROMPT, RULES, question, *(message.content for message in before))
         room = budget(options.context, options.max_tokens, *fixed)
-        references, count = numbered(hits, room, partial(self._around, viewer))
-        notices = reply.notices
+
+        def around(hit: Hit, count: int) -> Sequence[Neighbour]:
+            try:
+                return self._documents.neighbours(viewer, hit.store, hit.key, count)
+            except NotFound:  # changed since the search
+                return ()
+
+        references, count = numbered(hits, room, around)
         if question != reply.question:
             cut = Notice("question_cut", {"given": len(question), "length": len(reply.question)})
-            notices = (*notices, cut)
+            reply = replace(reply, notices=(*reply.notices, cut))
+        private = any(each.private and not self._sends_private(viewer, each.vault) for each in references)
         reply = replace(
-            reply,
-            ending="no model",
-            message=_NO_ANSWER,
-            references=tuple(references),
-            retrieved_chunks=count,
-            notices=notices,
-            private=any(each.private and not self._sends_private(viewer, each.vault) for each in references),
-        )
+            reply, ending="no model", message=_NO_ANSWER, references=tuple(references),
+            retrieved_chunks=count, private=private,
+        )  # fmt: skip
         on_text(Draft(reply.references))
         try:
-            llm = open_llm(self._llm(), options)
+            llm, call = open_llm(self._llm(), options), Call()
             reply = replace(reply, model=self._llm() if viewer.is_owner else "")
-            return _spoken(viewer, reply, llm, options, messages(question, references, before), on_text, stop)
+            said = stream_answer(llm, messages(question, references, before), options, stop, call)
+            with closing(said) as pieces:
+                return _spoken(viewer, reply, pieces, call, options, on_text)
         except (InvalidInput, LLMError) as error:
             return _with_trouble(viewer, reply, error)
 
     def _llm(self) -> str:
         """The name of the answering model. Raises LLMError if none is set."""
         if self._settings.llm is None:
-            raise LLMError(
-                "No model is set up to answer questions.",
-                f"{GET_A_MODEL} in config.yaml.",
-            )
+            raise LLMError("No model is set up to answer questions.", f"{GET_A_MODEL} in config.yaml.")
         return self._settings.llm
-
-    def _kept_back(self) -> Notice:
-        host = host_of(server_of(self._llm(), llm_options(self._settings)))
-        return Notice("private_kept", {"host": host})
 
 
 def _spoken(
-    viewer: Viewer,
-    reply: Reply,
-    llm: LLM,
-    options: LLMOptions,
-    asked: Sequence[Message],
-    on_text: OnText,
-    stop: threading.Event,
+    viewer: Viewer, reply: Reply, pieces: Iterator[str], call: Call, options: LLMOptions, on_text: OnText
 ) -> Reply:
     """The reply with the model's answer, checked. Raises LLMError if the model never says anything."""
-    call, checker = Call(), Checker(reply.references)
+    checker = Checker(reply.references)
     trouble: LLMError | None = None
     try:
-        with closing(stream_answer(llm, asked, options, stop, call)) as pieces:
-            for piece in pieces:
-                checker.feed(piece)
-                on_text(checker.draft)
+        for piece in pieces:
+            checker.feed(piece)
+            on_text(checker.draft)
     except LLMError as error:
         if not checker.begun:
             raise
@@ -322,14 +303,6 @@ def _spoken(
     return said
 
 
-_ENDINGS: dict[Outcome, Ending] = {
-    "done": "answered",
-    "too long": "too long",
-    "out of time": "too long",
-    "stopped": "stopped",
-}
-
-
 def _with_trouble(viewer: Viewer, reply: Reply, error: RagError) -> Reply:
     """The reply with the reason why the answer is missing or broken off. A guest is not told the details:
     they may name a server."""
@@ -337,22 +310,10 @@ def _with_trouble(viewer: Viewer, reply: Reply, error: RagError) -> Reply:
     return replace(reply, notices=(*reply.notices, notice))
 
 
-@contextmanager
-def _stoppable(stop: threading.Event) -> Iterator[threading.Event]:
-    """Let `stop_answers` set ``stop`` until the end of the block."""
-    with _lock:
-        _running.add(stop)
-    try:
-        yield stop
-    finally:
-        with _lock:
-            _running.discard(stop)
-
-
 def stop_answers() -> None:
     """Stop every answer of this process; the text until then stays."""
     with _lock:
-        for stop in _running:
+        for _, stop in _running:
             stop.set()
 
 
@@ -375,10 +336,6 @@ def llm_options(settings: Settings) -> LLMOptions:
         context=settings.llm_context,
         timeout_s=settings.llm_timeout_s,
     )
-
-
-def _ignore(_: Draft) -> None:
-    """Do nothing with a draft."""
 
 
 def _owner_of(viewer: Viewer) -> str:

@@ -10,7 +10,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
@@ -19,16 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from rag_core.errors import EmbedderError, StoreError, VectorError
+from rag_core.errors import EmbedderError, VectorError
 from rag_core.extract import EXTRACTOR_VERSION, frontmatter
 from rag_core.extract.chunk import chunk_spec
 from rag_core.files import FileStat, display
+from rag_core.library.store_files import new_store_file
 from rag_core.models import Embedder
 from rag_core.store import Store, chunks, documents, embeddings, identities, sources, switch
 from rag_core.store.documents import FileRecord, storable
-from rag_core.store.errors import blames_file, not_written
-from rag_core.store.file import put_in_place
-from rag_core.store.workroom import sync, workroom
 from rag_core.text.tags import bounded
 from rag_core.types import METRICS, ChunkSpec, EmbedderIdentity, Extracted, Metric, Passage, Vectors
 from rag_core.vectors import RemoteIndex, VectorRecord, unit
@@ -42,6 +40,7 @@ _FIELDS: dict[type, str] = {
     list: "tags heading_path",
 }
 """The fields of a record's JSON, by their kind."""
+_NO_MAKER = "is empty, or holds no document that says where it is from"
 
 Progress = Callable[[int], None]
 
@@ -69,11 +68,14 @@ def attach(
 ) -> None:
     """Make the store file ``path`` of what is at ``address``; it is there whole or not at all.
 
-    ``make_room`` is called when all is ready, to remove a copy that was attached before; ``progress``
-    hears how many passages came, and what it raises ends it. Raises VectorError when the index cannot be
-    read or is not one of ours, EmbedderError when its embedder is missing here or another one.
+    ``make_room`` is called when all is ready, to remove a copy that was attached before; ``progress`` gets
+    the number of passages. Raises VectorError when the index cannot be read or is not one of ours,
+    EmbedderError when its embedder is missing here or another one.
     """
-    with _explained(path), workroom(path.parent) as room, closing(_temporary(room)) as records:
+    with (
+        new_store_file(path, "attached", "then attach it again", make_room) as unfinished,
+        closing(sqlite3.connect(unfinished.with_name("records.db"), isolation_level=None)) as records,
+    ):
         maker, sample = _gather(records, index, address, progress)
         embedder = open_embedder(maker.embedder)
         is_same = embedder.identity == maker.identity
@@ -85,62 +87,32 @@ def attach(
                 f" {embedder.identity}.",
                 "Install the same version of the model, then attach again.",
             )
-        unfinished = room / path.name
-        spec, metric = maker.spec, maker.metric
-        store = Store.create(unfinished, embedder=maker.embedder, spec=spec, backend=backend, metric=metric)
+        spec, metric, name = maker.spec, maker.metric, maker.embedder
+        store = Store.create(unfinished, embedder=name, spec=spec, backend=backend, metric=metric)
         with closing(store):
             _fill(store, records, embedder, address)
-        sync(unfinished)
-        make_room()
-        put_in_place(unfinished, path)
-        sync(path.parent)
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Report errors of the disk about the store ``path``, not about its unfinished file."""
-    try:
-        yield
-    except FileExistsError:
-        raise StoreError(f"Store {path.stem!r} exists already.", "Choose another name.") from None
-    except (OSError, sqlite3.Error, StoreError) as error:
-        cause = error.__cause__ if isinstance(error, StoreError) else error
-        if isinstance(cause, OSError) or (isinstance(cause, sqlite3.Error) and not blames_file(cause)):
-            raise not_written(path.stem, "attached", path.parent, cause, "then attach it again") from error
-        raise
 
 
 def maker_at(index: RemoteIndex, address: str) -> Maker:
     """Who fills the index; reads no further than needed. Raises VectorError when it is not one of ours."""
-    is_empty = True
     for record in _records(index, address):
         if "store" in record.doc:
             return _maker(record.doc["store"], address)
-        is_empty = False
-    raise _nobodys(address, is_empty=is_empty)
-
-
-def _temporary(room: Path) -> sqlite3.Connection:
-    """A database for records, so that any number of them fits."""
-    db = sqlite3.connect(room / "records.db", isolation_level=None)
-    db.row_factory = sqlite3.Row
-    db.execute("PRAGMA synchronous = OFF")
-    db.execute(
-        "CREATE TABLE records (path TEXT, number INTEGER, key TEXT UNIQUE, text TEXT, doc TEXT, vector BLOB)"
-    )
-    return db
+    raise _not_ours(address, _NO_MAKER)
 
 
 def _gather(
     db: sqlite3.Connection, index: RemoteIndex, address: str, progress: Progress | None
 ) -> tuple[Maker, tuple[str, Vectors] | None]:
-    """Read every record into ``db``; returns who made them, and a text that is not private with its vector.
-
-    Raises VectorError for a record that is not as we write them.
-    """
+    """Read every record into ``db``, so that any number fits; returns who made them, and a text that is not
+    private with its vector. Raises VectorError for a record that is not as we write them."""
     maker: Maker | None = None
     sample: tuple[str, Vectors] | None = None
-    count = 0
+    db.row_factory = sqlite3.Row
+    db.execute("PRAGMA synchronous = OFF")
+    db.execute(
+        "CREATE TABLE records (path TEXT, number INTEGER, key TEXT UNIQUE, text TEXT, doc TEXT, vector BLOB)"
+    )
     db.execute("BEGIN")
     for count, record in enumerate(_records(index, address), 1):
         if maker is None and "store" in record.doc:
@@ -148,26 +120,15 @@ def _gather(
         doc = _checked(record, address)
         if sample is None and not doc["private"]:
             sample = _passage(doc, record.text).embedded, unit(record.vector)
-        db.execute(
-            "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?)",
-            (
-                doc["path"],
-                doc["chunk_index"],
-                record.key,
-                record.text,
-                json.dumps(doc),
-                record.vector.tobytes(),
-            ),
-        )
+        place, vector = (doc["path"], doc["chunk_index"]), record.vector.tobytes()
+        row = (*place, record.key, record.text, json.dumps(doc), vector)
+        db.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?)", row)
         if progress is not None and count % 500 == 0:
             progress(count)
     db.execute("COMMIT")
     if maker is None:
-        raise _nobodys(address, is_empty=not count)
+        raise _not_ours(address, _NO_MAKER)
     return maker, sample
-
-
-# --- records → rows ---------------------------------------------------------------------
 
 
 def _records(index: RemoteIndex, address: str) -> Iterator[VectorRecord]:
@@ -205,39 +166,13 @@ def _checked(record: VectorRecord, address: str) -> dict[str, Any]:
 def _passage(doc: Mapping[str, Any], text: str) -> Passage:
     return Passage(
         text,
-        doc["start"],
-        doc["end"],
-        doc["start_line"],
-        doc["end_line"],
-        tuple(doc["heading_path"]),
-        doc["anchor_type"],
-        doc["anchor_ref"],
-        doc["split_part"],
-        doc["prefix"],
-        doc["headings"],
-    )
-
-
-def _extracted(doc: Mapping[str, Any]) -> Extracted:
-    """The document, without its whole text, which no record has."""
-    words = doc["words"].removesuffix(frontmatter.words(doc["front_matter"]))
-    aliases = words.removeprefix(" ".join(doc["tags"])).strip()
-    return Extracted(
-        text="",
-        file_type=doc["file_type"],
-        encoding=doc["encoding"],
-        title=doc["title"],
-        title_from=doc["title_from"],
-        segments=(),
-        aliases=(aliases,) if aliases else (),
-        tags=bounded(tuple(doc["tags"]))[0],
-        date=doc["date"] or None,
-        private=doc["private"],
-        metadata=doc["front_matter"],
+        *(doc["start"], doc["end"], doc["start_line"], doc["end_line"], tuple(doc["heading_path"])),
+        *(doc["anchor_type"], doc["anchor_ref"], doc["split_part"], doc["prefix"], doc["headings"]),
     )
 
 
 def _fill(store: Store, records: sqlite3.Connection, embedder: Embedder, address: str) -> None:
+    dimension = embedder.identity.dimension
     canary = embedder.embed_documents([identities.CANARY_TEXT])[0]
     with store.decide() as db:
         identity_id = identities.set_identity(db, embedder.identity, canary)
@@ -246,13 +181,18 @@ def _fill(store: Store, records: sqlite3.Connection, embedder: Embedder, address
     rows = records.execute("SELECT * FROM records ORDER BY path, number, key")
     with store.write() as db:
         for path, group in groupby(rows, itemgetter("path")):
-            once = {row["text"]: row for row in reversed(list(group))}  # a passage is there once
-            vectors = _put(db, source.id, path, list(once.values())[::-1])
-            matrix = np.stack(
-                [_unit(each, embedder.identity.dimension, address) for each in vectors.values()]
-            )
+            once: dict[str, sqlite3.Row] = {}  # a passage is there once
+            for row in group:
+                once.setdefault(row["text"], row)
+            vectors = {}
+            for digest, written in _put(db, source.id, path, list(once.values())).items():
+                vectors[digest] = np.frombuffer(written, np.float32)
+                if reason_against(vectors[digest], dimension):
+                    raise _not_ours(
+                        address, f"has a record whose vector has no direction in {dimension} dimensions"
+                    )
             pending = [embeddings.Pending(digest, "") for digest in vectors]
-            embeddings.put_vectors(db, identity_id, pending, matrix)
+            embeddings.put_vectors(db, identity_id, pending, np.stack([*map(unit, vectors.values())]))
     with store.decide() as db:
         switch.attach(db, address)
 
@@ -263,18 +203,21 @@ def _put(
     """Write a document; returns the vectors of its passages by the hash of what was embedded."""
     docs = [json.loads(row["doc"]) for row in group]
     passages = [_passage(doc, row["text"]) for doc, row in zip(docs, group, strict=True)]
-    extracted, size, digest = _extracted(docs[0]), docs[0]["size"], docs[0]["file_hash"]
-    file = FileRecord(source_id, path, FileStat(os.fsencode(path), size, 0, 0, 0), file_hash=digest)
+    doc = docs[0]
+    words = doc["words"].removesuffix(frontmatter.words(doc["front_matter"]))
+    aliases = words.removeprefix(" ".join(doc["tags"])).strip()
+    extracted = Extracted(
+        text="", segments=(),  # no record has the whole text
+        file_type=doc["file_type"], encoding=doc["encoding"],
+        title=doc["title"], title_from=doc["title_from"], tags=bounded(tuple(doc["tags"]))[0],
+        aliases=(aliases,) if aliases else (), date=doc["date"] or None,
+        private=doc["private"], metadata=doc["front_matter"],
+    )  # fmt: skip
+    stat = FileStat(os.fsencode(path), doc["size"], 0, 0, 0)
+    file = FileRecord(source_id, path, stat, file_hash=doc["file_hash"])
     rows = replace(chunks.rows(path, extracted, passages), keys=tuple(row["key"] for row in group))
     documents.put(db, file, extracted, rows, EXTRACTOR_VERSION)
     return {chunks.embed_hash(p.embedded): row["vector"] for p, row in zip(passages, group, strict=True)}
-
-
-def _unit(written: bytes, dimension: int, address: str) -> Vectors:
-    vector = np.frombuffer(written, np.float32)
-    if reason_against(vector, dimension):
-        raise _not_ours(address, f"has a record whose vector has no direction in {dimension} dimensions")
-    return unit(vector)
 
 
 def _maker(written: Any, address: str) -> Maker:
@@ -287,16 +230,6 @@ def _maker(written: Any, address: str) -> Maker:
         if metric in METRICS and isinstance(identity.dimension, int):
             return Maker(str(written["name"]), str(written["embedder"]), identity, metric, spec)
     raise _not_ours(address, "does not say what made its vectors")
-
-
-def _nobodys(address: str, *, is_empty: bool) -> VectorError:
-    if is_empty:
-        return VectorError(
-            f"The vector index {address!r} is empty.",
-            "Attach it when the installation that fills it has sent something; if it is not filled any more,"
-            " delete it with the tools of its server.",
-        )
-    return _not_ours(address, "holds no document that says where it is from")
 
 
 def _not_ours(address: str, what: str) -> VectorError:

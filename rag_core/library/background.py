@@ -1,8 +1,5 @@
-"""Background jobs of a long-lived process: at most one thread per store.
-
-The threads are module state on purpose: a page that reloads must not forget them. The lock of a store guards
-against other processes.
-"""
+"""Background jobs of a long-lived process: at most one thread per store. They are module state, as a page
+that reloads must not forget them."""
 
 from __future__ import annotations
 
@@ -19,14 +16,14 @@ _LOOK_EVERY_S = 0.5  # while a repair has the store
 
 SEND_EVERY_S = 30.0
 """Seconds between two looks whether a backlog can be sent."""
-_LONGEST_PAUSE_S = 900.0  # between two tries to send to a service that refuses
+_PAUSE_S = 600.0  # between two tries to send to a service that refuses
 
 _log = logging.getLogger(__name__)
 _lock = threading.Lock()
 
 _Key = tuple[str, str]  # folder of the stores, name of the store
 _threads: dict[_Key, tuple[threading.Thread, threading.Event]] = {}  # the event stops the thread
-_tries: dict[_Key, tuple[float, float]] = {}  # when a backlog may be sent again, and the last pause
+_tried: dict[_Key, float] = {}  # when a backlog was last tried to be sent
 
 
 def start(library: Library, viewer: Viewer, store: str, *, force: bool = False) -> None:
@@ -36,11 +33,8 @@ def start(library: Library, viewer: Viewer, store: str, *, force: bool = False) 
 
 
 def go_on(library: Library, viewer: Viewer, store: str) -> None:
-    """Do in the background what is requested of ``store``.
-
-    A job that is running, here or in another process, takes the requests too. The thread waits for the end of
-    a repair.
-    """
+    """Do in the background what is requested of ``store``. A running job takes the requests, too; a repair is
+    waited for."""
     with _lock:
         if _key(library, store) not in _threads:
             stop = threading.Event()
@@ -56,10 +50,8 @@ def resume_all(library: Library, viewer: Viewer) -> None:
 
 
 def resume(library: Library, viewer: Viewer, store: str) -> None:
-    """Go on with the unfinished requests of a store.
-
-    A job whose process was killed waits for the owner: it may have been the reason.
-    """
+    """Go on with the unfinished requests of a store, unless its last job was killed: it may have been the
+    reason, so it waits for the owner."""
     try:
         newest = next(iter(library.jobs.all(viewer, store, 1)), None)
         was_killed = newest is not None and newest.state == "interrupted" and newest.end_time is None
@@ -70,22 +62,16 @@ def resume(library: Library, viewer: Viewer, store: str) -> None:
 
 
 def send_backlogs(library: Library, viewer: Viewer) -> None:
-    """Send what remote vector indexes lack because they could not be reached.
-
-    The pause doubles after each try in vain, as every try is a job in the store's history.
-    """
+    """Send what remote vector indexes lack because they could not be reached."""
     for store in library.stores.names(viewer):
         key = _key(library, store)
         try:
             if working(library, store):
                 continue
             if not library.placement.can_send(viewer, store):
-                _tries.pop(key, None)
-                continue
-            due, pause = _tries.get(key, (0.0, SEND_EVERY_S / 2))
-            if time.monotonic() >= due:
-                pause = min(2 * pause, _LONGEST_PAUSE_S)
-                _tries[key] = time.monotonic() + pause, pause
+                _tried.pop(key, None)
+            elif time.monotonic() >= _tried.get(key, -_PAUSE_S) + _PAUSE_S:
+                _tried[key] = time.monotonic()
                 library.jobs.request(viewer, store, [])
                 go_on(library, viewer, store)
         except RagError as error:
@@ -99,10 +85,8 @@ def working(library: Library, store: str) -> bool:
 
 
 def stop_all(timeout: float = 10.0) -> list[str]:
-    """Interrupt every job of this process and wait ``timeout`` seconds for each. Returns their stores.
-
-    What was committed stays, and so do the requests: `resume_all` goes on with them.
-    """
+    """Interrupt every job of this process and wait ``timeout`` seconds for each; returns their stores. Their
+    requests stay."""
     with _lock:
         threads = dict(_threads)
     for _, stop in threads.values():

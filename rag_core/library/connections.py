@@ -1,30 +1,18 @@
-"""Live checks of what stores may use: models, servers, packages, vector services.
-
-Nothing here writes, raises, or shows a key. Only what a setting or store names is asked, except for Ollama at
-its usual address on this computer.
-"""
+"""Live checks of what stores may use: models, servers, packages, vector services. None shows a key."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, wait
+from collections.abc import Callable, Sequence
+from concurrent.futures import wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rag_core.errors import (
-    EmbedderError,
-    InvalidInput,
-    LLMError,
-    RagError,
-    Unreachable,
-    VectorError,
-    VectorsUnreachable,
-)
+from rag_core.errors import EmbedderError, InvalidInput, LLMError, RagError, VectorError, VectorsUnreachable
 from rag_core.extensions import install_line
 from rag_core.messages import say
 from rag_core.models import LLMOptions, Message, open_llm
@@ -68,7 +56,20 @@ def run_checks(checks: Sequence[Check], within_s: float = WITHIN_S) -> list[Conn
     wait(futures, within_s)
     connections = []
     for check, future in zip(checks, futures, strict=True):
-        found = _found(future, within_s)
+        error = future.exception() if future.done() else TimeoutError()
+        match error:
+            case None:
+                found = future.result()
+            case TimeoutError():
+                sentence = f"It did not answer within {within_s:g} seconds."
+                found = Found("unreachable", sentence, "Check the address and the network, then check again.")
+            case Unanswered():
+                found = error.found
+            case RagError():
+                found = Found("unreachable", error.message, error.next_step)
+            case _:
+                _LOG.error("a check of a connection ended with an error", exc_info=error)
+                found = Found("unreachable", "It could not be checked.", "The log says why.")
         connections.append(
             Connection(
                 check.key, check.name, check.kind, found.state, found.sentence, found.next_step,
@@ -79,34 +80,15 @@ def run_checks(checks: Sequence[Check], within_s: float = WITHIN_S) -> list[Conn
     return connections
 
 
-def _found(future: Future[Found], within_s: float) -> Found:
-    if not future.done():
-        sentence = f"It did not answer within {within_s:g} seconds."
-        return Found("unreachable", sentence, "Check the address and the network, then check again.")
-    match future.exception():
-        case None:
-            return future.result()
-        case Unanswered() as unanswered:
-            return unanswered.found
-        case RagError() as error:
-            return Found("unreachable", error.message, error.next_step)
-        case error:
-            _LOG.error("a check of a connection ended with an error", exc_info=error)
-            return Found("unreachable", "It could not be checked.", "The log says why.")
-
-
 def check_foreign(names: Sequence[str], opened: Open) -> Found:
     """Embedders of an installed package that stores need, opened."""
     try:
         servers = [opened(name).server for name in dict.fromkeys(names)]
     except EmbedderError as error:
-        state: ConnectionState = "unreachable" if isinstance(error, Unreachable) else "not set up"
-        return Found(state, error.message, error.suggestion)
+        return Found("unreachable", error.message, error.suggestion)
     away = next((server for server in servers if leaves(server)), "")
     return Found("ready", "The embedder of an installed package can be opened.", goes=destination(away))
 
-
-# --- the model that answers -------------------------------------------------------------
 
 CHAT_S = 3.5
 """Seconds to wait for the model's answer. If it must be loaded, that goes on meanwhile."""
@@ -120,40 +102,32 @@ def check_chat(
     name: str | None, options: LLMOptions, config_file: Path | None, within_s: float = CHAT_S
 ) -> Found:
     """The model called ``name``, asked for a word, and the models that could be chosen; None: none is chosen.
-
-    No note is sent. The server is asked with the options of an answer: others would load the model again.
-    """
-    able = in_background("listing models that chat", lambda: _chat_models(options))
-    found = _answering(name, options, within_s) if name else None
+    No note is sent. The server is asked with the options of an answer: others would load the model again."""
+    listing = in_background("listing models that chat", lambda: _chat_models(options))
+    found = _ask_chat(name, options, within_s) if name else None
     try:
-        models = tuple(filter(printable, able.result(0.5 if name else within_s)))
+        models = tuple(filter(printable, listing.result(0.5 if name else within_s)))
     except TimeoutError:
         models = ()
     if found:
         if found.state == "unreachable" and models and name not in models:
             found = replace(found, state="not set up")  # the server is there, without this model
         return replace(found, models=models)
-    step = (
-        written("llm", models[0], config_file)
-        if models
-        else f"{GET_A_MODEL} in {config_file or 'config.yaml'}"
-    )
-    there = f"These could: {listed(models)}." if models else "None was found at Ollama or another server."
-    return Found(
-        "not set up",
-        f"No model is chosen to answer questions. {there}",
-        f"{step[:1].upper()}{step[1:]}, or set COMMONPLACE_LLM.",
-        models=models,
-    )
+    there = "None was found at Ollama or another server."
+    step = f"{GET_A_MODEL} in {config_file or 'config.yaml'}"
+    if models:
+        there = f"These could: {listed(models)}."
+        step = written("llm", models[0], config_file).replace("write", "Write", 1)
+    sentence = f"No model is chosen to answer questions. {there}"
+    return Found("not set up", sentence, f"{step}, or set COMMONPLACE_LLM.", models=models)
 
 
-def _answering(name: str, options: LLMOptions, within_s: float) -> Found:
+def _ask_chat(name: str, options: LLMOptions, within_s: float) -> Found:
     brief = replace(options, max_tokens=_ENOUGH, timeout_s=min(_LONGEST_S, options.timeout_s))
     began = time.perf_counter()
 
     def answer() -> float:
-        call = Call()
-        for _ in stream_answer(llm, _ASKED, brief, threading.Event(), call):
+        for _ in stream_answer(llm, _ASKED, brief, threading.Event(), Call()):
             pass
         return time.perf_counter() - began
 
@@ -163,10 +137,9 @@ def _answering(name: str, options: LLMOptions, within_s: float) -> Found:
     except TimeoutError:
         sentence = f"{name!r} did not answer within {within_s:g} seconds. It may still be loading."
         return Found("unreachable", sentence, "Check again in a moment.")
-    except InvalidInput as error:
-        return Found("not set up", error.message, error.suggestion)
-    except LLMError as error:
-        return Found("unreachable", error.message, error.next_step)
+    except (InvalidInput, LLMError) as error:
+        state: ConnectionState = "unreachable" if isinstance(error, LLMError) else "not set up"
+        return Found(state, error.message, error.next_step)
     return Found("ready", f"{name!r} answers in {seconds:.1f} s.")
 
 
@@ -186,74 +159,34 @@ def _chat_models(options: LLMOptions) -> list[str]:
     return names
 
 
-# --- Amazon S3 Vectors ------------------------------------------------------------------
-
-_METHODS: Mapping[str, str] = {
-    "env": "the environment",
-    "shared-credentials-file": "the shared credentials file",
-    "config-file": "the AWS configuration",
-    "sso": "single sign-on",
-    "login": "`aws login`",
-}
-"""Where botocore finds credentials without asking another program or the network → in words."""
-
 _CONFIGURE = "Set up region and credentials as for the AWS CLI, or set `s3_region` and `s3_profile`."
 
 
-def check_s3vectors(options: S3Options, *, wanted: bool, own: Callable[[], Sequence[str]]) -> Found:
-    """The service, asked once for a bucket; unless ``wanted``, only this computer's AWS configuration is
-    read. ``own`` asks for the indexes of stores: credentials may reach them that must not list buckets."""
+def check_s3vectors(options: S3Options, *, wanted: bool, used: bool) -> Found:
+    """The service, asked once for its buckets if ``wanted``. If stores have ``used`` it, credentials that may
+    not list buckets are no fault."""
+    from botocore.session import Session
+
+    if not wanted:
+        has_region = bool(Session().get_config_variable("region"))
+        sentence = "No store or setting uses it, so it was not asked."
+        step = say("ask_amazon") if has_region else _CONFIGURE
+        return Found("not set up", sentence, step, unasked=has_region)
     client = S3Service(replace(options, timeout=CHECK_S))
     try:
-        place, method = _configured(options)
-        credentials = f"credentials from {method} were found" if method else "no credentials were found"
-        if not place:
-            return Found("not set up", f"No region is set; {credentials}.", _CONFIGURE)
         goes = destination(client.endpoint)
-        if not wanted:
-            sentence = "No store or setting uses it, so it was not asked."
-            step = say("ask_amazon") if method else _CONFIGURE
-            said = f"{sentence} For {place}, {credentials}."
-            return Found("not set up", said, step, goes, unasked=bool(method))
-        try:
-            client.call("list_vector_buckets", 1, maxResults=1)
-        except Refused as error:
-            if not error.code.startswith("AccessDenied") or not own():
-                raise
+        client.call("list_vector_buckets", 1, maxResults=1)
     except VectorsUnreachable as error:
         return Found("unreachable", error.message, "Check the network and the region.")
     except Refused as error:
-        advice = "Check the credentials, the profile and the region."
-        if error.code.startswith("AccessDenied"):
+        if not error.code.startswith("AccessDenied"):
+            return Found("refused", error.message, "Check the credentials, the profile and the region.")
+        if not used:
             advice = "Allow s3vectors:ListVectorBuckets to the credentials; stores work without that, too."
-        return Found("refused", error.message, advice)
+            return Found("refused", error.message, advice)
     except VectorError as error:
         return Found("not set up", error.message, _CONFIGURE)
-    credentials = f"credentials from {method or 'the role of this computer'}"
-    return Found("ready", f"It answers for {place}, with {credentials}.", goes=goes)
-
-
-def _configured(options: S3Options) -> tuple[str, str]:
-    """Region and profile in words ('' without a region), and where credentials are that need no request
-    ('': nowhere). Raises VectorError when the AWS configuration cannot be read."""
-    from botocore.exceptions import BotoCoreError
-    from botocore.session import Session
-
-    try:
-        session = Session(profile=options.profile or None)
-        region = options.region or session.get_config_variable("region")
-        resolver = session.get_component("credential_provider")
-        for provider in [each.METHOD for each in resolver.providers if each.METHOD not in _METHODS]:
-            resolver.remove(provider)
-        credentials = resolver.load_credentials()
-    except (BotoCoreError, ValueError) as error:
-        raise VectorError(f"The AWS configuration cannot be used: {str(error).rstrip('.')}.") from None
-    profile = f", profile {session.profile!r}" if session.profile else ""
-    place = f"region {region}{profile}" if region else ""
-    return place, _METHODS[credentials.method] if credentials else ""
-
-
-# --- Qdrant and Chroma ------------------------------------------------------------------
+    return Found("ready", f"It answers at {client.endpoint}.", goes=goes)
 
 
 def check_program(options: QdrantOptions | ChromaOptions, config_file: Path | None = None) -> Found:
@@ -261,43 +194,39 @@ def check_program(options: QdrantOptions | ChromaOptions, config_file: Path | No
     kind: type[Program[Any]] = QdrantService if isinstance(options, QdrantOptions) else ChromaService
     package = package_version(kind.package, kind.module)
     install = f"Run {install_line(kind.extra)}"
-    if not options.url:
-        return _without_server(kind, package, install, options.path, config_file)
+    if options.url:
+        sentence = _ask_program(kind, options)
+        if package:
+            return Found("ready", f"{sentence}.")
+        sentence = f"{sentence}; the package {kind.package!r} is not installed."
+        return Found("not set up", sentence, f"{install}.")
+    here = f"The package {kind.package!r} {f'{package} is' if package else 'is not'} installed"
+    if options.path is not None:
+        sentence = f"{here}; its folder is {str(options.path)!r}, for one process at a time."
+        step = "" if package else f"{install}."
+        return Found("ready" if package else "not set up", sentence, step, goes=destination(""))
+    step = f"{written(kind.url_setting, kind.example, config_file)}."
+    step = step.replace("write", "Write", 1) if package else f"{install}, then {step}"
+    return Found("not set up", f"{here}; no server is set.", step)
+
+
+def _ask_program(kind: type[Program[Any]], options: QdrantOptions | ChromaOptions) -> str:
+    """That the server answers, with its version, in words. Raises Unanswered."""
     start = f"Start it, or set `{kind.url_setting}` to where it is."
     server = Server(kind.name, options.url, start, kind.access)
     if isinstance(options, QdrantOptions):
+        wanted = kind.name
         _, said = probe(server, "/")
         known = isinstance(said, dict) and "qdrant" in str(said.get("title", "")).lower()
         number = said.get("version") if known else None
         if known:
             probe(server, "/collections", options.api_key)
     else:
+        wanted = "Chroma 1.0 or newer"
         _, said = probe(server, "/api/v2/heartbeat")
         known = isinstance(said, dict) and "nanosecond heartbeat" in said
         number = probe(server, "/api/v2/version")[1] if known else None
     if not known:
-        wanted = kind.name if isinstance(options, QdrantOptions) else "Chroma 1.0 or newer"
-        return Found("unreachable", f"What answers at {options.url} is not {wanted}.", start)
-    here = (
-        f"{kind.name} {number[:40] if isinstance(number, str) else ''}".strip() + f" at {options.url} answers"
-    )
-    if package:
-        return Found("ready", f"{here}.")
-    return Found("not set up", f"{here}; the package {kind.package!r} is not installed.", f"{install}.")
-
-
-def _without_server(
-    kind: type[Program[Any]], package: str, install: str, folder: Path | None, config_file: Path | None
-) -> Found:
-    here = f"The package {kind.package!r} {f'{package} is' if package else 'is not'} installed"
-    if folder is not None:
-        sentence = f"{here}; its folder is {str(folder)!r}, for one process at a time."
-        return Found(
-            "ready" if package else "not set up",
-            sentence,
-            "" if package else f"{install}.",
-            goes=destination(""),
-        )
-    step = f"{written(kind.url_setting, kind.example, config_file)}."
-    step = f"{step[:1].upper()}{step[1:]}" if package else f"{install}, then {step}"
-    return Found("not set up", f"{here}; no server is set.", step)
+        raise Unanswered(Found("unreachable", f"What answers at {options.url} is not {wanted}.", start))
+    shown = f"{kind.name} {number[:40]}" if isinstance(number, str) else kind.name
+    return f"{shown} at {options.url} answers"

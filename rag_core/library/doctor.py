@@ -16,9 +16,8 @@ from rag_core.extract import Worker
 from rag_core.extract.chunkers import installed_chunkers
 from rag_core.extract.filetypes import added_type, packages
 from rag_core.models import Embedder
-from rag_core.models.addresses import destination
 from rag_core.models.embedder import providers
-from rag_core.reports import Person, Step, Tailscale
+from rag_core.reports import Step
 from rag_core.types import StoreInfo
 from rag_core.vectors.foreign import backend_of, backends
 from rag_core.wording import plural, size
@@ -29,7 +28,27 @@ _LITTLE_SPACE = 1_000_000_000
 def installation(data_dir: Path, open_model: Callable[[], Embedder]) -> list[Step]:
     """Python, SQLite, the data folder and the built-in model, which is loaded once. Writes nothing."""
     python = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}."
-    return [Step("ok", python), _sqlite(), _data_folder(data_dir), _model(open_model)]
+    steps = [Step("ok", python)]
+    sqlite = f"SQLite {sqlite3.sqlite_version}"
+    try:
+        with closing(sqlite3.connect(":memory:")) as db:
+            db.execute("CREATE VIRTUAL TABLE words USING fts5 (text)")
+        steps.append(Step("ok", f"{sqlite} with full-text search."))
+    except sqlite3.OperationalError as error:
+        steps.append(Step("no", f"{sqlite} has no full-text search ({error}). Use another Python."))
+    there = next(parent for parent in (data_dir, *data_dir.parents) if os.path.lexists(parent))
+    if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
+        free = shutil.disk_usage(there).free
+        sentence = f"The data folder is {str(data_dir)!r}, with {size(free)} free."
+        steps.append(Step("note" if free < _LITTLE_SPACE else "ok", sentence))
+    else:
+        sentence = f"The data folder {str(data_dir)!r} cannot be written. Check its permissions."
+        steps.append(Step("no", sentence))
+    try:
+        steps.append(Step("ok", f"The built-in model is ready: {open_model().identity}."))
+    except RagError as error:
+        steps.append(Step("no", f"{error} Until then search goes by words."))
+    return steps
 
 
 def extensions(timeout_s: float) -> list[Step]:
@@ -41,74 +60,16 @@ def extensions(timeout_s: float) -> list[Step]:
             (providers(), "adds the embedders '{}:…'", lambda each: each.load(EmbedderError)),
             (backends(), "adds the vector index '{}'", backend_of),
         )
-        return [
-            _extension(each, adds.format(name, added_type(each)), load)
-            for group, adds, load in groups
-            for name, each in group.items()
-        ]
-
-
-def _extension(extension: Extension, adds: str, load: Callable[[Extension], object]) -> Step:
-    try:
-        load(extension)
-    except RagError as error:
-        return Step("no", str(error))
-    return Step("ok", f"The package {extension} {adds} (commonplace.{extension.kind}).")
-
-
-def _sqlite() -> Step:
-    found = f"SQLite {sqlite3.sqlite_version}"
-    try:
-        with closing(sqlite3.connect(":memory:")) as db:
-            db.execute("CREATE VIRTUAL TABLE words USING fts5 (text)")
-    except sqlite3.OperationalError as error:
-        return Step("no", f"{found} has no full-text search ({error}). Use another Python.")
-    return Step("ok", f"{found} with full-text search.")
-
-
-def _data_folder(folder: Path) -> Step:
-    there = next(parent for parent in (folder, *folder.parents) if os.path.lexists(parent))
-    if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
-        return Step("no", f"The data folder {str(folder)!r} cannot be written. Check its permissions.")
-    free = shutil.disk_usage(there).free
-    sentence = f"The data folder is {str(folder)!r}, with {size(free)} free."
-    return Step("note" if free < _LITTLE_SPACE else "ok", sentence)
-
-
-def _model(open_model: Callable[[], Embedder]) -> Step:
-    try:
-        return Step("ok", f"The built-in model is ready: {open_model().identity}.")
-    except RagError as error:
-        return Step("no", f"{error} Until then search goes by words.")
-
-
-def embedder(name: str, open_it: Callable[[], Embedder], used_by: Sequence[str]) -> Step:
-    """An embedder that stores use or new ones get, opened: a server is asked for its model."""
-    stores = f" Stores that use it: {', '.join(used_by)}." if used_by else ""
-    try:
-        opened = open_it()
-    except RagError as error:
-        return Step("no" if used_by else "note", f"The embedder {name!r} cannot be had. {error}{stores}")
-    where = f" at {opened.server}" if opened.server else ""
-    return Step(
-        "ok", f"The embedder {opened.identity}{where} is ready; text {destination(opened.server)}.{stores}"
-    )
-
-
-def sharing(people: Callable[[], Sequence[Person]], look: Callable[[], Tailscale]) -> list[Step]:
-    """Whether people who may come in can reach the app; nothing where nobody may."""
-    try:
-        if not people():
-            return []
-    except RagError as error:
-        return [Step("no", str(error))]
-    found = look()
-    if found.forwards:
-        step = Step("ok", f"People whom you let in find this app at {found.address}")
-    else:
-        see = "`commonplace share status` says what to do."
-        step = Step("note", f"People whom you let in cannot reach this app. {found.sentence} {see}")
-    return [step, *(Step("note", warning) for warning in found.warnings)]
+        steps = []
+        for group, adds, load in groups:
+            for name, each in group.items():
+                does = adds.format(name, added_type(each))
+                try:
+                    load(each)
+                    steps.append(Step("ok", f"The package {each} {does} (commonplace.{each.kind})."))
+                except RagError as error:
+                    steps.append(Step("no", str(error)))
+        return steps
 
 
 def store(name: str, look: Callable[[], StoreInfo]) -> list[Step]:

@@ -32,30 +32,26 @@ class Documents(Service):
 
     @open_to_all
     def get(self, viewer: Viewer, store: str, path: str, key: str = "") -> DocumentView:
-        """The document called ``path`` as it was indexed, with the chunk called ``key`` marked.
-
-        The owner gets its state on disk, too, and an excluded file without text. Raises NotFound, also for
-        one that this viewer may not see.
-        """
+        """The document called ``path`` as it was indexed, with the chunk called ``key`` marked. The owner
+        gets its state on disk, too, and an excluded file without text. Raises NotFound, also for one that
+        this viewer may not see."""
         file = self._files.get(viewer, store, path) if viewer.is_owner else None
         with self._stores.reading(viewer, store) as db:
             found = view.document(db, store, path, viewer, key)
-        if found is None:
-            if file is not None:
-                return DocumentView(file, (), (), (), (), ())
-            raise NotFound(
-                f"Store {store!r} has no document {path!r}.", "It may have moved or be gone; search for it."
-            )
-        if file is None:
+        if found and file:
+            return replace(found, document=replace(found.document, state=file.state, reason=file.reason))
+        if found:
             return found
-        return replace(found, document=replace(found.document, state=file.state, reason=file.reason))
+        if file:
+            return DocumentView(file, (), (), (), (), ())
+        raise NotFound(
+            f"Store {store!r} has no document {path!r}.", "It may have moved or be gone; search for it."
+        )
 
     @open_to_all
     def neighbours(self, viewer: Viewer, store: str, key: str, around: int = 1) -> list[Neighbour]:
-        """The chunk called ``key`` with ``around`` chunks before and after it, in reading order.
-
-        Raises InvalidInput unless ``around`` is 0 to 20, NotFound when the chunk is gone.
-        """
+        """The chunk called ``key`` with ``around`` chunks before and after it, in reading order. Raises
+        InvalidInput unless ``around`` is 0 to 20, NotFound when the chunk is gone."""
         return view.neighbours(self._rows_around(viewer, store, key, around), key)
 
     def _rows_around(self, viewer: Viewer, store: str, key: str, around: int) -> list[sqlite3.Row]:
@@ -98,10 +94,8 @@ class Documents(Service):
         start: str = "",
     ) -> DocumentView:
         """The passages of these lines of a document, each cut to them (``last_line`` None: to the end), from
-        the passage called ``start`` on, as far as they fit into `EXCERPT_TOKENS`.
-
-        Raises NotFound, InvalidInput for impossible lines.
-        """
+        the passage called ``start`` on, as far as they fit into `EXCERPT_TOKENS`. Raises NotFound,
+        InvalidInput for impossible lines."""
         if first_line < 1 or (last_line is not None and last_line < first_line):
             raise InvalidInput(
                 f"There are no lines from {first_line} to {last_line}.", "Count from 1, the first line first."
@@ -113,10 +107,13 @@ class Documents(Service):
             if start not in keys:
                 raise _gone()
             passages = passages[keys.index(start) :]
-        wanted = _in_lines(passages, first_line, last_line or sys.maxsize)
+        wanted: list[Neighbour] = []
+        for each in passages:
+            part = _cut(each, first_line, last_line or sys.maxsize)
+            if part is each or (part and part.content[part.repeats if wanted else 0 :].strip()):
+                wanted.append(part)  # else it only repeats the one before
         if not wanted and found.chunks:
-            to_the_end = f"from line {first_line} on"
-            where = to_the_end if last_line is None else f"in lines {first_line} to {last_line}"
+            where = f"in lines {first_line} to {last_line}" if last_line else f"from line {first_line} on"
             first, last = found.chunks[0].start_line, found.chunks[-1].end_line
             said = f"Its first line with text is {first}, its last is {last}."
             raise NotFound(f"{path!r} has no text {where}.", said)
@@ -127,19 +124,15 @@ class Documents(Service):
 
     @open_to_all
     def around(self, viewer: Viewer, store: str, key: str, around: int = 0) -> DocumentView:
-        """The passage called ``key`` with ``around`` passages before and after it, and its document.
-
-        Raises as `neighbours`.
-        """
+        """The passage called ``key`` with ``around`` passages before and after it, and its document. Raises
+        as `neighbours`."""
         rows = self._rows_around(viewer, store, key, around)
         found = self.get(viewer, store, rows[0]["path"], key)
         return replace(found, chunks=tuple(view.neighbours(rows, key)))
 
     def remove_passages(self, viewer: Viewer, store: str, keys: Sequence[str]) -> int:
-        """Take passages out of the index until their files change or are read again; returns how many.
-
-        Raises NotFound if one of them is missing; then nothing is taken out.
-        """
+        """Take passages out of the index until their files change or are read again; returns how many. Raises
+        NotFound if one of them is missing; then nothing is taken out."""
         opened = self._own(viewer, store)
         with opened.decide() as db:
             found = find.chunk_ids(db, keys, find.visible(viewer))
@@ -159,19 +152,11 @@ def _gone() -> NotFound:
     return NotFound("This passage is no longer in the store.", "Search again; its file was changed.")
 
 
-def _in_lines(passages: Sequence[Neighbour], first: int, last: int) -> list[Neighbour]:
-    """The passages cut to these lines, without those that only repeat the one before."""
-    kept: list[Neighbour] = []
-    for each in passages:
-        if each.end_line >= first and each.start_line <= last:
-            cut = _cut(each, first, last)
-            if cut is each or cut.content[cut.repeats if kept else 0 :].strip():
-                kept.append(cut)
-    return kept
-
-
-def _cut(passage: Neighbour, first: int, last: int) -> Neighbour:
-    """The lines of a passage from ``first`` to ``last``; the whole of one that was not read line by line."""
+def _cut(passage: Neighbour, first: int, last: int) -> Neighbour | None:
+    """The lines of a passage from ``first`` to ``last``, None if it has none of them; the whole of one that
+    was not read line by line."""
+    if passage.end_line < first or passage.start_line > last:
+        return None
     rows = passage.content.splitlines(keepends=True)
     if len(rows) != passage.end_line - passage.start_line + 1:
         return passage

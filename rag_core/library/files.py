@@ -26,10 +26,8 @@ class Files(Service):
     """Lists the files of stores. Paths are absolute, or as the store calls them."""
 
     def exclude(self, viewer: Viewer, store: str, path: str, reason: str = "") -> None:
-        """Exclude one file, whatever the patterns say, and request the job that forgets it.
-
-        Raises NotFound, also if it is excluded already.
-        """
+        """Exclude one file, whatever the patterns say, and request the job that forgets it. Raises NotFound,
+        also if it is excluded already."""
         opened = self._own(viewer, store)
         found = places.read_places(opened, [path])
         with opened.decide() as db:
@@ -52,10 +50,26 @@ class Files(Service):
                 sources.take_back_file(db, each.source_id, each.path)
                 jobs.add_request(db, "index", [each.source_id], force=True, paths=[each.path])
 
-    def all(self, viewer: Viewer, store: str, *, compared: bool = True) -> list[Document]:
-        """Every file of a store by path, excluded ones included. Its ``state`` is compared with the disk just
-        now; without ``compared`` it is that of the last reading, the same until the store changes."""
-        return self._listed(viewer, store, compared=compared)
+    def all(
+        self, viewer: Viewer, store: str, path: str | None = None, *, compared: bool = True
+    ) -> list[Document]:
+        """Every file of a store by path, excluded ones included; with ``path`` only those called so. Its
+        ``state`` is compared with the disk just now, by content for ``path``; without ``compared`` it is that
+        of the last reading, the same until the store changes."""
+        with self._stores.open(viewer, store).store.read() as db:
+            rows = find.document_rows(db, viewer, None if path is None else documents.ids(db, path))
+            excluded = sources.excluded_files(db)
+        states: dict[int, FileState] | None = None
+        if path is not None:
+            states = {row["id"]: file_state_by_hash(row) for row in rows}
+        elif compared:
+            states = file_states(rows)
+        listed = find.as_documents(rows, store, viewer, states)
+        left = {each.whole_path: each for each in excluded if path in (None, each.display)}
+        for place, row in enumerate(rows if left else ()):
+            if out := left.pop(with_sep(row["root"]) + row["path"], None):
+                listed[place] = replace(listed[place], state="excluded", reason=out.reason)
+        return sorted([*listed, *(_excluded(store, out) for out in left.values())], key=attrgetter("path"))
 
     def states(self, viewer: Viewer, store: str) -> dict[int, FileState]:
         """The state of each document by its id, compared with the disk just now; exclusions are not looked
@@ -67,36 +81,13 @@ class Files(Service):
     def get(self, viewer: Viewer, store: str, path: str) -> Document:
         """One file of a store, its state compared by content: a file that was only touched has not changed.
         Raises NotFound."""
-        found = self._listed(viewer, store, path)
-        if not found:
-            raise places.no_file(self._stores.open(viewer, store).store, path)
-        return found[0]
-
-    def _listed(
-        self, viewer: Viewer, store: str, path: str | None = None, *, compared: bool = True
-    ) -> list[Document]:
-        """The files of a store by path, or only those called ``path``."""
-        with self._stores.open(viewer, store).store.read() as db:
-            rows = find.document_rows(db, viewer, None if path is None else documents.ids(db, path))
-            excluded = sources.excluded_files(db)
-        states: dict[int, FileState] | None = None
-        if path is not None:
-            states = {row["id"]: file_state_by_hash(row) for row in rows}
-        elif compared:
-            states = file_states(rows)
-        listed = find.as_documents(rows, store, viewer, states)
-        left = {each.whole_path: each for each in excluded if path in (None, each.display)}
-        if not left:
-            return listed
-        for place, row in enumerate(rows):
-            if out := left.pop(with_sep(row["root"]) + row["path"], None):
-                listed[place] = replace(listed[place], state="excluded", reason=out.reason)
-        return sorted([*listed, *(_excluded(store, out) for out in left.values())], key=attrgetter("path"))
+        if found := self.all(viewer, store, path):
+            return found[0]
+        raise places.no_file(self._stores.open(viewer, store).store, path)
 
     def path_of(self, viewer: Viewer, store: str, path: str, here: Path | None = None) -> str:
         """The store's name for the file ``path``, which is absolute, as the store calls it or, if the file
-        exists, relative to ``here``. Raises NotFound, InvalidInput for a path outside of its folders.
-        """
+        exists, relative to ``here``. Raises NotFound, InvalidInput for a path outside of its folders."""
         opened = self._stores.open(viewer, store).store
         with opened.read() as db:
             if here is None and documents.ids(db, path):
@@ -123,14 +114,13 @@ class Files(Service):
         return self.path_of(viewer, store, found[1], here), lines
 
     def stores_meant(self, viewer: Viewer, path: str, here: Path | None = None) -> list[str]:
-        """The stores that can be meant by a file named as in `path_and_lines`.
-
-        These are the stores that list the file, else those with a folder around it; the configured one alone
-        if it is among them. Raises NotFound if several stores exist and none holds it.
-        """
+        """The stores that can be meant by a file named as in `path_and_lines`. These are the stores that list
+        the file, else those with a folder around it; the configured one alone if it is among them. Raises
+        NotFound if several stores exist and none holds it."""
         names = self._stores.names(viewer)
         listing: list[str] = []
         holding: list[str] = []
+        near: list[str] = []
         for name in names:
             with suppress(RagError, OSError):  # it does not hold the file, or cannot be read
                 called, _ = self.path_and_lines(viewer, name, path, here)
@@ -143,33 +133,19 @@ class Files(Service):
             return [self._settings.default_store]
         if holding or len(names) < 2:
             return meant
-        near: list[str] = []
         for name in names:
             with suppress(RagError):
                 near += places.near(self._stores.open(viewer, name).store, path)
         lists = "`commonplace list --store NAME` lists the files of one."
-        advice = f"Did you mean {near[0]!r}?" if near else lists
-        raise NotFound(f"No store has a file {path[:500]!r}.", advice)
+        raise NotFound(
+            f"No store has a file {path[:500]!r}.", f"Did you mean {near[0]!r}?" if near else lists
+        )
 
 
 def _excluded(store: str, out: sources.Exclusion) -> Document:
     """An excluded file that the store has forgotten: only its place is known."""
     return Document(
-        store=store,
-        id=0,
-        path=out.display,
-        folder=posixpath.dirname(out.display),
-        file_type="",
-        title="",
-        tags=(),
-        date="",
-        private=False,
-        state="excluded",
-        reason=out.reason,
-        chunks=0,
-        size=0,
-        file_hash="",
-        indexed_at="",
-        root=out.root,
-        path_in_source=display(out.path),
-    )
+        store=store, id=0, path=out.display, folder=posixpath.dirname(out.display), file_type="", title="",
+        tags=(), date="", private=False, state="excluded", reason=out.reason, chunks=0, size=0, file_hash="",
+        indexed_at="", root=out.root, path_in_source=display(out.path),
+    )  # fmt: skip

@@ -7,7 +7,6 @@ import os
 import sqlite3
 import stat
 from collections.abc import Iterable
-from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -28,11 +27,10 @@ def file_states(rows: Iterable[sqlite3.Row]) -> dict[int, FileState]:
 def file_state(row: sqlite3.Row) -> FileState:
     """The state of one document, from a row of ``documents`` with the ``root`` of its source: what the last
     reading gave, or how the file differs now."""
-    folder = _folder(row["root"])
-    if not folder:
+    if not os.path.isabs(row["root"]):  # noqa: PTH117  (bytes): an attached index, which is no folder
         return _READ[row["state"]]
     try:
-        status = os.stat(folder + row["path"])  # noqa: PTH116  (bytes)
+        status = os.stat(with_sep(row["root"]) + row["path"])  # noqa: PTH116  (bytes)
     except _GONE:
         return "missing"
     except OSError:  # such as no permission: the file may be unchanged
@@ -42,12 +40,6 @@ def file_state(row: sqlite3.Row) -> FileState:
     then = (row["size"], row["mtime_ns"], row["ctime_ns"], row["inode"])
     now = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, stored_inode(status.st_ino))
     return _READ[row["state"]] if now == then else "changed"
-
-
-@lru_cache
-def _folder(root: bytes) -> bytes:
-    """The root with a separator at its end; b"" for an attached index, which is no folder."""
-    return with_sep(root) if os.path.isabs(root) else b""  # noqa: PTH117  (bytes)
 
 
 def file_state_by_hash(row: sqlite3.Row) -> FileState:

@@ -23,21 +23,13 @@ class Jobs(Service):
     def request(
         self, viewer: Viewer, store: str, source_ids: Sequence[int] | None = None, *, force: bool = False
     ) -> None:
-        """Request that the store is brought up to date with its sources; `run` does it.
-
-        None stands for all that are not paused; an empty list only embeds what waits for it.
-        """
+        """Request that the store is brought up to date with its sources; `run` does it. None stands for all
+        that are not paused; an empty list only embeds what waits for it."""
         index.request(self._own(viewer, store), source_ids, force=force)
 
-    def request_file(self, viewer: Viewer, store: str, path: str) -> None:
-        """Request that a document is read again, changed or not. Raises NotFound, also if it is excluded."""
-        self.request_files(viewer, store, [path])
-
-    def request_files(self, viewer: Viewer, store: str, paths: Sequence[str]) -> None:
-        """Request that documents are read again, changed or not; missing ones are passed over.
-
-        Raises NotFound if all are missing or excluded.
-        """
+    def request_file(self, viewer: Viewer, store: str, *paths: str) -> None:
+        """Request that documents are read again, changed or not; missing ones are passed over. Raises
+        NotFound if all are missing or excluded."""
         opened = self._own(viewer, store)
         by_source: dict[int, list[bytes]] = {}
         for source_id, raw in places.read_places(opened, paths):
@@ -46,10 +38,8 @@ class Jobs(Service):
             index.request_files(opened, source_id, raws)
 
     def request_path(self, viewer: Viewer, store: str, path: str) -> str:
-        """Request that one file is read, changed or not; returns the store's name for it.
-
-        Raises InvalidInput for a folder, and for a file that the patterns or the owner exclude.
-        """
+        """Request that one file is read, changed or not; returns the store's name for it. Raises InvalidInput
+        for a folder, and for a file that the patterns or the owner exclude."""
         opened = self._own(viewer, store)
         with opened.read() as db:
             found = places.inside(db, opened, path)
@@ -57,7 +47,7 @@ class Jobs(Service):
                 raise InvalidInput(
                     f"{path!r} is a folder.", "Ask for the folder to be read, or name a file in it."
                 )
-            obstacles = [places.obstacle(db, opened, place) for place in found]
+            obstacles = [places.refusal(db, store, place) for place in found]
         readable = [place for place, obstacle in zip(found, obstacles, strict=True) if obstacle is None]
         if not readable and obstacles[0]:
             raise InvalidInput(f"{path!r} is not read. {obstacles[0].said}", obstacles[0].advice)
@@ -70,17 +60,15 @@ class Jobs(Service):
         ``recursive``. Raises InvalidInput if the patterns choose none."""
         opened = self._own(viewer, store)
         with opened.read() as db:
-            chosen = [
-                (source, raw, places.files_below(db, (source, raw), recursive=recursive))
-                for source, raw in places.inside(db, opened, path)
-            ]
-        if not any(paths for _, _, paths in chosen):
+            found = places.inside(db, opened, path)
+            chosen = [(place, places.files_below(db, place, recursive=recursive)) for place in found]
+        if not any(paths for _, paths in chosen):
             raise InvalidInput(
                 f"There is no folder {path!r} with files that store {store!r} reads.",
                 "Check the spelling and the patterns of the folder; for one file ask by its name.",
             )
         with opened.note() as db:
-            for source, raw, paths in chosen:
+            for (source, raw), paths in chosen:
                 whole = recursive and not raw
                 if paths:
                     jobs.add_request(db, "index", [source.id], paths=None if whole else sorted(paths))
@@ -94,12 +82,12 @@ class Jobs(Service):
         with self._stores.open(viewer, store).store.read() as db:
             waiting = [each for each in jobs.requests_after(db, 0) if each.kind == "index"]
             roots = {source.id: source.root for source in sources.all_sources(db)}
-        found: dict[Asked, None] = {}
+        found = []
         for each in waiting:
             named = each.sources
             folders = None if named is None else tuple(roots[i] for i in named if i in roots)
-            found[Asked(folders, len(each.paths or ()), each.force)] = None
-        return list(found)
+            found.append(Asked(folders, len(each.paths or ()), each.force))
+        return list(dict.fromkeys(found))
 
     def index(self, viewer: Viewer, store: str, report: Callable[[Job], None] | None = None) -> Job | None:
         """Bring a store up to date with its sources, in this thread: `request`, then `run`."""
@@ -114,11 +102,9 @@ class Jobs(Service):
         *,
         stop: Callable[[], bool] | None = None,
     ) -> Job | None:
-        """Run a job for the requests of a store, in this thread; None if there are none.
-
-        ``stop`` is called several times a second; once it returns true the job ends as *interrupted* and its
-        requests stay. Raises StoreBusy while another job is running: that one takes the requests.
-        """
+        """Run a job for the requests of a store, in this thread; None if there are none. ``stop`` is called
+        several times a second; once it returns true the job ends as *interrupted* and its requests stay.
+        Raises StoreBusy while another job is running: that one takes the requests."""
         opened = self._stores.open(viewer, store).store
         job = index.run(
             opened,
@@ -167,29 +153,21 @@ class Jobs(Service):
             raise NotFound(f"Store {store!r} has no job with the number {job_id}.", known)
         return replace(found[job_id], results=tuple(self.results(viewer, store, job_id)))
 
-    def problems(self, viewer: Viewer, store: str) -> list[Problem]:
+    def problems(self, viewer: Viewer, store: str, job_id: int | None = None) -> list[Problem]:
         """The problems of a store by reason: failed files, then texts that the embedder refused, then skipped
-        files; the most frequent first."""
+        files; the most frequent first. With ``job_id`` the files that this job could not read."""
         with self._stores.open(viewer, store).store.read() as db:
-            return problems.in_store(db)
-
-    def problems_of(self, viewer: Viewer, store: str, job_id: int) -> list[Problem]:
-        """The files that a job could not read, by reason. A missing folder goes by its path."""
-        with self._stores.open(viewer, store).store.read() as db:
-            return problems.of_job(db, job_id)
+            return problems.in_store(db) if job_id is None else problems.of_job(db, job_id)
 
     def retry(self, viewer: Viewer, store: str, problem: Problem) -> None:
-        """Request another try for the files of a problem, or for its refused texts.
-
-        Raises NotFound if none of the files is left.
-        """
+        """Request another try for the files or refused texts of a problem. Raises NotFound if no file is
+        left."""
         if problem.kind == "refused":
             self.request(viewer, store, [])
             return
         with self._stores.open(viewer, store).store.read() as db:
             roots = {display(os.fsencode(each.root)): each for each in sources.all_sources(db)}
-        folders = [roots[path].id for path in problem.files if path in roots]
-        if folders:
+        if folders := [roots[path].id for path in problem.files if path in roots]:
             self.request(viewer, store, folders)
         if files := [path for path in problem.files if path not in roots]:
-            self.request_files(viewer, store, files)
+            self.request_file(viewer, store, *files)

@@ -24,11 +24,9 @@ if TYPE_CHECKING:
 
 
 class Library:
-    """Every store of one owner, as services. Cheap to make, safe to share between threads.
-
-    A service checks its caller once: only the owner may call a method that is not open to guests. The five
-    calls that a script needs most are here as well.
-    """
+    """Every store of one owner, as services. Cheap to make, safe to share between threads. A service checks
+    its caller once: only the owner may call a method that is not open to guests. The five calls that a script
+    needs most are here as well."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -44,7 +42,7 @@ class Library:
         self.placement = Placement(shared)
         self.stores = Stores(shared, self.sources, self.jobs)
         self.models = Models(shared)
-        self.upkeep = Upkeep(shared, self.stores, self.searching, self.sharing)
+        self.upkeep = Upkeep(shared, self.stores, self.searching)
 
         self.create_store = self.stores.create
         self.add_source = self.sources.add

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 from rag_core.errors import InvalidInput, StoreError
+from rag_core.library import connections
 from rag_core.library.asking import llm_options
-from rag_core.library.connections import (
-    Check,
-    check_chat,
-    check_foreign,
-    check_program,
-    check_s3vectors,
-    run_checks,
-)
+from rag_core.library.connections import Check
 from rag_core.library.service import Service
 from rag_core.models import full_name
 from rag_core.models.addresses import destination
@@ -24,7 +18,7 @@ from rag_core.models.chat import server_of
 from rag_core.models.check import Found
 from rag_core.models.embedder import BUILT_IN, parse_name
 from rag_core.reports import Connection, OllamaModel, Pulling, Trial
-from rag_core.types import OWNER, Viewer
+from rag_core.types import Viewer
 
 _FOREIGN = "goes where its package sends it"
 _SHOWN = 4
@@ -35,11 +29,9 @@ class Models(Service):
     """The models and servers that stores use."""
 
     def connections(self, viewer: Viewer, *, ask_all: bool = False) -> list[Connection]:
-        """How everything stands that a store can use, looked at now; takes five seconds at most.
-
-        Amazon is asked only where a setting or a store names it, or with ``ask_all``.
-        """
-        return run_checks(self._checks(viewer, ask_all=ask_all))
+        """How everything stands that a store can use, looked at now; takes five seconds at most. Amazon is
+        asked only where a setting or a store names it, or with ``ask_all``."""
+        return connections.run_checks(self._checks(viewer, ask_all=ask_all))
 
     def list_ollama(self, viewer: Viewer) -> list[OllamaModel]:
         """The models that Ollama has, those that can embed first. Raises EmbedderError when it does not
@@ -64,41 +56,28 @@ class Models(Service):
     def destination_of(self, viewer: Viewer, embedder: str) -> str:
         """Where text goes that an embedder gets, in words; nobody is asked. Raises InvalidInput for a name
         that is none."""
-        name, options = parse_name(embedder), self._embedders.options
-        match name.provider:
-            case "ollama":
-                return destination(options.ollama_url)
-            case "openai":
-                return _goes(options.openai_url)
-            case provider if provider in BUILT_IN:
-                return destination("")
-            case _:
-                return _FOREIGN
+        provider, options = parse_name(embedder).provider, self._embedders.options
+        if provider == "openai":
+            return _goes(options.openai_url)
+        if provider in BUILT_IN:
+            return destination(options.ollama_url if provider == "ollama" else "")
+        return _FOREIGN
 
     def try_embedder(self, viewer: Viewer, embedder: str, sentence: str) -> Trial:
-        """Embed a sentence, as the question of a search is embedded, and say what came of it.
-
-        Raises InvalidInput for an empty sentence or a name that is none, EmbedderError as a search does.
-        """
-        name = full_name(embedder)
+        """Embed a sentence, as the question of a search is embedded, and say what came of it. Raises
+        InvalidInput for an empty sentence or a name that is none, EmbedderError as a search does."""
         if not sentence.strip():
             raise InvalidInput("There is no sentence.", "Type one.")
-        began = time.perf_counter()
+        name, began = full_name(embedder), time.perf_counter()
         opened = self._embedders.renewed(name)
         ready = time.perf_counter()
         vector = opened.embed_query(sentence)
         done = time.perf_counter()
+        beginning = tuple(float(number) for number in vector[:_SHOWN])
         return Trial(
-            embedder=name,
-            identity=str(opened.identity),
-            dimension=len(vector),
-            beginning=tuple(float(number) for number in vector[:_SHOWN]),
-            open_ms=(ready - began) * 1000,
-            took_ms=(done - ready) * 1000,
-            text=destination(opened.server),
-        )
-
-    # --- what there is to look at -----------------------------------------------------------
+            embedder=name, identity=str(opened.identity), dimension=len(vector), beginning=beginning,
+            open_ms=(ready - began) * 1000, took_ms=(done - ready) * 1000, text=destination(opened.server),
+        )  # fmt: skip
 
     def _checks(self, viewer: Viewer, *, ask_all: bool) -> list[Check]:
         from rag_core.models.folder import check_package
@@ -106,7 +85,7 @@ class Models(Service):
         from rag_core.models.ollama import check_ollama
         from rag_core.models.openai import check_openai
 
-        settings, options = self._settings, self._embedders.options
+        settings, options, config = self._settings, self._embedders.options, self._settings.config_file
         used, models = self._used(viewer)
         vectors = self._shared.vector_options
         s3, qdrant, chroma = vectors["s3vectors"], vectors["qdrant"], vectors["chroma"]
@@ -115,9 +94,8 @@ class Models(Service):
         wants_ollama = settings.ollama_url or used["ollama"] or settings.embedder.startswith("ollama")
         setting = "chat_base_url" if not settings.embedding_base_url else "embedding_base_url"
         openai = partial(
-            check_openai, options.openai_url, options.openai_key, setting, models["openai"],
-            settings.config_file,
-        )  # fmt: skip
+            check_openai, options.openai_url, options.openai_key, setting, models["openai"], config
+        )
         transformers, mlx = (
             partial(check_package, provider, models[provider], offline=options.offline)
             for provider in ("sentence-transformers", "mlx")
@@ -128,11 +106,7 @@ class Models(Service):
                 "Ollama",
                 destination(options.ollama_url),
                 partial(
-                    check_ollama,
-                    options.ollama_url,
-                    models["ollama"],
-                    settings.config_file,
-                    wanted=bool(wants_ollama),
+                    check_ollama, options.ollama_url, models["ollama"], config, wanted=bool(wants_ollama)
                 ),
             ),
             "openai": ("OpenAI-compatible server", _goes(options.openai_url), openai),
@@ -141,30 +115,27 @@ class Models(Service):
             "s3vectors": (
                 "Amazon S3 Vectors",
                 "goes to Amazon",
-                partial(check_s3vectors, s3, wanted=ask_amazon, own=partial(self._owners, used["s3vectors"])),
+                partial(connections.check_s3vectors, s3, wanted=ask_amazon, used=bool(used["s3vectors"])),
             ),
-            "qdrant": ("Qdrant", _goes(qdrant.url), partial(check_program, qdrant, settings.config_file)),
-            "chroma": ("Chroma", _goes(chroma.url), partial(check_program, chroma, settings.config_file)),
+            "qdrant": ("Qdrant", _goes(qdrant.url), partial(connections.check_program, qdrant, config)),
+            "chroma": ("Chroma", _goes(chroma.url), partial(connections.check_program, chroma, config)),
         }
         for provider in models.keys() - BUILT_IN:
             names = [f"{provider}:{model}" for model in models[provider]]
-            looks[provider] = provider, _FOREIGN, partial(check_foreign, names, self._embedders.get)
+            looks[provider] = (
+                provider,
+                _FOREIGN,
+                partial(connections.check_foreign, names, self._embedders.get),
+            )
         checks = [
             Check(key, name, "vectors" if key in _INDEXES else "embedder", goes, act, tuple(used[key]))
             for key, (name, goes, act) in looks.items()
         ]
-        return [*checks, self._chat_check()]
-
-    def _chat_check(self) -> Check:
-        name, options = self._settings.llm, llm_options(self._settings)
-        act = partial(check_chat, name, options, self._settings.config_file)
-        goes = _goes(server_of(name, options)) if name else "goes nowhere, as no model is chosen"
-        return Check("chat", "Model that answers", "llm", goes, act, chosen=name is not None)
-
-    def _owners(self, names: Sequence[str]) -> list[str]:
-        """Whose the remote indexes of these stores are. Raises VectorError where one cannot be reached."""
-        stores = [self._stores.open(OWNER, name).store for name in names]
-        return [remote.owner() for store in stores if (remote := self._stores.target(store)) is not None]
+        llm, chatting = settings.llm, llm_options(settings)
+        goes = _goes(server_of(llm, chatting)) if llm else "goes nowhere, as no model is chosen"
+        chat = partial(connections.check_chat, llm, chatting, config)
+        checks.append(Check("chat", "Model that answers", "llm", goes, chat, chosen=llm is not None))
+        return checks
 
     def _used(self, viewer: Viewer) -> tuple[defaultdict[str, list[str]], defaultdict[str, list[str]]]:
         """The stores that use each provider and each kind of index, and the models of each provider that

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from rag_core.errors import InvalidInput, VectorError
@@ -14,7 +14,7 @@ from rag_core.library.service import Service
 from rag_core.library.store_files import StoreFiles
 from rag_core.models import Embedder, full_name
 from rag_core.models.deadline import ask_index
-from rag_core.reports import VECTOR_INDEX, Finding, Health
+from rag_core.reports import VECTOR_INDEX, Finding, Health, Severity
 from rag_core.store import Store, identities, switch
 from rag_core.store import outbox as rows
 from rag_core.store.file import now
@@ -42,13 +42,11 @@ class Placement(Service):
         *,
         rechunk: bool = False,
     ) -> StoreInfo:
-        """Have the next runs make the vectors of a store anew by ``embedder``, or keep them in ``backend``;
-        None leaves it as it is, or as the switch under way has it. Searches use the old vectors until all
-        new ones are there.
+        """Have the next runs make the vectors of a store anew by ``embedder``, or keep them in ``backend``
+        (None: as it is, or as the switch under way has it). Searches use the old vectors until all are there.
 
-        ``rechunk`` also cuts the documents again, which an embedder that reads less than the old one needs.
-        Raises InvalidInput when it is missing then, or when nothing would change; EmbedderError and
-        VectorError when the new ones cannot be had, StoreBusy while the store is being indexed.
+        ``rechunk`` also cuts the documents again, for an embedder that reads less than the old one. Raises
+        InvalidInput when it is missing then, or nothing would change; EmbedderError, VectorError, StoreBusy.
         """
         store = self._own(viewer, name)
         with store.hold("switch"):
@@ -71,9 +69,7 @@ class Placement(Service):
     def _begin(self, store: Store, name: str, embedder: Embedder, backend: str, *, rechunk: bool) -> None:
         canary = embedder.embed_documents([identities.CANARY_TEXT])[0]
         with store.read() as db:
-            active = identities.active_identity(db)
-            address = rows.address(db)
-            begun = switch.under_way(db)
+            active, address = identities.active_identity(db), rows.address(db)
         same_model = (
             active is not None
             and active.identity == embedder.identity
@@ -83,9 +79,7 @@ class Placement(Service):
         if same_model and same_place and not rechunk:
             raise InvalidInput(
                 f"Store {store.name!r} has this embedder and vector index already.",
-                "Nothing was changed; the switch that is under way can be abandoned."
-                if begun
-                else "Nothing was changed.",
+                "Nothing was changed; a switch that is under way can be abandoned.",
             )
         if not (same_model and same_place):
             beside = embedder.identity if address and same_place else None
@@ -106,10 +100,8 @@ class Placement(Service):
                 switch.cut_anew(db, chunk_spec(embedder.max_tokens, *sizes))
 
     def abandon_switch(self, viewer: Viewer, name: str) -> StoreInfo:
-        """Keep the embedder and the vector index that searches use.
-
-        Raises InvalidInput when no switch is under way, StoreBusy while the store is being indexed.
-        """
+        """Keep the embedder and the vector index that searches use. Raises InvalidInput when no switch is
+        under way, StoreBusy while the store is being indexed."""
         store = self._stores.open(viewer, name).store
         with store.hold("switch"), store.decide() as db:
             if switch.under_way(db) is None:
@@ -127,68 +119,45 @@ class Placement(Service):
             rows.queue_private(db)
         index.request(store, [])
 
-    # --- another installation's index -------------------------------------------------
-
     def attach(
-        self,
-        viewer: Viewer,
-        address: str,
-        name: str = "",
-        progress: attaching.Progress | None = None,
-        *,
-        take_over: bool = False,
+        self, viewer: Viewer, address: str, name: str = "", progress: attaching.Progress | None = None
     ) -> StoreInfo:
         """Make a store of the remote vector index at ``address``, which another installation fills; without
-        ``name`` it is called as there. It is read-only until it is taken over (``take_over``: at once).
-        Attaching it once more brings it up to date.
-
-        ``progress`` gets the number of passages so far; what it raises ends the attaching. Raises
-        InvalidInput for an address or name that cannot be used, VectorError when the index cannot be read or
-        is not one of ours, EmbedderError when its embedder is not available here.
-        """
+        ``name`` it is called as there. It is read-only. Attaching it once more brings it up to date.
+        ``progress`` gets the number of passages so far and may raise to end it. Raises InvalidInput,
+        VectorError, EmbedderError."""
         try:
             remote: RemoteIndex = ask_index(partial(existing, address, self._shared.vector_options), address)
         except Refused as error:
             raise none_there(address, is_copy=True) if error.is_absence else error from None
         name = name or attaching.maker_at(remote, address).name
-        is_again = False
-        if name in self._stores.names(viewer):
-            known = self._shared.info(viewer, name)
-            is_again = known.attached and known.address == address
-        if is_again:
+        known = self._shared.info(viewer, name) if name in self._stores.names(viewer) else None
+        if known and known.attached and known.address == address:
             path = self._stores.path(name)
             make_room: Callable[[], None] = partial(self._stores.delete, viewer, name, keep_grants=True)
         else:
             path = self._stores.new_path(viewer, name)
             make_room = partial(self._access.forget_store, name)
-
         attaching.attach(
             remote, address, backend_of(address), path, self._embedders.get,
             make_room=make_room, progress=progress,
         )  # fmt: skip
-        if take_over:
-            store = self._stores.open(viewer, name).store
-            with store.hold("switch"):
-                if target := self._stores.target(store):
-                    target.prepare(store.id, take_over=True)
-                with store.decide() as db:
-                    switch.take_over(db)
         return self._shared.info(viewer, name)
 
     def take_over(self, viewer: Viewer, name: str, progress: attaching.Progress | None = None) -> StoreInfo:
-        """Let this installation fill the index that a store is attached to, and no other one.
-
-        What is in it stays, as a paused folder; add folders of this computer to go on. ``progress`` as in
-        `attach`. Raises InvalidInput for a store that is not attached, VectorError when the index
-        cannot be reached.
-        """
+        """Let this installation fill the index that a store is attached to, and no other one. What is in it
+        stays, as a paused folder. Raises as `attach`, and InvalidInput for a store that is not attached."""
         info = self._shared.info(viewer, name)
         if not info.attached:
             raise InvalidInput(f"Store {name!r} is not attached.", "It fills its own index already.")
-        # It is read once more first, or the next run would remove what came since.
-        return self.attach(viewer, info.address, name, progress, take_over=True)
-
-    # --- a remote index -------------------------------------------------------------
+        self.attach(viewer, info.address, name, progress)  # or the next run would remove what came since
+        store = self._stores.open(viewer, name).store
+        with store.hold("switch"):
+            if target := self._stores.target(store):
+                target.prepare(store.id, take_over=True)
+            with store.decide() as db:
+                switch.take_over(db)
+        return self._shared.info(viewer, name)
 
     def can_send(self, viewer: Viewer, name: str) -> bool:
         """Whether a store has something to send to its remote vector index, and that answers just now."""
@@ -205,12 +174,8 @@ class Placement(Service):
             return False
 
     def heal(self, viewer: Viewer, name: str) -> Health:
-        """Send a store's remote vector index what it lacks and remove what it has too much; the findings say
-        what that was. Without a remote index there is nothing to do.
-
-        Raises StoreBusy while the store is being indexed, VectorError when the index is another owner's or
-        cannot be reached.
-        """
+        """Send a store's remote vector index what it lacks and remove what it has too much, as the findings
+        say. Raises StoreBusy during a job, VectorError when the index is another's or cannot be reached."""
         store = self._own(viewer, name)
         with store.hold("repair"):
             remote = self._stores.target(store)
@@ -244,11 +209,9 @@ def compare_index(stores: StoreFiles, store: Store) -> tuple[Finding, ...]:
 
 
 def drop_remote(stores: StoreFiles, store: Store) -> None:
-    """Delete the remote indexes that are a store's own; it is a local one then. They stay where a copy of
-    the store searches them, too.
-
-    Raises StoreBusy while it is being indexed, VectorError when one of them cannot be deleted.
-    """
+    """Delete the remote indexes that are a store's own; it is a local one then. They stay where a copy of the
+    store searches them, too. Raises StoreBusy while it is being indexed, VectorError when one of them cannot
+    be deleted."""
     with store.hold("delete"):
         with store.read() as db:
             if switch.is_attached(db):
@@ -273,13 +236,13 @@ def drop_remote(stores: StoreFiles, store: Store) -> None:
 
 
 def _findings(found: outbox.Comparison) -> Iterator[Finding]:
-    missing, extra = found.missing, found.extra
-    for count, severity, sentence, examples in (
-        (len(missing), "fault", "The vector index lacks {}.", missing[:EXAMPLES]),
-        (len(extra), "fault", "The vector index has {} too much.", extra[:EXAMPLES]),
+    kinds: tuple[tuple[int, Severity, str, Sequence[str]], ...] = (
+        (len(found.missing), "fault", "The vector index lacks {}.", found.missing),
+        (len(found.extra), "fault", "The vector index has {} too much.", found.extra),
         (found.refused, "fault", "The vector index refused {}.", ()),
         (found.queued, "note", "The next run tells the vector index of {}.", ()),
-    ):
+    )
+    for count, severity, sentence, keys in kinds:
         if count:
             said = sentence.format(plural(count, "passage"))
-            yield Finding(VECTOR_INDEX, severity, said, count, examples)  # type: ignore[arg-type]
+            yield Finding(VECTOR_INDEX, severity, said, count, tuple(keys[:EXAMPLES]))

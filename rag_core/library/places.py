@@ -1,26 +1,30 @@
-"""Where the files of a store are: from a path that somebody names to a source and the path below it."""
+"""Where the files of a store are: from a path that somebody names to a source and the path below it, and what
+keeps a job from reading a file."""
 
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
+from shlex import quote
+from typing import NamedTuple
 
-from rag_core.errors import InvalidInput, NotFound
-from rag_core.files import expanded, scan, with_sep
-from rag_core.library import diagnosis
-from rag_core.messages import say
+from rag_core.errors import InvalidInput, NotFound, RagError
+from rag_core.extract import hardly_text
+from rag_core.files import display, expanded, scan, why_skipped, with_sep
+from rag_core.messages import Message, say
 from rag_core.store import Store, documents, sources
 from rag_core.types import Source
-from rag_core.wording import take_back
+from rag_core.wording import command, take_back
 
 Place = tuple[Source, bytes]
 """A source and a path below its folder."""
 
 _SEP = os.fsencode(os.sep)
-_SHOWN = 500  # characters of a path that does not exist
 
 
 def read_places(opened: Store, paths: Sequence[str]) -> list[tuple[int, bytes]]:
@@ -42,7 +46,7 @@ def no_file(opened: Store, path: str) -> NotFound:
     """The error for a store without a file called ``path``, with the most similar name."""
     like = near(opened, path)
     meant = f"Did you mean {like[0]!r}?" if like else "It may have been moved or deleted."
-    return NotFound(f"Store {opened.name!r} has no file {path[:_SHOWN]!r}.", meant)
+    return NotFound(f"Store {opened.name!r} has no file {path[:500]!r}.", meant)
 
 
 def near(opened: Store, path: str) -> Sequence[str]:
@@ -52,15 +56,49 @@ def near(opened: Store, path: str) -> Sequence[str]:
         return like or get_close_matches(path, [out.display for out in sources.excluded_files(db)], n=1)
 
 
-def places(db: sqlite3.Connection, path: str, here: Path | None = None) -> list[Place]:
+def places(
+    db: sqlite3.Connection, path: str, here: Path | None = None, *, removed: bool = False
+) -> list[Place]:
     """Each folder of a store that could hold ``path``, and the path below it. ``path`` is absolute, relative
-    to ``here``, or as the store calls it."""
+    to ``here``, or as the store calls it. ``removed``: also folders that are being removed. A file on the
+    disk goes before what the store calls so."""
+    folders = {source.id: source for source in sources.all_sources(db) if removed or not source.removed}
     here = Path(os.sep) if expanded(path).is_absolute() else here
-    return [
-        (source, b"" if raw == b"." else raw)
-        for source, raw in diagnosis.places(db, path, here)
-        if not source.removed
+    files = absolute(path, here) if here else ()
+    on_disk = [
+        (source, file[len(root) :])
+        for file in files
+        for source in folders.values()
+        if with_sep(file).startswith(root := with_sep(os.fsencode(source.root)))
     ]
+    known = documents.places(db, path)
+    known += [(out.source_id, out.path) for out in sources.excluded_files(db) if out.display == path]
+    called = [(folders[source_id], raw) for source_id, raw in known if source_id in folders]
+    if any(map(os.path.lexists, files)):
+        return on_disk or called
+    return called or _below(folders.values(), path) or on_disk
+
+
+def absolute(path: str, here: Path) -> tuple[bytes, ...]:
+    """``path`` from the root of the disk, as written and with its links resolved."""
+    try:
+        whole = os.fsencode(os.path.normpath(here / expanded(path)))
+        return tuple(dict.fromkeys((whole, os.path.realpath(whole))))
+    except ValueError:  # a NUL or half a character: no file has that name
+        return ()
+
+
+def _below(folders: Iterable[Source], path: str) -> list[Place]:
+    """The folders that hold a file which the store would call ``path``, once it was read."""
+    found = []
+    for source in folders:
+        inside = os.path.normpath(f"{path}/".removeprefix(f"{source.label}/") if source.label else path)
+        with suppress(ValueError):  # a NUL or half a character: no file has that name
+            raw = b"" if inside == "." else os.fsencode(inside)
+            whole = with_sep(os.fsencode(source.root)) + raw
+            if not inside.startswith((os.sep, os.pardir)) and os.path.lexists(whole):
+                found.append((source, raw))
+    return found
 
 
 def inside(db: sqlite3.Connection, store: Store, path: str) -> list[Place]:
@@ -76,23 +114,13 @@ def inside(db: sqlite3.Connection, store: Store, path: str) -> list[Place]:
 
 def is_folder(place: Place) -> bool:
     """Whether there is a folder now."""
-    source, raw = place
-    return os.path.isdir(os.path.join(os.fsencode(source.root), raw))  # noqa: PTH112, PTH118  (bytes)
-
-
-def obstacle(db: sqlite3.Connection, store: Store, place: Place) -> diagnosis.Obstacle | None:
-    """What keeps a job from reading a file. None for a document that is not excluded: the job forgets it if
-    its file is gone."""
-    source, raw = place
-    found = diagnosis.obstacle(db, store.name, source, raw)
-    forgettable = raw in _known(db, source) and raw not in sources.excluded_below(db, source.root)
-    return None if forgettable else found
+    return os.path.isdir(_whole(place))  # noqa: PTH112  (bytes)
 
 
 def files_below(db: sqlite3.Connection, place: Place, *, recursive: bool) -> set[bytes]:
     """The files of a folder that its source chooses now, or chose before."""
     source, raw = place
-    found = _known(db, source)
+    found = {row[0] for row in db.execute("SELECT path FROM documents WHERE source_id = ?", (source.id,))}
     if is_folder(place):
         found |= {file.path for file in scan(Path(source.root), source.include, source.exclude).files}
     top = with_sep(raw) if raw else b""
@@ -100,5 +128,68 @@ def files_below(db: sqlite3.Connection, place: Place, *, recursive: bool) -> set
     return {path for path in below if recursive or _SEP not in path[len(top) :]}
 
 
-def _known(db: sqlite3.Connection, source: Source) -> set[bytes]:
-    return {row[0] for row in db.execute("SELECT path FROM documents WHERE source_id = ?", (source.id,))}
+class Obstacle(NamedTuple):
+    """What keeps a job from reading a file, and what becomes of the text that the store has of it."""
+
+    said: str | Message
+    advice: Message
+    meanwhile: str = "found_until_run"
+
+
+def obstacle(db: sqlite3.Connection, store: str, place: Place) -> Obstacle | None:
+    """What keeps a job from reading a file; None if nothing does."""
+    source, raw = place
+    whole = _whole(place)
+    if source.removed:
+        return Obstacle(say("folder_removed"), say("add_folder_again"))
+    if out := next((each for each in sources.excluded_files(db) if each.whole_path == whole), None):
+        undo = say("include", command=take_back(out.display, store))
+        return Obstacle(say("excluded", reason=out.reason), undo)
+    if is_folder(place):
+        return Obstacle(say("became_folder"), say("ask_file_in_it"), "forgotten_by_run")
+    try:
+        reason = why_skipped(Path(source.root), raw, source.include, source.exclude)
+    except RagError as error:  # the folder is gone, or cannot be read
+        return Obstacle(error.message, error.next_step, "still_found")
+    if reason is None:
+        return None
+    if reason.kind == "unreadable":
+        meanwhile = "forgotten_by_run" if _is_gone(whole) else "still_found"
+        return Obstacle(say("unreadable", reason=reason.text), say("check_file"), meanwhile)
+    advice = only_text(display(raw)) or say("move_file")
+    if advice.code == "move_file" and reason.kind == "not included":
+        named = re.sub(r"[*?\[{]", r"[\g<0>]", display(raw))
+        add = command("index", named, f"--root {quote(source.root)} --store {store}")
+        advice = say("include_pattern", command=add)
+    elif advice.code == "move_file" and reason.kind == "excluded":
+        advice = say("edit_exclude", number=source.id, store=store)
+    return Obstacle(say("skipped_by_rule", reason=reason.text), advice)
+
+
+def refusal(db: sqlite3.Connection, store: str, place: Place) -> Obstacle | None:
+    """`obstacle` to a job for one file; None for a document whose file is gone, as the job forgets it."""
+    found = obstacle(db, store, place)
+    if found and found.meanwhile == "forgotten_by_run":
+        where = place[0].id, place[1]
+        if db.execute("SELECT 1 FROM documents WHERE source_id = ? AND path = ?", where).fetchone():
+            return None
+    return found
+
+
+def only_text(path: str) -> Message | None:
+    """What to know of a file that holds no text, going by its name."""
+    return say("only_text") if hardly_text(path) else None
+
+
+def _whole(place: Place) -> bytes:
+    return os.path.join(os.fsencode(place[0].root), place[1])  # noqa: PTH118  (bytes)
+
+
+def _is_gone(whole: bytes) -> bool:
+    try:
+        os.lstat(whole)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):  # it may be there
+        return False
+    return False

@@ -16,23 +16,15 @@ from rag_core.types import Viewer
 class PrivateRules(Service):
     """The rules that keep documents of a store from guests."""
 
-    def rules(self, viewer: Viewer, store: str) -> tuple[str, ...]:
-        """The patterns of a store, in the order they were given."""
-        return tuple(self.report(viewer, store).rules)
-
     def report(self, viewer: Viewer, store: str) -> Privacy:
         """The rules of a store, and how many documents are private."""
         with self._stores.open(viewer, store).store.read() as db:
             return _privacy(db, store)
 
     def set(self, viewer: Viewer, store: str, globs: Sequence[str]) -> Privacy:
-        """Hide the documents that match any of ``globs`` from guests, beside those that say so themselves.
-        This holds from the next read on, also during a job.
-
-        A pattern is as for folders, and is compared with the path below the document's folder and with the
-        shown path. Copies on other machines follow with the next job. Raises InvalidInput for an unusable
-        pattern, and for an attached store.
-        """
+        """Hide the documents that match any of ``globs`` from guests, beside those that say so themselves. It
+        holds from the next read on. A pattern is compared with the path below the document's folder and with
+        the shown path. Copies on other machines follow with the next job. Raises InvalidInput."""
         rules = validate_globs(globs)
         return self._follow(viewer, store, lambda _: rules)
 
@@ -57,8 +49,7 @@ class PrivateRules(Service):
         opened = self._own(viewer, store)
         with opened.decide() as db:
             changed = privacy.put_rules(db, change(privacy.rules(db)))
-            has_copies = outbox.address(db) or outbox.target(db) or embeddings.any_queued(db)
-            due = changed > 0 and bool(has_copies)
+            due = bool(changed and (outbox.address(db) or outbox.target(db) or embeddings.any_queued(db)))
             if due:
                 jobs.add_request(db, "index", [])
         with opened.read() as db:
@@ -73,17 +64,10 @@ class PrivateRules(Service):
 
 def _privacy(db: sqlite3.Connection, store: str, *, due: bool = False) -> Privacy:
     counts = privacy.counts(db)
-
-    def having(bits: int) -> int:
-        return sum(count for found, count in counts.items() if found & bits)
-
+    kinds = (privacy.BY_NOTE | privacy.BY_RULE, privacy.BY_NOTE, privacy.BY_RULE)
+    private, by_note, by_rule = (sum(n for found, n in counts.items() if found & kind) for kind in kinds)
+    rules = privacy.matches(db, privacy.rules(db))
     return Privacy(
-        store=store,
-        rules=privacy.matches(db, privacy.rules(db)),
-        documents=sum(counts.values()),
-        private=having(privacy.BY_NOTE | privacy.BY_RULE),
-        by_note=having(privacy.BY_NOTE),
-        by_rule=having(privacy.BY_RULE),
-        due=due,
-        unsure=privacy.unsure(db),
-    )
+        store=store, rules=rules, documents=sum(counts.values()), private=private, by_note=by_note,
+        by_rule=by_rule, due=due, unsure=privacy.unsure(db),
+    )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -50,11 +50,10 @@ class Searching(Service):
         """The best passages for a query, which may carry filters of the query language.
 
         ``stores``: none means all that the viewer may see; ``store:`` in the text wins over it. ``mode`` and
-        the numbers default to the settings. ``offset`` skips the first hits; pages of one list of up to 1,000
-        hits fit together as long as no store changes. ``max_tokens`` keeps the first hits whose text fits. A
-        text of more than 2,000 characters is searched by its beginning and its rarest words. Raises
-        InvalidInput for an empty query or a number out of range, NotFound for a store that this viewer does
-        not have.
+        the numbers default to the settings. ``offset`` skips the first hits, up to 1,000 together with
+        ``top_k``. ``max_tokens`` keeps the first hits whose text fits. A text of over 2,000 characters is
+        searched by its beginning and its rarest words. Raises InvalidInput for an empty query or a number out
+        of range, NotFound for a store that this viewer does not have.
         """
         started, timestamp = time.perf_counter(), now()
         usual = self._settings
@@ -66,9 +65,7 @@ class Searching(Service):
         opened, failed = self._stores.each(viewer, query.stores or stores)
         if not opened:
             raise no_store(viewer, "There is no store yet.")
-        scopes: dict[str, Callable[[], Scope]] = {}
-        for each in opened:
-            scopes[each.store.name] = partial(self._scope, viewer, each, query, mode)
+        scopes = {each.store.name: partial(self._scope, viewer, each, query, mode) for each in opened}
         options = SearchOptions(mode, top_k, min_score, offset, usual.k_lex, usual.k_vec)
         long = len(text) > MAX_LENGTH
         with self._shared.priority.searching():
@@ -83,12 +80,8 @@ class Searching(Service):
         if answer.hits and max_tokens is not None and not hits:
             tokens = estimate_tokens(answer.hits[0].content)
             said.append(Notice("max_tokens", {"tokens": tokens, "limit": max_tokens}))
-        answer = replace(
-            answer,
-            hits=hits,
-            notices=(*answer.notices, *said),
-            has_more=answer.has_more or len(hits) < len(answer.hits),
-        )
+        more = answer.has_more or len(hits) < len(answer.hits)
+        answer = replace(answer, hits=hits, notices=(*answer.notices, *said), has_more=more)
         answer = self.with_file_states(viewer, answer)
         return replace(answer, query_time_ms=(time.perf_counter() - started) * 1000, timestamp=timestamp)
 

@@ -49,18 +49,14 @@ class Shared:
             info = about.info(opened.store, viewer)
         except StoreError as error:
             raise for_viewer(error, viewer, name) from error
-        return replace(info, dimension=info.dimension or self._dimension(info.embedder))
-
-    def _dimension(self, embedder: str) -> int:
-        """The dimension of an embedder's vectors; 0 if only its server knows."""
-        opened = self.embedders.known(embedder)
-        if opened is not None:
-            return opened.identity.dimension
+        if info.dimension:
+            return info
         try:
-            facts = known_facts(embedder)
+            known = self.embedders.known(info.embedder)
+            facts = known.identity if known else known_facts(info.embedder)
         except InvalidInput:
-            return 0
-        return facts.dimension if facts else 0
+            return info
+        return replace(info, dimension=facts.dimension if facts else 0)
 
     def limits(self) -> Limits:
         """The limits of a job."""
@@ -84,10 +80,8 @@ def open_to_all(method: _Method) -> _Method:
 
 
 class Service:
-    """One part of a library. Public methods take the viewer first.
-
-    Only the owner may call them, except those that are `open_to_all`; others get Forbidden.
-    """
+    """One part of a library. Public methods take the viewer first. Only the owner may call them, except those
+    that are `open_to_all`; others get Forbidden."""
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared

@@ -1,5 +1,4 @@
-"""Sharing stores: the people whom Tailscale names and what they may see, and the tokens of the owner's
-scripts."""
+"""Sharing stores: people and what they may see, and the tokens of the owner's scripts."""
 
 from __future__ import annotations
 
@@ -27,8 +26,6 @@ _WHICH_LOGIN = "Use the one that Tailscale shows for the person, such as ada@exa
 class Sharing(Service):
     """Says who may see which stores, and keeps the tokens of the owner's scripts."""
 
-    # --- people -------------------------------------------------------------------------
-
     @open_to_all
     def viewer_for(self, login: str) -> Viewer | None:
         """The viewer of a verified login: the owner, a guest, or None. The gate asks this before there is a
@@ -38,9 +35,8 @@ class Sharing(Service):
         person = self._access.people().get(login.lower())
         if person is None or not (person.is_owner or person.stores):
             return None
-        if person.is_owner:
-            return OWNER
-        return Viewer(person.login, stores=frozenset(person.stores), may_ask=person.may_ask)
+        guest = Viewer(person.login, stores=frozenset(person.stores), may_ask=person.may_ask)
+        return OWNER if person.is_owner else guest
 
     def share(
         self,
@@ -52,21 +48,18 @@ class Sharing(Service):
         only: bool = False,
     ) -> Person:
         """Let ``login`` search these stores besides those granted before, or ``only`` these. ``may_ask``
-        allows questions (None: as before, at first not).
-
-        Raises InvalidInput for an unusable login, an owner's, or no store at all; NotFound for a missing
-        store.
-        """
+        allows questions (None: as before, at first not). Raises InvalidInput for an unusable login, an
+        owner's, or no store at all; NotFound for a missing one."""
         if not stores:
             raise InvalidInput("No store is named to share.", "Choose at least one.")
         for store in stores:
             self._stores.open(viewer, store)
         name = self._likely_login(viewer, login)
         known = self._access.people().get(name)
-        if known is not None and known.is_owner:
+        if known and known.is_owner:
             raise InvalidInput(f"{name!r} is an owner, who may see everything.", "Remove them first.")
         if may_ask is None:
-            may_ask = known is not None and known.may_ask
+            may_ask = bool(known and known.may_ask)
         with self._access.change() as db:
             _put(db, name, is_owner=False, may_ask=may_ask)
             if only:
@@ -76,11 +69,8 @@ class Sharing(Service):
 
     def unshare(self, viewer: Viewer, login: str, stores: Sequence[str] = ()) -> None:
         """Withdraw these stores from a guest; a guest without any is removed. Without ``stores``, remove the
-        guest or owner.
-
-        Raises NotFound for an unknown login or a store that was not granted, InvalidInput for stores of an
-        owner, and for an owner whom the configuration names.
-        """
+        guest or owner. Raises NotFound for an unknown login or a store that was not granted, InvalidInput for
+        stores of an owner, and for an owner whom the configuration names."""
         self._refuse_configured(login)
         people = self._access.people()
         known = people.get(login.lower())
@@ -112,11 +102,9 @@ class Sharing(Service):
 
     def people(self, viewer: Viewer) -> list[Person]:
         """Everyone who has access besides the owner at this computer: owners first, then by login."""
-        configured = {
-            login: Person(login, True, may_ask=True, configured=True)
-            for login in self._settings.access_owners
-        }
-        everyone = {**self._access.people(), **configured}
+        everyone = self._access.people()
+        for login in self._settings.access_owners:
+            everyone[login] = Person(login, True, may_ask=True, configured=True)
         return sorted(everyone.values(), key=lambda each: (not each.is_owner, each.login))
 
     def guests(self, viewer: Viewer, store: str) -> tuple[str, ...]:
@@ -163,8 +151,7 @@ class Sharing(Service):
     def tailscale(self, viewer: Viewer, port: int | None = None) -> Tailscale:
         """The state of Tailscale on this computer, and whether it leads to the app that listens on ``port``
         (None: the configured one). Takes eight seconds at most; nothing is changed."""
-        settings = self._settings
-        return tailscale.look(settings.port if port is None else port, settings.access_hosts)
+        return tailscale.look(port or self._settings.port, self._settings.access_hosts)
 
     def _refuse_configured(self, login: str) -> None:
         if login.lower() in self._settings.access_owners:
@@ -181,13 +168,9 @@ class Sharing(Service):
             raise InvalidInput(f"{login!r} is not a whole login: it has no '@'.", _WHICH_LOGIN)
         return name
 
-    # --- tokens -------------------------------------------------------------------------
-
     def create_token(self, viewer: Viewer, name: str) -> Token:
         """Make a token with which a script acts as the owner. Only its hash is kept, so it is shown only now.
-
-        Raises InvalidInput for a name that is taken or unusable.
-        """
+        Raises InvalidInput for a name that is taken or unusable."""
         if not STORE_NAME.fullmatch(name):
             raise InvalidInput(
                 f"{name[:80]!r} cannot be a token's name.",
@@ -205,17 +188,16 @@ class Sharing(Service):
 
     def tokens(self, viewer: Viewer) -> list[Token]:
         """The valid tokens by name."""
-        rows = self._access.rows("SELECT name, created_at FROM tokens ORDER BY name")
-        return [Token(*row) for row in rows]
+        return [Token(*row) for row in self._access.rows("SELECT name, created_at FROM tokens ORDER BY name")]
 
     def revoke_token(self, viewer: Viewer, name: str) -> None:
         """Make a token useless from the next request on. Raises NotFound."""
-        names = [token.name for token in self.tokens(viewer)]
-        if name not in names:
-            advice = f"There are: {', '.join(names)}." if names else "There is none at all."
-            raise NotFound(f"There is no token called {name[:80]!r}.", advice)
         with self._access.change() as db:
-            db.execute("DELETE FROM tokens WHERE name = ?", (name,))
+            if db.execute("DELETE FROM tokens WHERE name = ?", (name,)).rowcount:
+                return
+        names = ", ".join(token.name for token in self.tokens(viewer))
+        advice = f"There are: {names}." if names else "There is none at all."
+        raise NotFound(f"There is no token called {name[:80]!r}.", advice)
 
     @open_to_all
     def knows_token(self, secret: str) -> bool:

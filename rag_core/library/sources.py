@@ -12,19 +12,9 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Final
 
+from rag_core import files
 from rag_core.errors import InvalidInput, NotFound
-from rag_core.files import (
-    EVERYTHING,
-    MANY_FILES,
-    contained,
-    doubt,
-    expanded,
-    preview,
-    real_folder,
-    split_glob,
-    validate_globs,
-    why_skipped,
-)
+from rag_core.files import EVERYTHING, doubt, real_folder, validate_globs
 from rag_core.index import plan
 from rag_core.index.choice import covers, leave_nothing_out, refuse_no_match
 from rag_core.index.plan import Plan
@@ -35,6 +25,7 @@ from rag_core.store import jobs, sources
 from rag_core.types import Source, Viewer
 
 _LONGEST: Final = 60  # letters of a folder's name that become a store's: a number may follow
+_Globs = Sequence[str]
 _ESCAPED = re.compile(r"\[[*?\[{]\]")
 _WILD = re.compile(r"[*?\[{]")
 
@@ -50,18 +41,11 @@ class Sources(Service):
         return next(each for each in chain([name], numbered) if each.casefold() not in taken)
 
     def draft(
-        self,
-        viewer: Viewer,
-        store: str,
-        root: str | Path,
-        include: Sequence[str],
-        exclude: Sequence[str] = (),
+        self, viewer: Viewer, store: str, root: str | Path, include: _Globs, exclude: _Globs = ()
     ) -> Source:
-        """The source that adding this folder would give; changes nothing.
-
-        It is the source of a folder around it if that takes every file already. Raises InvalidInput, also for
-        patterns that choose none of the present files.
-        """
+        """The source that adding this folder would give; changes nothing. It is the source of a folder around
+        it if that takes every file already. Raises InvalidInput, also for patterns that choose none of the
+        present files."""
         folder = real_folder(root)
         include, exclude = validate_globs(include), validate_globs(exclude) if exclude else ()
         with self._stores.open(viewer, store).store.read() as db:
@@ -74,18 +58,11 @@ class Sources(Service):
         return next((each for each in around if covers(each, draft)), draft)
 
     def add(
-        self,
-        viewer: Viewer,
-        store: str,
-        root: str | Path,
-        include: Sequence[str],
-        exclude: Sequence[str] = (),
+        self, viewer: Viewer, store: str, root: str | Path, include: _Globs, exclude: _Globs = ()
     ) -> Source:
-        """Add a folder and its globs to a store, or globs to a folder that it has already.
-
-        A folder that is being removed stays, with these globs alone. If a folder around it takes every file
-        already, its source is returned and nothing added. Raises InvalidInput as `draft`.
-        """
+        """Add a folder and its globs to a store, or globs to a folder that it has already. A folder that is
+        being removed stays, with these globs alone. If a folder around it takes every file already, its
+        source is returned and nothing added. Raises InvalidInput as `draft`."""
         source = self.draft(viewer, store, root, include, exclude)
         if source.root != str(real_folder(root)):
             return source
@@ -95,10 +72,8 @@ class Sources(Service):
     def change(
         self, viewer: Viewer, store: str, source_id: int, include: Sequence[str], exclude: Sequence[str] = ()
     ) -> Source:
-        """Replace the globs of a folder; the next job follows them.
-
-        Raises InvalidInput, also for globs that choose none of the present files.
-        """
+        """Replace the globs of a folder; the next job follows them. Raises InvalidInput, also for globs that
+        choose none of the present files."""
         include, exclude = validate_globs(include), validate_globs(exclude) if exclude else ()
         opened = self._own(viewer, store)
         folder = Path(self.get(viewer, store, source_id).root)
@@ -117,10 +92,8 @@ class Sources(Service):
         return source
 
     def remove(self, viewer: Viewer, store: str, source_id: int) -> Source:
-        """Take a folder out of a store and request the job that forgets its documents.
-
-        The same job reads files again that another folder of the store chooses too.
-        """
+        """Take a folder out of a store and request the job that forgets its documents. The same job reads
+        files again that another folder of the store chooses too."""
         with self._own(viewer, store).decide() as db:
             source = replace(_source(db, store, source_id), removed=True)
             sources.change_source(db, source)
@@ -139,9 +112,8 @@ class Sources(Service):
             found, counts = sources.all_sources(db), sources.counts(db)
         infos = []
         for source in found:
-            states = counts.get(source.id, {})
+            states, folder = counts.get(source.id, {}), Path(source.root)
             indexed, failed, skipped = (states.get(state, 0) for state in ("indexed", "failed", "skipped"))
-            folder = Path(source.root)
             missing = folder.is_absolute() and _is_missing(folder)  # an attached index has no folder
             infos.append(SourceInfo(source, indexed, failed, skipped, missing))
         return infos
@@ -150,9 +122,8 @@ class Sources(Service):
         """What a job would do to ``source``, which may be a draft; changes nothing."""
         opened = self._stores.open(viewer, store).store
         found = plan.make_plan(opened, source, force=force, max_bytes=self._settings.max_file_bytes)
-        if source.removed:
-            return found
-        idle = leave_nothing_out(Path(source.root), source.include, source.exclude)
+        removed = source.removed
+        idle = [] if removed else leave_nothing_out(Path(source.root), source.include, source.exclude)
         return replace(found, warnings=(*found.warnings, *idle))
 
     def plans(self, viewer: Viewer, store: str, *, force: bool = False) -> list[Plan]:
@@ -177,20 +148,35 @@ class Sources(Service):
         never read: hidden or ignored, a folder with keys, a whole home folder.
         """
         opened = self._own(viewer, store)
-        if not (roots and expanded(path).is_absolute()):
+        if not (roots and files.expanded(path).is_absolute()):
             return None
         with opened.read() as db:
             held = [source for source, _ in places.places(db, path)]
-        if any(source.paused or not _is_narrow(source) for source in held):
+        globs = {_ESCAPED.sub("", glob) for source in held for glob in source.include} - {"*"}
+        if any(source.paused for source in held) or any(map(_WILD.search, globs)):  # not for single files
             return None
-        folder, pattern = split_glob(str(_allowed(path, store, roots)))
+        for root in roots:
+            with suppress(InvalidInput):
+                real = files.contained(Path(path), [root])
+                top = root.resolve()
+                break
+        else:
+            raise InvalidInput(
+                f"{path!r} lies in no folder of store {store!r}, and nothing may be added there.",
+                f"Name something below {', '.join(map(str, roots))}; the setting mcp_roots has others added.",
+            )
+        if refusal := files.why_skipped(top, os.fsencode(real.relative_to(top).as_posix()), EVERYTHING):
+            said = f"{path!r} is not read: it {refusal.text}."
+            raise InvalidInput(said, "Choose a folder that holds documents.")
+        folder, pattern = files.split_glob(str(real))
         if pattern == EVERYTHING[0] and not recursive:
             pattern = "*"
         if any(source.root == str(folder) and pattern in source.include for source in held):
             return None
-        found = preview(folder, [pattern], max_files=MANY_FILES) if pattern == EVERYTHING[0] else None
-        if found and (why := doubt(folder, [pattern], found)):
-            raise InvalidInput(why, "Choose a folder inside it.")
+        if pattern == EVERYTHING[0]:
+            found = files.preview(folder, [pattern], max_files=files.MANY_FILES)
+            if why := doubt(folder, [pattern], found):
+                raise InvalidInput(why, "Choose a folder inside it.")
         return self.add(viewer, store, folder, [pattern])
 
 
@@ -207,25 +193,3 @@ def _is_missing(folder: Path) -> bool:
         return not folder.is_dir()
     except OSError:  # no permission to look
         return True
-
-
-def _allowed(path: str, store: str, roots: Sequence[Path]) -> Path:
-    """Where ``path`` leads, below one of ``roots``. Raises InvalidInput."""
-    for root in roots:
-        with suppress(InvalidInput):
-            real = contained(Path(path), [root])
-            top = root.resolve()
-            break
-    else:
-        raise InvalidInput(
-            f"{path!r} lies in no folder of store {store!r}, and nothing may be added there.",
-            f"Name something below {', '.join(map(str, roots))}; the setting mcp_roots has others added.",
-        )
-    if why := why_skipped(top, os.fsencode(real.relative_to(top).as_posix()), EVERYTHING):
-        raise InvalidInput(f"{path!r} is not read: it {why.text}.", "Choose a folder that holds documents.")
-    return real
-
-
-def _is_narrow(source: Source) -> bool:
-    """Whether a folder was added for single files or only for the files directly in it."""
-    return all(glob == "*" or not _WILD.search(_ESCAPED.sub("", glob)) for glob in source.include)

@@ -20,8 +20,9 @@ from rag_core.messages import say
 from rag_core.models.registry import CircuitBreaker
 from rag_core.store import Store, outbox, switch
 from rag_core.store import file as store_file
-from rag_core.store.errors import for_viewer
+from rag_core.store.errors import blames_file, for_viewer, not_written
 from rag_core.store.identities import active_identity, target_identity
+from rag_core.store.workroom import sync, workroom
 from rag_core.types import OWNER, Metric, Viewer
 from rag_core.vectors import RemoteIndex, VectorIndex
 from rag_core.vectors.backends import none_there
@@ -61,10 +62,8 @@ class StoreFiles:
         return self._folder / f"{name}.db"
 
     def names(self, viewer: Viewer) -> list[str]:
-        """The names of the stores that ``viewer`` may see, sorted without regard to case.
-
-        Raises StoreError when their folder cannot be read.
-        """
+        """The names of the stores that ``viewer`` may see, sorted without regard to case. Raises StoreError
+        when their folder cannot be read."""
         try:
             with os.scandir(self._folder) as entries:
                 names = [entry.name.removesuffix(".db") for entry in entries if _is_store(entry)]
@@ -78,11 +77,8 @@ class StoreFiles:
         return sorted((name for name in names if viewer.may_see(name)), key=str.casefold)
 
     def new_path(self, viewer: Viewer, name: str, but: str = "") -> Path:
-        """The file of a new store called ``name``.
-
-        Raises InvalidInput for a name that is unusable, or taken by another store than ``but``: names that
-        differ only in case are one file on some systems.
-        """
+        """The file of a new store called ``name``. Raises InvalidInput for a name that is unusable, or taken
+        by another store than ``but``: names that differ only in case are one file on some systems."""
         if not STORE_NAME.fullmatch(name):
             raise InvalidInput(
                 f"{name[:80]!r} cannot be a store's name.",
@@ -102,17 +98,15 @@ class StoreFiles:
             known = self._opened.get(name)
             try:
                 inode = self.path(name).stat().st_ino
+                if known is None or known.inode != inode:
+                    self._close(name)
+                    store = Store(self.path(name), self._busy_timeout_s)
+                    known = self._opened[name] = Opened(inode, store, LocalVectors(store))
             except OSError:
                 self._close(name)
                 raise self.unknown(viewer, name) from None
-            if known is not None and known.inode == inode:
-                return known
-            self._close(name)
-            try:
-                store = Store(self.path(name), self._busy_timeout_s)
             except StoreError as error:
                 raise for_viewer(error, viewer, name) from error
-            known = self._opened[name] = Opened(inode, store, LocalVectors(store))
             return known
 
     @contextmanager
@@ -151,8 +145,7 @@ class StoreFiles:
             named = " and ".join(map(repr, sorted((store.name, *twins), key=str.casefold)))
             raise VectorError(
                 f"The stores {named} are copies of one file, so none of them may fill their vector index.",
-                "Delete all but one; the index stays for that. A store that is exported and imported can be"
-                " beside the first.",
+                "Delete all but one; the index stays for that. Export and import makes a second store.",
             )
         return self.remote(store, address, dimension)
 
@@ -168,19 +161,15 @@ class StoreFiles:
 
     def remote(self, store: Store, address: str, dimension: int) -> RemoteIndex:
         """The index at ``address`` for vectors of ``dimension``, opened once. Raises as ``index``."""
+        key = address, dimension
         with self._lock:
-            key = address, dimension
             if key not in self._remotes:
-                metric = cast("Metric", store.metric)
-                self._remotes[key] = self._open_remote(address, dimension, metric)
+                self._remotes[key] = self._open_remote(*key, cast("Metric", store.metric))
             return self._remotes[key]
 
     def each(self, viewer: Viewer, names: Sequence[str]) -> tuple[list[Opened], list[StoreError]]:
-        """The named stores (none: all) that can be read, and an error for each other one.
-
-        Raises NotFound for an unknown name, InvalidInput for one text instead of a list, StoreError if no
-        store can be read.
-        """
+        """The named stores (none: all) that can be read, and an error for each other one. Raises NotFound for
+        an unknown name, InvalidInput for one text instead of a list, StoreError if no store can be read."""
         if isinstance(names, str):
             raise InvalidInput(f"The stores are one text, {names[:80]!r}.", f"Give a list: {[names[:80]]!r}.")
         opened: list[Opened] = []
@@ -231,19 +220,39 @@ class StoreFiles:
         if not names:
             return no_store(viewer, message)
         close = difflib.get_close_matches(name, names, n=1)
-        return NotFound(
-            message, f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(names)}."
-        )
+        advice = f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(names)}."
+        return NotFound(message, advice)
 
     def close(self) -> None:
         """Close every store."""
         with self._lock:
-            for opened in self._opened.values():
-                opened.store.close()
-            self._opened.clear()
+            for name in list(self._opened):
+                self._close(name)
             for remote in self._remotes.values():
                 remote.close()
             self._remotes.clear()
+
+
+@contextmanager
+def new_store_file(path: Path, what: str, advice: str, make_room: Callable[[], None]) -> Iterator[Path]:
+    """An unfinished file that becomes the store ``path`` at the end of the block; it is there whole or not at
+    all. ``make_room`` is called when all is ready. Raises InvalidInput if ``path`` exists; StoreError if the
+    disk fails, which names ``what`` cannot be done (made, attached) and adds ``advice``."""
+    try:
+        with workroom(path.parent) as room:
+            unfinished = room / path.name
+            yield unfinished
+            sync(unfinished)
+            make_room()
+            store_file.put_in_place(unfinished, path)
+            sync(path.parent)
+    except FileExistsError:
+        raise InvalidInput(f"A store called {path.stem!r} exists already.", "Choose another name.") from None
+    except (OSError, sqlite3.Error, StoreError) as error:
+        cause = error.__cause__ if isinstance(error, StoreError) else error
+        if isinstance(cause, OSError) or (isinstance(cause, sqlite3.Error) and not blames_file(cause)):
+            raise not_written(path.stem, what, path.parent, cause, advice) from error
+        raise
 
 
 def _is_store(entry: os.DirEntry[str]) -> bool:
@@ -253,6 +262,4 @@ def _is_store(entry: os.DirEntry[str]) -> bool:
 
 def no_store(viewer: Viewer, message: str) -> NotFound:
     """The error ``message`` for a viewer without any store, with the first step."""
-    if viewer.is_owner:
-        return NotFound(message, say("make_store"))
-    return NotFound(message, "Ask the owner to share one.")
+    return NotFound(message, say("make_store") if viewer.is_owner else "Ask the owner to share one.")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rag_core.errors import InvalidInput, RagError, StoreError, VectorError
 from rag_core.extract.chunk import chunk_spec
@@ -22,17 +20,13 @@ from rag_core.library.portable import Exported, Report
 from rag_core.library.service import Service, Shared, open_to_all
 from rag_core.library.sources import Sources
 from rag_core.library.store_files import no_store
-from rag_core.models import full_name
 from rag_core.models.deadline import ask_index
 from rag_core.models.registry import facts_of, with_dimension
 from rag_core.reports import Status
 from rag_core.store import Store, jobs, outbox, sources
 from rag_core.store.file import generation
-from rag_core.types import METRICS, Metric, StoreInfo, Viewer
+from rag_core.types import METRICS, OWNER, Metric, StoreInfo, Viewer
 from rag_core.vectors.backends import address_of
-
-if TYPE_CHECKING:
-    from rag_core.config import DeclaredStore  # brings pydantic, which commands need only for settings
 
 
 class Stores(Service):
@@ -59,10 +53,10 @@ class Stores(Service):
         StoreError if none can be read."""
         found: list[tuple[str, int]] = []
         opened, failed = self._stores.each(viewer, names)
-        for each in opened:
+        for name in (each.store.name for each in opened):
             try:
-                with self._stores.reading(viewer, each.store.name) as db:
-                    found.append((each.store.name, generation(db)))
+                with self._stores.reading(viewer, name) as db:
+                    found.append((name, generation(db)))
             except StoreError as error:
                 failed.append(error)
         if failed and not found:
@@ -71,10 +65,8 @@ class Stores(Service):
 
     @open_to_all
     def resolve(self, viewer: Viewer, name: str | None = None) -> str:
-        """The store called ``name``; without a name the configured or the only one.
-
-        Raises NotFound if this viewer has none, InvalidInput if there are several.
-        """
+        """The store called ``name``; without a name the configured or the only one. Raises NotFound if this
+        viewer has none, InvalidInput if there are several."""
         names = self.names(viewer)
         name = name or (self._settings.default_store if self._settings.default_store in names else None)
         if name:
@@ -100,13 +92,13 @@ class Stores(Service):
             except StoreError as error:
                 said.append(str(error))
                 continue
-            running += [job for job in latest if job.state == "running"]
             for job in latest:
-                if job.state not in ("running", "done"):
+                if job.state == "running":
+                    running.append(job)
+                elif job.state != "done":
                     goes_on = f"`commonplace index --store {info.name}` goes on."
-                    said.append(
-                        f"The last job of {info.name!r} was {job.state}; {goes_on} {job.message}".rstrip()
-                    )
+                    last = f"The last job of {info.name!r} was {job.state}"
+                    said.append(f"{last}; {goes_on} {job.message}".rstrip())
         return Status(infos, tuple(running), tuple(said), str(self._settings.data_dir))
 
     @open_to_all
@@ -145,11 +137,10 @@ class Stores(Service):
     ) -> StoreInfo:
         """Make an empty store.
 
-        ``embedder``, ``backend`` and ``dimension`` (of the vectors) default to those of the settings; the
-        passage sizes always come from there. ``sends_private`` lets private notes go to other machines.
-        Raises InvalidInput for an unusable name, embedder, metric, dimension or backend, EmbedderError if the
-        embedder's server does not answer or lacks the model, VectorError if the vector index cannot be made
-        or is another's.
+        ``embedder``, ``backend`` and ``dimension`` (of the vectors) default to those of the settings.
+        ``sends_private`` lets private notes go to other machines. Raises InvalidInput for an unusable value,
+        EmbedderError if the embedder's server does not answer or lacks the model, VectorError if the vector
+        index cannot be made or is another's.
         """
         path = self._stores.new_path(viewer, name)
         if metric not in METRICS:
@@ -160,118 +151,78 @@ class Stores(Service):
         backend = backend or self._settings.backend
         address = address_of(backend, name, self._shared.vector_options)
         number = facts_of(embedder, self._embedders.get).dimension if address else 0
-        if address:
-            ask_index(
-                self._shared.open_remote(address, number, metric).owner, address
-            )  # before anything is made
+        if address:  # a mistake in it is found before anything is made
+            ask_index(self._shared.open_remote(address, number, metric).owner, address)
         facts = {"sends_private": "1" if sends_private else "0", **outbox.placed(address)}
         Store.create(
             path, embedder=embedder, spec=spec, backend=backend, metric=metric, facts=facts,
             make_room=partial(self._access.forget_store, name),
         ).close()  # fmt: skip
         if address:
-            self._prepare_new(viewer, name, address, number)
+            self._prepare_index(self._stores.open(viewer, name).store, address, number)
         return self.info(viewer, name)
 
     def make_if_needed(self, viewer: Viewer, name: str) -> bool:
-        """Make the store ``name`` unless it exists or another process makes it meanwhile. Returns whether
-        this call made it. Raises as `create`."""
+        """Make the store ``name`` unless it exists; returns whether this call made it. Raises as `create`."""
         if name in self.names(viewer):
             return False
-        try:
-            self.create(viewer, name)
-        except (InvalidInput, StoreError):
-            if name in self.names(viewer):
-                return False
-            raise
+        self.create(viewer, name)
         return True
 
-    def _prepare_new(self, viewer: Viewer, name: str, address: str, dimension: int) -> None:
+    def _prepare_index(self, store: Store, address: str, dimension: int) -> None:
         """Make the remote index of a new store. If that fails the store goes, too, unless a part of the index
         may exist: only this store could delete it."""
-        store = self._stores.open(viewer, name).store
         try:
             self._stores.remote(store, address, dimension).prepare(store.id)
         except BaseException as error:
             try:
                 drop_remote(self._stores, store)
             except VectorError:
-                said = f"Store {name!r} is made, but its vector index is not yet: {error}"
+                said = f"Store {store.name!r} is made, but its vector index is not yet: {error}"
                 raise VectorError(said, "The next job makes it.") from error
-            self._stores.delete(viewer, name)
+            self._stores.delete(OWNER, store.name)
             raise
 
     def make_declared(self, viewer: Viewer) -> list[str]:
-        """Make the declared stores that do not exist yet; existing ones stay as they are.
-
-        Returns a sentence for each that was made, could not be made, or differs from its declaration.
-        """
-        return [said for declared in self._settings.stores if (said := self._declare(viewer, declared))]
-
-    def _declare(self, viewer: Viewer, declared: DeclaredStore) -> str:
-        there = {name.casefold(): name for name in self.names(viewer)}.get(declared.name.casefold())
-        try:
-            if there:
-                return self._missing(viewer, self.info(viewer, there), declared)
-            roots = [real_folder(folder.root) for folder in declared.folders]
-            for root, folder in zip(roots, declared.folders, strict=True):  # before anything is made
-                refuse_no_match(root, folder.include, folder.exclude)
-            self.create(viewer, declared.name, declared.embedder, backend=declared.backend)
-            for root, folder in zip(roots, declared.folders, strict=True):
-                self._sources.add(viewer, declared.name, root, folder.include, folder.exclude)
-        except RagError as error:
-            return f"The declared store {declared.name!r} could not be made or read. {error}"
-        how = f" The Index page, or `commonplace index --store {declared.name}`, reads its folders."
-        return f"Made store {declared.name!r}.{how if roots else ''}"
-
-    def _missing(self, viewer: Viewer, info: StoreInfo, declared: DeclaredStore) -> str:
-        """What the store lacks of its declaration, in a sentence; '' if nothing."""
-        sources = {source.root: source for source in info.sources if not source.removed}
-        lacks = []
-        if declared.embedder and full_name(declared.embedder) != info.embedder:
-            lacks.append(f"the embedder {declared.embedder!r} (it has {info.embedder!r})")
-        for folder in declared.folders:
-            source = sources.get(os.path.realpath(folder.root))
-            if source is None:
-                draft = self._sources.draft(viewer, info.name, folder.root, folder.include, folder.exclude)
-                if draft.root not in sources:  # or another folder takes all of it
-                    lacks.append(f"the folder {str(folder.root)!r}")
-            elif not {*folder.include} <= {*source.include} or not {*folder.exclude} <= {*source.exclude}:
-                lacks.append(f"the patterns of {str(folder.root)!r}")
-        if not lacks:
-            return ""
-        said = f"Store {info.name!r} is there without what is declared: {', '.join(lacks)}."
-        return f"{said} It stays as it is."
+        """Make the declared stores that do not exist yet; returns a sentence for each that was made or could
+        not be made."""
+        names = {name.casefold() for name in self.names(viewer)}
+        said = []
+        for declared in (each for each in self._settings.stores if each.name.casefold() not in names):
+            name = declared.name
+            try:
+                folders = [(real_folder(each.root), each.include, each.exclude) for each in declared.folders]
+                for folder in folders:  # before anything is made
+                    refuse_no_match(*folder)
+                self.create(viewer, name, declared.embedder, backend=declared.backend)
+                for folder in folders:
+                    self._sources.add(viewer, name, *folder)
+            except RagError as error:
+                said.append(f"The declared store {name!r} could not be made. {error}")
+            else:
+                how = f" The Index page, or `commonplace index --store {name}`, reads its folders."
+                said.append(f"Made store {name!r}.{how if folders else ''}")
+        return said
 
     def delete(self, viewer: Viewer, name: str, *, leave_index: bool = False) -> None:
-        """Delete a store, sound or damaged; the indexed files stay.
-
-        Its remote vector index goes, too, unless ``leave_index``. Raises StoreBusy during a job, VectorError
-        if that index cannot be deleted; then nothing is deleted.
-        """
+        """Delete a store, sound or damaged; the indexed files stay. Its remote vector index goes, too, unless
+        ``leave_index``. Raises StoreBusy during a job, VectorError if that index cannot be deleted; then
+        nothing is deleted."""
         if not leave_index:
             with suppress(StoreError):  # a damaged store does not know where its vectors are
                 drop_remote(self._stores, self._stores.open(viewer, name).store)
         self._stores.delete(viewer, name)
 
     def rename(self, viewer: Viewer, name: str, new_name: str) -> StoreInfo:
-        """Rename a store; its content and keys stay.
-
-        Raises InvalidInput for an unusable name, StoreBusy during a job or while another process has it open.
-        """
+        """Rename a store; its content and keys stay. Raises InvalidInput for an unusable name, StoreBusy
+        during a job or while another process has it open."""
         self._stores.rename(viewer, name, new_name)
         return self.info(viewer, new_name)
 
     def export(
         self, viewer: Viewer, store: str, target: Path, report: Report | None = None, *, force: bool = False
     ) -> Exported:
-        """Write a store, with its private notes, to one portable file: ``target``, or ``STORE.commonplace``
-        in that folder. The store can be searched and indexed meanwhile.
-
-        The file is complete or absent; an existing one is replaced only with ``force``. ``report`` gets the
-        progress and may raise to cancel. Raises InvalidInput for an unusable target, StoreError if the store
-        cannot be read or the file not written.
-        """
+        """`portable.export_store`. The store can be searched and indexed meanwhile."""
         return portable.export_store(
             self._stores.open(viewer, store).store, expanded(target), force=force, report=report
         )
@@ -279,18 +230,11 @@ class Stores(Service):
     def import_file(
         self, viewer: Viewer, file: Path, name: str = "", report: Report | None = None
     ) -> StoreInfo:
-        """Make a store from a portable file, which is not trusted; without ``name`` it keeps its own.
-
-        The store is complete or absent. Folders that are not on this computer are paused; ``notices`` say
-        what differs. ``report`` as in `export`. Raises InvalidInput for a missing file or an unusable name,
-        StoreError for a file that cannot be imported.
-        """
+        """Make a store from a portable file, which is not trusted; without ``name`` it keeps its own. Folders
+        that are not on this computer are paused; ``notices`` say what differs. Raises as
+        `portable.import_store`."""
         with portable.opened(expanded(file)) as packed:
-            name = name or packed.name
-            same = (other for other in self.names(viewer) if other.casefold() == name.casefold())
-            if taken := next(same, None):
-                raise portable.taken(taken)
-            path = self._stores.new_path(viewer, name)
+            path = self._stores.new_path(viewer, name or packed.name)
             forget_earlier = partial(self._access.forget_store, path.stem)
             notices = portable.import_store(packed, path, report, forget_earlier)
         info = self.info(viewer, path.stem)

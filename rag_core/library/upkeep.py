@@ -16,10 +16,9 @@ from rag_core.library import diagnosis, doctor
 from rag_core.library.placement import compare_index
 from rag_core.library.searching import MAX_TOP_K, Searching
 from rag_core.library.service import Service, Shared
-from rag_core.library.sharing import Sharing
 from rag_core.library.stores import Stores
-from rag_core.models import DEFAULT_EMBEDDER, full_name
-from rag_core.models.registry import asks_others
+from rag_core.messages import say
+from rag_core.models import DEFAULT_EMBEDDER
 from rag_core.reports import VECTOR_INDEX, Diagnosis, Health, Repair, Step
 from rag_core.store.health import check
 from rag_core.types import Viewer
@@ -28,11 +27,10 @@ from rag_core.types import Viewer
 class Upkeep(Service):
     """Checks and repairs stores."""
 
-    def __init__(self, shared: Shared, stores: Stores, searching: Searching, sharing: Sharing) -> None:
+    def __init__(self, shared: Shared, stores: Stores, searching: Searching) -> None:
         super().__init__(shared)
         self._all = stores
         self._searching = searching
-        self._sharing = sharing
 
     def verify(
         self,
@@ -42,11 +40,9 @@ class Upkeep(Service):
         files: bool = False,
         report: Callable[[int, int], None] | None = None,
     ) -> Health:
-        """Check the invariants of a store; ``files`` also compares its documents with their files.
-
-        ``report`` gets the numbers of checks done and of all, and may raise to cancel. Raises StoreError if
-        the store is too damaged to be read.
-        """
+        """Check the invariants of a store; ``files`` also compares its documents with their files. ``report``
+        gets the numbers of checks done and of all, and may raise to cancel. Raises StoreError if the store is
+        too damaged to be read."""
         opened = self._stores.open(viewer, store).store
         found = check(opened, files=files, report=report)
         if found.sound and (compared := compare_index(self._stores, opened)):
@@ -56,11 +52,8 @@ class Upkeep(Service):
 
     def repair(self, viewer: Viewer, store: str) -> Repair:
         """Rebuild a damaged store from its folders; whole vectors and the owner's decisions are kept. A sound
-        store stays the same.
-
-        Raises StoreBusy during a job, StoreError if its folders are missing or the disk is full; then the
-        store is unchanged.
-        """
+        store stays the same. Raises StoreBusy during a job, StoreError if its folders are missing or the disk
+        is full; then the store is unchanged."""
         self._stores.require(viewer, store)
         return repair(
             self._stores.path(store),
@@ -78,11 +71,9 @@ class Upkeep(Service):
         query: str = "",
         here: Path | None = None,
     ) -> list[Diagnosis]:
-        """Why the file ``path`` is found or not, in each of the named stores (none: all).
-
-        ``path`` is absolute, relative to ``here``, or as a store calls it. With ``query`` also the rank of
-        its best passage among the first 1,000 hits.
-        """
+        """Why the file ``path`` is found or not, in each of the named stores (none: all). ``path`` is
+        absolute, relative to ``here``, or as a store calls it. With ``query`` also the rank of its best
+        passage among the first 1,000 hits."""
         here = here or (Path(os.sep) if expanded(path).is_absolute() else current_folder())
         wanted = dict.fromkeys(names or self._stores.names(viewer))
         found = [self._explained(viewer, name, path, here) for name in wanted]
@@ -92,7 +83,8 @@ class Upkeep(Service):
             others = (name for name in self._stores.names(viewer) if name not in wanted)
             holds = (name for name in others if self._explained(viewer, name, path, here).findable)
             if other := next(holds, None):
-                found = [diagnosis.in_store(each, other) for each in found]
+                advice = say("ask_in_store", store=other)
+                found = [replace(e, advice=advice) if diagnosis.is_elsewhere(e) else e for e in found]
         return [self._ranked(viewer, each, query) if query and each.findable else each for each in found]
 
     def _explained(self, viewer: Viewer, name: str, path: str, here: Path) -> Diagnosis:
@@ -113,29 +105,19 @@ class Upkeep(Service):
         if hit:
             return replace(found, query=query, rank=hit.rank, score=hit.score, relevant=hit.relevant)
         opened = self._stores.open(viewer, found.store).store
-        why = diagnosis.left_out(opened, found.path, answer.query) if found.findable else []
-        return replace(found, query=query, steps=(*found.steps, *why))
+        out = diagnosis.left_out(opened, found.path, answer.query)
+        steps = (*found.steps, Step("note", say("left_out"))) if out else found.steps
+        return replace(found, query=query, steps=steps)
 
     def doctor(self, viewer: Viewer) -> list[Step]:
-        """Check the installation: Python, SQLite, folders, models, extensions, sharing, servers, stores."""
+        """Check the installation: Python, SQLite, folders, the built-in model, extensions, stores."""
         steps = doctor.installation(self._settings.data_dir, partial(self._embedders.get, DEFAULT_EMBEDDER))
         steps += doctor.extensions(self._settings.extractor_timeout_s)
-        steps += doctor.sharing(
-            partial(self._sharing.people, viewer), partial(self._sharing.tailscale, viewer)
-        )
         try:
             names = self._stores.names(viewer)
         except StoreError as error:
             return [*steps, Step("no", str(error))]
         steps += [Step("no", lost)] if (lost := self._all.lost_default(viewer)) else []
-        configured = [self._settings.embedder, *(["ollama"] if self._settings.ollama_url else [])]
-        used_by: dict[str, list[str]] = {full_name(name): [] for name in configured}
         for name in names:
-            found = doctor.store(name, partial(self._shared.info, viewer, name))
-            steps += found
-            if found[0].state == "ok":
-                used_by.setdefault(self._stores.open(viewer, name).store.embedder, []).append(name)
-        for name, stores in used_by.items():
-            if asks_others(name):
-                steps.append(doctor.embedder(name, partial(self._embedders.get, name), stores))
+            steps += doctor.store(name, partial(self._shared.info, viewer, name))
         return steps

@@ -95,14 +95,6 @@ def _told_by(embedder: Embedder) -> Facts:
     return Facts(embedder.identity.dimension, embedder.max_tokens)
 
 
-def asks_others(name: str) -> bool:
-    """Whether the embedder needs a server or a package that may be missing; False for an unknown name."""
-    try:
-        return known_facts(name) is None
-    except InvalidInput:
-        return False
-
-
 def with_dimension(name: str, dimension: int | None, opened: Open) -> str:
     """The full name of the embedder with vectors of ``dimension`` numbers; None: the model's own number.
     It is ``opened`` if need be.

@@ -6,16 +6,6 @@ runs and requests. Private notes are in it.
 
 from rag_core.library.portable.archive import SUFFIX, Exported, Packed, Report, Transfer, opened
 from rag_core.library.portable.exporting import export_store
-from rag_core.library.portable.importing import import_store, taken
+from rag_core.library.portable.importing import import_store
 
-__all__ = [
-    "SUFFIX",
-    "Exported",
-    "Packed",
-    "Report",
-    "Transfer",
-    "export_store",
-    "import_store",
-    "opened",
-    "taken",
-]
+__all__ = ["SUFFIX", "Exported", "Packed", "Report", "Transfer", "export_store", "import_store", "opened"]

@@ -8,10 +8,9 @@
     exported_at      ISO 8601, UTC
     store            name, embedder, and the number of files and passages
 
-Threat. The file may be made to harm: a directory of millions of names, a member that grows without end,
-sizes that lie, names that lead elsewhere. So no read is longer than a block, only the two known members
-are read, no name in it is used as a path, and no more is written than the directory declares and the disk
-has room for. Zip's checksum finds damage.
+Threat. The file may be made to harm: millions of names, a member without end, sizes that lie, names that lead
+elsewhere. So no read is longer than a block, only the two known members are read, no name in it is used as a
+path, and no more is written than the disk has room for. Zip's checksum finds damage.
 """
 
 from __future__ import annotations
@@ -43,10 +42,7 @@ MANIFEST, STORE = "manifest.json", "store.db"
 
 _BLOCK = 1024 * 1024
 _LEVEL = 1  # 2.5 times smaller at 50 MB/s on one core; level 6 takes three times as long for a tenth less
-_MOST_REASON = 200
-_DAMAGE = (
-    zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, struct.error
-)  # fmt: skip
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, struct.error)
 _DISK = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")
 
 TransferPhase = Literal["copying", "packing", "unpacking", "checking"]
@@ -95,9 +91,7 @@ class Unfit(Exception):
 
 def pack(store: Path, part: Path, info: StoreInfo, report: Report) -> None:
     """Write the archive ``part`` around the store file ``store``; it is on the disk when this returns.
-
-    ``info`` describes the store. Raises OSError.
-    """
+    ``info`` describes the store. Raises OSError."""
     manifest = {
         "format": FORMAT,
         "schema": migrations.VERSION,
@@ -218,6 +212,6 @@ def is_of_the_disk(error: BaseException | None) -> bool:
 def refused(path: Path, why: str) -> StoreError:
     """The error for a portable file that is not imported."""
     return StoreError(
-        f"{path.name!r} cannot be imported: {why[:_MOST_REASON].rstrip('.')}.",
-        "Nothing was imported; export the store again where it came from, or take another copy of the file.",
+        f"{path.name!r} cannot be imported: {why[:200].rstrip('.')}.",
+        "Nothing was imported. Export the store again, or take another copy of the file.",
     )

@@ -25,11 +25,16 @@ def export_store(
 ) -> Exported:
     """Write ``store`` as it is now to ``target``, or into that folder under its own name.
 
-    The file is there whole or not at all. An existing one is replaced only with ``force``. What
-    ``report`` raises ends it. Raises InvalidInput for a target that cannot be one, StoreError when
-    the store cannot be read or the file cannot be written.
+    The file is there whole or not at all; an existing one is replaced only with ``force``. ``report`` may
+    raise to end it. Raises InvalidInput for an unusable target, StoreError when the store cannot be read or
+    the file cannot be written.
     """
-    target = _target(store.name, target, force=force)
+    target = target / f"{store.name}{SUFFIX}" if _is_folder(target) else target
+    if target.suffix != SUFFIX:
+        raise InvalidInput(f"{target.name!r} does not end in {SUFFIX}.", f"Call it {store.name + SUFFIX!r}.")
+    if not _is_folder(target.parent):
+        raise InvalidInput(f"There is no folder {str(target.parent)!r}.", "Make it first, or choose another.")
+    _refuse_existing(target, force=force and not _is_folder(target))
     report = report or (lambda _: None)
     with _explained(store, target), workroom(store.path.parent) as room:
         copy = room / store.path.name
@@ -40,27 +45,19 @@ def export_store(
         one_file(copy)
         part = unfinished_name(room, target)
         pack(copy, part, info, report)
-        _publish(part, target, force=force)
+        _refuse_existing(target, force=force)
+        part.replace(target)
+        sync(target.parent)
     return Exported(store.name, target, target.stat().st_size, info.file_count, info.chunk_count)
 
 
-def _target(name: str, target: Path, *, force: bool) -> Path:
-    target = target / f"{name}{SUFFIX}" if _is_folder(target) else target
-    if target.suffix != SUFFIX:
-        raise InvalidInput(f"{target.name!r} does not end in {SUFFIX}.", f"Call it {name + SUFFIX!r}.")
-    if not _is_folder(target.parent):
-        raise InvalidInput(f"There is no folder {str(target.parent)!r}.", "Make it first, or choose another.")
-    if _is_folder(target) or (os.path.lexists(target) and not force):
-        raise _exists(target)
-    return target
+def _refuse_existing(target: Path, *, force: bool) -> None:
+    if os.path.lexists(target) and not force:
+        raise InvalidInput(f"{str(target)!r} exists already.", say("replace_file"))
 
 
 def _is_folder(path: Path) -> bool:
     return os.path.isdir(path)  # noqa: PTH112 - no error for a path that cannot be
-
-
-def _exists(target: Path) -> InvalidInput:
-    return InvalidInput(f"{str(target)!r} exists already.", say("replace_file"))
 
 
 def _copy(store: Path, copy: Path, report: Report) -> None:
@@ -106,32 +103,16 @@ def one_file(path: Path) -> None:
         db.execute("PRAGMA journal_mode = DELETE")
 
 
-def _publish(part: Path, target: Path, *, force: bool) -> None:
-    try:
-        if force:
-            part.replace(target)
-        else:
-            os.link(part, target)  # unlike a rename it never takes the place of another file
-    except FileExistsError:
-        raise _exists(target) from None
-    except OSError:  # a disk without links, such as a stick
-        if force or target.exists():
-            raise
-        part.replace(target)
-    sync(target.parent)
-
-
 @contextmanager
 def _explained(store: Store, target: Path) -> Iterator[None]:
     try:
         yield
-    except sqlite3.DatabaseError as error:
+    except (OSError, sqlite3.DatabaseError) as error:
         if is_damage(error):
             raise StoreError(
                 f"Store {store.name!r} is damaged: {error}.", "Verify and repair it, then export it again."
             ) from error
-        raise not_written(store.name, "exported", store.path.parent, error, "no file was left") from error
-    except OSError as error:
-        unfinished = str(error.filename).startswith(str(store.path.parent))
-        folder = store.path.parent if unfinished else target.parent
+        own = store.path.parent
+        is_own = isinstance(error, sqlite3.Error) or str(error.filename).startswith(str(own))
+        folder = own if is_own else target.parent
         raise not_written(store.name, "exported", folder, error, "no file was left") from error

@@ -2,8 +2,7 @@
 
 Threat. A store file is a program for SQLite: a trigger or view in it would run when it is written to. So
 before any of its rows is used its schema must be exactly that of a store of its version and its structure
-sound; what is read from rows later must be of the kind that is expected. Only then is it linked into place,
-whole. Until then it lies where nothing is listed, and the next import removes what a killed one left.
+sound; what is read from rows later must be of the expected kind. Only then is it linked into place.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
@@ -21,19 +20,23 @@ from rag_core.errors import InvalidInput, StoreError
 from rag_core.files import MANY_FILES, display, doubt, preview
 from rag_core.library.portable.archive import Packed, Report, Transfer, Unfit, is_of_the_disk, refusing
 from rag_core.library.portable.exporting import forget_runs, one_file
+from rag_core.library.store_files import new_store_file
 from rag_core.models import known_facts
 from rag_core.store import Store, migrations, schema, switch
-from rag_core.store.errors import not_written
-from rag_core.store.file import nothing_in_the_way, put_in_place, unmet_generation
+from rag_core.store.file import nothing_in_the_way, unmet_generation
 from rag_core.store.health import check
 from rag_core.store.sources import all_sources, change_source, forget_whole_read
-from rag_core.store.workroom import sync, workroom
 from rag_core.types import METRICS, Source
 from rag_core.wording import plural
 
 _EXAMPLES = 5
 _SMALL = ("meta", "migrations", "identities", "tags", "names", "exclusions")
 _MOST_CHARACTERS = 1_000_000
+_FOLDERS = {
+    "missing": "{count} {are} not on this computer and now paused; what was read there stays: {names}.",
+    "doubted": "Folders that hold so much that they should be chosen here are paused: {names}.",
+    "here": "The next run compares the store with {count} of this computer: {names}.",
+}
 
 
 def import_store(
@@ -44,43 +47,19 @@ def import_store(
 ) -> tuple[str, ...]:
     """Make the store file ``path`` of a portable file; returns notices for its owner, in sentences.
 
-    It is there whole or not at all and gets an identity of its own. What ``report`` raises ends it;
-    ``make_room`` is called when all is ready.
-    Raises InvalidInput when ``path`` exists, StoreError when the file is not a sound store that this
-    program can read, or cannot be written.
+    It is there whole or not at all and gets an identity of its own. ``report`` may raise to end it;
+    ``make_room`` is called when all is ready. Raises InvalidInput when ``path`` exists, StoreError when the
+    file is not a sound store that this program can read, or cannot be written.
     """
     report = report or (lambda _: None)
-    with _explained(path), workroom(path.parent) as room:
-        unpacked = room / path.name
+    with new_store_file(path, "made", "nothing was imported", make_room) as unpacked:
         packed.unpack(unpacked, report)
         report(Transfer("checking", 0, 0))
         with refusing(packed.path):
             _inspect(unpacked, packed.schema)
             notices = _adopt(unpacked, report)
         one_file(unpacked)
-        sync(unpacked)
-        make_room()
-        put_in_place(unpacked, path)
-        sync(path.parent)
     return notices
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except FileExistsError:
-        raise taken(path.stem) from None
-    except (OSError, sqlite3.DatabaseError) as error:
-        raise not_written(path.stem, "made", path.parent, error, "nothing was imported") from error
-
-
-def taken(name: str) -> InvalidInput:
-    """The error for a name that another store has."""
-    return InvalidInput(
-        f"A store called {name!r} exists already.",
-        "Import it under another name, or delete that store first.",
-    )
 
 
 def _inspect(unpacked: Path, version: int) -> None:
@@ -146,38 +125,25 @@ def _require_usable(store: Store) -> tuple[str, ...]:
 
 def _settle_folders(db: sqlite3.Connection) -> Iterator[str]:
     """Pause the folders that are not on this computer or hold too much of it; a notice about each kind."""
-    missing: list[Source] = []
-    doubted: list[Source] = []
-    here: list[Source] = []
-    for source in all_sources(db):
-        if source.removed:
-            continue
+    found: dict[str, list[Source]] = {"missing": [], "doubted": [], "here": []}
+    for source in [each for each in all_sources(db) if not each.removed]:
         forget_whole_read(db, source.id)  # it was read, but where the file is from
         root = Path(source.root)
         if not (root.is_absolute() and os.path.isdir(root)):  # noqa: PTH112 - may hold a NUL
-            missing.append(source)
-        elif doubt(
-            root.resolve(), source.include, preview(root.resolve(), source.include, max_files=MANY_FILES)
-        ):
-            doubted.append(source)
-        elif not source.paused:
-            here.append(source)
-    for source in (*missing, *doubted):
-        change_source(db, replace(source, paused=True))
-    if missing:
-        are = "is" if len(missing) == 1 else "are"
-        yield (
-            f"{plural(len(missing), 'folder')} {are} not on this computer and now paused; what was read there"
-            f" stays: {_some(missing)}."
-        )
-    if doubted:
-        yield f"Folders that hold so much that they should be chosen here are paused: {_some(doubted)}."
-    if here:
-        folders = plural(len(here), "folder")
-        yield f"The next run compares the store with {folders} of this computer: {_some(here)}."
-
-
-def _some(sources: Sequence[Source]) -> str:
-    named = ", ".join(repr(display(os.fsencode(source.root))) for source in sources[:_EXAMPLES])
-    more = len(sources) - _EXAMPLES
-    return f"{named} and {more:,} more" if more > 0 else named
+            kind = "missing"
+        else:
+            root = root.resolve()
+            some = preview(root, source.include, max_files=MANY_FILES)
+            kind = "doubted" if doubt(root, source.include, some) else "here"
+        if kind != "here":
+            change_source(db, replace(source, paused=True))
+        if kind != "here" or not source.paused:
+            found[kind].append(source)
+    for kind, sentence in _FOLDERS.items():
+        if folders := found[kind]:
+            count = plural(len(folders), "folder")
+            are = "is" if len(folders) == 1 else "are"
+            names = ", ".join(repr(display(os.fsencode(each.root))) for each in folders[:_EXAMPLES])
+            more = len(folders) - _EXAMPLES
+            names += f" and {more:,} more" if more > 0 else ""
+            yield sentence.format(count=count, are=are, names=names)
