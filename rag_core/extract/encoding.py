@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 
 _BOMS: tuple[tuple[bytes, str], ...] = (
@@ -57,7 +58,7 @@ def decode(data: bytes, file_type: str = "text") -> Decoded:
         if data.startswith(mark):
             return _after_mark(data[len(mark) :], encoding)
     if b"\0" in data:
-        return _few_zeros(data) or _utf16_without_mark(data)
+        return _with_zeros(data)
     if _many_controls(data):
         raise BinaryError
     try:
@@ -79,19 +80,12 @@ def _after_mark(data: bytes, encoding: str) -> Decoded:
     return decoded
 
 
-def _few_zeros(data: bytes) -> Decoded | None:
-    """UTF-8 with a few zero bytes, as a log has them after a crash."""
-    if data.count(0) * _TEXT_A_ZERO > len(data) or _many_controls(data):
-        return None
-    try:
-        text = data.decode("utf-8").replace("\0", "\ufffd")
-    except UnicodeDecodeError:
-        return None
-    return Decoded(text, "utf-8", "A few zero bytes were replaced.")
-
-
-def _utf16_without_mark(data: bytes) -> Decoded:
-    """Mostly Latin text in UTF-16 has a zero in every other byte, always on the same side."""
+def _with_zeros(data: bytes) -> Decoded:
+    """UTF-8 with a few zero bytes, as a log has them after a crash, or UTF-16: of mostly Latin text every
+    other byte is zero, always on the same side."""
+    if data.count(0) * _TEXT_A_ZERO <= len(data) and not _many_controls(data):
+        with suppress(UnicodeDecodeError):
+            return Decoded(data.decode().replace("\0", "\ufffd"), "utf-8", "A few zero bytes were replaced.")
     sample = data[: 4096 // 2 * 2]
     half = max(1, len(sample) // 2)
     even, odd = sample[::2].count(0) / half, sample[1::2].count(0) / half
@@ -145,18 +139,14 @@ def _gb18030(data: bytes) -> Decoded | None:
     wide = [char for char in text[:_SAMPLE] if char > "\x7f"]
     hanzi = [char for char in wide if "一" <= char <= "鿿"]
     common = sum(char in _COMMON_HANZI for char in hanzi)
-    plain = sum(_is_level_one(char) for char in hanzi)
-    if len(hanzi) < 4 or len(hanzi) < 0.6 * len(wide) or plain < 0.85 * len(hanzi):
+    # The 3,755 everyday characters of GB 2312 stand in rows 16 to 55 of its table.
+    codes = [char.encode("gb18030") for char in hanzi]
+    everyday = sum(len(code) == 2 and 0xB0 <= code[0] <= 0xD7 and code[1] >= 0xA1 for code in codes)
+    if len(hanzi) < max(4, 0.6 * len(wide)) or everyday < 0.85 * len(hanzi):
         return None
     if len(hanzi) >= 20 and common < 0.05 * len(hanzi):
         return None
     return Decoded(text, "gb18030", "The file is not UTF-8; it was read as GB18030.")
-
-
-def _is_level_one(char: str) -> bool:
-    """Whether ``char`` is among the 3,755 everyday characters of GB 2312."""
-    code = char.encode("gb18030")
-    return len(code) == 2 and 0xB0 <= code[0] <= 0xD7 and code[1] >= 0xA1
 
 
 def _windows(data: bytes) -> Decoded:

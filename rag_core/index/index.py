@@ -13,7 +13,7 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence, Set
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
@@ -186,7 +186,7 @@ class Runner:
         self._embedding.open(with_index=not self._words_only)
         while self._waiting:
             requests, self._waiting = self._waiting, []
-            with self._worker:
+            with closing(self._worker):
                 self._read(requests)
             if not self._words_only:
                 self._embedding.embed_queue()
