@@ -127,6 +127,7 @@ def cut(extracted: Extracted, spec: ChunkSpec, count_tokens: TokenCounter | None
         cutter = of_records = replace(cutter, size=max(1, len(text)))
     else:
         groups = _joined(text, extracted.segments, size)
+    named = extracted.title, extracted.title_from
     blocks = prose.blocks(text)
     minified = prose.minified(text) if extracted.file_type in _MAY_BE_MINIFIED else []
     newline = "\n" if "\n" in text or "\r" not in text else "\r"
@@ -134,7 +135,7 @@ def cut(extracted: Extracted, spec: ChunkSpec, count_tokens: TokenCounter | None
     passages: list[Passage] = []
     for group in groups:
         one = of_records if group[-1].anchor_type == "record" else cutter
-        prefix = max(map(cutter.prefix, group), key=len)
+        prefix = max([prefix_of(*named, each.heading_path) for each in group], key=len)
         spans: list[Span] = []
         start, stop = group[0].start, group[-1].end
         for first, last in _within(blocks, start, stop):
@@ -142,7 +143,8 @@ def cut(extracted: Extracted, spec: ChunkSpec, count_tokens: TokenCounter | None
             start = last
         spans += one.spans(prefix, start, stop)
         for number, (start, end) in enumerate(spans, 1):
-            label = _label(text, [each for each in group if each.start < end and start < each.end])
+            spanned = [each for each in group if each.start < end and start < each.end]
+            label = spanned[0] if len(spanned) == 1 else _label(text, spanned)
             line += text.count(newline, at, start)
             at = start
             marks = [f"{'#' * level} " for level in label.levels] or [""] * len(label.heading_path)
@@ -157,7 +159,7 @@ def cut(extracted: Extracted, spec: ChunkSpec, count_tokens: TokenCounter | None
                     DATA if _is_data(text, minified, start, end) else label.anchor_type,
                     label.anchor_ref,
                     number if len(spans) > 1 else 0,
-                    cutter.prefix(label),
+                    prefix_of(*named, label.heading_path),
                     " > ".join(map(str.__add__, marks, label.heading_path)),
                 )
             )
@@ -256,8 +258,6 @@ def _label(text: str, spanned: list[Segment]) -> Segment:
     """What a passage that spans these segments is labelled by: their common ancestor, or where they share
     none what it begins in. Text before any heading, and a heading with no text of its own above the next one,
     do not count."""
-    if len(spanned) == 1:
-        return spanned[0]
     named = [each for each in spanned if each.heading_path] or spanned[:1]
     while len(named) > 1:
         path, following = named[0].heading_path, named[1].heading_path
@@ -290,10 +290,6 @@ class _Cutter:
     overlap: int
     max_tokens: int
     count: TokenCounter | None
-
-    def prefix(self, segment: Segment) -> str:
-        """What is embedded in front of the passages of a segment: title > headings."""
-        return prefix_of(self.document.title, self.document.title_from, segment.heading_path)
 
     def spans(self, prefix: str, start: int, end: int) -> list[Span]:
         """(start, end) of each passage of a stretch, in order, trimmed of blank lines, with room for

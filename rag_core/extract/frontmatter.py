@@ -68,13 +68,20 @@ def read(text: str) -> FrontMatter:
         if end > LIMIT:
             end = 0
             raise _RefusedError(f"it is longer than {LIMIT} characters")
-        values = _mapping(block)
+        values = _document(block) or {}
+        if not isinstance(values, dict):
+            raise _RefusedError("it is not a list of names and values")
     except _RefusedError as error:
-        claim = private.of_unreadable(block, str(error))
-        warning = f"The front matter was kept as text: {error}."
-        return FrontMatter(end, not end, {}, claim.private, warning, claim.unsure)
-    claim = private.of_values(values)
-    return FrontMatter(end, True, values, claim.private, unsure=claim.unsure)
+        why = str(error)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        why = f"it is not valid YAML in line {mark.line + 2}" if mark else "it is not valid YAML"
+    else:
+        claim = private.of_values(values)
+        return FrontMatter(end, True, values, claim.private, unsure=claim.unsure)
+    claim = private.of_unreadable(block, why)
+    warning = f"The front matter was kept as text: {why}."
+    return FrontMatter(end, not end, {}, claim.private, warning, claim.unsure)
 
 
 def title(values: dict[str, Any]) -> str:
@@ -177,21 +184,8 @@ def _leaves(value: Any) -> list[str]:
 # --- YAML -------------------------------------------------------------------------------
 
 
-def _mapping(block: str) -> dict[str, Any]:
-    """The names and values of a block. Raises _RefusedError."""
-    try:
-        found = _document(block)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" in line {mark.line + 2}" if mark else ""
-        raise _RefusedError(f"it is not valid YAML{where}") from None
-    if not isinstance(found, dict | None):
-        raise _RefusedError("it is not a list of names and values")
-    return found or {}
-
-
 def _document(block: str) -> Any:
-    """The value of the only document, with bounds on depth and on what aliases unfold to."""
+    """The value of a block, with bounds on depth and on what aliases unfold to."""
     anchors: dict[str | None, tuple[Any, int]] = {}  # the value of each and its number of nodes
     outer: list[tuple[yaml.CollectionStartEvent, int, list[Any]]] = []  # the collections that are open
     items: list[Any] = []
@@ -226,7 +220,7 @@ def _document(block: str) -> Any:
             )
         if anchor and nodes > before:
             anchors[anchor] = items[-1], nodes - before
-    return items[0] if items else None
+    return items[0] if items else {}
 
 
 def _named(items: list[Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 
 from rag_core.types import Segment
 
@@ -44,8 +45,8 @@ def sections(
     begin = start
     for heading in (*headings, Heading(end, 1, "")):
         if begin < heading.start:
-            path = tuple([each.text for each in stack])
-            levels = tuple([each.level for each in stack]) if marked else ()
+            path = tuple(map(attrgetter("text"), stack))
+            levels = tuple(map(attrgetter("level"), stack)) if marked else ()
             anchor = ("heading", path[-1]) if path else ("text", "")
             found.append(Segment(begin, heading.start, path, *anchor, levels))
         while stack and stack[-1].level >= heading.level:

@@ -59,16 +59,16 @@ class _Answer:
     is_skipped: bool = False
 
 
+@dataclass
 class Worker:
     """A process that reads files with packages; started when the first one comes, and again when it ended.
 
     For one thread. To be closed, and may be used again then.
     """
 
-    def __init__(self, limit_s: float = TIME_LIMIT_S, memory: int = MEMORY_LIMIT) -> None:
-        self._limit_s = limit_s
-        self._memory = memory
-        self._process: subprocess.Popen[bytes] | None = None
+    limit_s: float = TIME_LIMIT_S
+    memory: int = MEMORY_LIMIT
+    _process: subprocess.Popen[bytes] | None = None
 
     def read(self, package: Extension, data: bytes, path: PurePosixPath) -> Extracted:
         """The file ``path`` as ``package`` reads it. Raises NotText and ExtractError."""
@@ -126,7 +126,7 @@ class Worker:
             late.set()
             process.kill()
 
-        timer = threading.Timer(self._limit_s, end)
+        timer = threading.Timer(self.limit_s, end)
         timer.start()
         body = None
         try:
@@ -140,7 +140,7 @@ class Worker:
             self.close()
         if body is not None:
             return body
-        took = f"took more than {self._limit_s:g} seconds for this file (the setting `extractor_timeout_s`)"
+        took = f"took more than {self.limit_s:g} seconds for this file (the setting `extractor_timeout_s`)"
         crashed = "crashed on this file, or gave far too much text"
         raise extension.failed(ExtractError, took if late.is_set() else crashed)
 
@@ -149,7 +149,7 @@ class Worker:
             self.close()
         if self._process is None:
             path = json.dumps([part for part in sys.path if Path(part).is_absolute()])
-            limits = str(int(self._limit_s) + _ORPHAN_S), str(self._memory)
+            limits = str(int(self.limit_s) + _ORPHAN_S), str(self.memory)
             no_keys = {name: each for name, each in os.environ.items() if not name.startswith("COMMONPLACE_")}
             try:
                 self._process = subprocess.Popen(

@@ -56,16 +56,17 @@ class Limits:
     extractor_timeout_s: float = TIME_LIMIT_S
 
 
-def request(store: Store, source_ids: Sequence[int] | None, *, force: bool = False) -> None:
-    """Ask for a run over the sources ``source_ids`` (None: all that are not paused)."""
+def request(
+    store: Store,
+    source_ids: Sequence[int] | None,
+    *,
+    force: bool = False,
+    paths: Sequence[bytes] | None = None,
+) -> None:
+    """Ask for a run over the sources ``source_ids`` (None: all that are not paused), or over these files of
+    them; ``force`` reads them changed or not."""
     with store.note() as db:
-        jobs.add_request(db, "index", source_ids, force=force)
-
-
-def request_files(store: Store, source_id: int, paths: Sequence[bytes]) -> None:
-    """Ask for files of a source to be read again, changed or not."""
-    with store.note() as db:
-        jobs.add_request(db, "index", [source_id], force=True, paths=paths)
+        jobs.add_request(db, "index", source_ids, force=force, paths=paths)
 
 
 def requested(store: Store) -> bool:
@@ -138,9 +139,8 @@ class Runner:
         job_id = self._start()
         if job_id is None:
             return None
-        look = self._look_for_requests
-        self._log = JobLog(self._store, job_id, report, look)
-        self._embedding = Embedding(self._store, self._tools, self._log, look, lambda: bool(self._waiting))
+        self._log = JobLog(self._store, job_id, report, self._look_for_requests)
+        self._embedding = Embedding(self._store, self._tools, self._log, self._look_for_requests)
         try:
             self._do_requests()
             self._end("done")
@@ -163,14 +163,15 @@ class Runner:
         it."""
         with self._store.read() as db:
             found = jobs.requests_after(db, 0)
+            self._left_over = not jobs.last_ended_well(db)
         asked: list[Request] = []
         self._waiting = []
         for each in found:
-            if each.kind == "index":
+            if each.kind == "cancel":
+                self._waiting = []
+            else:
                 asked.append(each)
                 self._waiting.append(each)
-            else:
-                self._waiting = []
         self._waiting = self._waiting or asked
         with self._store.note() as db:
             if not self._waiting:
@@ -178,7 +179,6 @@ class Runner:
                 return None
             self._last = self._waiting[-1].id
             embeddings.retry_failures(db)
-            self._left_over = not jobs.last_ended_well(db)
             return jobs.start_job(db)
 
     def _do_requests(self) -> None:
@@ -196,20 +196,24 @@ class Runner:
         dropped = not _DROPS_TEXT.isdisjoint(self._log.counts)
         self._embedding.finish(text_was_dropped=self._left_over or dropped)
 
-    def _look_for_requests(self) -> None:
-        """Take the requests that came since the last look. Raises Cancelled for one that cancels; what came
-        after it waits for the next run. Raises Stopped when the process is to end."""
+    def _look_for_requests(self) -> bool:
+        """Take the requests that came since the last look; returns whether any waits. Raises Cancelled for
+        one that cancels; what came after it waits for the next run. Raises Stopped when the process is to
+        end."""
         if self._stop and self._stop():
             raise Stopped
         self._tools.priority.yield_to_searches()
         with self._store.read() as db:
             found = jobs.requests_after(db, self._last)
-        cancels = [asked.id for asked in found if asked.kind == "cancel"]
-        if cancels:
-            self._last = cancels[-1]
+        cancelled = 0
+        for asked in found:
+            self._last = asked.id
+            cancelled = asked.id if asked.kind == "cancel" else cancelled
+        if cancelled:
+            self._last = cancelled
             raise Cancelled
-        self._last = found[-1].id if found else self._last
         self._waiting += found
+        return bool(self._waiting)
 
     def _end(self, state: EndState, message: str = "") -> None:
         if message:
@@ -233,25 +237,21 @@ class Runner:
         read: list[Source] = []
         again: dict[int, Source] = {}  # those that may take what one behind them gave up
         for source in every:
-            asked = [request for request in requests if request.wants(source)]
-            forget = [request.id for request in asked if request.forget]
-            if forget and not source.removed:
+            forgets, whole, parts = _wanted(requests, source)
+            if forgets:
                 with self._store.note() as db:
                     sources.forget_whole_read(db, source.id)
                 self._apply(forgetting(self._store, source))
-                asked = [request for request in asked if request.id > max(forget)]  # it voids those before
-            whole = [request for request in asked if request.paths is None]
-            paths = [request.paths for request in asked if request.paths is not None]
             if whole:
-                if self._source(source, force=any(request.force for request in whole)):
+                if self._source(source, force=any(map(attrgetter("force"), whole))):
                     again |= {each.id: each for each in read if sources.overlap(each, source)}
                 read.append(source)
-            if paths:
-                force = any(request.force for request in asked if request.paths is not None)
-                self._source(source, force=force, only=frozenset[bytes]().union(*paths))
+            if parts:
+                paths = frozenset[bytes]().union(*(request.paths or () for request in parts))
+                self._source(source, force=any(map(attrgetter("force"), parts)), only=paths)
         for source in again.values():
             self._source(source, force=False)
-        if every and not read and any(request.sources is None for request in requests):
+        if every and not read and None in map(attrgetter("sources"), requests):
             self._log.say(_ALL_PAUSED)
 
     def _source(self, source: Source, *, force: bool, only: Set[bytes] | None = None) -> bool:
@@ -281,8 +281,8 @@ class Runner:
                 return gave_up or bool(plan.deleted)
             known = self._left_alone.get(source.id, Counter())
             if not scans and known is not None:  # each file is counted once, however often it is asked for
-                left = Counter(plan.left_alone())
-                self._log.counts.update({name: max(left[name] - known[name], 0) for name in left})
+                left = Counter(plan.left_alone)
+                self._log.counts += left - known
                 self._left_alone[source.id] = None if only is None else known | left
             is_seen_whole = self._apply(plan)
             gave_up |= bool(plan.deleted)
@@ -306,14 +306,13 @@ class Runner:
             yield db
             jobs.add_result(db, self._log.job.id, result)
         self._log.count(result)
-        self._log.advance(current=result.source_file)
 
     def _apply(self, plan: Plan) -> bool:
         """Do what the plan says, a document a transaction. Returns whether every file was still there."""
         for warning in plan.warnings[:_WARNINGS_SHOWN]:
             self._log.say(warning)
-        files = (plan.new, plan.changed, plan.again, plan.moved, plan.deleted)
-        self._log.phase("reading", sum(map(len, files)))
+        steps = len(plan.moved) + len(plan.deleted) + sum(map(len, plan.to_read.values()))
+        self._log.phase("reading", steps)
         for start in range(0, len(plan.touched), _ROWS_A_WRITE):
             with self._store.write() as db:
                 for move in plan.touched[start : start + _ROWS_A_WRITE]:
@@ -330,7 +329,7 @@ class Runner:
             with self._recorded(result) as db:
                 write.remove(db, known.id)
         all_there = not plan.is_partial
-        for outcome, found in plan.to_read():
+        for outcome, found in plan.to_read.items():
             for file in found:
                 all_there &= self._file(Path(plan.source.root), file, outcome)
         return all_there
@@ -341,11 +340,13 @@ class Runner:
         started = time.monotonic()
         path = PurePosixPath(file.display)
         extractor = extractor_number(path)
+        embedder = self._embedding.embedder
         try:
             data = read_bytes(root, file.stat.path, self._limits.max_file_bytes)
             file = replace(file, file_hash=hashlib.sha256(data).hexdigest())
             doc = extract(data, path, self._worker)
-            rows = chunks.rows(file.display, doc, cut(doc, self._spec, self._embedding.count_tokens))
+            passages = cut(doc, self._spec, embedder.count_tokens if embedder else None)
+            rows = chunks.rows(file.display, doc, passages)
             with self._store.write() as db:
                 added = write.put(db, file, doc, rows, extractor)
                 took, notes = round((time.monotonic() - started) * 1000), " ".join(doc.warnings)
@@ -358,27 +359,36 @@ class Runner:
         except StoreError:  # a full disk is no fault of this file
             raise
         except Exception as error:  # whatever is wrong with one file fails that file only
-            result = self._unread(file, error, started)
+            reason = f"Reading it went wrong ({type(error).__name__}); the rest of the run is not affected."
+            if isinstance(error, RagError):
+                reason = error.message
+            elif isinstance(error, OSError):
+                reason = f"It cannot be read: {error.strerror or type(error).__name__}."
+            state: Literal["failed", "skipped"] = "skipped" if isinstance(error, NotText) else "failed"
+            took = round((time.monotonic() - started) * 1000)
+            status: Literal["failure", "success"] = "failure" if state == "failed" else "success"
+            result = FileResult(file.display, status, state, 0, 0, reason, took)
+            with self._store.write() as db:
+                write.put_unread(db, file, state, reason, extractor)
+                jobs.add_result(db, self._log.job.id, result)
         self._log.count(result)
-        self._log.advance(current=file.display)
         return True
 
-    def _unread(self, file: write.FileRecord, error: Exception, started: float) -> FileResult:
-        """Store why a file could not be read."""
-        if isinstance(error, RagError):
-            reason = error.message
-        elif isinstance(error, OSError):
-            reason = f"It cannot be read: {error.strerror or type(error).__name__}."
+
+def _wanted(requests: Sequence[Request], source: Source) -> tuple[bool, list[Request], list[Request]]:
+    """Whether a source is to be forgotten, then the requests to read all of it and those to read a part;
+    forgetting voids those before."""
+    forgets = False
+    whole: list[Request] = []
+    parts: list[Request] = []
+    for request in requests:
+        if not request.wants(source):
+            continue
+        if request.forget and not source.removed:
+            forgets, whole, parts = True, [], []
         else:
-            reason = f"Reading it went wrong ({type(error).__name__}); the rest of the run is not affected."
-        state: Literal["failed", "skipped"] = "skipped" if isinstance(error, NotText) else "failed"
-        took = round((time.monotonic() - started) * 1000)
-        status: Literal["failure", "success"] = "failure" if state == "failed" else "success"
-        result = FileResult(file.display, status, state, 0, 0, reason, took)
-        with self._store.write() as db:
-            write.put_unread(db, file, state, reason, extractor_number(PurePosixPath(file.display)))
-            jobs.add_result(db, self._log.job.id, result)
-        return result
+            (whole if request.paths is None else parts).append(request)
+    return forgets, whole, parts
 
 
 def low_priority() -> None:

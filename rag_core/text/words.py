@@ -108,24 +108,23 @@ def units(words: Iterable[str]) -> list[str]:
 
 def extra_terms(text: str) -> str:
     """The terms that ``unicode61`` would not find in ``text``, space-separated, in order."""
-    return " ".join(_extra(without_runs(text)))
-
-
-def _extra(text: str) -> Iterator[str]:
+    text = without_runs(text)
+    terms: list[str] = []
     for word in filter(None, _ORDINARY_OR_NOT.findall(text)):
         if not word.isascii():
-            yield from _extra_of(word)
+            terms += _extra_of(word)
         elif len(word) > 2 and _MIXED.search(word):
-            yield from _parts(word)
+            terms += _parts(word)
     text = text if text.isascii() else unicodedata.normalize("NFC", text)
     for number in numbers(text):
-        yield from (*number.wholes, *number.days)
+        terms += (*number.wholes, *number.days)
         if number.month and number.month not in number.parts:
-            yield number.month
-    yield from months(text)
+            terms.append(number.month)
+    return " ".join([*terms, *months(text)])
 
 
 def _extra_of(word: str) -> Iterator[str]:
+    """The terms of a word that is not ASCII."""
     folded = fold(word)
     if _UNSPACED_RUN.search(folded):
         for piece in _pieces(folded):
