@@ -138,8 +138,8 @@ def index(
         plans = plans or library.sources.plans(OWNER, store, force=force)
         emit(reports.plan(plans), lambda: show_plans(plans))
         return
-    for folder, chosen in wanted.items():
-        say(*library.sources.idle_excludes(OWNER, real_folder(folder), chosen, exclude))
+    for folder in wanted:
+        say(*library.sources.idle_excludes(OWNER, real_folder(folder), exclude))
     sources = [library.sources.add(OWNER, store, each, chosen, exclude) for each, chosen in wanted.items()]
     library.jobs.request(OWNER, store, [source.id for source in sources] or None, force=force)
     run_requests(library, store, lambda: paused)

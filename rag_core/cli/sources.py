@@ -75,7 +75,7 @@ def source_edit(
         emit(reports.plan([plan]), lambda: show_plans([plan]))
         return
     changed = library.sources.change(OWNER, store, number, *patterns)
-    say(*library.sources.idle_excludes(OWNER, changed.root, changed.include, exclude))
+    say(*library.sources.idle_excludes(OWNER, changed.root, exclude))
     emit(asdict(changed), f"Changed. The next run follows it: commonplace index --store {store}")
 
 

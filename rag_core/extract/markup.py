@@ -47,8 +47,8 @@ def sections(
         if begin < heading.start:
             path = tuple(map(attrgetter("text"), stack))
             levels = tuple(map(attrgetter("level"), stack)) if marked else ()
-            anchor = ("heading", path[-1]) if path else ("text", "")
-            found.append(Segment(begin, heading.start, path, *anchor, levels))
+            anchor, name = ("heading", path[-1]) if path else ("text", "")
+            found.append(Segment(begin, heading.start, path, anchor, name, levels))
         while stack and stack[-1].level >= heading.level:
             stack.pop()
         stack.append(heading)

@@ -129,8 +129,7 @@ class Runner:
         self._waiting: list[Request] = []  # seen, and not yet begun
         self._left_over = False  # whether the run before may have left vectors that nobody needs
         self._worker = Worker(limits.extractor_timeout_s)  # where the extractors of packages work
-        # How many files of each source were left alone, None once all of them were looked at.
-        self._left_alone: dict[int, Counter[str] | None] = {}
+        self._counted: set[int] = set()  # the sources whose files that stay as they are were counted
         self._log: JobLog
         self._embedding: Embedding
 
@@ -279,11 +278,9 @@ class Runner:
                 plan = forgetting_excluded(self._store, source, only)  # also while its disk is not there
                 self._apply(plan)
                 return gave_up or bool(plan.deleted)
-            known = self._left_alone.get(source.id, Counter())
-            if not scans and known is not None:  # each file is counted once, however often it is asked for
-                left = Counter(plan.left_alone)
-                self._log.counts += left - known
-                self._left_alone[source.id] = None if only is None else known | left
+            if only is None and source.id not in self._counted:
+                self._counted.add(source.id)
+                self._log.counts += Counter(plan.left_alone)
             is_seen_whole = self._apply(plan)
             gave_up |= bool(plan.deleted)
             if is_seen_whole:
