@@ -163,9 +163,8 @@ def _spaced(text: str, year: Span) -> Number | None:
     found = _DAY_AND_MONTH.search(text, max(0, year[0] - _LONGEST_BEFORE), year[0])
     with suppress(ValueError):
         if found:
-            span = found.start(), year[1]
-            day = date(int(text[slice(*year)]), int(found[2]), int(found[1]))
-            return _date(span, _words(text[slice(*span)]), day)
+            day, month, written = int(found[1]), int(found[2]), text[found.start() : year[1]]
+            return _date((found.start(), year[1]), _words(written), date(int(written[-4:]), month, day))
     return None
 
 
