@@ -187,8 +187,7 @@ def _within(spans: list[Span], start: int, end: int) -> Iterator[Span]:
 
 
 def _name_only(extracted: Extracted) -> Passage:
-    """The one passage of a document without text: its title, unless that is the file name, and
-    its aliases."""
+    """The one passage of a document without text: its aliases, and its title unless that is the file name."""
     names = (() if extracted.title_from == "file name" else (extracted.title,)) + extracted.aliases
     prefix = _narrow("\n".join(names), PREFIX_LIMIT)
     return Passage("", 0, 0, 1, 1, (), "title", "", prefix=prefix)
@@ -292,8 +291,7 @@ class _Cutter:
     count: TokenCounter | None
 
     def spans(self, prefix: str, start: int, end: int) -> list[Span]:
-        """(start, end) of each passage of a stretch, in order, trimmed of blank lines, with room for
-        ``prefix``."""
+        """The passages of a stretch, in order, trimmed of blank lines, with room for ``prefix``."""
         start, end = self._trimmed(start, end)
         if start == end:
             return []

@@ -44,8 +44,7 @@ _NUMBER = re.compile(r"[-+]?[\d.,]+%?")
 
 
 def json_segments(text: str) -> tuple[Segment, ...]:
-    """The top-level keys of a JSON object, or the records of JSON Lines; one segment for anything else or
-    for broken JSON."""
+    """The top-level keys of a JSON object, or the records of JSON Lines; one segment for anything else."""
     if len(text) <= _LARGE:
         return _grouped(text, [], "key")
     if records := _records(text):
@@ -221,8 +220,7 @@ def row_segments(text: str, delimiter: str) -> tuple[Segment, ...]:
 
 
 def _rows(text: str, delimiter: str) -> tuple[list[int], str]:
-    """The offset behind each record, quoted line breaks included, and the names of the columns, '' where the
-    first row is plainly data."""
+    """The offset behind each record, and the names of the columns, '' where the first row is data."""
     line_ends = [match.end() for match in _LINE.finditer(text) if match.end() > match.start()]
     lines = (text[begin:end] for begin, end in zip([0, *line_ends], line_ends, strict=False))
     reader = csv.reader(lines, delimiter=delimiter)

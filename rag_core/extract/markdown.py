@@ -120,8 +120,7 @@ def _title(values: dict[str, Any], headings: list[Heading], name: str) -> tuple[
 
 
 def _plain(heading: str) -> str:
-    """The text of a heading without its inline markup: links by label, no emphasis, no code marks, and no
-    tags at its end."""
+    """The text of a heading without inline markup, and without tags at its end."""
     words = heading[: 5 * HEADING_LIMIT].replace("\0", "").split()
     while len(words) > 1 and words[-1].startswith("#") and _tags(words[-1]) == [words[-1][1:]]:
         words.pop()
@@ -143,8 +142,7 @@ def _without_markup(heading: str) -> str:
 
 @dataclass(slots=True)
 class _Scanner:
-    """What was found so far, and the state between two lines: an open fence, an open block, a paragraph, a
-    list."""
+    """What was found so far, and what is open between two lines: a fence, a block, a paragraph, a list."""
 
     text: str
     headings: list[Heading] = field(default_factory=list)

@@ -51,8 +51,7 @@ _START = (
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What the process says of a file: its document, or an error in two sentences; neither for a package
-    that was only imported."""
+    """What the process says of a file: its document or an error; neither where it was only to import."""
 
     document: Extracted | None = None
     error: tuple[str, str] | None = None

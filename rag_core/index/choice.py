@@ -53,8 +53,7 @@ def no_match(root: Path, include: Sequence[str], exclude: Sequence[str] = ()) ->
 
 
 def leave_nothing_out(root: Path, exclude: Sequence[str]) -> list[str]:
-    """A sentence for each pattern that should leave something out of a folder and does not; none for a
-    folder too large to look through."""
+    """A sentence for each pattern that leaves nothing out of a folder; none for a very large folder."""
     said: list[str] = []
     for glob in exclude:
         if leaves_out(root, glob):
@@ -87,8 +86,7 @@ def _not_closed(glob: str) -> str:
 
 
 def covers(outer: Source, inner: Source) -> bool:
-    """Whether ``outer``, which holds the folder of ``inner``, takes every file that ``inner`` would, now and
-    later."""
+    """Whether ``outer``, a folder above that of ``inner``, always takes every file that ``inner`` would."""
     taken, left_out = (  # what means the same in every folder
         {glob for glob in globs if glob.startswith("**/")} for globs in (outer.include, inner.exclude)
     )

@@ -41,8 +41,7 @@ def no_index(address: str, _dimension: int) -> RemoteIndex:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """How a run opens an embedder and a remote vector index, its batch size, and the searches it yields
-    to."""
+    """How a run opens embedder and remote index, its batch size, and the searches it yields to."""
 
     open_embedder: OpenEmbedder
     open_index: OpenIndex = no_index
@@ -70,8 +69,7 @@ class Embedding:
     _met_unreadable: bool = False
 
     def open(self, *, with_index: bool = True) -> None:
-        """Open the embedder, if the store's vectors are from it; then the remote index, if there is one and
-        it is wanted."""
+        """Open the embedder, if the store's vectors are from it, and the remote index, if it is wanted."""
         try:
             embedder = self.tools.open_embedder()
             self._identity_id = _same_identity(self.store, embedder)
@@ -215,8 +213,7 @@ class Embedding:
     # --- the end --------------------------------------------------------------------
 
     def finish(self, *, text_was_dropped: bool) -> None:
-        """End a switch whose texts are all embedded, then remove the vectors that nothing needs: their text
-        is gone or a switch has ended."""
+        """End a switch whose texts are all embedded, then remove the vectors that nothing needs any more."""
         with self.store.read() as db:
             to = switch.under_way(db)
             is_done = (

@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -31,7 +31,7 @@ from rag_core.index.priority import SearchPriority
 from rag_core.store import Store, chunks, embeddings, jobs, sources
 from rag_core.store import documents as write
 from rag_core.store.jobs import Request
-from rag_core.types import FileResult, Job, Outcome, Source
+from rag_core.types import ChunkSpec, FileResult, Job, Outcome, Source
 
 _WARNINGS_SHOWN = 20
 _ALL_PAUSED = "Every folder is paused, so none was read. Resume one to have it read again."
@@ -48,8 +48,7 @@ Stop = Callable[[], bool]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many texts are embedded at once, the largest file to read, and how long a package may take for
-    one."""
+    """Texts embedded at once, bytes of the largest file, and seconds that a package may take for one."""
 
     batch_size: int = BATCH
     max_file_bytes: int = MAX_FILE_BYTES
@@ -106,40 +105,32 @@ def run(
     return job
 
 
+@dataclass
 class Runner:
     """One run, from the first request to the last vector, or with ``words_only`` to the last file. Made and
     used under the store's lock."""
 
-    def __init__(
-        self,
-        store: Store,
-        tools: Tools,
-        limits: Limits,
-        stop: Stop | None = None,
-        *,
-        words_only: bool = False,
-    ) -> None:
-        self._store = store
-        self._words_only = words_only
-        self._stop = stop
-        self._limits = limits
-        self._tools = tools
-        self._spec = store.spec
-        self._last = 0  # the newest request seen
-        self._waiting: list[Request] = []  # seen, and not yet begun
-        self._left_over = False  # whether the run before may have left vectors that nobody needs
-        self._worker = Worker(limits.extractor_timeout_s)  # where the extractors of packages work
-        self._counted: set[int] = set()  # the sources whose files that stay as they are were counted
-        self._log: JobLog
-        self._embedding: Embedding
+    store: Store
+    tools: Tools
+    limits: Limits
+    stop: Stop | None = None
+    words_only: bool = False
+    _last: int = 0  # the newest request seen
+    _waiting: list[Request] = field(default_factory=list)  # seen, and not yet begun
+    _left_over: bool = False  # whether the run before may have left vectors that nobody needs
+    _counted: set[int] = field(default_factory=set)  # sources whose untouched files were counted
+    _log: JobLog = field(init=False)
+    _embedding: Embedding = field(init=False)
+    _worker: Worker = field(init=False)  # where the extractors of packages work
 
     def run(self, report: Report | None = None) -> Job | None:
         """Do the requests; returns the job, None when there were no requests."""
         job_id = self._start()
         if job_id is None:
             return None
-        self._log = JobLog(self._store, job_id, report, self._look_for_requests)
-        self._embedding = Embedding(self._store, self._tools, self._log, self._look_for_requests)
+        self._worker = Worker(self.limits.extractor_timeout_s)
+        self._log = JobLog(self.store, job_id, report, self._look_for_requests)
+        self._embedding = Embedding(self.store, self.tools, self._log, self._look_for_requests)
         try:
             self._do_requests()
             self._end("done")
@@ -158,9 +149,8 @@ class Runner:
         return self._log.job
 
     def _start(self) -> int | None:
-        """Open a job for the requests that wait. A cancel voids those before it, unless others came after
-        it."""
-        with self._store.read() as db:
+        """Open a job for the requests that wait. A cancel voids those before it, unless others follow."""
+        with self.store.read() as db:
             found = jobs.requests_after(db, 0)
             self._left_over = not jobs.last_ended_well(db)
         asked: list[Request] = []
@@ -172,7 +162,7 @@ class Runner:
                 asked.append(each)
                 self._waiting.append(each)
         self._waiting = self._waiting or asked
-        with self._store.note() as db:
+        with self.store.note() as db:
             if not self._waiting:
                 jobs.drop_requests(db, found[-1].id if found else 0)
                 return None
@@ -182,15 +172,15 @@ class Runner:
 
     def _do_requests(self) -> None:
         self._look_for_requests()
-        self._embedding.open(with_index=not self._words_only)
+        self._embedding.open(with_index=not self.words_only)
         while self._waiting:
             requests, self._waiting = self._waiting, []
             with closing(self._worker):
                 self._read(requests)
-            if not self._words_only:
+            if not self.words_only:
                 self._embedding.embed_queue()
                 self._embedding.send()
-        if self._words_only:
+        if self.words_only:
             return
         dropped = not _DROPS_TEXT.isdisjoint(self._log.counts)
         self._embedding.finish(text_was_dropped=self._left_over or dropped)
@@ -199,10 +189,10 @@ class Runner:
         """Take the requests that came since the last look; returns whether any waits. Raises Cancelled for
         one that cancels; what came after it waits for the next run. Raises Stopped when the process is to
         end."""
-        if self._stop and self._stop():
+        if self.stop and self.stop():
             raise Stopped
-        self._tools.priority.yield_to_searches()
-        with self._store.read() as db:
+        self.tools.priority.yield_to_searches()
+        with self.store.read() as db:
             found = jobs.requests_after(db, self._last)
         cancelled = 0
         for asked in found:
@@ -220,17 +210,17 @@ class Runner:
         try:
             self._log.end(state)
         except StoreError:  # such as a full disk, where the write-ahead log has room to give back
-            self._store.checkpoint()
+            self.store.checkpoint()
             self._log.end(state)
         if state != "interrupted":
-            with self._store.note() as db:
+            with self.store.note() as db:
                 jobs.drop_requests(db, self._last)
 
     # --- words ----------------------------------------------------------------------
 
     def _read(self, requests: Sequence[Request]) -> None:
         """Bring every source that is asked for up to date, once however often it is."""
-        with self._store.read() as db:
+        with self.store.read() as db:
             every = sources.all_sources(db)
         every.sort(key=attrgetter("removed"), reverse=True)  # another one may take their files
         read: list[Source] = []
@@ -238,9 +228,9 @@ class Runner:
         for source in every:
             forgets, whole, parts = _wanted(requests, source)
             if forgets:
-                with self._store.note() as db:
+                with self.store.note() as db:
                     sources.forget_whole_read(db, source.id)
-                self._apply(forgetting(self._store, source))
+                self._apply(forgetting(self.store, source))
             if whole:
                 if self._source(source, force=any(map(attrgetter("force"), whole))):
                     again |= {each.id: each for each in read if sources.overlap(each, source)}
@@ -263,8 +253,8 @@ class Runner:
             self._log.phase("scanning", 0)
             try:
                 plan = make_plan(
-                    self._store, source, force=force and not scans, only=only,
-                    max_bytes=self._limits.max_file_bytes, on_progress=self._log.advance,
+                    self.store, source, force=force and not scans, only=only,
+                    max_bytes=self.limits.max_file_bytes, on_progress=self._log.advance,
                 )  # fmt: skip
             except Cancelled:
                 raise
@@ -272,10 +262,10 @@ class Runner:
                 self._log.say(str(error))
                 root = display(os.fsencode(source.root))
                 result = FileResult(root, "failure", "failed", message=error.message)
-                with self._store.note() as db:
+                with self.store.note() as db:
                     jobs.add_result(db, self._log.job.id, result)
                 self._log.count(result)
-                plan = forgetting_excluded(self._store, source, only)  # also while its disk is not there
+                plan = forgetting_excluded(self.store, source, only)  # also while its disk is not there
                 self._apply(plan)
                 return gave_up or bool(plan.deleted)
             if only is None and source.id not in self._counted:
@@ -289,17 +279,17 @@ class Runner:
             gone = f"Some files of {source.root!r} were gone before they could be read."
             self._log.say(f"{gone} The next run looks for them again.")
         if source.removed:
-            with self._store.decide() as db:
+            with self.store.decide() as db:
                 sources.drop_source(db, source.id)
         elif only is None:
-            with self._store.note() as db:
+            with self.store.note() as db:
                 sources.note_whole_read(db, source, self._log.job.id)
         return gave_up
 
     @contextmanager
     def _recorded(self, result: FileResult) -> Iterator[sqlite3.Connection]:
         """A write transaction that ends with ``result``, which is then counted as a step."""
-        with self._store.write() as db:
+        with self.store.write() as db:
             yield db
             jobs.add_result(db, self._log.job.id, result)
         self._log.count(result)
@@ -311,7 +301,7 @@ class Runner:
         steps = len(plan.moved) + len(plan.deleted) + sum(map(len, plan.to_read.values()))
         self._log.phase("reading", steps)
         for start in range(0, len(plan.touched), _ROWS_A_WRITE):
-            with self._store.write() as db:
+            with self.store.write() as db:
                 for move in plan.touched[start : start + _ROWS_A_WRITE]:
                     write.touch(db, move.known.id, move.file)
         for move in plan.moved:
@@ -326,25 +316,26 @@ class Runner:
             with self._recorded(result) as db:
                 write.remove(db, known.id)
         all_there = not plan.is_partial
+        spec = self.store.spec
         for outcome, found in plan.to_read.items():
             for file in found:
-                all_there &= self._file(Path(plan.source.root), file, outcome)
+                all_there &= self._file(Path(plan.source.root), file, outcome, spec)
         return all_there
 
-    def _file(self, root: Path, file: write.FileRecord, outcome: Outcome) -> bool:
+    def _file(self, root: Path, file: write.FileRecord, outcome: Outcome, spec: ChunkSpec) -> bool:
         """Read one file and store it whole, or the reason why not. Returns False when the file is gone."""
-        self._tools.priority.yield_to_searches()
+        self.tools.priority.yield_to_searches()
         started = time.monotonic()
         path = PurePosixPath(file.display)
         extractor = extractor_number(path)
         embedder = self._embedding.embedder
         try:
-            data = read_bytes(root, file.stat.path, self._limits.max_file_bytes)
+            data = read_bytes(root, file.stat.path, self.limits.max_file_bytes)
             file = replace(file, file_hash=hashlib.sha256(data).hexdigest())
             doc = extract(data, path, self._worker)
-            passages = cut(doc, self._spec, embedder.count_tokens if embedder else None)
+            passages = cut(doc, spec, embedder.count_tokens if embedder else None)
             rows = chunks.rows(file.display, doc, passages)
-            with self._store.write() as db:
+            with self.store.write() as db:
                 added = write.put(db, file, doc, rows, extractor)
                 took, notes = round((time.monotonic() - started) * 1000), " ".join(doc.warnings)
                 result = FileResult(file.display, "success", outcome, added, rows.skipped, notes, took)
@@ -365,7 +356,7 @@ class Runner:
             took = round((time.monotonic() - started) * 1000)
             status: Literal["failure", "success"] = "failure" if state == "failed" else "success"
             result = FileResult(file.display, status, state, 0, 0, reason, took)
-            with self._store.write() as db:
+            with self.store.write() as db:
                 write.put_unread(db, file, state, reason, extractor)
                 jobs.add_result(db, self._log.job.id, result)
         self._log.count(result)

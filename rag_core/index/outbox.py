@@ -63,8 +63,7 @@ def flush(
 
 
 def forget(store: Store, index: RemoteIndex, *, private: bool = False) -> None:
-    """Remove from ``index``, if it is the store's, what is gone or private by now. The rows stay, for another
-    index. Raises VectorError."""
+    """Remove what is gone or private by now from ``index``, if it is the store's. Raises VectorError."""
     with store.read() as db:
         keys = rows.gone(db, private=private)
     if keys and index.owner() == store.id:

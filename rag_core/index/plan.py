@@ -341,8 +341,7 @@ def _below(path: bytes, folders: Sequence[bytes]) -> bool:
 
 
 def _pair_moves(hash_of: _HashOf, gone: list[Known], new: list[FileRecord]) -> list[Move]:
-    """Pair documents whose file is gone with new files of the same content and type; equal ones
-    by name where they can be."""
+    """Pair documents whose file is gone with new files of the same content and type, first by name."""
     left: dict[tuple[str, str], list[Known]] = {}
     for known in gone:
         if known.state == "indexed" and known.file_hash:

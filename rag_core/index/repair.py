@@ -85,8 +85,7 @@ def _faults(path: Path) -> list[str] | None:
 def _renew(
     path: Path, open_embedder: Callable[[Store], Embedder], limits: Limits, priority: SearchPriority
 ) -> tuple[tuple[str, ...], int]:
-    """Put a new file in the place of a damaged one; returns what was done, and how many texts are to be
-    embedded."""
+    """Put a new file in the place of a damaged one; returns what was done, and the texts to embed."""
     decided = _decisions(path)
     old = _old(path)
     _require_folders(path.stem, decided, old)
@@ -271,8 +270,7 @@ def _require_read(store: Store, name: str, old: _Old, job: Job | None) -> None:
 
 
 def _take_requests(store: Store, old: _Old) -> tuple[int, int]:
-    """Take over the requests of the old store; returns how many texts are to be embedded and documents were
-    read."""
+    """Take over the requests of the old store; returns the texts to embed and the documents read."""
     with store.note() as db:
         waiting = embeddings.pending_count(db)
         requests = old.requests

@@ -63,8 +63,7 @@ STOP_WORDS = frozenset(
 
 
 def fold(text: str) -> str:
-    """``text`` as words are compared: no case, no accents or strokes on Latin letters, one spelling of each
-    letter."""
+    """``text`` as words are compared: no case, no accents or strokes on Latin letters."""
     if text.isascii():
         return text.lower()
     return _without_accents(unicodedata.normalize("NFKD", text).casefold()).translate(_LETTERS)
