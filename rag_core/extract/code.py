@@ -34,7 +34,7 @@ def segments(text: str) -> tuple[Segment, ...]:
     if not text:
         return ()
     starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
-    lines = [text[begin:end] for begin, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+    lines = [text[begin:end] for begin, end in pairwise([*starts, len(text)])]
     tree = _parsed(text)
     return _between(text, starts, _marks(tree, lines) if tree else _marks_by_indentation(lines))
 

@@ -45,11 +45,9 @@ class Decoded:
 
 
 def decode(data: bytes, file_type: str = "text") -> Decoded:
-    """Read ``data`` as text.
-
-    In this order: a byte order mark, UTF-8, UTF-16 without a mark (by where its zero bytes
-    are), the encoding a Python, HTML or XML file declares, UTF-8 with a few damaged bytes,
-    GB18030 when the result is plainly Chinese, and Windows-1252.
+    """Read ``data`` as text: by a byte order mark, as UTF-8, as UTF-16 without a mark (by its zero bytes),
+    by what a Python, HTML or XML file declares, as UTF-8 with a few damaged bytes, as GB18030 when the
+    result is plainly Chinese, as Windows-1252.
 
     A few zero bytes in UTF-8 are replaced. Raises BinaryError when there are others or many control
     characters, and UnicodeDecodeError when a byte order mark promises an encoding the rest breaks.
@@ -109,15 +107,11 @@ def _many_controls(data: bytes) -> bool:
 def _declared(data: bytes, file_type: str) -> Decoded | None:
     lines = _DECLARING_TYPES.get(file_type, 0)
     match = _DECLARED.search(b"\n".join(data[:4096].split(b"\n", lines)[:lines]))
-    if not match:
-        return None
-    name = next(group for group in match.groups() if group).decode("ascii", "replace")
-    try:
-        codec = codecs.lookup(name).name
-        text = "" if codec in _NOT_DECLARABLE else data.decode(codec)
-    except (LookupError, UnicodeError):
-        return None
-    return Decoded(text, codec) if text else None
+    with suppress(LookupError, UnicodeError):
+        codec = codecs.lookup(match[match.lastindex or 0].decode("ascii", "replace")).name if match else ""
+        if codec and codec not in _NOT_DECLARABLE:
+            return Decoded(data.decode(codec), codec)
+    return None
 
 
 def _damaged_utf8(data: bytes) -> Decoded | None:
@@ -125,9 +119,8 @@ def _damaged_utf8(data: bytes) -> Decoded | None:
     text = data.decode("utf-8", "replace")
     damaged = text.count("\ufffd")
     whole = len(text) - len(text.encode("ascii", "ignore")) - damaged
-    if whole < 10 * damaged:
-        return None
-    return Decoded(text, "utf-8", "A few bytes were not valid UTF-8 and were replaced.")
+    few = "A few bytes were not valid UTF-8 and were replaced."
+    return Decoded(text, "utf-8", few) if whole >= 10 * damaged else None
 
 
 def _gb18030(data: bytes) -> Decoded | None:

@@ -143,19 +143,12 @@ def make_plan(
         beside = [
             FileRecord(source.id, shown_path(source.label, f.path), f, started_ns) for f in sides.beside
         ]
-        moved = _pair_moves(hash_of, gone, read["added"] + beside)
-        placed = {move.file.stat.path for move in moved}
-        read["added"] = [file for file in read["added"] if file.stat.path not in placed]
-        read["reread"] += [move.file for move in moved if not _is_current(move.known)]
-        old = {move.known.stat.path for move in moved}
-        gone = [each for each in gone if each.stat.path not in old]
+        moved, gone = _take_moved(hash_of, gone, read, beside)
     if not moved and len(walk.files) * _STRAYS <= sides.documents:
         _refuse_emptied(store, source, walk)
-    warnings: list[str] = []
+    warnings = _passed_over(walk, only) if walk.skipped or walk.unreadable else []
     if not (walk.files or walk.unreadable or walk.vanished):
-        warnings.append(str(no_match(root, source.include, source.exclude)))
-    if walk.skipped or walk.unreadable:
-        warnings += _passed_over(walk, only)
+        warnings.insert(0, str(no_match(root, source.include, source.exclude)))
     skipped = sides.still_skipped + [*map(attrgetter("known.state"), touched)].count("skipped")
     unchanged = len(sides.files) - len(sides.unsettled) + len(touched) - skipped
     return Plan(
@@ -340,14 +333,17 @@ def _below(path: bytes, folders: Sequence[bytes]) -> bool:
     return any(folder in (b"", b".") or path.startswith(folder + b"/") for folder in folders)
 
 
-def _pair_moves(hash_of: _HashOf, gone: list[Known], new: list[FileRecord]) -> list[Move]:
-    """Pair documents whose file is gone with new files of the same content and type, first by name."""
+def _take_moved(
+    hash_of: _HashOf, gone: list[Known], read: dict[Outcome, list[FileRecord]], beside: list[FileRecord]
+) -> tuple[list[Move], list[Known]]:
+    """Pair documents whose file is gone with new files, or those ``beside``, of the same content and type,
+    first by name; returns the moves and what is still gone. Moved files are read only if outdated."""
     left: dict[tuple[str, str], list[Known]] = {}
     for known in gone:
         if known.state == "indexed" and known.file_hash:
             left.setdefault((known.file_hash, _type(known)), []).append(known)
     sizes = {known.stat.size for group in left.values() for known in group}
-    same_size = [file for file in new if file.stat.size in sizes]
+    same_size = [file for file in read["added"] + beside if file.stat.size in sizes]
     candidates = [(file, left.get((hash_of(file), _type(file)), [])) for file in same_size]
     moves: list[Move] = []
     paired: set[bytes] = set()
@@ -359,7 +355,10 @@ def _pair_moves(hash_of: _HashOf, gone: list[Known], new: list[FileRecord]) -> l
                 group.remove(best)
                 paired.add(file.stat.path)
                 moves.append(Move(best, file))
-    return moves
+    read["added"] = [file for file in read["added"] if file.stat.path not in paired]
+    read["reread"] += [move.file for move in moves if not _is_current(move.known)]
+    moved = {move.known.stat.path for move in moves}
+    return moves, [known for known in gone if known.stat.path not in moved]
 
 
 def _name(file: Known | FileRecord) -> str:
