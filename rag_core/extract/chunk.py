@@ -1,9 +1,8 @@
 """Segments → passages of a size an embedder reads, each an exact stretch of the document.
 
-LangChain's ``RecursiveCharacterTextSplitter`` finds where to cut, with the separators of the
-file's language. It is asked for neither overlap nor stripping: then its pieces, one after
-another, are the text itself, and offsets are sums. (Its ``add_start_index`` searches for each
-piece and finds earlier twins of repeated text.) Overlap and trimming are done here, on offsets.
+LangChain's ``RecursiveCharacterTextSplitter`` finds where to cut. It is asked for neither overlap nor
+stripping: then its pieces, one after another, are the text itself, and offsets are sums. (Its
+``add_start_index`` finds earlier twins of repeated text.) Overlap and trimming are done here, on offsets.
 """
 
 from __future__ import annotations

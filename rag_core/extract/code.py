@@ -1,8 +1,7 @@
 """Python source → one segment a function, class or method, and the statements between them.
 
-Line ranges come from ``ast``; the segments are ordered and leave no character out. A file
-that does not parse (half an edit, a template, Python 2) is read by its indentation instead,
-so that a missing bracket does not change every passage.
+Line ranges come from ``ast``; a file that does not parse (half an edit, a template, Python 2) is read by its
+indentation instead, so that a missing bracket does not change every passage.
 """
 
 from __future__ import annotations

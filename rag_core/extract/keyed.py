@@ -1,7 +1,5 @@
 """Data files → their top-level entries: JSON keys, the records of JSON Lines, YAML keys, TOML and INI
-tables, Terraform blocks, rows of CSV.
-
-Short neighbours share a segment, so that a file of settings is not shredded into its lines.
+tables, Terraform blocks, rows of CSV. Short neighbours share a segment.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Markdown → sections, tags and links, in one pass over the lines.
 
-A scanner rather than a parser: it knows exactly as much of CommonMark and Obsidian as it
-takes to tell a heading, a tag or a link from something that only looks like one. It never
-backtracks: the work is linear in the text, whatever the text is.
+A scanner, not a parser: it knows enough of CommonMark and Obsidian to tell a heading, a tag or a link from
+what only looks like one. It never backtracks: the work is linear in the text.
 """
 
 from __future__ import annotations

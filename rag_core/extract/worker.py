@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import date
@@ -119,13 +120,8 @@ class Worker:
         process = self._started()
         assert process.stdin is not None  # noqa: S101 - it has pipes
         assert process.stdout is not None  # noqa: S101
-        late = threading.Event()
-
-        def end() -> None:
-            late.set()
-            process.kill()
-
-        timer = threading.Timer(self.limit_s, end)
+        deadline = time.monotonic() + self.limit_s
+        timer = threading.Timer(self.limit_s, process.kill)
         timer.start()
         body = None
         try:
@@ -135,13 +131,14 @@ class Worker:
         finally:
             timer.cancel()
             timer.join()
-        if body is None or late.is_set():
+        is_late = time.monotonic() >= deadline
+        if body is None or is_late:
             self.close()
         if body is not None:
             return body
         took = f"took more than {self.limit_s:g} seconds for this file (the setting `extractor_timeout_s`)"
         crashed = "crashed on this file, or gave far too much text"
-        raise extension.failed(ExtractError, took if late.is_set() else crashed)
+        raise extension.failed(ExtractError, took if is_late else crashed)
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._process.poll() is not None:

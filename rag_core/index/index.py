@@ -121,6 +121,7 @@ class Runner:
     _counted: set[int] = field(default_factory=set)  # sources whose untouched files were counted
     _log: JobLog = field(init=False)
     _embedding: Embedding = field(init=False)
+    _spec: ChunkSpec = field(init=False)
     _worker: Worker = field(init=False)  # where the extractors of packages work
 
     def run(self, report: Report | None = None) -> Job | None:
@@ -128,6 +129,7 @@ class Runner:
         job_id = self._start()
         if job_id is None:
             return None
+        self._spec = self.store.spec
         self._worker = Worker(self.limits.extractor_timeout_s)
         self._log = JobLog(self.store, job_id, report, self._look_for_requests)
         self._embedding = Embedding(self.store, self.tools, self._log, self._look_for_requests)
@@ -316,13 +318,12 @@ class Runner:
             with self._recorded(result) as db:
                 write.remove(db, known.id)
         all_there = not plan.is_partial
-        spec = self.store.spec
         for outcome, found in plan.to_read.items():
             for file in found:
-                all_there &= self._file(Path(plan.source.root), file, outcome, spec)
+                all_there &= self._file(Path(plan.source.root), file, outcome)
         return all_there
 
-    def _file(self, root: Path, file: write.FileRecord, outcome: Outcome, spec: ChunkSpec) -> bool:
+    def _file(self, root: Path, file: write.FileRecord, outcome: Outcome) -> bool:
         """Read one file and store it whole, or the reason why not. Returns False when the file is gone."""
         self.tools.priority.yield_to_searches()
         started = time.monotonic()
@@ -333,7 +334,7 @@ class Runner:
             data = read_bytes(root, file.stat.path, self.limits.max_file_bytes)
             file = replace(file, file_hash=hashlib.sha256(data).hexdigest())
             doc = extract(data, path, self._worker)
-            passages = cut(doc, spec, embedder.count_tokens if embedder else None)
+            passages = cut(doc, self._spec, embedder.count_tokens if embedder else None)
             rows = chunks.rows(file.display, doc, passages)
             with self.store.write() as db:
                 added = write.put(db, file, doc, rows, extractor)

@@ -1,9 +1,8 @@
 """Repair of a damaged store: a new file from its folders takes the place of the old one.
 
-An ordinary run reads the folders into a file that nobody sees yet. The old file gives the vectors whose
-checksum fits, so none of their texts is embedded again; the copy beside it gives the owner's decisions. When
-all is there, the new file takes the name of the old one, which is kept beside it. Killed at any moment, the
-store is the old one or the new one.
+An ordinary run reads the folders into a new file. The old file gives the vectors whose checksum fits, the
+copy beside it the owner's decisions. When all is there, the new file takes the name of the old one, which is
+kept beside it. Killed at any moment, the store is the old one or the new one.
 """
 
 from __future__ import annotations

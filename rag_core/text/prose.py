@@ -1,8 +1,7 @@
 """Finds the parts of a text that only machines read: base64, ``data:`` URIs and minified code.
 
-A model sees noise in it, and nobody asks for it. It is known by its characters: base64 is runs of 60 or more
-letters and digits, longer than the parts of a path, and minified code is long lines with hardly a space.
-Hashes are no such runs, nor is anything in a web address.
+Base64 is a run of 60 or more letters and digits, but no hash and nothing in a web address; minified code is
+long lines with hardly a space.
 """
 
 from __future__ import annotations
