@@ -11,7 +11,6 @@ import hashlib
 import os
 import sqlite3
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
@@ -272,7 +271,7 @@ class Runner:
                 return gave_up or bool(plan.deleted)
             if only is None and source.id not in self._counted:
                 self._counted.add(source.id)
-                self._log.counts += Counter(plan.left_alone)
+                self._log.counts.update(plan.left_alone)
             is_seen_whole = self._apply(plan)
             gave_up |= bool(plan.deleted)
             if is_seen_whole:
