@@ -6,6 +6,7 @@ import json
 import os
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 
@@ -47,7 +48,7 @@ WHO = "The package 'reader' 1, which adds 'letter.foo' to commonplace.extractors
 
 @pytest.fixture(scope="module")
 def one_worker() -> Iterator[Worker]:
-    with Worker(limit_s=20) as worker:
+    with closing(Worker(limit_s=20)) as worker:
         yield worker
 
 
@@ -151,7 +152,7 @@ def test_whatever_a_package_does_costs_one_file_and_does_not_tell_what_is_in_it(
 
 
 def test_a_package_that_takes_too_long_costs_one_file(read: Read) -> None:
-    with Worker(limit_s=5) as worker:
+    with closing(Worker(limit_s=5)) as worker:
         with pytest.raises(ExtractError, match="took more than 5 seconds for this file"):
             extract(b"time.sleep(60)", FILE, worker)
         assert extract(b"document()", FILE, worker).text == "One.\nTwo.\n"
@@ -159,7 +160,7 @@ def test_a_package_that_takes_too_long_costs_one_file(read: Read) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/limits").exists(), reason="only Linux holds a process to it")
 def test_a_package_that_takes_too_much_memory_costs_one_file(read: Read) -> None:
-    with Worker(limit_s=20, memory=600_000_000) as worker:
+    with closing(Worker(limit_s=20, memory=600_000_000)) as worker:
         with pytest.raises(ExtractError, match=r"failed in reading this file \(MemoryError\)"):
             extract(b"bytearray(700_000_000)", FILE, worker)
         assert extract(b"document()", FILE, worker).text == "One.\nTwo.\n"
@@ -175,7 +176,7 @@ def test_keys_of_ours_are_not_in_the_environment_of_packages(
 ) -> None:
     monkeypatch.setenv("COMMONPLACE_EMBEDDING_API_KEY", "sesame")
     monkeypatch.setenv("OTHER", "open")
-    with Worker() as worker:
+    with closing(Worker()) as worker:
         told = extract(b"document(str([*os.environ.values()]))", FILE, worker).text
     assert ("sesame" in told, "open" in told) == (False, True)
 

@@ -143,7 +143,7 @@ def test_a_file_is_compared_by_its_bytes_only_once_for_a_new_time(library: Libra
         db.execute("UPDATE documents SET scanned_ns = scanned_ns + 3000000000")
     store.close()
     plan = library.sources.plan(OWNER, "s", source)
-    assert (len(plan.touched), plan.unchanged) == (0, 1)
+    assert (len(plan.touched), plan.left_alone) == (0, {"unchanged": 1})
 
 
 def test_force_reads_every_file_and_embeds_none(library: Library, notes: Path) -> None:

@@ -177,7 +177,7 @@ def choose_files(viewer: Viewer, root: Path, chooser: str = ADDING) -> FileChoic
     patterns = patterns_in_boxes(chooser)
     with st.container(gap="xsmall"):
         _show_preview(_preview(os.fsencode(root), *patterns), root, patterns)
-        if idle := _idle(viewer, os.fsencode(root), *patterns):
+        if idle := _idle(viewer, os.fsencode(root), patterns[1]):
             show_warning(*idle)
     return choice_in_boxes(root, chooser)
 
@@ -207,8 +207,8 @@ def _preview(root: bytes, include: tuple[str, ...], exclude: tuple[str, ...]) ->
 
 
 @st.cache_data(max_entries=32, ttl=15, show_spinner=False)
-def _idle(viewer: Viewer, root: bytes, include: tuple[str, ...], exclude: tuple[str, ...]) -> list[str]:
-    return library().sources.idle_excludes(viewer, os.fsdecode(root), include, exclude)
+def _idle(viewer: Viewer, root: bytes, exclude: tuple[str, ...]) -> list[str]:
+    return library().sources.idle_excludes(viewer, os.fsdecode(root), exclude)
 
 
 def _show_preview(found: Preview, root: Path, patterns: tuple[Sequence[str], Sequence[str]]) -> None:

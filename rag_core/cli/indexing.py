@@ -117,7 +117,7 @@ def index(
         if not (dry_run or yes):
             _refuse_if_huge(library, store, folder, chosen, exclude)
         _explain(library, store, folder, chosen, exclude)
-        warn(*library.sources.idle_excludes(OWNER, real_folder(folder), chosen, exclude))
+        warn(*library.sources.idle_excludes(OWNER, real_folder(folder), exclude))
     paused = "" if wanted else _said_of_paused(info)
     if dry_run:
         warn(paused)

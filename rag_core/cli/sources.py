@@ -67,7 +67,7 @@ def source_edit(
         options.emit(reports.plan([plan]), lambda: show_plans([plan]))
         return
     changed = library.sources.change(OWNER, store, number, *patterns)
-    warn(*library.sources.idle_excludes(OWNER, changed.root, changed.include, exclude))
+    warn(*library.sources.idle_excludes(OWNER, changed.root, exclude))
     options.emit(asdict(changed), f"Changed. The next run follows it: commonplace index --store {store}")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable
+from contextlib import closing, nullcontext
 from functools import partial
 from pathlib import PurePosixPath
 
@@ -57,10 +58,12 @@ _SEGMENTS: dict[str, Callable[[str], tuple[Segment, ...]]] = {
 }
 """How each file type is cut into segments; files of all others are one."""
 
+_TITLES: dict[str, Callable[[str], str]] = {"html": markup.html_title, "org": markup.org_title}
+
 
 def hardly_text(path: str) -> bool:
     """Whether a file is hardly text by its name alone, so that ``extract`` is likely to refuse it."""
-    return binary.is_known(posixpath.splitext(path)[1]) and not package_of(PurePosixPath(path))
+    return posixpath.splitext(path)[1].lower() in binary.SUFFIXES and not package_of(PurePosixPath(path))
 
 
 def extract(data: bytes, path: PurePosixPath, worker: Worker | None = None) -> Extracted:
@@ -72,22 +75,13 @@ def extract(data: bytes, path: PurePosixPath, worker: Worker | None = None) -> E
     packages work; without it they get one for this file alone.
     """
     if package := package_of(path):
-        if worker is not None:
-            return worker.read(package, data, path)
-        with Worker() as alone:
-            return alone.read(package, data, path)
+        with nullcontext(worker) if worker else closing(Worker()) as process:
+            return process.read(package, data, path)
     if what := binary.signature(data, path.suffix):
         raise _not_text(path, what)
     kind = file_type(path)
-    decoded = _decode(data, path, kind)
-    if kind == "markdown":
-        return markdown.read(decoded.text, title_of_name(path), decoded.encoding, decoded.warning)
-    return _read(decoded, path, kind)
-
-
-def _decode(data: bytes, path: PurePosixPath, kind: str) -> encoding.Decoded:
     try:
-        return encoding.decode(data, kind)
+        decoded = encoding.decode(data, kind)
     except encoding.BinaryError:
         raise _not_text(path, binary.guess(data)) from None
     except UnicodeDecodeError as error:
@@ -95,6 +89,9 @@ def _decode(data: bytes, path: PurePosixPath, kind: str) -> encoding.Decoded:
             f"{path.name!r} is marked as {error.encoding.upper()} but is not valid {error.encoding.upper()}.",
             "Save it as UTF-8 in the program that made it.",
         ) from None
+    if kind == "markdown":
+        return markdown.read(decoded.text, title_of_name(path), decoded.encoding, decoded.warning)
+    return _read(decoded, path, kind)
 
 
 def _not_text(path: PurePosixPath, what: str) -> NotText:
@@ -107,12 +104,9 @@ def _not_text(path: PurePosixPath, what: str) -> NotText:
 def _read(decoded: encoding.Decoded, path: PurePosixPath, kind: str) -> Extracted:
     text = decoded.text
     segments = _SEGMENTS[kind](text) if kind in _SEGMENTS else (Segment(0, len(text)),) if text else ()
-    first_heading = next((each.heading_path[0] for each in segments if each.heading_path), "")
-    heading = {
-        "rst": lambda: first_heading,
-        "org": lambda: markup.org_title(text) or first_heading,
-        "html": lambda: markup.html_title(text),
-    }.get(kind, str)()
+    heading = _TITLES[kind](text) if kind in _TITLES else ""
+    if not heading and kind in ("rst", "org"):
+        heading = next((each.heading_path[0] for each in segments if each.heading_path), "")
     # Front matter is read only for `private`. In YAML a first line of dashes begins the document itself.
     front = frontmatter.FrontMatter() if kind == "yaml" else frontmatter.read(text)
     return Extracted(

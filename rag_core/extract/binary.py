@@ -2,44 +2,34 @@
 
 from __future__ import annotations
 
-_SIGNATURES: tuple[tuple[bytes, str], ...] = (
-    (b"%PDF-", "a PDF document"),
-    (b"\x89PNG\r\n\x1a\n", "a PNG image"),
-    (b"\xff\xd8\xff", "a JPEG image"),
-    (b"GIF87a", "a GIF image"),
-    (b"GIF89a", "a GIF image"),
-    (b"II*\x00", "a TIFF image"),
-    (b"MM\x00*", "a TIFF image"),
-    (b"\x00\x00\x01\x00", "an icon"),
-    (b"8BPS\x00", "a Photoshop image"),
-    (b"PK\x03\x04", "a ZIP archive"),
-    (b"PK\x05\x06", "an empty ZIP archive"),
-    (b"\x1f\x8b\x08", "a gzip archive"),
-    (b"BZh91AY&SY", "a bzip2 archive"),
-    (b"\xfd7zXZ\x00", "an xz archive"),
-    (b"\x28\xb5\x2f\xfd", "a Zstandard archive"),
-    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
-    (b"Rar!\x1a\x07", "a RAR archive"),
-    (b"SQLite format 3\x00", "an SQLite database"),
-    (b"\x7fELF", "a compiled program"),
-    (b"\xcf\xfa\xed\xfe", "a compiled program"),
-    (b"\xca\xfe\xba\xbe", "a compiled program"),
-    (b"\x00asm", "a WebAssembly program"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office document"),
-    (b"{\\rtf", "an RTF document"),
-    (b"ID3\x03", "an MP3 recording"),
-    (b"ID3\x04", "an MP3 recording"),
-    (b"OggS\x00", "an Ogg recording"),
-    (b"fLaC\x00", "a FLAC recording"),
-    (b"wOFF\x00", "a font"),
-    (b"wOF2\x00", "a font"),
-    (b"\x00\x01\x00\x00\x00", "a font"),
-    (b"OTTO\x00", "a font"),
-    (b"\x93NUMPY", "a NumPy array"),
-    (b"PAR1\x15", "a Parquet table"),
-    (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
-)
-"""Signatures that no text file begins with."""
+_SIGNATURES: dict[str, tuple[bytes, ...]] = {
+    "a PDF document": (b"%PDF-",),
+    "a PNG image": (b"\x89PNG\r\n\x1a\n",),
+    "a JPEG image": (b"\xff\xd8\xff",),
+    "a GIF image": (b"GIF87a", b"GIF89a"),
+    "a TIFF image": (b"II*\x00", b"MM\x00*"),
+    "an icon": (b"\x00\x00\x01\x00",),
+    "a Photoshop image": (b"8BPS\x00",),
+    "a ZIP archive": (b"PK\x03\x04", b"PK\x05\x06"),
+    "a gzip archive": (b"\x1f\x8b\x08",),
+    "a bzip2 archive": (b"BZh91AY&SY",),
+    "an xz archive": (b"\xfd7zXZ\x00",),
+    "a Zstandard archive": (b"\x28\xb5\x2f\xfd",),
+    "a 7-Zip archive": (b"7z\xbc\xaf\x27\x1c",),
+    "a RAR archive": (b"Rar!\x1a\x07",),
+    "an SQLite database": (b"SQLite format 3\x00",),
+    "a compiled program": (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"\x00asm"),
+    "an old Office document": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",),
+    "an RTF document": (b"{\\rtf",),
+    "an MP3 recording": (b"ID3\x03", b"ID3\x04"),
+    "an Ogg recording": (b"OggS\x00",),
+    "a FLAC recording": (b"fLaC\x00",),
+    "a font": (b"wOFF\x00", b"wOF2\x00", b"\x00\x01\x00\x00\x00", b"OTTO\x00"),
+    "a NumPy array": (b"\x93NUMPY",),
+    "a Parquet table": (b"PAR1\x15",),
+    "an HDF5 file": (b"\x89HDF\r\n\x1a\n",),
+}
+"""What begins with bytes that no text file begins with."""
 
 _AMBIGUOUS: tuple[tuple[int, bytes, str], ...] = (
     (0, b"MZ", "a Windows program"),
@@ -66,7 +56,7 @@ _OFFICE = {
     ".whl": "a Python wheel",
 }
 
-_SUFFIXES = frozenset(
+SUFFIXES = frozenset(
     (
         ".png .jpg .jpeg .gif .bmp .ico .tif .tiff .webp .heic .avif .psd .raw"
         " .mp3 .wav .flac .ogg .opus .m4a .aac .mp4 .m4v .mov .avi .mkv .webm"
@@ -77,18 +67,14 @@ _SUFFIXES = frozenset(
         " .pdf .doc .docx .xls .xlsx .ppt .pptx .odt .ods .odp .epub .mobi"
     ).split()
 )
-
-
-def is_known(suffix: str) -> bool:
-    """Whether files with this suffix are hardly ever text, so that reading one is likely to skip it."""
-    return suffix.lower() in _SUFFIXES
+"""Suffixes of files that are hardly ever text, so that reading one is likely to skip it."""
 
 
 def signature(data: bytes, suffix: str) -> str | None:
     """What ``data`` certainly is by its first bytes (``a PNG image``), or None if it may be text."""
-    for magic, name in _SIGNATURES:
-        if data.startswith(magic):
-            return _OFFICE.get(suffix.lower(), name) if magic == b"PK\x03\x04" else name
+    for name, beginnings in _SIGNATURES.items():
+        if data.startswith(beginnings):
+            return _OFFICE.get(suffix.lower(), name) if name == "a ZIP archive" else name
     return None
 
 

@@ -1,9 +1,8 @@
 """Segments → passages of a size an embedder reads, each an exact stretch of the document.
 
-LangChain's ``RecursiveCharacterTextSplitter`` finds where to cut, with the separators of the
-file's language. It is asked for neither overlap nor stripping: then its pieces, one after
-another, are the text itself, and offsets are sums. (Its ``add_start_index`` searches for each
-piece and finds earlier twins of repeated text.) Overlap and trimming are done here, on offsets.
+LangChain's ``RecursiveCharacterTextSplitter`` finds where to cut. It is asked for neither overlap nor
+stripping: then its pieces, one after another, are the text itself, and offsets are sums. (Its
+``add_start_index`` finds earlier twins of repeated text.) Overlap and trimming are done here, on offsets.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from rag_core.errors import InvalidInput
 from rag_core.extract.chunkers import cut_by, find_chunker
 from rag_core.extract.filetypes import LANGUAGES
 from rag_core.text import prose
+from rag_core.text.numbers import Span
 from rag_core.types import DATA, ChunkSpec, Extracted, Passage, Segment, TitleSource
 
 if TYPE_CHECKING:
@@ -67,13 +67,14 @@ _PROSE = frozenset({"markdown", "text", "rst", "html", "org", "asciidoc", "latex
 _SENTENCES = (r"(?<=[。！？；])", r"(?<=[.!?])[ ]")
 _BOUNDARIES = ("\n\n", "\n", "。", "！", "？", ". ", "; ", "，", "、", " ")
 """Where a passage with too many tokens is cut, best first; without any, between characters."""
+_OVERLAP_BOUNDARIES = ("\n", "。", ". ", " ")  # what is repeated of the passage before starts behind one
+_WINDOW_BOUNDARIES = ("\n\n", "\n", " ")
 
 _PUNCTUATION = bytes(range(33, 48)) + bytes(range(58, 65)) + bytes(range(91, 97)) + bytes(range(123, 127))
 _TO_SPACES = bytes(32 if b in _PUNCTUATION else b for b in range(256))
 _WORD_TOKENS = [0] + [1 + (n - 1) // 6 if n <= 12 else (n + 1) // 2 - 3 for n in range(1, 128)]
 
 TokenCounter = Callable[[str], int]
-_Span = tuple[int, int]
 
 
 def chunk_spec(
@@ -101,10 +102,9 @@ def chunk_spec(
     chunkers = {}
     for kind, (size, overlap, *named) in by_type.items():
         sizes[kind] = size, overlap
-        if named:
-            chunkers[kind] = str(named[0])
-    for name in chunkers.values():
-        find_chunker(name)
+        for name in map(str, named):
+            find_chunker(name)
+            chunkers[kind] = name
     return ChunkSpec(max_tokens, sizes, chunkers)
 
 
@@ -117,29 +117,36 @@ def cut(extracted: Extracted, spec: ChunkSpec, count_tokens: TokenCounter | None
     near the limit, by a cautious estimate without it. Of a large block of base64 the first passage is
     kept. A document without any text gives one empty passage, so that its name can be found.
     """
+    text = extracted.text
     size, overlap = spec.sizes.get(extracted.file_type, spec.sizes["text"])
     cutter = _Cutter(extracted, size, overlap, spec.max_tokens, count_tokens)
     of_records = replace(cutter, size=RECORD * size)
     if chunker := spec.chunkers.get(extracted.file_type):
         groups = [[each] for each in cut_by(chunker, extracted, size, overlap)]
-        cutter = of_records = replace(cutter, size=max(1, len(extracted.text)))
+        cutter = of_records = replace(cutter, size=max(1, len(text)))
     else:
-        groups = _joined(extracted.text, extracted.segments, size)
-    machine = _Machine(extracted)
-    passages: list[Passage] = []
-    text = extracted.text
+        groups = _joined(text, extracted.segments, size)
+    named = extracted.title, extracted.title_from
+    blocks = prose.blocks(text)
+    minified = prose.minified(text) if extracted.file_type in _MAY_BE_MINIFIED else []
     newline = "\n" if "\n" in text or "\r" not in text else "\r"
     line, at = 1, 0
+    passages: list[Passage] = []
     for group in groups:
         one = of_records if group[-1].anchor_type == "record" else cutter
-        prefix = max(map(cutter.prefix, group), key=len)
-        spans: list[_Span] = []
-        for start, end in machine.parts(group[0].start, group[-1].end, size):
-            spans += one.spans(prefix, start, end)
+        prefix = max([prefix_of(*named, each.heading_path) for each in group], key=len)
+        spans: list[Span] = []
+        start, stop = group[0].start, group[-1].end
+        for first, last in _within(blocks, start, stop):
+            spans += one.spans(prefix, start, first) + one.spans(prefix, first, min(last, first + size))
+            start = last
+        spans += one.spans(prefix, start, stop)
         for number, (start, end) in enumerate(spans, 1):
-            label = _label(text, [each for each in group if each.start < end and start < each.end])
+            spanned = [each for each in group if each.start < end and start < each.end]
+            label = spanned[0] if len(spanned) == 1 else _label(text, spanned)
             line += text.count(newline, at, start)
             at = start
+            marks = [f"{'#' * level} " for level in label.levels] or [""] * len(label.heading_path)
             passages.append(
                 Passage(
                     text[start:end],
@@ -148,45 +155,29 @@ def cut(extracted: Extracted, spec: ChunkSpec, count_tokens: TokenCounter | None
                     line,
                     line + text.count(newline, start, end),
                     label.heading_path,
-                    DATA if machine.made(start, end) else label.anchor_type,
+                    DATA if _is_data(text, minified, start, end) else label.anchor_type,
                     label.anchor_ref,
                     number if len(spans) > 1 else 0,
-                    cutter.prefix(label),
-                    _headings(label),
+                    prefix_of(*named, label.heading_path),
+                    " > ".join(map(str.__add__, marks, label.heading_path)),
                 )
             )
     return passages or [_name_only(extracted)]
 
 
-class _Machine:
-    """What of a document is for machines alone: base64, ``data:`` URIs, minified code."""
-
-    def __init__(self, document: Extracted) -> None:
-        self._blocks = prose.blocks(document.text)
-        self._text = document.text
-        self._minified = prose.minified(document.text) if document.file_type in _MAY_BE_MINIFIED else []
-
-    def parts(self, start: int, end: int, size: int) -> list[_Span]:
-        """A stretch without the most of each large block of base64, of which ``size`` characters stay."""
-        parts: list[_Span] = []
-        for first, last in _in(self._blocks, start, end):
-            parts += [(start, first), (first, min(last, first + size))]
-            start = last
-        return [*parts, (start, end)]
-
-    def made(self, start: int, end: int) -> bool:
-        """Whether most of a passage is for machines."""
-        text = self._text[start:end]
-        runs: Iterable[_Span] = prose.runs(text)
-        if self._minified and prose.is_dense(text):
-            runs = _in(self._minified, start, end)
-        length = 0
-        for begin, stop in runs:
-            length += stop - begin
-        return 2 * length > end - start
+def _is_data(text: str, minified: list[Span], start: int, end: int) -> bool:
+    """Whether most of a passage is for machines alone: base64, ``data:`` URIs, minified code."""
+    passage = text[start:end]
+    runs: Iterable[Span] = prose.runs(passage)
+    if minified and prose.is_dense(passage):
+        runs = _within(minified, start, end)
+    length = 0
+    for begin, stop in runs:
+        length += stop - begin
+    return 2 * length > end - start
 
 
-def _in(spans: list[_Span], start: int, end: int) -> Iterator[_Span]:
+def _within(spans: list[Span], start: int, end: int) -> Iterator[Span]:
     """The parts of ``spans``, which are in order, between two offsets."""
     for at in range(bisect_right(spans, start, key=itemgetter(1)), len(spans)):
         if spans[at][0] >= end:
@@ -195,8 +186,7 @@ def _in(spans: list[_Span], start: int, end: int) -> Iterator[_Span]:
 
 
 def _name_only(extracted: Extracted) -> Passage:
-    """The one passage of a document without text: its title, unless that is the file name, and
-    its aliases."""
+    """The one passage of a document without text: its aliases, and its title unless that is the file name."""
     names = (() if extracted.title_from == "file name" else (extracted.title,)) + extracted.aliases
     prefix = _narrow("\n".join(names), PREFIX_LIMIT)
     return Passage("", 0, 0, 1, 1, (), "title", "", prefix=prefix)
@@ -220,17 +210,13 @@ def prefix_of(title: str, title_from: TitleSource, heading_path: tuple[str, ...]
     """``title > headings``, without a title that is only the file name or a section's, or repeats the first
     heading; at most 200 columns, for which the middle headings go first."""
     parts = list(heading_path)
-    if (
-        title_from in ("front matter", "heading")
-        and title
-        and not (parts and parts[0].casefold() == title.casefold())
-    ):
+    is_given = title_from in ("front matter", "heading") and title
+    if is_given and not (parts and parts[0].casefold() == title.casefold()):
         parts.insert(0, title)
     while len(parts) > 2 and _columns(" > ".join(parts)) > PREFIX_LIMIT:
         del parts[1]
-    each = PREFIX_LIMIT // max(1, len(parts)) - 3
     if _columns(" > ".join(parts)) > PREFIX_LIMIT:
-        parts = [_narrow(part, each) for part in parts]
+        parts = [_narrow(part, PREFIX_LIMIT // len(parts) - 3) for part in parts]
     return " > ".join(filter(None, parts))
 
 
@@ -256,29 +242,26 @@ def _joined(text: str, segments: tuple[Segment, ...], size: int) -> list[list[Se
             joined.append(held)
             held = []
         held = [*held, segment]
-        if not _is_small(text, held[0].start, segment.end):
+        if len(text[held[0].start : segment.end].strip()) >= SMALL:
             joined.append(held)
             held = []
-    if (
-        held
-        and joined
-        and held[-1].end - joined[-1][0].start <= size
-        and _touch(text, joined[-1][-1], held[0])
-    ):
-        joined[-1] = [*joined[-1], *held]
-    elif held:
-        joined.append(held)
-    return joined
+    if not held:
+        return joined
+    if joined and held[-1].end - joined[-1][0].start <= size and _touch(text, joined[-1][-1], held[0]):
+        held = [*joined.pop(), *held]
+    return [*joined, held]
 
 
 def _label(text: str, spanned: list[Segment]) -> Segment:
     """What a passage that spans these segments is labelled by: their common ancestor, or where they share
     none what it begins in. Text before any heading, and a heading with no text of its own above the next one,
     do not count."""
-    if len(spanned) == 1:
-        return spanned[0]
     named = [each for each in spanned if each.heading_path] or spanned[:1]
-    while len(named) > 1 and _only_leads(text, named[0], named[1]):
+    while len(named) > 1:
+        path, following = named[0].heading_path, named[1].heading_path
+        is_above = len(path) < len(following) and path == following[: len(path)]
+        if not is_above or len(text[named[0].start : named[0].end].strip().splitlines()) > 1:
+            break
         del named[0]
     first = named[0]
     depth = 0
@@ -291,29 +274,9 @@ def _label(text: str, spanned: list[Segment]) -> Segment:
     return replace(first, heading_path=shared, anchor_ref=ref, levels=first.levels[: len(shared)])
 
 
-def _headings(label: Segment) -> str:
-    """The heading path in one line, with Markdown's marks where there are levels: ``# Garden > ### Bed``."""
-    if not label.levels:
-        return " > ".join(label.heading_path)
-    pairs = zip(label.levels, label.heading_path, strict=True)
-    return " > ".join([f"{'#' * level} {heading}" for level, heading in pairs])
-
-
-def _only_leads(text: str, segment: Segment, following: Segment) -> bool:
-    """Whether ``segment`` is nothing but the heading above the one of ``following``."""
-    depth = len(segment.heading_path)
-    is_above = segment.heading_path == following.heading_path[:depth] and depth < len(following.heading_path)
-    return is_above and len(text[segment.start : segment.end].strip().splitlines()) < 2
-
-
 def _touch(text: str, before: Segment, behind: Segment) -> bool:
     """Whether nothing that is left out stands between two segments."""
     return not text[before.end : behind.start].strip()
-
-
-def _is_small(text: str, start: int, end: int) -> bool:
-    sample = text[start : min(end, start + 4 * SMALL)]
-    return len(sample.strip()) < SMALL and (end - start <= 4 * SMALL or len(text[start:end].strip()) < SMALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,73 +289,49 @@ class _Cutter:
     max_tokens: int
     count: TokenCounter | None
 
-    def prefix(self, segment: Segment) -> str:
-        """What is embedded in front of the passages of a segment: title > headings."""
-        return prefix_of(self.document.title, self.document.title_from, segment.heading_path)
-
-    def spans(self, prefix: str, start: int, end: int) -> list[tuple[int, int]]:
-        """(start, end) of each passage of a stretch, in order, trimmed of blank lines, with room for
-        ``prefix``."""
+    def spans(self, prefix: str, start: int, end: int) -> list[Span]:
+        """The passages of a stretch, in order, trimmed of blank lines, with room for ``prefix``."""
         start, end = self._trimmed(start, end)
         if start == end:
             return []
         if end - start <= self.size and self._fits(prefix, start, end):
             return [(start, end)]
-        return self._parts(prefix, start, end)
-
-    def _parts(self, prefix: str, start: int, end: int) -> list[tuple[int, int]]:
-        size, overlap = self._scaled(prefix, start, end)
-        pieces = _glued(self._pieces(start, end, max(_LEAST_SIZE, size - overlap)), size, max(SMALL, overlap))
-        spans: list[tuple[int, int]] = []
-        for begin, stop in pieces:
-            earliest = max(begin - overlap, stop - size, spans[-1][0] + 1 if spans else start)
-            lead = self._overlap_start(earliest, begin)
-            trimmed = (self._trimmed(*span) for span in self._fitting(prefix, lead, begin, stop))
-            spans += [span for span in trimmed if span[0] < span[1]]
-        return spans
-
-    def _scaled(self, prefix: str, start: int, end: int) -> tuple[int, int]:
-        """Size and overlap for text as dense in tokens as this: 800 Chinese characters are 800 tokens."""
-        sample = self.document.text[start : min(end, start + _WINDOW)]
+        text = self.document.text
+        sample = text[start : min(end, start + _WINDOW)]
+        # As dense in tokens as this text is: 800 Chinese characters are 800 tokens.
         room = max(self.max_tokens // 4, self.max_tokens - _SPECIAL_TOKENS - estimate_tokens(prefix))
         size = min(self.size, int(room * len(sample) / max(1.0, _SLACK * estimate_tokens(sample))))
         size = max(_LEAST_SIZE, size)
-        return size, min(size // 2, self.overlap * size // self.size)
+        overlap = min(size // 2, self.overlap * size // self.size)
+        spans: list[Span] = []
+        for begin, stop in self._pieces(start, end, size, overlap):
+            earliest = max(begin - overlap, stop - size, spans[-1][0] + 1 if spans else start)
+            lead = _behind(text.find, _OVERLAP_BOUNDARIES, earliest, begin, begin - 1) or begin
+            for part in self._fitting(prefix, lead, begin, stop):
+                first, last = self._trimmed(*part)
+                if first < last:
+                    spans.append((first, last))
+        return spans
 
-    def _pieces(self, start: int, end: int, size: int) -> list[tuple[int, int]]:
-        """A gapless partition into pieces of at most ``size`` characters."""
-        pieces: list[tuple[int, int]] = []
-        for begin, stop in self._windows(start, end):
-            at = begin
-            for piece in _split(self.document.text[begin:stop], self.document.file_type, size):
-                pieces.append((at, at + len(piece)))
-                at += len(piece)
+    def _pieces(self, start: int, end: int, size: int, overlap: int) -> list[Span]:
+        """A gapless partition into pieces that have at most ``size`` characters with the overlap; small ones
+        are joined to the one before where there is room."""
+        text = self.document.text
+        pieces: list[Span] = []
+        while start < end:
+            stop = end
+            if end - start > _WINDOW:  # LangChain keeps lists of single characters
+                high = start + _WINDOW
+                stop = _behind(text.rfind, _WINDOW_BOUNDARIES, start + _WINDOW // 2, high, high) or high
+            for piece in _split(text[start:stop], self.document.file_type, max(_LEAST_SIZE, size - overlap)):
+                at, start = start, start + len(piece)
+                before, behind = pieces[-1] if pieces else (at, at)
+                is_small = min(behind - before, len(piece)) < max(SMALL, overlap)
+                if pieces and is_small and start - before <= size:
+                    pieces[-1] = before, start
+                else:
+                    pieces.append((at, start))
         return pieces
-
-    def _windows(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Stretches short enough for LangChain, which keeps lists of single characters."""
-        text = self.document.text
-        while end - start > _WINDOW:
-            stop = start + _WINDOW
-            for boundary in ("\n\n", "\n", " "):
-                found = text.rfind(boundary, start + _WINDOW // 2, stop)
-                if found >= 0:
-                    stop = found + len(boundary)
-                    break
-            yield start, stop
-            start = stop
-        yield start, end
-
-    def _overlap_start(self, earliest: int, begin: int) -> int:
-        """Where a passage starts that repeats the end of the one before: at a line, else a word."""
-        if earliest >= begin:
-            return begin
-        text = self.document.text
-        for boundary in ("\n", "。", ". ", " "):
-            found = text.find(boundary, earliest, begin)
-            if found >= 0 and found + len(boundary) < begin:
-                return found + len(boundary)
-        return begin
 
     def _fits(self, prefix: str, start: int, end: int) -> bool:
         """Whether prefix and text are within the tokens; counted only if the estimate is near them."""
@@ -407,30 +346,24 @@ class _Cutter:
             return estimate <= limit
         return self.count(embedded) <= limit
 
-    def _fitting(self, prefix: str, lead: int, start: int, end: int) -> list[tuple[int, int]]:
+    def _fitting(self, prefix: str, lead: int, start: int, end: int) -> list[Span]:
         """The span with the overlap from ``lead`` on; where that is too many tokens, without it and halved
         at its best boundary for as long as there are."""
         if end - lead <= 1 or self._fits(prefix, lead, end):
             return [(lead, end)]
-        fitting: list[tuple[int, int]] = []
+        fitting: list[Span] = []
         todo = [(start, end)]
         while todo:
             start, end = todo.pop()
             if end - start <= 1 or self._fits(prefix, start, end):
                 fitting.append((start, end))
             else:
-                middle = self._middle(start, end)
+                quarter = (end - start) // 4
+                low, high = start + max(1, quarter), end - quarter
+                middle = _behind(self.document.text.rfind, _BOUNDARIES, low, high, end - 1)
+                middle = middle or (start + end) // 2
                 todo += [(middle, end), (start, middle)]
         return fitting
-
-    def _middle(self, start: int, end: int) -> int:
-        """The best place to halve: a boundary in the middle half, the last one of the best kind."""
-        low, high = start + (end - start) // 4, end - (end - start) // 4
-        for boundary in _BOUNDARIES:
-            found = self.document.text.rfind(boundary, low, high)
-            if found > start and found + len(boundary) < end:
-                return found + len(boundary)
-        return (start + end) // 2
 
     def _trimmed(self, start: int, end: int) -> tuple[int, int]:
         """Without blank lines around and space behind; the first line keeps its indentation."""
@@ -446,30 +379,26 @@ class _Cutter:
         return max(start, newline + 1), start + len(part.rstrip())
 
 
-def _glued(pieces: list[tuple[int, int]], size: int, small: int) -> list[tuple[int, int]]:
-    """Pieces with small ones joined to the next, else to the one before, where ``size`` allows."""
-    glued: list[tuple[int, int]] = []
-    for start, end in pieces:
-        if glued:
-            before = glued[-1]
-            is_small = min(before[1] - before[0], end - start) < small
-            if is_small and end - before[0] <= size:
-                glued[-1] = (before[0], end)
-                continue
-        glued.append((start, end))
-    return glued
+def _behind(
+    find: Callable[[str, int, int], int], boundaries: tuple[str, ...], low: int, high: int, most: int
+) -> int:
+    """The offset behind the first kind of boundary that is found between two offsets, at ``most``; or 0."""
+    for boundary in boundaries:
+        found = find(boundary, low, high)
+        if found >= 0 and found + len(boundary) <= most:
+            return found + len(boundary)
+    return 0
 
 
 def _split(text: str, file_type: str, size: int) -> list[str]:
     """Cut ``text`` into consecutive pieces of at most ``size``, at the separators of the language."""
     if len(text) <= size:
         return [text]
-    if not re.search(r"\s", text) and text.isascii():
-        return [text[at : at + size] for at in range(0, len(text), size)]
-    pieces = _splitter(file_type, size).split_text(text)
-    if sum(map(len, pieces)) != len(text):  # a separator with a group of its own repeats text
-        return [text[at : at + size] for at in range(0, len(text), size)]
-    return pieces
+    if re.search(r"\s", text) or not text.isascii():
+        pieces = _splitter(file_type, size).split_text(text)
+        if sum(map(len, pieces)) == len(text):  # a separator with a group of its own repeats text
+            return pieces
+    return [text[at : at + size] for at in range(0, len(text), size)]
 
 
 @lru_cache(maxsize=256)

@@ -1,8 +1,7 @@
 """Python source → one segment a function, class or method, and the statements between them.
 
-Line ranges come from ``ast``; the segments are ordered and leave no character out. A file
-that does not parse (half an edit, a template, Python 2) is read by its indentation instead,
-so that a missing bracket does not change every passage.
+Line ranges come from ``ast``; a file that does not parse (half an edit, a template, Python 2) is read by its
+indentation instead, so that a missing bracket does not change every passage.
 """
 
 from __future__ import annotations
@@ -10,7 +9,8 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from rag_core.types import Segment
 
@@ -33,7 +33,7 @@ def segments(text: str) -> tuple[Segment, ...]:
     if not text:
         return ()
     starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
-    lines = [text[begin:end] for begin, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+    lines = [text[begin:end] for begin, end in pairwise([*starts, len(text)])]
     tree = _parsed(text)
     return _between(text, starts, _marks(tree, lines) if tree else _marks_by_indentation(lines))
 
@@ -59,7 +59,8 @@ def _marks(tree: ast.Module, lines: list[str]) -> list[_Mark]:
             marks.append(node)
         elif isinstance(node, _Definition):
             inner = (*path, node.name)
-            marks.append(_Mark(_first_line(node, lines, marks[-1].line), inner))
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
+            marks.append(_Mark(_above(first, lines, marks[-1].line), inner))
             todo.append((_Mark(node.end_lineno or node.lineno, path), path))
             if isinstance(node, ast.ClassDef):
                 todo += [(child, inner) for child in reversed(node.body)]
@@ -89,11 +90,6 @@ def _marks_by_indentation(lines: list[str]) -> list[_Mark]:
     return marks
 
 
-def _first_line(node: _Definition, lines: list[str], floor: int) -> int:
-    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
-    return _above(first, lines, floor)
-
-
 def _above(first: int, lines: list[str], floor: int) -> int:
     """The first of the comments and decorators directly above a line, down to line ``floor``."""
     while first > floor and lines[first - 1].lstrip().startswith(("#", "@")):
@@ -104,19 +100,13 @@ def _above(first: int, lines: list[str], floor: int) -> int:
 def _between(text: str, starts: list[int], marks: list[_Mark]) -> tuple[Segment, ...]:
     """Segments from mark to mark; a stretch of nothing but space stays with the one before."""
     found: list[Segment] = []
-    ends = [*(mark.line for mark in marks[1:]), len(starts)]
-    for mark, last in zip(marks, ends, strict=True):
-        begin = starts[mark.line] if mark.line < len(starts) else len(text)
-        end = starts[last] if last < len(starts) else len(text)
-        if begin >= end:
-            continue
+    for mark, following in pairwise([*marks, _Mark(len(starts), ())]):
+        begin, end = (
+            starts[each.line] if each.line < len(starts) else len(text) for each in (mark, following)
+        )
         if found and not text[begin:end].strip():
-            before = found.pop()
-            found.append(_segment(before.start, end, before.heading_path))
-        else:
-            found.append(_segment(begin, end, mark.path))
+            found[-1] = replace(found[-1], end=end)
+        elif begin < end:
+            anchor = "definition" if mark.path else "text"
+            found.append(Segment(begin, end, mark.path, anchor, ".".join(mark.path)))
     return tuple(found)
-
-
-def _segment(start: int, end: int, path: tuple[str, ...]) -> Segment:
-    return Segment(start, end, path, "definition" if path else "text", ".".join(path))

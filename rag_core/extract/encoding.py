@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 
 _BOMS: tuple[tuple[bytes, str], ...] = (
@@ -44,11 +45,9 @@ class Decoded:
 
 
 def decode(data: bytes, file_type: str = "text") -> Decoded:
-    """Read ``data`` as text.
-
-    In this order: a byte order mark, UTF-8, UTF-16 without a mark (by where its zero bytes
-    are), the encoding a Python, HTML or XML file declares, UTF-8 with a few damaged bytes,
-    GB18030 when the result is plainly Chinese, and Windows-1252.
+    """Read ``data`` as text: by a byte order mark, as UTF-8, as UTF-16 without a mark (by its zero bytes),
+    by what a Python, HTML or XML file declares, as UTF-8 with a few damaged bytes, as GB18030 when the
+    result is plainly Chinese, as Windows-1252.
 
     A few zero bytes in UTF-8 are replaced. Raises BinaryError when there are others or many control
     characters, and UnicodeDecodeError when a byte order mark promises an encoding the rest breaks.
@@ -57,7 +56,7 @@ def decode(data: bytes, file_type: str = "text") -> Decoded:
         if data.startswith(mark):
             return _after_mark(data[len(mark) :], encoding)
     if b"\0" in data:
-        return _few_zeros(data) or _utf16_without_mark(data)
+        return _with_zeros(data)
     if _many_controls(data):
         raise BinaryError
     try:
@@ -79,19 +78,12 @@ def _after_mark(data: bytes, encoding: str) -> Decoded:
     return decoded
 
 
-def _few_zeros(data: bytes) -> Decoded | None:
-    """UTF-8 with a few zero bytes, as a log has them after a crash."""
-    if data.count(0) * _TEXT_A_ZERO > len(data) or _many_controls(data):
-        return None
-    try:
-        text = data.decode("utf-8").replace("\0", "\ufffd")
-    except UnicodeDecodeError:
-        return None
-    return Decoded(text, "utf-8", "A few zero bytes were replaced.")
-
-
-def _utf16_without_mark(data: bytes) -> Decoded:
-    """Mostly Latin text in UTF-16 has a zero in every other byte, always on the same side."""
+def _with_zeros(data: bytes) -> Decoded:
+    """UTF-8 with a few zero bytes, as a log has them after a crash, or UTF-16: of mostly Latin text every
+    other byte is zero, always on the same side."""
+    if data.count(0) * _TEXT_A_ZERO <= len(data) and not _many_controls(data):
+        with suppress(UnicodeDecodeError):
+            return Decoded(data.decode().replace("\0", "\ufffd"), "utf-8", "A few zero bytes were replaced.")
     sample = data[: 4096 // 2 * 2]
     half = max(1, len(sample) // 2)
     even, odd = sample[::2].count(0) / half, sample[1::2].count(0) / half
@@ -115,15 +107,11 @@ def _many_controls(data: bytes) -> bool:
 def _declared(data: bytes, file_type: str) -> Decoded | None:
     lines = _DECLARING_TYPES.get(file_type, 0)
     match = _DECLARED.search(b"\n".join(data[:4096].split(b"\n", lines)[:lines]))
-    if not match:
-        return None
-    name = next(group for group in match.groups() if group).decode("ascii", "replace")
-    try:
-        codec = codecs.lookup(name).name
-        text = "" if codec in _NOT_DECLARABLE else data.decode(codec)
-    except (LookupError, UnicodeError):
-        return None
-    return Decoded(text, codec) if text else None
+    with suppress(LookupError, UnicodeError):
+        codec = codecs.lookup(match[match.lastindex or 0].decode("ascii", "replace")).name if match else ""
+        if codec and codec not in _NOT_DECLARABLE:
+            return Decoded(data.decode(codec), codec)
+    return None
 
 
 def _damaged_utf8(data: bytes) -> Decoded | None:
@@ -131,9 +119,8 @@ def _damaged_utf8(data: bytes) -> Decoded | None:
     text = data.decode("utf-8", "replace")
     damaged = text.count("\ufffd")
     whole = len(text) - len(text.encode("ascii", "ignore")) - damaged
-    if whole < 10 * damaged:
-        return None
-    return Decoded(text, "utf-8", "A few bytes were not valid UTF-8 and were replaced.")
+    few = "A few bytes were not valid UTF-8 and were replaced."
+    return Decoded(text, "utf-8", few) if whole >= 10 * damaged else None
 
 
 def _gb18030(data: bytes) -> Decoded | None:
@@ -145,18 +132,14 @@ def _gb18030(data: bytes) -> Decoded | None:
     wide = [char for char in text[:_SAMPLE] if char > "\x7f"]
     hanzi = [char for char in wide if "一" <= char <= "鿿"]
     common = sum(char in _COMMON_HANZI for char in hanzi)
-    plain = sum(_is_level_one(char) for char in hanzi)
-    if len(hanzi) < 4 or len(hanzi) < 0.6 * len(wide) or plain < 0.85 * len(hanzi):
+    # The 3,755 everyday characters of GB 2312 stand in rows 16 to 55 of its table.
+    codes = [char.encode("gb18030") for char in hanzi]
+    everyday = sum(len(code) == 2 and 0xB0 <= code[0] <= 0xD7 and code[1] >= 0xA1 for code in codes)
+    if len(hanzi) < max(4, 0.6 * len(wide)) or everyday < 0.85 * len(hanzi):
         return None
     if len(hanzi) >= 20 and common < 0.05 * len(hanzi):
         return None
     return Decoded(text, "gb18030", "The file is not UTF-8; it was read as GB18030.")
-
-
-def _is_level_one(char: str) -> bool:
-    """Whether ``char`` is among the 3,755 everyday characters of GB 2312."""
-    code = char.encode("gb18030")
-    return len(code) == 2 and 0xB0 <= code[0] <= 0xD7 and code[1] >= 0xA1
 
 
 def _windows(data: bytes) -> Decoded:

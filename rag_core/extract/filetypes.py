@@ -23,28 +23,24 @@ EXTRACTOR_VERSION = 7
 _PACKAGES = 2**32
 """Numbers from here on stand for packages and their versions, the ones below are EXTRACTOR_VERSION's."""
 
-_SUFFIXES_BY_TYPE: dict[str, str] = {
+_ONE_SUFFIX = "cmake csv dart dockerfile go java lua nim nix org r rst svelte swift toml vue zig"
+_SUFFIXES_BY_TYPE: dict[str, str] = {name: f".{name}" for name in _ONE_SUFFIX.split()} | {
     "markdown": ".md .mdx .markdown .mkd .qmd .rmd",
     "python": ".py .pyi .pyw",
     "typescript": ".ts .tsx .mts .cts",
     "javascript": ".js .jsx .mjs .cjs",
-    "java": ".java",
     "kotlin": ".kt .kts",
     "scala": ".scala .sc",
     "groovy": ".groovy .gradle",
-    "go": ".go",
     "rust": ".rs",
     "yaml": ".yaml .yml",
     "json": ".json .jsonl .ndjson .geojson .json5 .jsonc .canvas .ipynb",
-    "toml": ".toml",
     "shell": ".sh .bash .zsh .fish .ksh",
     "text": ".txt .text .log",
-    "rst": ".rst",
     "html": ".html .htm .xhtml",
     "xml": ".xml .xsd .xsl .xslt .svg .rss .atom .plist .opml",
     "sql": ".sql .ddl",
     "terraform": ".tf .hcl .tfvars",
-    "csv": ".csv",
     "tsv": ".tsv .tab",
     "ini": ".ini .cfg .conf .properties .editorconfig .desktop",
     "css": ".css .scss .sass .less",
@@ -53,23 +49,15 @@ _SUFFIXES_BY_TYPE: dict[str, str] = {
     "csharp": ".cs .csx",
     "ruby": ".rb .rake .gemspec",
     "php": ".php .phtml",
-    "swift": ".swift",
-    "lua": ".lua",
-    "r": ".r",
     "perl": ".pl .pm",
     "haskell": ".hs .lhs",
     "elixir": ".ex .exs",
     "erlang": ".erl .hrl",
     "clojure": ".clj .cljs .cljc .edn",
-    "dart": ".dart",
     "julia": ".jl",
-    "zig": ".zig",
-    "nim": ".nim",
     "ocaml": ".ml .mli",
     "fsharp": ".fs .fsx",
     "lisp": ".lisp .el .scm .rkt",
-    "vue": ".vue",
-    "svelte": ".svelte",
     "powershell": ".ps1 .psm1 .psd1",
     "batch": ".bat .cmd",
     "visualbasic": ".vb .bas .vbs",
@@ -79,13 +67,9 @@ _SUFFIXES_BY_TYPE: dict[str, str] = {
     "graphql": ".graphql .gql",
     "latex": ".tex .sty .cls .ltx",
     "bibtex": ".bib",
-    "org": ".org",
     "asciidoc": ".adoc .asciidoc",
     "diff": ".diff .patch",
     "makefile": ".mk",
-    "dockerfile": ".dockerfile",
-    "cmake": ".cmake",
-    "nix": ".nix",
     "calendar": ".ics .vcs",
     "contacts": ".vcf",
     "subtitles": ".srt .vtt",
@@ -96,64 +80,38 @@ TYPE_BY_SUFFIX: dict[str, str] = {
 }
 """Lower-case suffix → file type; the seed's FILE_TYPE_MAP and more."""
 
+_NAMES_BY_TYPE: dict[str, str] = {
+    "dockerfile": "dockerfile containerfile",
+    "makefile": "makefile gnumakefile justfile",
+    "cmake": "cmakelists.txt",
+    "groovy": "jenkinsfile",
+    "ruby": "gemfile rakefile vagrantfile",
+    "shell": ".bashrc .bash_profile .profile .zshrc",
+    "ini": ".gitconfig .editorconfig",
+    "toml": "pipfile cargo.lock poetry.lock",
+}
+
 TYPE_BY_NAME: dict[str, str] = {
-    "dockerfile": "dockerfile",
-    "containerfile": "dockerfile",
-    "makefile": "makefile",
-    "gnumakefile": "makefile",
-    "justfile": "makefile",
-    "cmakelists.txt": "cmake",
-    "jenkinsfile": "groovy",
-    "gemfile": "ruby",
-    "rakefile": "ruby",
-    "vagrantfile": "ruby",
-    ".bashrc": "shell",
-    ".bash_profile": "shell",
-    ".profile": "shell",
-    ".zshrc": "shell",
-    ".gitconfig": "ini",
-    ".editorconfig": "ini",
-    "pipfile": "toml",
-    "cargo.lock": "toml",
-    "poetry.lock": "toml",
+    name: kind for kind, names in _NAMES_BY_TYPE.items() for name in names.split()
 }
 """Lower-case file name → file type, for names that say more than their suffix."""
 
-LANGUAGES: dict[str, str] = {
-    "markdown": "markdown",
-    "python": "python",
+_LIKE_ITS_TYPE = (
+    "markdown python java kotlin scala go rust rst html c cpp csharp ruby php swift lua r haskell elixir"
+    " powershell cobol latex"
+)
+LANGUAGES: dict[str, str] = {name: name for name in _LIKE_ITS_TYPE.split()} | {
     "typescript": "ts",
     "javascript": "js",
-    "java": "java",
-    "kotlin": "kotlin",
-    "scala": "scala",
     "groovy": "java",
-    "go": "go",
-    "rust": "rust",
-    "rst": "rst",
-    "html": "html",
-    "c": "c",
-    "cpp": "cpp",
-    "csharp": "csharp",
-    "ruby": "ruby",
-    "php": "php",
-    "swift": "swift",
-    "lua": "lua",
-    "r": "r",
-    "haskell": "haskell",
-    "elixir": "elixir",
-    "powershell": "powershell",
     "visualbasic": "visualbasic6",
-    "cobol": "cobol",
     "solidity": "sol",
     "protobuf": "proto",
-    "latex": "latex",
     "dart": "java",
     "vue": "html",
     "svelte": "html",
 }
 """File type → the value of LangChain's ``Language`` whose separators suit it."""
-
 
 _DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
 _JOINED = re.compile(r"[-_]+(?!\d)|(?<!\d)[-_]+")
@@ -180,15 +138,10 @@ class Extractor(Protocol):
         """
 
 
-# --- the type of a file, and who reads it -----------------------------------------------
-
-
 @cache
 def packages() -> dict[str, Extension]:
     """Suffix → the package that reads it."""
-    return catalogue(
-        "extractors", {"text", *TYPE_BY_SUFFIX, *TYPE_BY_SUFFIX.values(), *TYPE_BY_NAME.values()}
-    )
+    return catalogue("extractors", {"text", *TYPE_BY_SUFFIX, *_SUFFIXES_BY_TYPE, *_NAMES_BY_TYPE})
 
 
 def package_of(path: PurePosixPath) -> Extension | None:
@@ -210,10 +163,8 @@ def file_type(path: PurePosixPath) -> str:
 
 def type_of_suffix(suffix: str) -> str | None:
     """The file type of a lower-case suffix, such as ``.md``; None for an unknown one."""
-    if known := TYPE_BY_SUFFIX.get(suffix):
-        return known
-    package = packages().get(suffix) if suffix else None
-    return added_type(package) if package else None
+    package = packages().get(suffix) if suffix and suffix not in TYPE_BY_SUFFIX else None
+    return added_type(package) if package else TYPE_BY_SUFFIX.get(suffix)
 
 
 def extractor_number(path: PurePosixPath) -> int:
@@ -230,14 +181,14 @@ def is_current(number: int, path: PurePosixPath) -> bool:
 
 def current_sql() -> tuple[str, tuple[str | int, ...]]:
     """``is_current`` as SQL over a row of ``documents``, and what to bind."""
-    ours = "extractor BETWEEN ? AND ?"
     bound = EXTRACTOR_VERSION, _PACKAGES - 1
-    theirs = {key: each for key, each in packages().items() if key[0] == "." and key not in TYPE_BY_SUFFIX}
-    if not theirs:
-        return ours, bound
-    cases = "WHEN lower(CAST(substr(path, ?) AS TEXT)) = ? THEN extractor = ? " * len(theirs)
-    values = [value for suffix, each in theirs.items() for value in (-len(suffix), suffix, _number(each))]
-    return f"CASE {cases} ELSE {ours} END", (*values, *bound)
+    cases, values = "", list[str | int]()
+    for suffix, package in packages().items():
+        if suffix[0] == "." and suffix not in TYPE_BY_SUFFIX:
+            cases += "WHEN lower(CAST(substr(path, ?) AS TEXT)) = ? THEN extractor = ? "
+            values += [-len(suffix), suffix, _number(package)]
+    ours = "extractor BETWEEN ? AND ?"
+    return f"CASE {cases} ELSE {ours} END" if cases else ours, (*values, *bound)
 
 
 def reader_of(path: PurePosixPath) -> str:
@@ -249,9 +200,6 @@ def reader_of(path: PurePosixPath) -> str:
 def _number(package: Extension) -> int:
     said = "\0".join((package.package, package.version, package.name, package.trouble))
     return _PACKAGES + int.from_bytes(hashlib.sha256(said.encode()).digest()[:7], "big")
-
-
-# --- title and date ---------------------------------------------------------------------
 
 
 def title_of_name(path: PurePosixPath) -> str:

@@ -1,7 +1,5 @@
 """Data files → their top-level entries: JSON keys, the records of JSON Lines, YAML keys, TOML and INI
-tables, Terraform blocks, rows of CSV.
-
-Short neighbours share a segment, so that a file of settings is not shredded into its lines.
+tables, Terraform blocks, rows of CSV. Short neighbours share a segment.
 """
 
 from __future__ import annotations
@@ -11,6 +9,8 @@ import json
 import re
 from contextlib import suppress
 from datetime import UTC, date, datetime
+from itertools import pairwise
+from typing import Any
 
 from rag_core.types import Segment
 
@@ -42,43 +42,44 @@ _NUMBER = re.compile(r"[-+]?[\d.,]+%?")
 
 
 def json_segments(text: str) -> tuple[Segment, ...]:
-    """The top-level keys of a JSON object, or the records of JSON Lines; one segment for anything else or
-    for broken JSON."""
-    if len(text) > _LARGE and (records := _records(text)):
-        return _record_segments(text, records)
-    return _grouped(text, _json_entries(text) if len(text) > _LARGE else [], "key")
+    """The top-level keys of a JSON object, or the records of JSON Lines; one segment for anything else."""
+    if len(text) <= _LARGE:
+        return _grouped(text, [], "key")
+    if records := _records(text):
+        return _grouped(text, [(start, str(number)) for number, start in enumerate(records, 1)], "record")
+    return _grouped(text, _json_entries(text), "key")
 
 
 def date_of_records(text: str) -> str | None:
     """The newest day that the first or the last records of JSON Lines tell, as YYYY-MM-DD: they stand in
     the order of time, one way or the other."""
     starts = _records(text)
-    ends = dict(zip(starts, [*starts[1:], len(text)], strict=bool(starts)))
-    days = [_day(text[start : ends[start]]) for start in (*starts[:1], *starts[-3:])]
-    return max(filter(None, days), default=None)
+    records = [text[start:end] for start, end in pairwise([*starts, len(text)])]
+    return max(filter(None, map(_day, (*records[:1], *records[-3:]))), default=None)
+
+
+def _loaded(record: str) -> Any:
+    """A JSON value; None for anything else."""
+    try:
+        return json.loads(record)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _day(record: str) -> str | None:
-    """The day of a record, by the first of the usual keys that holds one."""
-    try:
-        value = json.loads(record)
-    except (ValueError, RecursionError):
-        return None
-    found = {key.lower(): each for key, each in value.items()} if isinstance(value, dict) else {}
-    days = (_as_day(str(found[key])) for key in _DATE_KEYS if key in found)
-    return next((day for day in days if day), None)
-
-
-def _as_day(said: str) -> str | None:
-    """An ISO date or time, or seconds or milliseconds since 1970, as YYYY-MM-DD."""
-    with suppress(ValueError):
-        return date.fromisoformat(said[:10]).isoformat()
-    with suppress(ValueError, OverflowError):
-        number = int(float(said))
-        if number in _MILLISECONDS:
-            number //= 1000
-        if number in _SECONDS:
-            return datetime.fromtimestamp(number, UTC).date().isoformat()
+    """The day of a record as YYYY-MM-DD, by the first of the usual keys that holds one: an ISO date or time,
+    or seconds or milliseconds since 1970."""
+    value = _loaded(record)
+    found = {key.lower(): str(each) for key, each in value.items()} if isinstance(value, dict) else {}
+    for said in [found[key] for key in _DATE_KEYS if key in found]:
+        with suppress(ValueError):
+            return date.fromisoformat(said[:10]).isoformat()
+        with suppress(ValueError, OverflowError):
+            number = int(float(said))
+            if number in _MILLISECONDS:
+                number //= 1000
+            if number in _SECONDS:
+                return datetime.fromtimestamp(number, UTC).date().isoformat()
     return None
 
 
@@ -119,36 +120,10 @@ def _records(text: str) -> list[int]:
         is_begun = starts and match[1] in "{[" and match.end() == len(text)
         if f"{match[1]}{match[2]}" not in ("{}", "[]") and not is_begun:
             return []
-        if not starts and not _is_json(match[0]):
+        if not starts and _loaded(match[0]) is None:
             return []
         starts.append(match.start())
     return starts if len(starts) > 1 else []
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def _record_segments(text: str, starts: list[int]) -> tuple[Segment, ...]:
-    """Whole records, short neighbours in one segment; ``anchor_ref`` counts them from 1: ``4``, ``4-9``."""
-    found: list[Segment] = []
-    begin, first, was_large = 0, 1, False
-    for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(text)], strict=True), 1):
-        is_large = end - start >= _LARGE
-        if number > first and (was_large or is_large or end - begin > _GROUP):
-            found.append(_record(begin, start, first, number - 1))
-            begin, first = start, number
-        was_large = is_large
-    found.append(_record(begin, len(text), first, len(starts)))
-    return tuple(found)
-
-
-def _record(start: int, end: int, first: int, last: int) -> Segment:
-    return Segment(start, end, (), "record", str(first) if first == last else f"{first}-{last}")
 
 
 def _json_entries(text: str) -> list[_Entry]:
@@ -194,27 +169,30 @@ def _with_comments(text: str, entries: list[_Entry]) -> list[_Entry]:
 
 
 def _grouped(text: str, entries: list[_Entry], anchor: str, share: bool = True) -> tuple[Segment, ...]:
-    """Entries as segments; what stands before the first leads it, short neighbours share one."""
+    """Entries as segments; what stands before the first leads it, short neighbours share one.
+
+    ``anchor_ref`` is the first entry's name, of records their numbers from 1 (``4``, ``4-9``); only an entry
+    on its own is a heading path.
+    """
     if not entries:
         return (Segment(0, len(text)),) if text else ()
-    found: list[Segment] = []
-    begin, names, was_large = 0, entries[:0], False
-    ends = [*(start for start, _ in entries[1:]), len(text)]
-    for entry, end in zip(entries, ends, strict=True):
-        is_large = end - entry[0] >= _LARGE or not share
-        if names and (was_large or is_large or end - begin > _GROUP):
-            found.append(_segment(begin, entry[0], names, anchor))
-            begin, names = entry[0], []
-        names.append(entry)
+    groups: list[tuple[int, list[str]]] = []
+    begin, was_large = 0, False
+    for (start, name), (end, _) in pairwise([*entries, (len(text), "")]):
+        is_large = end - start >= _LARGE or not share
+        if not groups or was_large or is_large or end - begin > _GROUP:
+            begin = start if groups else 0
+            groups.append((begin, []))
+        groups[-1][1].append(name)
         was_large = is_large
-    found.append(_segment(begin, len(text), names, anchor))
+    found: list[Segment] = []
+    for (begin, names), (end, _) in pairwise([*groups, (len(text), [])]):
+        if anchor == "record":
+            found.append(Segment(begin, end, (), anchor, "-".join(dict.fromkeys((names[0], names[-1])))))
+        else:
+            name = " ".join(names[0].split())[:_NAME_LIMIT]
+            found.append(Segment(begin, end, (name,) if len(names) == 1 else (), anchor, name))
     return tuple(found)
-
-
-def _segment(start: int, end: int, entries: list[_Entry], anchor: str) -> Segment:
-    """``anchor_ref`` is the first entry's name; only an entry on its own is a heading path."""
-    name = " ".join(entries[0][1].split())[:_NAME_LIMIT]
-    return Segment(start, end, (name,) if len(entries) == 1 else (), anchor, name)
 
 
 # --- tables -----------------------------------------------------------------------------
@@ -228,11 +206,10 @@ def row_segments(text: str, delimiter: str) -> tuple[Segment, ...]:
     path = (header,) if header else ()
     found: list[Segment] = []
     begin, first = 0, 1 + bool(header)
-    for number, end in enumerate(ends, 1):
+    for number, (end, following) in enumerate(pairwise([*ends, 0]), 1):
         is_last = number == len(ends)
-        if is_last or (
-            number >= first and (number - first >= _ROWS - 1 or ends[number] - begin > _ROWS_SIZE)
-        ):
+        is_full = number - first >= _ROWS - 1 or following - begin > _ROWS_SIZE
+        if is_last or (number >= first and is_full):
             stop = len(text) if is_last else end
             if stop > begin:
                 found.append(Segment(begin, stop, path, "rows", f"{min(first, number)}-{number}"))
@@ -241,7 +218,7 @@ def row_segments(text: str, delimiter: str) -> tuple[Segment, ...]:
 
 
 def _rows(text: str, delimiter: str) -> tuple[list[int], str]:
-    """The offset behind each record, a quoted line break inside one included, and the header."""
+    """The offset behind each record, and the names of the columns, '' where the first row is data."""
     line_ends = [match.end() for match in _LINE.finditer(text) if match.end() > match.start()]
     lines = (text[begin:end] for begin, end in zip([0, *line_ends], line_ends, strict=False))
     reader = csv.reader(lines, delimiter=delimiter)
@@ -250,16 +227,10 @@ def _rows(text: str, delimiter: str) -> tuple[list[int], str]:
     try:
         for row in reader:
             if not ends:
-                header = _header(row)
+                cells = [" ".join(cell.split()) for cell in row]
+                is_data = len(cells) < 2 or any(not cell or _NUMBER.fullmatch(cell) for cell in cells)
+                header = "" if is_data else ", ".join(cells)[:_COLUMNS_LIMIT]
             ends.append(line_ends[reader.line_num - 1])
     except csv.Error:
         return line_ends, header
     return ends, header
-
-
-def _header(row: list[str]) -> str:
-    """The names of the columns, if the first row is not plainly data."""
-    cells = [" ".join(cell.split()) for cell in row]
-    if len(cells) < 2 or any(not cell or _NUMBER.fullmatch(cell) for cell in cells):
-        return ""
-    return ", ".join(cells)[:_COLUMNS_LIMIT]

@@ -1,20 +1,22 @@
 """Markdown → sections, tags and links, in one pass over the lines.
 
-A scanner rather than a parser: it knows exactly as much of CommonMark and Obsidian as it
-takes to tell a heading, a tag or a link from something that only looks like one. It never
-backtracks: the work is linear in the text, whatever the text is.
+A scanner, not a parser: it knows enough of CommonMark and Obsidian to tell a heading, a tag or a link from
+what only looks like one. It never backtracks: the work is linear in the text.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 from urllib.parse import unquote
 
 from rag_core.extract import frontmatter
 from rag_core.extract.markup import Heading, sections
 from rag_core.text import tags
-from rag_core.types import Extracted, Link, Segment, TitleSource
+from rag_core.text.numbers import Span
+from rag_core.types import Extracted, Link, LinkType, Segment, TitleSource
 
 HEADING_LIMIT = 200
 """Characters of a heading kept as its name; a longer Setext paragraph is no heading."""
@@ -56,8 +58,7 @@ _DESTINATION = re.compile(
     r"\(\s*(?:<([^<>\n]*)>|([^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*))"
     r"(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*\)"
 )
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|\\\\")
-_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+_URL = re.compile(r"(?![A-Za-z]:[\\/])(?:[A-Za-z][A-Za-z0-9+.-]*:|//|\\\\)")  # C:/notes is none
 _MAX_DESTINATION = 2_000
 
 # Obsidian's own exclusions (ASCII and general punctuation, spaces) and the full-width ones;
@@ -73,6 +74,11 @@ def read(text: str, name: str, encoding: str, warning: str) -> Extracted:
     """A Markdown document. ``name`` is its title if neither front matter nor a heading gives one."""
     front = frontmatter.read(text)
     outline = _Scanner(text)
+    position = 0
+    if "[[" in text[: front.body]:  # links in the properties count, too
+        for line in text[: front.body].split("\n"):
+            outline.links += _links(line, line, position)[0]
+            position += len(line) + 1
     newline = "\n" if "\n" in text or "\r" not in text else "\r"
     position = front.body
     for line in text[position:].split(newline):
@@ -92,8 +98,8 @@ def read(text: str, name: str, encoding: str, warning: str) -> Extracted:
         segments=segments,
         aliases=frontmatter.aliases(front.values),
         tags=kept,
-        links=(*_property_links(text, front.body), *outline.links),
-        date=frontmatter.document_date(front.values),
+        links=tuple(outline.links),
+        date=frontmatter.dated(front.values)[1],
         private=front.private,
         metadata=front.values,
         warnings=tuple(filter(None, (warning, front.warning, front.unsure, left_out))),
@@ -104,27 +110,16 @@ def _title(values: dict[str, Any], headings: list[Heading], name: str) -> tuple[
     """The title and where it is from."""
     if given := frontmatter.title(values):
         return given, "front matter"
-    first = {heading.level: heading.text for heading in reversed(headings)}
+    first: dict[int, str] = {}
+    for heading in headings:
+        first.setdefault(heading.level, heading.text)
     if 1 in first:
         return first[1], "heading"
     return (first[2], "section") if 2 in first else (name, "file name")
 
 
-def _property_links(text: str, end: int) -> list[Link]:
-    """Links in the properties of a note count as links (``up: "[[Map]]"``)."""
-    if text.find("[[", 0, end) < 0:
-        return []
-    found: list[Link] = []
-    start = 0
-    for line in text[:end].split("\n"):
-        found += _links(line, line, start)[0]
-        start += len(line) + 1
-    return found
-
-
 def _plain(heading: str) -> str:
-    """The text of a heading without its inline markup: links by label, no emphasis, no code marks, and no
-    tags at its end."""
+    """The text of a heading without inline markup, and without tags at its end."""
     words = heading[: 5 * HEADING_LIMIT].replace("\0", "").split()
     while len(words) > 1 and words[-1].startswith("#") and _tags(words[-1]) == [words[-1][1:]]:
         words.pop()
@@ -144,23 +139,24 @@ def _without_markup(heading: str) -> str:
     return heading
 
 
+@dataclass(slots=True)
 class _Scanner:
-    """The state between two lines: an open fence, an open block, a paragraph, a list."""
+    """What was found so far, and what is open between two lines: a fence, a block, a paragraph, a list."""
 
-    def __init__(self, text: str) -> None:
-        self.headings: list[Heading] = []
-        self.tags: list[str] = []
-        self.links: list[Link] = []
-        self._text = text
-        self._fence = ""
-        self._fence_quoted = False
-        self._skip_to = -1
-        self._never_closed: set[str] = set()
-        self._paragraph = -1
-        self._after_blank = True
-        self._in_list = False
+    text: str
+    headings: list[Heading] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+    _fence: str = ""
+    _fence_quoted: bool = False
+    _skip_to: int = -1
+    _never_closed: set[str] = field(default_factory=set)
+    _paragraph: int = -1
+    _after_blank: bool = True
+    _in_list: bool = False
 
     def line(self, line: str, start: int) -> None:
+        """Read the line at the offset ``start``."""
         if self._fence and self._still_fenced(line):
             return
         if start < self._skip_to:
@@ -175,24 +171,17 @@ class _Scanner:
 
     def _content(self, line: str, start: int) -> None:
         first = line[0]
-        if first in " \t" and self._is_indented_code(line):
-            return
+        if first in " \t" and self._after_blank and not self._in_list and _INDENTED.match(line):
+            return  # code
         if ("```" in line or "~~~" in line) and self._opens_fence(line):
             return
         if first in " \t>$%<" or "<!--" in line:
             line = self._hide_blocks(line, start)
-        if first in " #=-" and self._is_heading(line, start):
-            self._paragraph = -1
-            self._in_list = False
-        else:
+        if not (first in " #=-" and self._is_heading(line, start)):
             self._follow_paragraph(line, start)
         self._after_blank = False
         if "[" in line or "#" in line:
             self._inline(line, start)
-
-    def _is_indented_code(self, line: str) -> bool:
-        """Indentation is code after a blank line or more code, but not inside a list."""
-        return self._after_blank and not self._in_list and bool(_INDENTED.match(line))
 
     def _opens_fence(self, line: str) -> bool:
         fence = _FENCE.match(line)
@@ -221,38 +210,37 @@ class _Scanner:
         parts, at = [], 0
         pattern = _BLOCK if "`" in line else _BLOCK_OR_COMMENT
         while match := pattern.search(line, at):
-            begin = match.start(match.lastindex or 0)
+            opener = match[match.lastindex or 0]
+            begin, closer = match.start(match.lastindex or 0), _BLOCKS[opener]
             parts.append(line[at:begin])
-            end = self._end_of_block(match[match.lastindex or 0], start + begin) - start
-            if end > len(line):
+            at = begin + len(opener)
+            end = -1 if closer in self._never_closed else self.text.find(closer, start + at)
+            if end < 0:  # one that is never closed hides nothing but its mark
+                self._never_closed.add(closer)
+            else:
+                self._skip_to = end + len(closer)
+                at = self._skip_to - start
+            if at > len(line):
                 self._paragraph = -1
                 return "".join(parts)
-            parts.append("\0" * (end - begin))
-            at = end
+            parts.append("\0" * (at - begin))
         return "".join(parts) + line[at:]
 
-    def _end_of_block(self, opener: str, at: int) -> int:
-        """Where a block ends, and skip to there. One that is never closed hides nothing but its mark."""
-        closer = _BLOCKS[opener]
-        begin = at + len(opener)
-        end = -1 if closer in self._never_closed else self._text.find(closer, begin)
-        if end < 0:
-            self._never_closed.add(closer)
-            return begin
-        self._skip_to = end + len(closer)
-        return self._skip_to
-
     def _is_heading(self, line: str, start: int) -> bool:
-        atx = _ATX.match(line)
-        if atx:
-            name = _plain(_CLOSING_HASHES.sub("", atx[2][: 5 * HEADING_LIMIT]))
-            if name:
-                self.headings.append(Heading(start, len(atx[1]), name))
-            return bool(name)
-        if self._paragraph < 0 or not _SETEXT.match(line) or start - self._paragraph > 2 * HEADING_LIMIT:
+        """Whether a line is a heading or the underline of one, which is then added."""
+        if atx := _ATX.match(line):
+            level, name = len(atx[1]), _CLOSING_HASHES.sub("", atx[2][: 5 * HEADING_LIMIT])
+        elif self._paragraph < 0 or not _SETEXT.match(line) or start - self._paragraph > 2 * HEADING_LIMIT:
             return False
-        name = _plain(self._text[self._paragraph : start])
-        self.headings.append(Heading(self._paragraph, 1 if "=" in line else 2, name))
+        else:
+            level, name = 1 if "=" in line else 2, self.text[self._paragraph : start]
+            start = self._paragraph
+        name = _plain(name)
+        if atx and not name:
+            return False
+        self.headings.append(Heading(start, level, name))
+        self._paragraph = -1
+        self._in_list = False
         return True
 
     def _follow_paragraph(self, line: str, start: int) -> None:
@@ -308,32 +296,43 @@ def _links(line: str, hidden: str, start: int) -> tuple[list[Link], str]:
     ``hidden`` is ``line`` without its code, ``start`` the line's offset in the document.
     """
     found: list[Link] = []
-    if "[[" in hidden:
-        spans = []
-        for begin, end in _wiki_spans(hidden):
-            spans.append((begin, end))
-            found.append(_wikilink(line, begin, end, start))
-        hidden = _blank(hidden, spans)
+    spans: list[Span] = []
+    at = 0
+    while (close := hidden.find("]]", at)) >= 0:
+        begin = hidden.rfind("[[", at, close)
+        at = close + 2
+        if begin >= 0:
+            spans.append((begin, at))
+            target, _, label = line[begin + 2 : close].partition("|")
+            target, _, heading = target.removesuffix("\\").partition("#")  # tables write [[a\|b]]
+            found.append(_link("wikilink", line, begin, start, target.strip(), heading.strip(), label))
+    hidden = _blank(hidden, spans)
     if "](" in hidden:
         spans = []
-        for begin, close, end, target in _markdown_spans(hidden):
+        for begin, close, end, destination in _markdown_spans(hidden):
             spans.append((begin, end))
-            if target and not _is_url(target):
-                found.append(_markdown_link(line, begin, close, target, start))
+            if destination and not _URL.match(destination):
+                path, _, heading = map(unquote, destination.partition("#"))
+                found.append(_link("markdown", line, begin, start, path, heading, line[begin + 1 : close]))
         hidden = _blank(hidden, sorted(spans))
-    found.sort(key=lambda link: link.start)
+    found.sort(key=attrgetter("start"))
     return found, hidden
+
+
+def _link(kind: LinkType, line: str, begin: int, start: int, target: str, heading: str, label: str) -> Link:
+    is_embed = begin > 0 and line[begin - 1] == "!"
+    return Link("embed" if is_embed else kind, target, heading, label.strip(), start + begin - is_embed)
 
 
 def _tags(hidden: str) -> list[str]:
     """The ``#tags`` of a line whose code and links are blanked out, without ``#``."""
     if "<" in hidden:
         hidden = _HTML_TAG.sub(lambda match: "\0" * len(match[0]), hidden)
-    found = [tag.strip("/") for tag in _TAG.findall(hidden)]
-    return [tag for tag in found if tag and not _NOT_A_NAME.fullmatch(tag)]
+    found = _TAG.findall(hidden)
+    return [tag for each in found if (tag := each.strip("/")) and not _NOT_A_NAME.fullmatch(tag)]
 
 
-def _blank(line: str, spans: list[tuple[int, int]]) -> str:
+def _blank(line: str, spans: list[Span]) -> str:
     """Spans may nest (an image inside a link); zero bytes are neither space nor word."""
     parts, at = [], 0
     for begin, end in spans:
@@ -343,29 +342,6 @@ def _blank(line: str, spans: list[tuple[int, int]]) -> str:
         parts += [line[at:begin], "\0" * (end - begin)]
         at = end
     return "".join(parts) + line[at:]
-
-
-def _wiki_spans(hidden: str) -> list[tuple[int, int]]:
-    spans, at = [], 0
-    while (close := hidden.find("]]", at)) >= 0:
-        begin = hidden.rfind("[[", at, close)
-        if begin >= 0:
-            spans.append((begin, close + 2))
-        at = close + 2
-    return spans
-
-
-def _wikilink(line: str, begin: int, end: int, start: int) -> Link:
-    target, _, label = line[begin + 2 : end - 2].partition("|")
-    target, _, heading = target.removesuffix("\\").partition("#")  # tables write [[a\|b]]
-    is_embed = begin > 0 and line[begin - 1] == "!"
-    return Link(
-        "embed" if is_embed else "wikilink",
-        target.strip(),
-        heading.strip(),
-        label.strip(),
-        start + begin - is_embed,
-    )
 
 
 def _markdown_spans(hidden: str) -> list[tuple[int, int, int, str]]:
@@ -385,16 +361,3 @@ def _markdown_spans(hidden: str) -> list[tuple[int, int, int, str]]:
                 spans.append((begin, match.start(), destination.end(), angled or plain or ""))
                 at = destination.end()
     return spans
-
-
-def _is_url(target: str) -> bool:
-    return bool(_SCHEME.match(target)) and not _DRIVE.match(target)
-
-
-def _markdown_link(line: str, begin: int, close: int, target: str, start: int) -> Link:
-    is_embed = begin > 0 and line[begin - 1] == "!"
-    path, _, heading = target.partition("#")
-    label = line[begin + 1 : close].strip()
-    return Link(
-        "embed" if is_embed else "markdown", unquote(path), unquote(heading), label, start + begin - is_embed
-    )

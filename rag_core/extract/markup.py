@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 
 from rag_core.types import Segment
 
@@ -37,31 +38,22 @@ class Heading:
 def sections(
     headings: Iterable[Heading], start: int, end: int, *, marked: bool = False
 ) -> tuple[Segment, ...]:
-    """One segment from each heading to the next, and one for what stands before the first; ``marked`` ones
-    keep the levels of their headings.
-
-    ``start`` and ``end`` bound the body; a part of nothing but the space around it is left out
-    by the chunker, an empty one here.
-    """
+    """One segment from each heading to the next, and one for what stands before the first, between the
+    offsets ``start`` and ``end``; ``marked`` ones keep the levels of their headings."""
     found: list[Segment] = []
     stack: list[Heading] = []
     begin = start
-    for heading in headings:
-        _close(found, begin, heading.start, stack, marked)
+    for heading in (*headings, Heading(end, 1, "")):
+        if begin < heading.start:
+            path = tuple(map(attrgetter("text"), stack))
+            levels = tuple(map(attrgetter("level"), stack)) if marked else ()
+            anchor, name = ("heading", path[-1]) if path else ("text", "")
+            found.append(Segment(begin, heading.start, path, anchor, name, levels))
         while stack and stack[-1].level >= heading.level:
             stack.pop()
         stack.append(heading)
         begin = heading.start
-    _close(found, begin, end, stack, marked)
     return tuple(found)
-
-
-def _close(found: list[Segment], begin: int, end: int, stack: list[Heading], marked: bool) -> None:
-    if begin < end:
-        path = tuple(heading.text for heading in stack)
-        levels = tuple(heading.level for heading in stack) if marked else ()
-        anchor = ("heading", path[-1]) if path else ("text", "")
-        found.append(Segment(begin, end, path, *anchor, levels))
 
 
 # --- HTML -------------------------------------------------------------------------------
@@ -107,16 +99,18 @@ def rst_segments(text: str) -> tuple[Segment, ...]:
         if adorned:
             begin = offset - (len(lines[number - 1]) + 1 if adorned[1] else 0)
             level = levels.setdefault(adorned, len(levels) + 1)
-            headings.append(Heading(begin, level, _rst_plain(line)))
+            plain = _MARKS.sub("", _ROLE.sub(r"\1", line[: 5 * _NAME_LIMIT]))
+            headings.append(Heading(begin, level, " ".join(plain.split())[:_NAME_LIMIT]))
         offset += len(line) + 1
     return sections(headings, 0, len(text))
 
 
 def org_segments(text: str) -> tuple[Segment, ...]:
     """Sections of an Org file, by its stars."""
-    headings = [
-        Heading(match.start(), len(match[1]), _org_plain(match[2])) for match in _ORG_HEADING.finditer(text)
-    ]
+    headings: list[Heading] = []
+    for match in _ORG_HEADING.finditer(text):
+        name = _ORG_KEYWORD.sub("", _ORG_TAGS.sub("", match[2][: 5 * _NAME_LIMIT]))
+        headings.append(Heading(match.start(), len(match[1]), " ".join(name.split())[:_NAME_LIMIT]))
     return sections(headings, 0, len(text))
 
 
@@ -146,12 +140,3 @@ def _adornment(lines: list[str], number: int) -> str:
         return ""
     line = lines[number].rstrip()
     return line if len(line) > 1 and _ADORNMENT.fullmatch(line) else ""
-
-
-def _rst_plain(line: str) -> str:
-    return " ".join(_MARKS.sub("", _ROLE.sub(r"\1", line[: 5 * _NAME_LIMIT])).split())[:_NAME_LIMIT]
-
-
-def _org_plain(line: str) -> str:
-    line = _ORG_KEYWORD.sub("", _ORG_TAGS.sub("", line[: 5 * _NAME_LIMIT]))
-    return " ".join(line.split())[:_NAME_LIMIT]

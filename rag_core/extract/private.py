@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, takewhile
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 UNSURE = "It is private to be safe: "
@@ -43,16 +43,16 @@ class Claim(NamedTuple):
 
 def said_twice(keys: Iterable[str]) -> str:
     """The key about privacy that a mapping has more than once, if there is one."""
-    counts = Counter(key.strip().lower() for key in keys)
-    return next((key for key in ("private", _MERGE) if counts[key] > 1), "")
+    counts = Counter(map(str.lower, map(str.strip, keys)))
+    return "private" if counts["private"] > 1 else _MERGE if counts[_MERGE] > 1 else ""
 
 
 def of_values(values: Mapping[str, Any]) -> Claim:
     """The claim of front matter that could be read, including what it merges."""
-    said = [_plain(value) for value in _settings(values)]
-    if all(each in _NO for each in said):
+    said = list(map(_plain, _settings(values)))
+    if _NO.issuperset(said):
         return Claim()
-    if all(each in _YES for each in said):
+    if _YES.issuperset(said):
         return Claim(True)
     what = "has more than one value" if len(said) > 1 else "is neither yes nor no"
     return Claim(True, f"{UNSURE}`private` in its front matter {what}. {_ADVICE}")
@@ -67,9 +67,8 @@ def of_unreadable(block: str, why: str) -> Claim:
 
 
 def of_beginning(text: str) -> Claim:
-    """What a text says that has no front matter we read, but begins as if it had: it does not begin in the
-    first line, is never closed, or is TOML. A line of dashes may also be a rule, so what follows counts only
-    as far as it looks like front matter."""
+    """The claim of a text without front matter that begins as if it had some: not in the first line, never
+    closed, or TOML. Below a line of dashes only what looks like front matter counts: it may be a rule."""
     opening = _OPEN.match(text)
     if not opening:
         return Claim()
@@ -87,12 +86,14 @@ def _is_setting(line: str) -> bool:
 
 
 def _settings(values: Mapping[str, Any]) -> Iterator[Any]:
+    """The values of ``private`` in a mapping and in those that it merges."""
     for key, value in values.items():
         if key.strip().lower() == "private":
             yield value
         elif key.strip() == _MERGE:
-            merged = value if isinstance(value, list) else [value]
-            yield from chain(*(_settings(each) for each in merged if isinstance(each, dict)))
+            for each in value if isinstance(value, list) else [value]:
+                if isinstance(each, dict):
+                    yield from _settings(each)
 
 
 def _plain(value: Any) -> str:

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import date
@@ -51,30 +52,23 @@ _START = (
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What the process says of a file: its document, or an error in two sentences; neither for a package
-    that was only imported."""
+    """What the process says of a file: its document or an error; neither where it was only to import."""
 
     document: Extracted | None = None
     error: tuple[str, str] | None = None
     is_skipped: bool = False
 
 
+@dataclass
 class Worker:
     """A process that reads files with packages; started when the first one comes, and again when it ended.
 
-    For one thread. To be closed.
+    For one thread. To be closed, and may be used again then.
     """
 
-    def __init__(self, limit_s: float = TIME_LIMIT_S, memory: int = MEMORY_LIMIT) -> None:
-        self._limit_s = limit_s
-        self._memory = memory
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def __enter__(self) -> Worker:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    limit_s: float = TIME_LIMIT_S
+    memory: int = MEMORY_LIMIT
+    _process: subprocess.Popen[bytes] | None = None
 
     def read(self, package: Extension, data: bytes, path: PurePosixPath) -> Extracted:
         """The file ``path`` as ``package`` reads it. Raises NotText and ExtractError."""
@@ -105,8 +99,6 @@ class Worker:
             process.kill()
             process.wait()
 
-    # --- one request --------------------------------------------------------------------
-
     def _ask(self, extension: Extension, file: str | None, data: bytes) -> Extracted | None:
         from pydantic import TypeAdapter, ValidationError  # only now: it is slow to import
 
@@ -115,14 +107,12 @@ class Worker:
             answer = TypeAdapter(_Answer).validate_json(body, strict=True)
         except ValidationError as error:
             first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise extension.failed(
-                ExtractError, f"gave an answer that cannot be read ({where}: {first['msg']})"
-            ) from None
+            what = f"gave an answer that cannot be read ({'.'.join(map(str, first['loc']))}: {first['msg']})"
+            raise extension.failed(ExtractError, what) from None
         if answer.error is not None:
-            raise (NotText if answer.is_skipped else ExtractError)(
-                *(_line(each, 400) for each in answer.error)
-            )
+            message, suggestion = answer.error
+            kind = NotText if answer.is_skipped else ExtractError
+            raise kind(_line(message, 400), _line(suggestion, 400))
         return answer.document
 
     def _exchange(self, extension: Extension, line: bytes, data: bytes) -> bytes:
@@ -130,41 +120,33 @@ class Worker:
         process = self._started()
         assert process.stdin is not None  # noqa: S101 - it has pipes
         assert process.stdout is not None  # noqa: S101
-        late = threading.Event()
-
-        def end() -> None:
-            late.set()
-            process.kill()
-
-        timer = threading.Timer(self._limit_s, end)
+        deadline = time.monotonic() + self.limit_s
+        timer = threading.Timer(self.limit_s, process.kill)
         timer.start()
         body = None
         try:
-            _write_frame(process.stdin, line, b"\n", data)
-            body = _read_frame(process.stdout, _MOST_ANSWER)
-        except OSError:  # it is gone
-            pass
+            with suppress(OSError):  # it is gone
+                _write_frame(process.stdin, line + b"\n" + data)
+                body = _read_frame(process.stdout, _MOST_ANSWER)
         finally:
             timer.cancel()
             timer.join()
-        if body is None or late.is_set():
+        is_late = time.monotonic() >= deadline
+        if body is None or is_late:
             self.close()
         if body is not None:
             return body
-        took = f"took more than {self._limit_s:g} seconds for this file (the setting `extractor_timeout_s`)"
-        raise extension.failed(
-            ExtractError, took if late.is_set() else "crashed on this file, or gave far too much text"
-        )
+        took = f"took more than {self.limit_s:g} seconds for this file (the setting `extractor_timeout_s`)"
+        crashed = "crashed on this file, or gave far too much text"
+        raise extension.failed(ExtractError, took if is_late else crashed)
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._process.poll() is not None:
             self.close()
         if self._process is None:
             path = json.dumps([part for part in sys.path if Path(part).is_absolute()])
-            limits = str(int(self._limit_s) + _ORPHAN_S), str(self._memory)
-            no_keys = {
-                name: value for name, value in os.environ.items() if not name.startswith("COMMONPLACE_")
-            }
+            limits = str(int(self.limit_s) + _ORPHAN_S), str(self.memory)
+            no_keys = {name: each for name, each in os.environ.items() if not name.startswith("COMMONPLACE_")}
             try:
                 self._process = subprocess.Popen(
                     [sys.executable, "-P", "-c", _START, path, *limits],
@@ -185,25 +167,31 @@ class Worker:
 def _checked(found: Extracted, file_type: str, name: str) -> Extracted:
     """``found`` as a store keeps it: offsets inside the text, names in one line, and the file's name for
     want of a title. Raises ValueError with what is wrong."""
-    text, end = found.text, 0
+    text, end, is_day = found.text, 0, False
     if len(text) > MOST_TEXT:
         raise ValueError(f"the text has {len(text):,} characters, and {MOST_TEXT:,} are allowed")
     for each in found.segments:
         if not end <= each.start <= each.end <= len(text):
-            raise ValueError(
-                f"the segment from {each.start} to {each.end} does not lie between the one before it,"
-                f" which ends at {end}, and the end of the text at {len(text)}"
-            )
+            where = f"the segment from {each.start} to {each.end}"
+            raise ValueError(f"{where} does not lie between the one before it and the end of the text")
         end = each.end
     if any(not 0 <= link.start <= len(text) for link in found.links):
         raise ValueError("a link does not lie in the text")
-    if found.date is not None and not _is_day(found.date):
-        raise ValueError(f"the date is {found.date[:40]!r}, not one like '2026-03-15'")
-    aliases = unique([_line(alias) for alias in found.aliases])
+    with suppress(ValueError):
+        is_day = found.date is None or date.fromisoformat(found.date).isoformat() == found.date
+    if not is_day:
+        raise ValueError(f"the date is {found.date!r:.40}, not one like '2026-03-15'")
+    aliases = unique(map(_line, found.aliases))
     metadata = {**found.metadata, **({"aliases": [*aliases]} if aliases else {})}
     if len(json.dumps(metadata)) > _MOST_METADATA:
         raise ValueError(f"metadata takes more than {_MOST_METADATA:,} characters")
-    segments = [_in_lines(each) for each in found.segments if each.start < each.end]
+    segments: list[Segment] = []
+    for each in found.segments:
+        if each.start < each.end:
+            path, ref = tuple(filter(None, map(_line, each.heading_path))), _line(each.anchor_ref)
+            segments.append(replace(each, heading_path=path, anchor_ref=ref, levels=()))
+    if text.strip() and not segments:
+        segments = [Segment(0, len(text))]
     kept, left_out = tags.bounded(unique([_line(tag).lstrip("#") for tag in found.tags]))
     title = _line(found.title) if found.title_from != "file name" else ""
     return replace(
@@ -211,23 +199,12 @@ def _checked(found: Extracted, file_type: str, name: str) -> Extracted:
         file_type=file_type,
         title=title or name,
         title_from=found.title_from if title else "file name",
-        segments=tuple(segments or ([Segment(0, len(text))] if text.strip() else [])),
+        segments=tuple(segments),
         aliases=aliases,
         tags=kept,
         metadata=metadata,
-        warnings=(*found.warnings, *([left_out] if left_out else [])),
+        warnings=tuple(filter(None, (*found.warnings, left_out))),
     )
-
-
-def _is_day(written: str) -> bool:
-    with suppress(ValueError):
-        return date.fromisoformat(written).isoformat() == written
-    return False
-
-
-def _in_lines(segment: Segment) -> Segment:
-    headings = tuple(filter(None, map(_line, segment.heading_path)))
-    return replace(segment, heading_path=headings, anchor_ref=_line(segment.anchor_ref), levels=())
 
 
 def _line(text: str, most: int = 200) -> str:
@@ -249,17 +226,12 @@ def main(limit_s: int, memory: int) -> None:
 
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for who asked, who will hang up
+    alarm = getattr(signal, "alarm", int)  # Windows has none
     while (request := _read_frame(requests)) is not None:
-        _alarm(limit_s)
+        alarm(limit_s)  # it ends this process
         answer = _answered(request)
-        _alarm(0)
+        alarm(0)
         _write_frame(answers, answer)
-
-
-def _alarm(seconds: int) -> None:
-    """End this process in so many seconds; 0: never."""
-    if hasattr(signal, "alarm"):
-        signal.alarm(seconds)
 
 
 def _answered(request: bytes) -> bytes:
@@ -274,9 +246,8 @@ def _answered(request: bytes) -> bytes:
         with extension.errors(ExtractError, "reading this file"):
             found = read(data, PurePosixPath(file))
             if not isinstance(found, Extracted):
-                raise extension.failed(
-                    ExtractError, f"gave a value of type {type(found).__name__} instead of Extracted"
-                )
+                what = f"gave a value of type {type(found).__name__} instead of Extracted"
+                raise extension.failed(ExtractError, what)
             return _to_json(_Answer(found))
     except RagError as error:
         return _to_json(_Answer(None, (error.message, error.suggestion), isinstance(error, NotText)))
@@ -299,10 +270,9 @@ def _plain(value: Any) -> Any:
             return value
 
 
-def _write_frame(pipe: IO[bytes], *parts: bytes) -> None:
-    pipe.write(sum(map(len, parts)).to_bytes(_LENGTH, "big"))
-    for part in parts:
-        pipe.write(part)
+def _write_frame(pipe: IO[bytes], body: bytes) -> None:
+    pipe.write(len(body).to_bytes(_LENGTH, "big"))
+    pipe.write(body)
     pipe.flush()
 
 

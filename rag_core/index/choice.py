@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from itertools import zip_longest
 from pathlib import Path, PurePath
 
 from rag_core.errors import InvalidInput
-from rag_core.files import EVERYTHING, MANY_FILES, Preview, leaves_out, preview, why_skipped
+from rag_core.files import EVERYTHING, MANY_FILES, leaves_out, preview, why_skipped
 from rag_core.types import Source
 from rag_core.wording import plural
 
 _A_LOOK = 10_000  # names looked at for a hint
 _A_FEW = 1_000  # names among which nearly always one is chosen
 _KINDS_SHOWN = 8
-_HINTS = 3  # each goes through the folder once or twice
 _CLASS = re.compile(r"\[[^\]]*\]")
 
 
@@ -54,44 +52,28 @@ def no_match(root: Path, include: Sequence[str], exclude: Sequence[str] = ()) ->
     return InvalidInput(f"{said}.", f"Its files end in {ends}. Name what to take, like {such!r}.")
 
 
-def leave_nothing_out(root: Path, include: Sequence[str], exclude: Sequence[str]) -> list[str]:
-    """A sentence for each pattern that should leave something out of a folder and does not, with hints for
-    the first few; none for a folder too large to look through."""
-    idle = [glob for glob in exclude if not leaves_out(root, glob)]
-    if not idle:
-        return []
-    taken = preview(root, include, exclude, max_files=MANY_FILES)
-    said = [f"The pattern {glob!r} leaves nothing out." for glob in idle]
-    hints = [_instead(root, include, exclude, glob, taken) for glob in idle[:_HINTS]]
-    return [f"{each} {hint}".rstrip() for each, hint in zip_longest(said, hints, fillvalue="")]
-
-
-def _instead(root: Path, include: Sequence[str], exclude: Sequence[str], glob: str, taken: Preview) -> str:
-    """A hint about a pattern that leaves nothing out of the files ``taken``; '' if there is none."""
-    if _is_open(glob):
-        return _not_closed(glob)
-    if not (candidates := _perhaps_meant(root, (glob,))):
-        return ""
-    for meant in () if taken.truncated else candidates:
-        left = preview(root, include, (*exclude, *meant), max_files=MANY_FILES).count
-        if left < taken.count:
-            return f"Did you mean {meant[0]!r}? That leaves out {plural(taken.count - left, 'file')}."
-    return "Patterns start at the folder."
+def leave_nothing_out(root: Path, exclude: Sequence[str]) -> list[str]:
+    """A sentence for each pattern that leaves nothing out of a folder; none for a very large folder."""
+    said: list[str] = []
+    for glob in exclude:
+        if leaves_out(root, glob):
+            continue
+        meant = [each for (each,) in _perhaps_meant(root, (glob,))]
+        hint = next((f"Did you mean {each!r}?" for each in meant if leaves_out(root, each)), "")
+        if _is_open(glob):
+            hint = _not_closed(glob)
+        elif meant and not hint:
+            hint = "Patterns start at the folder."
+        said.append(f"The pattern {glob!r} leaves nothing out. {hint}".rstrip())
+    return said
 
 
 def _perhaps_meant(root: Path, globs: Sequence[str]) -> list[tuple[str, ...]]:
-    """The same patterns from inside the folder, where they begin with its own name, and from anywhere."""
-    inside = tuple(_inside(root, glob) for glob in globs)
-    anywhere = tuple(f"**/{glob.removeprefix('**/')}" for glob in globs)
-    return [each for each in (inside, anywhere) if each != tuple(globs)]
-
-
-def _inside(root: Path, glob: str) -> str:
-    """A pattern without the folder's own name, or the end of its path, before it."""
-    names = root.parts[1:]
-    ends = ("/".join(names[at:]) + "/" for at in range(len(names)))
-    end = next((end for end in ends if glob.casefold().startswith(end.casefold())), "")
-    return glob[len(end) :] or glob
+    """The same patterns without the folder's own name before them, and from anywhere."""
+    own = f"{root.name}/"
+    inside = tuple([g[len(own) :] if g.casefold().startswith(own.casefold()) else g for g in globs])
+    anywhere = tuple([f"**/{glob.removeprefix('**/')}" for glob in globs])
+    return [each for each in (inside, anywhere) if each != tuple(globs) and all(each)]
 
 
 def _is_open(glob: str) -> bool:
@@ -104,20 +86,15 @@ def _not_closed(glob: str) -> str:
 
 
 def covers(outer: Source, inner: Source) -> bool:
-    """Whether ``outer``, which holds the folder of ``inner``, takes every file that ``inner`` would, now and
-    later."""
-    taken, left_out = _anywhere(outer.include), _anywhere(inner.exclude)
-    if outer.paused or not {*outer.exclude} <= left_out:
-        return False
-    if not taken >= {*EVERYTHING} and not taken >= {*inner.include}:
+    """Whether ``outer``, a folder above that of ``inner``, always takes every file that ``inner`` would."""
+    taken, left_out = (  # what means the same in every folder
+        {glob for glob in globs if glob.startswith("**/")} for globs in (outer.include, inner.exclude)
+    )
+    takes_all = taken >= {*EVERYTHING} or taken >= {*inner.include}
+    if outer.paused or not takes_all or not {*outer.exclude} <= left_out:
         return False
     below = os.fsencode(PurePath(inner.root).relative_to(outer.root).as_posix())
     try:
         return why_skipped(Path(outer.root), below, EVERYTHING, outer.exclude) is None
     except InvalidInput:  # it cannot be listed, so it takes nothing
         return False
-
-
-def _anywhere(globs: Sequence[str]) -> set[str]:
-    """The globs that mean the same in every folder."""
-    return {glob for glob in globs if glob.startswith("**/")}

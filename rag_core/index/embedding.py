@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
 import numpy as np
 
@@ -40,8 +41,7 @@ def no_index(address: str, _dimension: int) -> RemoteIndex:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """How a run opens an embedder and a remote vector index, its batch size, and the searches it yields
-    to."""
+    """How a run opens embedder and remote index, its batch size, and the searches it yields to."""
 
     open_embedder: OpenEmbedder
     open_index: OpenIndex = no_index
@@ -49,55 +49,42 @@ class Tools:
     priority: SearchPriority = field(default_factory=SearchPriority)
 
 
+@dataclass
 class Embedding:
     """The vectors of one run. Made and used under the store's lock.
 
-    ``look`` is called between batches and may raise to stop; ``wait`` says that something else comes first.
+    ``look`` is called between batches: it may raise to stop, and says whether something else comes first.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        tools: Tools,
-        log: JobLog,
-        look: Callable[[], None],
-        wait: Callable[[], bool],
-    ) -> None:
-        self._store = store
-        self._tools = tools
-        self._log = log
-        self._look = look
-        self._wait = wait
-        self._identity_id = 0
-        self._embedder: Embedder | None = None
-        self._index: RemoteIndex | None = None
-        self._former: RemoteIndex | None = None  # which searches ask until a switch ends
-        self._prepared = False
-        self._met_unreadable = False
-
-    @property
-    def count_tokens(self) -> Callable[[str], int] | None:
-        """The embedder's token counter, None without an embedder."""
-        return self._embedder.count_tokens if self._embedder else None
+    store: Store
+    tools: Tools
+    log: JobLog
+    look: Callable[[], bool]
+    embedder: Embedder | None = None
+    """The embedder of the store's vectors; None where it cannot be used."""
+    _identity_id: int = 0
+    _index: RemoteIndex | None = None
+    _former: RemoteIndex | None = None  # which searches ask until a switch ends
+    _prepared: bool = False
+    _met_unreadable: bool = False
 
     def open(self, *, with_index: bool = True) -> None:
-        """Open the embedder, if the store's vectors are from it; then the remote index, if there is one and
-        it is wanted."""
+        """Open the embedder, if the store's vectors are from it, and the remote index, if it is wanted."""
         try:
-            embedder = self._tools.open_embedder()
-            self._identity_id = _same_identity(self._store, embedder)
-            self._embedder = embedder
-            limit = self._store.spec.max_tokens
+            embedder = self.tools.open_embedder()
+            self._identity_id = _same_identity(self.store, embedder)
+            self.embedder = embedder
+            limit = self.store.spec.max_tokens
             if embedder.max_tokens < limit:  # its server or `embedding_context` changed
-                self._log.say(
+                self.log.say(
                     f"The embedder reads {embedder.max_tokens} tokens of a passage, and those of this store"
                     f" have up to {limit}: the rest of one is found by words only."
                 )
         except (EmbedderError, InvalidInput) as error:  # InvalidInput: a name that is none any more
-            self._log.say(f"Only words are indexed for now. {error}")
+            self.log.say(f"Only words are indexed for now. {error}")
         if not with_index:
             return
-        with self._store.read() as db:
+        with self.store.read() as db:
             attached, known = switch.is_attached(db), identities.target_identity(db)
             address, former = rows.target(db), rows.address(db)
         if attached or not known:
@@ -109,38 +96,37 @@ class Embedding:
 
     def _open_index(self, address: str, dimension: int) -> RemoteIndex | None:
         try:
-            return self._tools.open_index(address, dimension)
+            return self.tools.open_index(address, dimension)
         except (VectorError, InvalidInput) as error:
-            self._log.say(f"Vectors are not sent to {address} for now. {error}")
+            self.log.say(f"Vectors are not sent to {address} for now. {error}")
             return None
 
     # --- texts → vectors ------------------------------------------------------------
 
     def embed_queue(self) -> None:
         """Embed, newest first, until the queue is empty or something else comes first."""
-        if self._embedder is None:
+        if self.embedder is None:
             return
-        server = self._embedder.server
-        withholds = withholds_private(self._store, server)
-        with self._store.note() as db:
+        server = self.embedder.server
+        withholds = withholds_private(self.store, server)
+        with self.store.note() as db:
             count = embeddings.withhold_private(db, _WITHHELD if withholds else "")
             waiting = embeddings.pending_count(db)
         if count:
             are = "text is" if count == 1 else "texts are"
-            self._log.say(f"{count:,} private {are} not sent to {host_of(server)}: words find them.")
-        self._log.phase("embedding", waiting)
+            self.log.say(f"{count:,} private {are} not sent to {host_of(server)}: words find them.")
+        self.log.phase("embedding", waiting)
         part, unsent = max(_SEND_EVERY, waiting // _PARTS), 0
-        while not self._wait():
-            self._look()
-            with self._store.read() as db:
-                batch = embeddings.pending(db, self._tools.batch_size, MAX_ATTEMPTS, private=not withholds)
+        while not self.look():
+            with self.store.read() as db:
+                batch = embeddings.pending(db, self.tools.batch_size, MAX_ATTEMPTS, private=not withholds)
             if not batch:
                 return
             try:
-                self._embed(self._embedder, batch)
+                self._embed(self.embedder, batch)
             except (ModelMissing, Unreachable) as error:  # no text is at fault, and none would fare better
-                self._log.say(f"Embedding stopped, and only words are indexed from here on. {error}")
-                self._embedder = None
+                self.log.say(f"Embedding stopped, and only words are indexed from here on. {error}")
+                self.embedder = None
                 return
             unsent += len(batch)
             if unsent >= part:
@@ -152,47 +138,47 @@ class Embedding:
         readable = [item for item in batch if not item.is_data and embedder.reads(item.text)]
         if len(readable) < len(batch):
             rest = [item for item in batch if item not in readable]
-            with self._store.write() as db:
+            with self.store.write() as db:
                 embeddings.put_vectors(db, self._identity_id, rest, np.empty((len(rest), 0), np.float32))
             self._met_unreadable = self._met_unreadable or not all(item.is_data for item in rest)
-            self._log.advance(count=len(rest))
+            self.log.advance(count=len(rest))
         if readable:
             self._embed_readable(embedder, readable)
 
     def _embed_readable(self, embedder: Embedder, batch: list[embeddings.Pending]) -> None:
         """Embed a batch, yielding to searches where this process computes. What the embedder refuses is
         bisected out and recorded. Raises ModelMissing or Unreachable when the texts are not at fault."""
-        texts = [item.text for item in batch]
+        texts = list(map(attrgetter("text"), batch))
         try:
-            steps = [texts] if embedder.server else self._tools.priority.steps(texts)
-            vectors = np.concatenate([embedder.embed_documents(step) for step in steps])
+            steps = [texts] if embedder.server else self.tools.priority.steps(texts)
+            vectors = np.concatenate(list(map(embedder.embed_documents, steps)))
         except (ModelMissing, Unreachable):
             raise
         except EmbedderError as error:
             _require_working(embedder)
             if len(batch) == 1:
-                with self._store.note() as db:
+                with self.store.note() as db:
                     embeddings.put_failure(db, batch[0], error.message)
-                self._log.say(f"One text could not be embedded: {error.message}")
+                self.log.say(f"One text could not be embedded: {error.message}")
                 return
             middle = len(batch) // 2
             self._embed_readable(embedder, batch[:middle])
             self._embed_readable(embedder, batch[middle:])
             return
-        with self._store.write() as db:
+        with self.store.write() as db:
             embeddings.put_vectors(db, self._identity_id, batch, vectors)
-        self._log.job = replace(self._log.job, texts_embedded=self._log.job.texts_embedded + len(batch))
-        self._log.advance(count=len(batch))
+        self.log.job = replace(self.log.job, texts_embedded=self.log.job.texts_embedded + len(batch))
+        self.log.advance(count=len(batch))
 
     # --- vectors → a remote index ---------------------------------------------------
 
     def send(self) -> None:
         """Send what is queued for the remote vector index; what cannot be sent waits for the next run."""
-        with self._store.read() as db:
+        with self.store.read() as db:
             waiting, doubtful = rows.backlog(db).queued, rows.wants_recheck(db)
         if waiting or doubtful:
             if self._index is not None:
-                self._log.phase("sending", waiting)
+                self.log.phase("sending", waiting)
             self._flush(is_phase=True)
 
     def _flush(self, *, is_phase: bool = False) -> None:
@@ -200,55 +186,56 @@ class Embedding:
         what is gone or private by now from the former index, which searches still ask."""
         if self._former is not None:
             try:
-                private = not withholds_private(self._store, self._former.server)
-                outbox.forget(self._store, self._former, private=private)
+                private = not withholds_private(self.store, self._former.server)
+                outbox.forget(self.store, self._former, private=private)
             except VectorError as error:
-                self._log.say(f"Deleted passages are still in the former vector index. {error}")
+                self.log.say(f"Deleted passages are still in the former vector index. {error}")
                 self._former = None
         if self._index is None:
             return
         try:
             if not self._prepared:
                 if not self._index.owner():  # it is made anew, so nothing that was sent is there
-                    with self._store.note() as db:
+                    with self.store.note() as db:
                         rows.queue_all(db)
-                self._index.prepare(self._store.id)
+                self._index.prepare(self.store.id)
                 self._prepared = True
-            private = not withholds_private(self._store, self._index.server)
-            log, look = self._log, self._look
-            progress: outbox.Progress = (lambda n: log.advance(count=n)) if is_phase else (lambda _: look())
-            outbox.flush(self._store, self._index, private=private, progress=progress)
+            private = not withholds_private(self.store, self._index.server)
+
+            def progress(copies: int) -> None:
+                self.log.advance(count=copies if is_phase else 0)
+
+            outbox.flush(self.store, self._index, private=private, progress=progress)
         except VectorError as error:
-            self._log.say(f"Some changes wait for the next run to reach the vector index. {error}")
+            self.log.say(f"Some changes wait for the next run to reach the vector index. {error}")
             self._index = None
 
     # --- the end --------------------------------------------------------------------
 
     def finish(self, *, text_was_dropped: bool) -> None:
-        """End a switch whose texts are all embedded, then remove the vectors that nothing needs: their text
-        is gone or a switch has ended."""
-        with self._store.read() as db:
+        """End a switch whose texts are all embedded, then remove the vectors that nothing needs any more."""
+        with self.store.read() as db:
             to = switch.under_way(db)
             is_done = (
-                to is not None and self._embedder is not None and not (to.address and self._index is None)
+                to is not None and self.embedder is not None and not (to.address and self._index is None)
                 and not embeddings.pending(db, 1, MAX_ATTEMPTS) and not switch.unread(db)
             )  # fmt: skip
             count = embeddings.unreadable_count(db, identities.TARGET) if self._met_unreadable else 0
         if self._met_unreadable:
-            self._log.say(unreadable(count))
+            self.log.say(unreadable(count))
         if to and is_done:
-            with self._store.decide() as db:
+            with self.store.decide() as db:
                 switch.finish(db)
-            self._log.say(f"Searches use {embedder(to.embedder)} now.")
-        with self._store.read() as db:
+            self.log.say(f"Searches use {embedder(to.embedder)} now.")
+        with self.store.read() as db:
             was_switched = identities.has_unused(db)
             ids = embeddings.unused(db) if text_was_dropped or was_switched else []
             retired = switch.retired(db)
         for start in range(0, len(ids), _ROWS_A_WRITE):
-            with self._store.write() as db:
+            with self.store.write() as db:
                 embeddings.drop(db, ids[start : start + _ROWS_A_WRITE])
         if was_switched:
-            with self._store.decide() as db:
+            with self.store.decide() as db:
                 identities.drop_unused_identities(db)
         for address in retired:
             self._delete_index(address)
@@ -256,11 +243,11 @@ class Embedding:
     def _delete_index(self, address: str) -> None:
         """Delete a vector index that no search asks any more; what fails is tried by the next run."""
         try:
-            self._tools.open_index(address, 1).drop(self._store.id)
+            self.tools.open_index(address, 1).drop(self.store.id)
         except (VectorError, InvalidInput) as error:
-            self._log.say(f"The former vector index {address} is not deleted yet. {error}")
+            self.log.say(f"The former vector index {address} is not deleted yet. {error}")
             return
-        with self._store.note() as db:
+        with self.store.note() as db:
             switch.forget_retired(db, address)
 
 

@@ -26,7 +26,9 @@ class JobLog:
     and may raise to stop the run.
     """
 
-    def __init__(self, store: Store, job_id: int, report: Report | None, between: Callable[[], None]) -> None:
+    def __init__(
+        self, store: Store, job_id: int, report: Report | None, between: Callable[[], object]
+    ) -> None:
         self.job = Job(job_id, store.name, "running", now(), Progress("scanning", 0, 0))
         self._store = store
         self._report = report
@@ -57,9 +59,10 @@ class JobLog:
         self._between()
 
     def count(self, result: FileResult) -> None:
-        """Count a file whose transaction was committed."""
+        """Count a file whose transaction was committed, as a step."""
         self.counts[result.outcome] += 1
         self.job = replace(self.job, total_chunks_added=self.job.total_chunks_added + result.chunks_added)
+        self.advance(current=result.source_file)
 
     def say(self, message: str) -> None:
         """Add a sentence for the owner, once."""

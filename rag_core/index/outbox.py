@@ -7,7 +7,7 @@ by words where the index cannot be reached.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rag_core.errors import VectorError
@@ -51,51 +51,48 @@ def flush(
     """Send all that is queued by now. ``progress`` gets the number of settled copies after each request; what
     it raises ends the flush. Raises VectorError; what was settled stays settled, the rest queued."""
     with store.read() as db:
-        is_doubtful = rows.wants_recheck(db)
+        is_doubtful, maker = rows.wants_recheck(db), rows.maker(db, store.name)
     if is_doubtful:
         _queue_differences(store, index, private)
     # Deletes first: a note that was private and is not any more may come again behind them.
     deletes = _Sending(store, "delete", private, progress)
     deleted = index.delete((entry.key for entry in deletes), deletes.settled)
     puts = _Sending(store, "put", private, progress)
-    with store.read() as db:
-        maker = rows.maker(db, store.name)
     put = index.put((_record(entry, maker) for entry in puts), puts.settled)
     return Flushed(len(put.sent), len(deleted.sent), len(put.refused) + len(deleted.refused))
 
 
 def forget(store: Store, index: RemoteIndex, *, private: bool = False) -> None:
-    """Remove from ``index``, if it is the store's, what is gone or private by now. The rows stay, for another
-    index. Raises VectorError."""
+    """Remove what is gone or private by now from ``index``, if it is the store's. Raises VectorError."""
     with store.read() as db:
         keys = rows.gone(db, private=private)
     if keys and index.owner() == store.id:
         index.delete(keys)
 
 
+@dataclass
 class _Sending:
     """One pass for one action over what is in the outbox when it begins, so that no key is met twice; no
     connection is held while something is sent."""
 
-    def __init__(self, store: Store, action: rows.Action, private: bool, progress: Progress | None) -> None:
-        self._store = store
-        self._action = action
-        self._private = private
-        self._progress = progress
-        self._ids: dict[str, int] = {}  # of what is being sent, by key
+    store: Store
+    action: rows.Action
+    private: bool
+    progress: Progress | None
+    _ids: dict[str, int] = field(default_factory=dict)  # of what is being sent, by key
 
     def __iter__(self) -> Iterator[rows.Entry]:
-        with self._store.read() as db:
+        with self.store.read() as db:
             newest = rows.newest(db)
         last = 0
         while True:
-            with self._store.read() as db:
-                page = rows.entries(db, last, newest, _ROWS_A_READ, private=self._private)
+            with self.store.read() as db:
+                page = rows.entries(db, last, newest, _ROWS_A_READ, private=self.private)
             if not page:
                 return
             last = page[-1].id
             for entry in page:
-                if entry.action == self._action:
+                if entry.action == self.action:
                     self._ids[entry.key] = entry.id
                     yield entry
 
@@ -103,10 +100,10 @@ class _Sending:
         """Take off the outbox what the index received, and note what it refused."""
         done = [self._ids.pop(key) for key in receipt.sent]
         refused = {self._ids.pop(key): reason for key, reason in receipt.refused.items()}
-        with self._store.note() as db:
+        with self.store.note() as db:
             rows.settle(db, done, refused)
-        if self._progress is not None:
-            self._progress(len(done) + len(refused))
+        if self.progress is not None:
+            self.progress(len(done) + len(refused))
 
 
 def _record(entry: rows.Entry, maker: Mapping[str, Any]) -> VectorRecord:

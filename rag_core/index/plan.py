@@ -7,8 +7,9 @@ import os
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, NamedTuple
 
@@ -53,33 +54,27 @@ class Move:
 class Plan:
     """The difference between a source's files and its documents.
 
-    ``again``: files to read once more although nothing says that they changed. ``touched``: files with a new
-    stat and the same bytes. ``excluded``: the paths of those among the ``deleted`` that the owner excluded.
-    ``still_skipped``: how many were skipped and have not changed since. ``is_partial``: a folder vanished
-    during the scan, so that another scan may find more.
+    ``to_read``: the files to read, by what they are then; ``reread`` are those to read once more although
+    nothing says that they changed. ``touched``: files with a new stat and the same bytes. ``excluded``: the
+    paths of those among the ``deleted`` that the owner excluded. ``left_alone``: how many stay as they are;
+    those that were skipped are counted apart, if there are any. ``is_partial``: a folder vanished during the
+    scan, so that another scan may find more.
     """
 
     source: Source
-    new: tuple[FileRecord, ...] = ()
-    changed: tuple[FileRecord, ...] = ()
-    again: tuple[FileRecord, ...] = ()
-    moved: tuple[Move, ...] = ()
-    touched: tuple[Move, ...] = ()
-    deleted: tuple[Known, ...] = ()
+    to_read: Mapping[Outcome, Sequence[FileRecord]] = field(default_factory=dict)
+    moved: Sequence[Move] = ()
+    touched: Sequence[Move] = ()
+    deleted: Sequence[Known] = ()
     excluded: Set[bytes] = frozenset()
-    unchanged: int = 0
-    still_skipped: int = 0
+    left_alone: Mapping[str, int] = field(default_factory=lambda: {"unchanged": 0})
     is_partial: bool = False
     warnings: tuple[str, ...] = ()
-
-    def to_read(self) -> tuple[tuple[Outcome, tuple[FileRecord, ...]], ...]:
-        """The files to read, by what they are then."""
-        return ("added", self.new), ("changed", self.changed), ("reread", self.again)
 
     def rows(self) -> list[tuple[Outcome, str, str]]:
         """(outcome, path, note) of everything that would happen, as ``--dry-run`` shows it."""
         rows: list[tuple[Outcome, str, str]] = []
-        for outcome, files in self.to_read():
+        for outcome, files in self.to_read.items():
             for file in files:
                 if hardly_text(file.display):
                     rows.append(("skipped", file.display, "will probably be skipped"))
@@ -96,18 +91,7 @@ class Plan:
     def counts(self) -> dict[str, int]:
         """How many files have each outcome; ``skipped`` are those that probably will be, by their names."""
         counts = dict.fromkeys(("added", "changed", "moved", "deleted"), 0)
-        counts |= Counter[str](outcome for outcome, _, _ in self.rows())
-        return {**counts, **self.left_alone()}
-
-    def left_alone(self) -> dict[str, int]:
-        """How many files stay as they are; those that were skipped are counted apart, if there are any."""
-        skipped, unchanged = self.still_skipped, self.unchanged
-        for move in self.touched:
-            if move.known.state == "skipped":
-                skipped += 1
-            else:
-                unchanged += 1
-        return {"unchanged": unchanged} | ({"still_skipped": skipped} if skipped else {})
+        return {**counts, **Counter(outcome for outcome, _, _ in self.rows()), **self.left_alone}
 
     def expected(self) -> dict[str, int]:
         """As `counts`, with ``unlikely`` in place of ``skipped``, which nobody knows for certain."""
@@ -152,69 +136,59 @@ def make_plan(
         except (ExtractError, OSError):
             return ""
 
-    new, changed, again, touched = _compare(source, sides, hash_of, started_ns, force=force)
+    read, touched = _compare(source, sides, hash_of, started_ns, force=force)
     gone = _gone(sides, walk) if sides.known else []
     moved: list[Move] = []
     if gone:
-        moved = _pair_moves(hash_of, gone, new + _records(source, sides.beside, started_ns))
-        placed = {move.file.stat.path for move in moved}
-        new = [file for file in new if file.stat.path not in placed]
-        again += [move.file for move in moved if not _is_current(move.known)]
-        old = {move.known.stat.path for move in moved}
-        gone = [each for each in gone if each.stat.path not in old]
+        beside = [
+            FileRecord(source.id, shown_path(source.label, f.path), f, started_ns) for f in sides.beside
+        ]
+        moved, gone = _take_moved(hash_of, gone, read, beside)
     if not moved and len(walk.files) * _STRAYS <= sides.documents:
         _refuse_emptied(store, source, walk)
-    warnings: list[str] = []
+    warnings = _passed_over(walk, only) if walk.skipped or walk.unreadable else []
     if not (walk.files or walk.unreadable or walk.vanished):
-        warnings.append(str(no_match(root, source.include, source.exclude)))
-    if walk.skipped or walk.unreadable:
-        warnings += _passed_over(walk, only)
+        warnings.insert(0, str(no_match(root, source.include, source.exclude)))
+    skipped = sides.still_skipped + [*map(attrgetter("known.state"), touched)].count("skipped")
+    unchanged = len(sides.files) - len(sides.unsettled) + len(touched) - skipped
     return Plan(
         source=source,
-        new=tuple(new),
-        changed=tuple(changed),
-        again=tuple(again),
-        moved=tuple(moved),
-        touched=tuple(touched),
-        deleted=tuple(gone),
-        excluded=sides.excluded & {known.stat.path for known in gone},
-        unchanged=len(sides.files) - len(sides.unsettled) - sides.still_skipped,
-        still_skipped=sides.still_skipped,
+        to_read=read,
+        moved=moved,
+        touched=touched,
+        deleted=gone,
+        excluded=sides.excluded & set(map(attrgetter("stat.path"), gone)),
+        left_alone={"unchanged": unchanged} | ({"still_skipped": skipped} if skipped else {}),
         is_partial=bool(walk.vanished),
         warnings=tuple(warnings),
     )
 
 
-def _records(source: Source, files: list[FileStat], started_ns: int) -> list[FileRecord]:
-    return [FileRecord(source.id, shown_path(source.label, f.path), f, started_ns) for f in files]
-
-
 def _compare(
     source: Source, sides: _Sides, hash_of: _HashOf, started_ns: int, *, force: bool
-) -> tuple[list[FileRecord], list[FileRecord], list[FileRecord], list[Move]]:
-    """The files that are new, changed, to be read again, and touched. One that may have changed is hashed."""
-    new: list[FileRecord] = []
-    changed: list[FileRecord] = []
-    again: list[FileRecord] = []
+) -> tuple[dict[Outcome, list[FileRecord]], list[Move]]:
+    """The files to read and those that were only touched. One that may have changed is hashed."""
+    read: dict[Outcome, list[FileRecord]] = {"added": [], "changed": [], "reread": []}
     touched: list[Move] = []
-    for file in _records(source, sides.unsettled, started_ns):
-        known = sides.known.get(file.stat.path)
+    for stat in sides.unsettled:
+        file = FileRecord(source.id, shown_path(source.label, stat.path), stat, started_ns)
+        known = sides.known.get(stat.path)
         if known is None:
-            new.append(file)
+            read["added"].append(file)
         elif force or known.state == "failed" or not _is_current(known):
-            is_same = known.stat == file.stat or (known.file_hash != "" and hash_of(file) == known.file_hash)
-            (again if is_same else changed).append(file)
+            is_same = known.stat == stat or (known.file_hash != "" and hash_of(file) == known.file_hash)
+            read["reread" if is_same else "changed"].append(file)
         elif known.file_hash and hash_of(file) == known.file_hash:
             touched.append(Move(known, file))
         else:
-            changed.append(file)
-    return new, changed, again, touched
+            read["changed"].append(file)
+    return read, touched
 
 
 def forgetting(store: Store, source: Source) -> Plan:
     """The plan that forgets every document of a source, whatever is on the disk."""
     with store.read() as db:
-        return Plan(source, deleted=tuple(_known(db, source.id).values()))
+        return Plan(source, deleted=[*_known(db, source.id).values()])
 
 
 def forgetting_excluded(store: Store, source: Source, only: Set[bytes] | None = None) -> Plan:
@@ -223,7 +197,7 @@ def forgetting_excluded(store: Store, source: Source, only: Set[bytes] | None = 
         excluded = excluded_below(db, source.root).keys()
         wanted = frozenset(excluded if only is None else excluded & only)
         known = _known(db, source.id) if wanted else {}
-    gone = tuple([each for path, each in known.items() if path in wanted])
+    gone = [each for path, each in known.items() if path in wanted]
     return Plan(source, deleted=gone, excluded=wanted)
 
 
@@ -315,10 +289,10 @@ def _known(db: sqlite3.Connection, source_id: int) -> dict[bytes, Known]:
         " FROM documents WHERE source_id = ?",
         (source_id,),
     )
-    return {
-        path: Known(number, shown, FileStat(path, size, mtime_ns, ctime_ns, inode), *rest)
-        for path, size, mtime_ns, ctime_ns, inode, number, shown, *rest in rows
-    }
+    known: dict[bytes, Known] = {}
+    for path, size, mtime_ns, ctime_ns, inode, number, shown, *rest in rows:
+        known[path] = Known(number, shown, FileStat(path, size, mtime_ns, ctime_ns, inode), *rest)
+    return known
 
 
 def _settled(
@@ -342,13 +316,12 @@ def _settled(
 def _indexed_elsewhere(db: sqlite3.Connection, source: Source) -> set[bytes]:
     """Paths below this root that another source of the store indexes already."""
     here = with_sep(os.fsencode(source.root))
-    found = set()
+    found: set[bytes] = set()
     for row in db.execute("SELECT id, root FROM sources WHERE id <> ?", (source.id,)):
         there = with_sep(row["root"])
         if here.startswith(there) or there.startswith(here):
             paths = db.execute("SELECT path FROM documents WHERE source_id = ?", (row["id"],))
-            whole = (there + path for (path,) in paths)
-            found |= {path[len(here) :] for path in whole if path.startswith(here)}
+            found |= {(there + path)[len(here) :] for (path,) in paths if (there + path).startswith(here)}
     return found
 
 
@@ -360,26 +333,32 @@ def _below(path: bytes, folders: Sequence[bytes]) -> bool:
     return any(folder in (b"", b".") or path.startswith(folder + b"/") for folder in folders)
 
 
-def _pair_moves(hash_of: _HashOf, gone: list[Known], new: list[FileRecord]) -> list[Move]:
-    """Pair documents whose file is gone with new files of the same content and type; equal ones
-    by name where they can be."""
+def _take_moved(
+    hash_of: _HashOf, gone: list[Known], read: dict[Outcome, list[FileRecord]], beside: list[FileRecord]
+) -> tuple[list[Move], list[Known]]:
+    """Pair documents whose file is gone with new files, or those ``beside``, of the same content and type,
+    first by name; returns the moves and what is still gone. Moved files are read only if outdated."""
     left: dict[tuple[str, str], list[Known]] = {}
     for known in gone:
         if known.state == "indexed" and known.file_hash:
             left.setdefault((known.file_hash, _type(known)), []).append(known)
     sizes = {known.stat.size for group in left.values() for known in group}
-    same_size = [file for file in new if file.stat.size in sizes]
+    same_size = [file for file in read["added"] + beside if file.stat.size in sizes]
     candidates = [(file, left.get((hash_of(file), _type(file)), [])) for file in same_size]
     moves: list[Move] = []
-    for file, group in candidates:
-        if best := next((known for known in group if _name(known) == _name(file)), None):
-            group.remove(best)
-            moves.append(Move(best, file))
-    paired = {move.file.stat.path for move in moves}
-    for file, group in candidates:
-        if group and file.stat.path not in paired:
-            moves.append(Move(group.pop(0), file))
-    return moves
+    paired: set[bytes] = set()
+    for by_name in (True, False):
+        for file, group in candidates:
+            if file.stat.path in paired:
+                continue
+            if best := next((known for known in group if not by_name or _name(known) == _name(file)), None):
+                group.remove(best)
+                paired.add(file.stat.path)
+                moves.append(Move(best, file))
+    read["added"] = [file for file in read["added"] if file.stat.path not in paired]
+    read["reread"] += [move.file for move in moves if not _is_current(move.known)]
+    moved = {move.known.stat.path for move in moves}
+    return moves, [known for known in gone if known.stat.path not in moved]
 
 
 def _name(file: Known | FileRecord) -> str:

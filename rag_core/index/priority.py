@@ -1,5 +1,4 @@
-"""Background work yields to searches: Python computes in one thread at a time, and a low priority of the
-operating system does not change which."""
+"""Background work yields to searches, because Python computes in one thread at a time."""
 
 from __future__ import annotations
 

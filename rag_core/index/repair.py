@@ -1,9 +1,8 @@
 """Repair of a damaged store: a new file from its folders takes the place of the old one.
 
-An ordinary run reads the folders into a file that nobody sees yet. The old file gives the vectors whose
-checksum fits, so none of their texts is embedded again; the copy beside it gives the owner's decisions. When
-all is there, the new file takes the name of the old one, which is kept beside it. Killed at any moment, the
-store is the old one or the new one.
+An ordinary run reads the folders into a new file. The old file gives the vectors whose checksum fits, the
+copy beside it the owner's decisions. When all is there, the new file takes the name of the old one, which is
+kept beside it. Killed at any moment, the store is the old one or the new one.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,7 +62,8 @@ def repair(
             done: tuple[str, ...] = ()
             to_embed = 0
             if faults == [DECISIONS] and decisions.kept(path) is None:  # only the copy is damaged
-                _keep_decisions(path)
+                with closing(Store(path)) as store:
+                    store.keep_decisions()
                 done = ("The copy of your decisions beside the store was written anew.",)
             elif faults != []:
                 done, to_embed = _renew(path, open_embedder, limits, priority)
@@ -81,16 +81,10 @@ def _faults(path: Path) -> list[str] | None:
         return None
 
 
-def _keep_decisions(path: Path) -> None:
-    with closing(Store(path)) as store:
-        store.keep_decisions()
-
-
 def _renew(
     path: Path, open_embedder: Callable[[Store], Embedder], limits: Limits, priority: SearchPriority
 ) -> tuple[tuple[str, ...], int]:
-    """Put a new file in the place of a damaged one; returns what was done, and how many texts are to be
-    embedded."""
+    """Put a new file in the place of a damaged one; returns what was done, and the texts to embed."""
     decided = _decisions(path)
     old = _old(path)
     _require_folders(path.stem, decided, old)
@@ -115,7 +109,8 @@ def _renew(
                 )
             kept = take_place(new, path)
         sync(path.parent)
-    _keep_decisions(path)
+    with closing(Store(path)) as store:
+        store.keep_decisions()
     done = [
         f"{plural(read, 'document')} read again into a new file, {plural(taken, 'vector')} taken over.",
         "The history of runs begins anew.",
@@ -133,14 +128,10 @@ def _decisions(path: Path) -> Decisions:
     """The owner's decisions: the copy beside the store, or those of a store where they are whole."""
     if found := decisions.kept(path):
         return found
-    try:
-        with closing(connect(path, "ro")) as db:
-            tables = ("meta", "identities", "sources", "exclusions")
-            if all(db.execute(f"PRAGMA integrity_check({table})").fetchone()[0] == "ok" for table in tables):
-                return decisions.read(db)
-    except (StoreDamaged, sqlite3.DatabaseError, UnicodeDecodeError) as error:
-        if isinstance(error, sqlite3.DatabaseError) and not blames_file(error):
-            raise
+    with _damage_ignored(), suppress(UnicodeDecodeError), closing(connect(path, "ro")) as db:
+        tables = ("meta", "identities", "sources", "exclusions")
+        if all(db.execute(f"PRAGMA integrity_check({table})").fetchone()[0] == "ok" for table in tables):
+            return decisions.read(db)
     raise StoreError(
         f"Store {path.stem!r} is damaged beyond repair: neither it nor the copy of your decisions beside it"
         " can be read.",
@@ -166,12 +157,21 @@ def _old(path: Path) -> _Old:
 
 def _rows(db: sqlite3.Connection, sql: str) -> list[tuple[Any, ...]] | None:
     """All rows of a statement, None where they cannot be read."""
-    try:
+    with _damage_ignored():
         return [tuple(row) for row in db.execute(sql)]
+    return None
+
+
+@contextmanager
+def _damage_ignored() -> Iterator[None]:
+    """Swallow the errors of a damaged file; others are raised."""
+    try:
+        yield
+    except StoreDamaged:
+        pass
     except sqlite3.DatabaseError as error:
         if not blames_file(error):
             raise
-        return None
 
 
 def _whole_vectors(path: Path, dimensions: dict[int, int]) -> Iterator[tuple[int, bytes, bytes, int]]:
@@ -190,16 +190,13 @@ def _whole_vectors(path: Path, dimensions: dict[int, int]) -> Iterator[tuple[int
     after, step = 0, 1
     with closing(db), any_text(db):
         while after < _LAST_ID:
-            try:
+            with _damage_ignored():
                 for row_id, identity_id, text_hash, vector, crc32 in db.execute(sql, (after, _LAST_ID)):
                     after, step = max(row_id, after), 1
                     if is_whole_vector(text_hash, vector, crc32, dimensions.get(identity_id, 0)):
                         yield identity_id, text_hash, vector, crc32
                 return
-            except sqlite3.DatabaseError as error:
-                if not blames_file(error):
-                    raise
-                after, step = after + step, step * 2
+            after, step = after + step, step * 2
 
 
 def _require_folders(name: str, decided: Decisions, old: _Old) -> None:
@@ -213,8 +210,7 @@ def _require_folders(name: str, decided: Decisions, old: _Old) -> None:
         has_documents = old.paths is None or number in old.paths
         if has_documents and not os.path.isdir(root):  # noqa: PTH112  (it may hold a NUL)
             raise StoreError(
-                f"Store {name!r} is damaged, and its folder {root!r} is not there to be read again.",
-                _FOLDER,
+                f"Store {name!r} is damaged, and its folder {root!r} is not there to be read again.", _FOLDER
             )
 
 
@@ -273,8 +269,7 @@ def _require_read(store: Store, name: str, old: _Old, job: Job | None) -> None:
 
 
 def _take_requests(store: Store, old: _Old) -> tuple[int, int]:
-    """Take over the requests of the old store; returns how many texts are to be embedded and documents were
-    read."""
+    """Take over the requests of the old store; returns the texts to embed and the documents read."""
     with store.note() as db:
         waiting = embeddings.pending_count(db)
         requests = old.requests
@@ -294,10 +289,7 @@ def _unwritten(path: Path) -> Iterator[None]:
         yield
         return
     with closing(db):
-        try:
+        with _damage_ignored():
             db.execute("BEGIN IMMEDIATE")
             decisions.settle(path, decisions.read(db))  # those of a process that was killed meanwhile
-        except sqlite3.DatabaseError as error:
-            if not blames_file(error):
-                raise
         yield

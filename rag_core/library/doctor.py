@@ -53,7 +53,7 @@ def installation(data_dir: Path, open_model: Callable[[], Embedder]) -> list[Ste
 
 def extensions(timeout_s: float) -> list[Step]:
     """What installed packages add, each imported once to see whether it works, for ``timeout_s`` at most."""
-    with Worker(timeout_s) as worker:
+    with closing(Worker(timeout_s)) as worker:
         groups: Sequence[tuple[dict[str, Extension], str, Callable[[Extension], object]]] = (
             (packages(), "reads files ending in '{}' as {}", worker.load),
             (installed_chunkers(), "adds the chunker '{}'", lambda each: each.load(ExtractError)),

@@ -35,7 +35,7 @@ class Jobs(Service):
         for source_id, raw in places.read_places(opened, paths):
             by_source.setdefault(source_id, []).append(raw)
         for source_id, raws in by_source.items():
-            index.request_files(opened, source_id, raws)
+            index.request(opened, [source_id], force=True, paths=raws)
 
     def request_path(self, viewer: Viewer, store: str, path: str) -> str:
         """Request that one file is read, changed or not; returns the store's name for it. Raises InvalidInput
@@ -52,7 +52,7 @@ class Jobs(Service):
         if not readable and obstacles[0]:
             raise InvalidInput(f"{path!r} is not read. {obstacles[0].said}", obstacles[0].advice)
         for source, raw in readable:
-            index.request_files(opened, source.id, [raw])
+            index.request(opened, [source.id], force=True, paths=[raw])
         return sources.shown_path(readable[0][0].label, readable[0][1])
 
     def request_below(self, viewer: Viewer, store: str, path: str, *, recursive: bool = True) -> None:

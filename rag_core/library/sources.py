@@ -122,8 +122,9 @@ class Sources(Service):
         """What a job would do to ``source``, which may be a draft; changes nothing."""
         opened = self._stores.open(viewer, store).store
         found = plan.make_plan(opened, source, force=force, max_bytes=self._settings.max_file_bytes)
-        removed = source.removed
-        idle = [] if removed else leave_nothing_out(Path(source.root), source.include, source.exclude)
+        if source.removed:
+            return found
+        idle = leave_nothing_out(Path(source.root), source.exclude)
         return replace(found, warnings=(*found.warnings, *idle))
 
     def plans(self, viewer: Viewer, store: str, *, force: bool = False) -> list[Plan]:
@@ -132,11 +133,9 @@ class Sources(Service):
         due = [source for source in found if source.removed or not source.paused]
         return [self.plan(viewer, store, source, force=force) for source in due]
 
-    def idle_excludes(
-        self, viewer: Viewer, root: str | Path, include: Sequence[str], exclude: Sequence[str]
-    ) -> list[str]:
+    def idle_excludes(self, viewer: Viewer, root: str | Path, exclude: Sequence[str]) -> list[str]:
         """A warning for each pattern of ``exclude`` that leaves nothing out; `plan` has them too."""
-        return leave_nothing_out(Path(root), include, exclude)
+        return leave_nothing_out(Path(root), exclude)
 
     def add_below(
         self, viewer: Viewer, store: str, path: str, roots: Sequence[Path], *, recursive: bool = True

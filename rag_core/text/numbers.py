@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import date
+from itertools import chain, filterfalse
 
 from rag_core.types import Number
 
@@ -98,9 +99,11 @@ def numbers(text: str) -> Iterator[Number]:
             elif (0 if match["by"] else _LEAST_DIGITS) <= len(whole) <= _MOST_DIGITS:
                 yield Number(match.span(), parts, (whole,))
     for year in _YEAR.finditer(text):
-        if _may_end_with_year(text[max(0, year.start() - _LONGEST_WORD) : year.start()]) and (
-            found := _written(text, year.span()) or _spaced(text, year.span())
-        ):
+        # The last word before most years is neither a month nor a day.
+        words = text[max(0, year.start() - _LONGEST_WORD) : year.start()].replace("-", " ").split()
+        last = words[-1].strip(".,") if words else ""
+        is_date = _A_DAY.match(last) or last in ("de", "del") or _plain(last) in _MONTHS
+        if is_date and (found := _written(text, year.span()) or _spaced(text, year.span())):
             yield found
     yield from _without_year(text)
 
@@ -115,7 +118,8 @@ def codes(text: str) -> Iterator[Number]:
 
 def months(text: str) -> Iterator[str]:
     """The names of the months that ``text`` writes as ``2026-12``."""
-    return (_NAMES[int(match[1]) - 1] for match in _MONTH_OF_YEAR.finditer(text))
+    for match in _MONTH_OF_YEAR.finditer(text):
+        yield _NAMES[int(match[1]) - 1]
 
 
 def _day(sign: str | None, parts: tuple[str, ...], *, behind_letter: bool) -> date | None:
@@ -134,13 +138,6 @@ def _day(sign: str | None, parts: tuple[str, ...], *, behind_letter: bool) -> da
             case (1 | 2, 1 | 2, 2) if sign == "." and third in _SHORT_YEARS and not behind_letter:
                 return date(2000 + third, second, first)
     return None
-
-
-def _may_end_with_year(before: str) -> bool:
-    """Whether the last word before a year is a month or a day; most years stand behind other words."""
-    words = before.replace("-", " ").split()
-    last = words[-1].strip(".,") if words else ""
-    return bool(_A_DAY.match(last)) or _plain(last) in _MONTHS or last in ("de", "del")
 
 
 def _written(text: str, year: Span) -> Number | None:
@@ -166,27 +163,24 @@ def _spaced(text: str, year: Span) -> Number | None:
     found = _DAY_AND_MONTH.search(text, max(0, year[0] - _LONGEST_BEFORE), year[0])
     with suppress(ValueError):
         if found:
-            span = found.start(), year[1]
-            day = date(int(text[slice(*year)]), int(found[2]), int(found[1]))
-            return _date(span, _words(text[slice(*span)]), day)
+            day, month, written = int(found[1]), int(found[2]), text[found.start() : year[1]]
+            return _date((found.start(), year[1]), _words(written), date(int(written[-4:]), month, day))
     return None
 
 
 def _without_year(text: str) -> Iterator[Number]:
     """The days of ``text`` whose month is written out and whose year is not: *6 December*, *Dec 6th*."""
-    for found in _DAY_FIRST.finditer(text):
-        yield from _of_any_year(text, found.span(), int(found["day"]), _MONTHS.get(_plain(found["month"])))
-    for found in _DAY_LAST.finditer(text):
-        if before := _MONTH_BEFORE.search(text, max(0, found.start() - _LONGEST_WORD), found.start()):
-            month = _IN_ENGLISH.get(before["month"].casefold())
-            yield from _of_any_year(text, (before.start(), found.end()), int(found["day"]), month)
-
-
-def _of_any_year(text: str, span: Span, day: int, month: int | None) -> Iterator[Number]:
-    """The day of ``month`` at ``span``, if there is such a day and no year behind it."""
-    if month and 1 <= day <= 31 and not _YEAR_BEHIND.match(text, span[1]):
-        name = _NAMES[month - 1]
-        yield Number(span, _words(text[slice(*span)]), (f"{name}{day}",), name)
+    for found in chain(_DAY_FIRST.finditer(text), _DAY_LAST.finditer(text)):
+        start, end = found.span()
+        if found.re is _DAY_FIRST:
+            month = _MONTHS.get(_plain(found["month"]))
+        elif before := _MONTH_BEFORE.search(text, max(0, start - _LONGEST_WORD), start):
+            start, month = before.start(), _IN_ENGLISH.get(before["month"].casefold())
+        else:
+            continue
+        if month and 1 <= int(found["day"]) <= 31 and not _YEAR_BEHIND.match(text, end):
+            name = _NAMES[month - 1]
+            yield Number((start, end), _words(text[start:end]), (f"{name}{int(found['day'])}",), name)
 
 
 def _words(written: str) -> tuple[str, ...]:
@@ -198,7 +192,7 @@ def _words(written: str) -> tuple[str, ...]:
 
 def _plain(text: str) -> str:
     """``text`` without case and accents."""
-    return "".join(c for c in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(c))
+    return "".join(filterfalse(unicodedata.combining, unicodedata.normalize("NFKD", text.lower())))
 
 
 def _date(span: Span, parts: tuple[str, ...], first: date, last: date | None = None) -> Number:

@@ -1,8 +1,7 @@
 """Finds the parts of a text that only machines read: base64, ``data:`` URIs and minified code.
 
-A model sees noise in it, and nobody asks for it. It is known by its characters: base64 is runs of 60 or more
-letters and digits, longer than the parts of a path, and minified code is long lines with hardly a space.
-Hashes are no such runs, nor is anything in a web address.
+Base64 is a run of 60 or more letters and digits, but no hash and nothing in a web address; minified code is
+long lines with hardly a space.
 """
 
 from __future__ import annotations
@@ -41,29 +40,21 @@ def runs(text: str) -> list[Span]:
         if not match[1] or _HASH.fullmatch(match[1]):
             continue
         start, end = match.span()
-        if found and _is_between(text, found[-1][1], start):
+        # Only a line break between two lines of base64.
+        if found and start - found[-1][1] <= _MOST_BETWEEN and _BETWEEN.fullmatch(text, found[-1][1], start):
             start = found.pop()[0]
         found.append((start, end))
-    return [(start, end) for start, end in found if _is_encoded(text[start:end])]
-
-
-def _is_encoded(run: str) -> bool:
-    return run.startswith("data:") or _MIXED.search(run) is not None
+    return [span for span in found if text.startswith("data:", span[0]) or _MIXED.search(text, *span)]
 
 
 def blocks(text: str) -> list[Span]:
     """Where base64 and ``data:`` URIs of 1000 characters or more stand, with the line ends in them."""
-    return [(start, _with_last_line(text, end)) for start, end in runs(text) if end - start >= LARGE]
-
-
-def _is_between(text: str, start: int, end: int) -> bool:
-    """Whether ``text[start:end]`` is only a line break between two lines of base64."""
-    return end - start <= _MOST_BETWEEN and _BETWEEN.fullmatch(text, start, end) is not None
-
-
-def _with_last_line(text: str, end: int) -> int:
-    last = _LAST_LINE.match(text, end)
-    return last.end() if last else end
+    found: list[Span] = []
+    for start, end in runs(text):
+        if end - start >= LARGE:
+            last = _LAST_LINE.match(text, end)
+            found.append((start, last.end() if last else end))
+    return found
 
 
 def minified(text: str) -> list[Span]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from rag_core.text.words import name_key
 
@@ -38,11 +38,11 @@ def above(tag: str) -> Iterator[str]:
 
 def counted(documents: Iterable[Sequence[str]]) -> dict[str, int]:
     """How many documents, given by their tags, each tag holds for, the most frequent first."""
-    tagged = [tags for tags in documents if tags]
+    tagged = list(documents)
     counts = Counter(
         tag for tags in tagged for tag in {name_key(each) for tag in tags for each in above(tag)}
     )
-    return named(counts, (tag for tags in tagged for tag in tags))
+    return named(counts, chain(*tagged))
 
 
 def named(counts: Mapping[str, int], written: Iterable[str]) -> dict[str, int]:
@@ -57,8 +57,8 @@ def named(counts: Mapping[str, int], written: Iterable[str]) -> dict[str, int]:
 
 def joined(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
     """The sums of what several stores count, however each of them spells a tag."""
-    found = list(counts)
-    total: Counter[str] = Counter()
-    for tag, count in found:
+    total, written = Counter[str](), list[str]()
+    for tag, count in counts:
         total[name_key(tag)] += count
-    return named(total, (tag for tag, _ in found))
+        written.append(tag)
+    return named(total, written)

@@ -1,13 +1,10 @@
 """How text becomes index terms, the same for passages and for queries.
 
-FTS5's ``unicode61`` splits at everything that is no letter or digit and folds the case and
-accents of Latin letters. That leaves three kinds of words that nobody types the way they are
-written: identifiers (``getUserName``), runs of scripts without spaces (``价格歧视``), and
-letters with more than one spelling (``Straße``, ``Müller``, ``ＡＢＣ``). For those a passage gets extra
-terms: the parts of an identifier; the overlapping pairs of characters of a run and its last
-one alone (bigrams, the usual unit for Chinese and Japanese retrieval: Nie, Gao, Zhang & Zhou,
-"On the use of words and n-grams for Chinese information retrieval", IRAL 2000); the folded
-spelling. Ordinary words give no extra term, nor does base64.
+FTS5's ``unicode61`` splits at everything that is no letter or digit and folds the case and accents of Latin
+letters. For the words that nobody types as they are written, a passage gets extra terms: the parts of an
+identifier (``getUserName``); of a run of a script without spaces (``价格歧视``) the overlapping pairs of
+characters (bigrams: Nie, Gao, Zhang & Zhou, "On the use of words and n-grams for Chinese information
+retrieval", IRAL 2000) and its last one alone; the folded spelling (``Straße``, ``Müller``, ``ＡＢＣ``).
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from rag_core.text.numbers import Span, codes, months, numbers
 from rag_core.text.prose import without_runs
@@ -32,6 +29,7 @@ _UNSPACED = (
     "\U00020000-\U0003ffff"
 )
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
+_UNSPACED_SPLIT = re.compile(f"([{_UNSPACED}]+)")
 
 # Marks belong to the letter before them, as in Thai and Hindi; to Python they are no letters.
 _MARKS = "".join(c for c in map(chr, range(0x300, 0x3100)) if unicodedata.category(c).startswith("M"))
@@ -50,7 +48,6 @@ _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _MIXED = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
 
 _POSSESSIVE = re.compile("(?<=\\w)['\u2019]s\\b", re.IGNORECASE)
-_DIGIT = re.compile(r"\d")
 _SNAKE = re.compile("[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+", re.ASCII)
 
 # Words so common that they say nothing about what is looked for; they count only when the
@@ -66,8 +63,7 @@ STOP_WORDS = frozenset(
 
 
 def fold(text: str) -> str:
-    """``text`` as words are compared: no case, no accents or strokes on Latin letters, one spelling of each
-    letter."""
+    """``text`` as words are compared: no case, no accents or strokes on Latin letters."""
     if text.isascii():
         return text.lower()
     return _without_accents(unicodedata.normalize("NFKD", text).casefold()).translate(_LETTERS)
@@ -100,48 +96,40 @@ def bigrams(run: str) -> list[str]:
 
 def units(words: Iterable[str]) -> list[str]:
     """What is counted of ``words`` (from query_words), each once: words, and the pairs of unspaced runs."""
-    found: dict[str, None] = {}
-    for word in words:
-        found.update(dict.fromkeys(bigrams(word) if is_unspaced(word) else [word]))
-    return list(found)
+    found = [bigrams(word) if is_unspaced(word) else [word] for word in words]
+    return list(dict.fromkeys(chain(*found)))
 
 
 def extra_terms(text: str) -> str:
     """The terms that ``unicode61`` would not find in ``text``, space-separated, in order."""
-    return " ".join(_extra(without_runs(text)))
-
-
-def _extra(text: str) -> Iterator[str]:
+    text = without_runs(text)
+    terms: list[str] = []
     for word in filter(None, _ORDINARY_OR_NOT.findall(text)):
         if not word.isascii():
-            yield from _extra_of(word)
+            terms += _extra_of(word)
         elif len(word) > 2 and _MIXED.search(word):
-            yield from _parts(word)
+            terms += _parts(word)
     text = text if text.isascii() else unicodedata.normalize("NFC", text)
     for number in numbers(text):
-        yield from (*number.wholes, *number.days)
+        terms += (*number.wholes, *number.days)
         if number.month and number.month not in number.parts:
-            yield number.month
-    yield from months(text)
+            terms.append(number.month)
+    return " ".join([*terms, *months(text)])
 
 
 def _extra_of(word: str) -> Iterator[str]:
+    """The terms of a word that is not ASCII."""
     folded = fold(word)
     if _UNSPACED_RUN.search(folded):
         for piece in _pieces(folded):
             yield from [*bigrams(piece), clusters(piece)[-1]] if is_unspaced(piece) else [piece]
-    elif folded != _as_indexed(word):
-        yield folded
+    else:  # ``unicode61`` loses the marks of a decomposed word, and the accents of others
+        indexed = _without_accents(unicodedata.normalize("NFD", word.lower()))
+        if folded != indexed or not unicodedata.is_normalized("NFC", word):
+            yield folded
     lower = unicodedata.normalize("NFC", word).lower()
     if (spelled := lower.translate(_UMLAUTS)) != lower:
         yield fold(spelled)
-
-
-def _as_indexed(word: str) -> str:
-    """What ``unicode61`` makes of a word; of a decomposed one it loses the marks."""
-    if not unicodedata.is_normalized("NFC", word):
-        return ""
-    return _without_accents(unicodedata.normalize("NFD", word.lower()))
 
 
 def _parts(word: str) -> list[str]:
@@ -151,30 +139,20 @@ def _parts(word: str) -> list[str]:
 
 def _pieces(word: str) -> Iterator[str]:
     """A word cut into unspaced runs and what stands between them: ``2023年计划`` → 2023, 年计划."""
-    position = 0
-    for run in _UNSPACED_RUN.finditer(word):
-        if run.start() > position:
-            yield word[position : run.start()]
-        yield run.group()
-        position = run.end()
-    if position < len(word):
-        yield word[position:]
+    return filter(None, _UNSPACED_SPLIT.split(word))
 
 
 def query_words(text: str) -> tuple[str, ...]:
     """The words of a query in order, folded, without repetitions; stop words only if all are."""
     words = dict.fromkeys(split_words(text, parts=True))
-    telling = dict.fromkeys(words)
-    for word in STOP_WORDS & telling.keys():
-        del telling[word]
-    return tuple(telling or words)
+    return tuple([word for word in words if word not in STOP_WORDS] or words)
 
 
 def typed_words(text: str) -> tuple[dict[str, Sequence[str]], list[Number]]:
     """The words of a query as typed, each with its units: a number with its signs is one word, so is a name
     in code. And the numbers, dates and codes among them."""
     text = _POSSESSIVE.sub("", unicodedata.normalize("NFKC", text))
-    figures = [*numbers(text), *codes(text)] if _DIGIT.search(text) else []
+    figures = [*numbers(text), *codes(text)]
     places = [(each.span, each.parts) for each in figures]
     places += [(match.span(), (match[0].lower(),)) for match in _SNAKE.finditer(text)]
     found: dict[str, tuple[str, Sequence[str]]] = {}
@@ -186,10 +164,8 @@ def typed_words(text: str) -> tuple[dict[str, Sequence[str]], list[Number]]:
         if parts:
             found.setdefault(text[start:end], (text[start:end], parts))
         at = end
-    every = dict(found.values())
-    for word in STOP_WORDS & found.keys():
-        del found[word]
-    return dict(found.values()) or every, figures
+    telling = dict(each for word, each in found.items() if word not in STOP_WORDS)
+    return telling or dict(found.values()), figures
 
 
 def split_words(text: str, *, parts: bool = False) -> Iterator[str]:
@@ -200,13 +176,11 @@ def split_words(text: str, *, parts: bool = False) -> Iterator[str]:
         yield from _pieces(fold(word))
         if parts and word.isascii() and _MIXED.search(word):
             yield from _parts(word)
-    if not parts:
-        return
-    if _DIGIT.search(text):
+    if parts:
         for number in numbers(text):
             yield from number.wholes
-    for match in _SNAKE.finditer(text):  # a phrase for the index
-        yield match[0].lower()
+        for match in _SNAKE.finditer(text):  # a phrase for the index
+            yield match[0].lower()
 
 
 def is_unspaced(word: str) -> bool:
@@ -231,11 +205,7 @@ def _within_word(text: str, position: int) -> bool:
 
 def has_phrase(text: str, phrase: str) -> bool:
     """Whether ``text`` holds ``phrase`` exactly but for case and white space."""
-    return any(phrase_places(_composed(text), _composed(phrase)))
-
-
-def _composed(text: str) -> str:
-    return unicodedata.normalize("NFC", text).casefold()
+    return any(phrase_places(name_key(text), name_key(phrase)))
 
 
 # --- forms of a word ---------------------------------------------------------------------
