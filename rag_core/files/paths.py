@@ -37,16 +37,15 @@ def display(path: bytes) -> str:
     text = os.fsdecode(path)
     if text.isascii() and text.isprintable():
         return text
-    visible = "".join(map(_visible, unicodedata.normalize("NFC", text)))
+    visible = ""
+    for character in unicodedata.normalize("NFC", text):
+        if "\udc80" <= character <= "\udcff":  # a byte that was no text
+            visible += f"\\x{ord(character) - 0xDC00:02x}"
+        elif character in _BIDI or unicodedata.category(character) in _ESCAPED_CATEGORIES:
+            visible += character.encode("unicode_escape").decode("ascii")
+        else:
+            visible += character
     return unicodedata.normalize("NFC", visible)  # an accent may stand behind an escape
-
-
-def _visible(character: str) -> str:
-    if character not in _BIDI and unicodedata.category(character) not in _ESCAPED_CATEGORIES:
-        return character
-    if "\udc80" <= character <= "\udcff":  # a byte that was no text
-        return f"\\x{ord(character) - 0xDC00:02x}"
-    return character.encode("unicode_escape").decode("ascii")
 
 
 def expanded(path: str | Path) -> Path:
@@ -62,10 +61,8 @@ def current_folder() -> Path:
     try:
         return Path.cwd()
     except OSError as error:
-        raise InvalidInput(
-            "The current folder no longer exists.",
-            "Change to another folder, or write whole paths.",
-        ) from error
+        said = "The current folder no longer exists."
+        raise InvalidInput(said, "Change to another folder, or write whole paths.") from error
 
 
 def real_folder(root: str | Path) -> Path:
@@ -81,55 +78,42 @@ def real_folder(root: str | Path) -> Path:
 
 
 def contained(path: Path, roots: Sequence[Path]) -> Path:
-    """``path`` with ``~`` and links resolved; it need not exist.
-
-    Raises InvalidInput when it lies in none of ``roots``, without saying whether it exists.
-    """
-    try:
+    """``path`` with ``~`` and links resolved; it need not exist. Raises InvalidInput when it lies in none of
+    ``roots``, without saying whether it exists."""
+    with suppress(OSError, RuntimeError, ValueError):
         resolved = expanded(path).resolve()
         if any(resolved.is_relative_to(root.resolve()) for root in roots):
             return resolved
-    except (OSError, RuntimeError, ValueError):
-        pass
     allowed = " or ".join(repr(str(root)) for root in roots) or "the folders in the settings"
     raise InvalidInput(f"The folder {str(path)!r} cannot be chosen.", f"Choose one inside {allowed}.")
 
 
 def list_folders(folder: Path, roots: Sequence[Path]) -> list[Path]:
-    """The folders directly in ``folder`` that a person may open next, sorted by name.
-
-    Hidden and unreadable ones and links that leave ``roots`` are left out.
-
-    Raises InvalidInput when ``folder`` lies outside ``roots`` or cannot be listed.
-    """
+    """The folders directly in ``folder`` that a person may open next, sorted by name: not hidden,
+    readable, and no link that leaves ``roots``. Raises InvalidInput when ``folder`` is outside ``roots`` or
+    cannot be listed."""
     resolved = contained(folder, roots)
     try:
         with os.scandir(resolved) as entries:
             found = [Path(entry.path) for entry in entries if _can_be_opened(entry, roots)]
     except OSError as error:
-        raise InvalidInput(
-            f"The folder {str(folder)!r} {cannot_be_read(error)}.", "Choose another folder."
-        ) from error
+        said = f"The folder {str(folder)!r} {cannot_be_read(error)}."
+        raise InvalidInput(said, "Choose another folder.") from error
     return sorted(found, key=lambda path: (path.name.casefold(), path.name))
 
 
 def _can_be_opened(entry: os.DirEntry[str], roots: Sequence[Path]) -> bool:
-    try:
-        if entry.name.startswith(".") or not entry.is_dir() or not os.access(entry.path, os.R_OK | os.X_OK):
-            return False
+    with suppress(OSError, InvalidInput):
         if entry.is_symlink():
             contained(Path(entry.path), roots)
-    except (OSError, InvalidInput):
-        return False
-    return True
+        return not entry.name.startswith(".") and entry.is_dir() and os.access(entry.path, os.R_OK | os.X_OK)
+    return False
 
 
 def read_bytes(root: Path, path: bytes, max_bytes: int) -> bytes:
-    """The content of one regular file, ``path`` below ``root``. A link is followed if it stays inside.
-
-    Raises NotText when it is no regular file, lies outside ``root`` or holds more than ``max_bytes``
-    bytes, FileGone when it is not there any more, another ExtractError when it cannot be read.
-    """
+    """The content of one regular file, ``path`` below ``root``. A link is followed if it stays inside. Raises
+    NotText when it is no regular file, lies outside ``root`` or holds more than ``max_bytes`` bytes, FileGone
+    when it is not there any more, another ExtractError when it cannot be read."""
     shown = display(path)
     try:
         with os.fdopen(_opened(root, path), "rb") as file:
@@ -173,9 +157,10 @@ def _opened(root: Path, path: bytes) -> int:
 
 
 def _require_regular(status: os.stat_result, shown: str) -> None:
-    mode = status.st_mode
-    if not stat.S_ISREG(mode):
-        raise NotText(f"{shown!r} {kind(mode)}.", "Only regular files are read; nothing needs to be done.")
+    if not stat.S_ISREG(status.st_mode):
+        raise NotText(
+            f"{shown!r} {kind(status.st_mode)}.", "Only regular files are read; nothing needs to be done."
+        )
 
 
 def with_sep(folder: bytes) -> bytes:

@@ -28,7 +28,7 @@ from rag_core.index.embedding import BATCH, Embedding, OpenEmbedder, OpenIndex, 
 from rag_core.index.job_log import EndState, JobLog, Report
 from rag_core.index.plan import MAX_FILE_BYTES, Plan, forgetting, forgetting_excluded, make_plan
 from rag_core.index.priority import SearchPriority
-from rag_core.store import Store, chunks, embeddings, jobs, sources
+from rag_core.store import Store, chunks, jobs, sources
 from rag_core.store import documents as write
 from rag_core.store.jobs import Request
 from rag_core.types import FileResult, Job, Outcome, Source
@@ -177,9 +177,9 @@ class Runner:
                 jobs.drop_requests(db, found[-1].id if found else 0)
                 return None
             self._last = self._waiting[-1].id
-            embeddings.retry_failures(db)
-            self._left_over = not jobs.last_ended_well(db)
-            return jobs.start_job(db)
+            job_id, ended_well = jobs.start_job(db)
+            self._left_over = not ended_well
+            return job_id
 
     def _do_requests(self) -> None:
         self._look_for_requests()

@@ -237,7 +237,7 @@ def obstacle(db: sqlite3.Connection, store: str, source: Source, raw: bytes) -> 
         return Obstacle(say("folder_removed"), say("add_folder_again"))
     excluded = excluded_below(db, source.root)
     if raw in excluded:
-        return Obstacle(say("excluded", reason=excluded[raw]), _take_back(db, store, source, raw))
+        return Obstacle(say("excluded", reason=excluded[raw].reason), _take_back(db, store, source, raw))
     if _is_folder(source, raw):
         return Obstacle(say("became_folder"), say("ask_file_in_it"), "forgotten_by_run")
     try:

@@ -13,7 +13,7 @@ from rag_core.index import index
 from rag_core.library import places
 from rag_core.library.service import Service
 from rag_core.reports import Asked, Problem
-from rag_core.store import jobs, problems, sources
+from rag_core.store import jobs, sources
 from rag_core.types import FileResult, Job, Viewer
 
 
@@ -171,12 +171,12 @@ class Jobs(Service):
         """The problems of a store by reason: failed files, then texts that the embedder refused, then skipped
         files; the most frequent first."""
         with self._stores.open(viewer, store).store.read() as db:
-            return problems.in_store(db)
+            return jobs.problems_in_store(db)
 
     def problems_of(self, viewer: Viewer, store: str, job_id: int) -> list[Problem]:
         """The files that a job could not read, by reason. A missing folder goes by its path."""
         with self._stores.open(viewer, store).store.read() as db:
-            return problems.of_job(db, job_id)
+            return jobs.problems_of_job(db, job_id)
 
     def retry(self, viewer: Viewer, store: str, problem: Problem) -> None:
         """Request another try for the files of a problem, or for its refused texts.

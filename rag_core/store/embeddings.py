@@ -39,10 +39,7 @@ def pending(db: sqlite3.Connection, limit: int, attempts: int, *, private: bool 
            ORDER BY q.id DESC""",
         (attempts, private, limit),
     )
-    return [
-        Pending(row["hash"], embedded_text(row["prefix"], row["text"]), row["anchor_type"] == DATA)
-        for row in rows
-    ]
+    return [Pending(key, embedded_text(prefix, text), kind == DATA) for key, prefix, text, kind in rows]
 
 
 def pending_count(db: sqlite3.Connection) -> int:
@@ -53,25 +50,6 @@ def pending_count(db: sqlite3.Connection) -> int:
 def withheld_count(db: sqlite3.Connection) -> int:
     """How many texts the embedder does not get, because they are private and it is on another machine."""
     return int(db.execute(f"SELECT count(*) FROM queue WHERE attempts = {_WITHHELD}").fetchone()[0])
-
-
-def any_queued(db: sqlite3.Connection) -> bool:
-    """Whether any text has no vector yet, withheld or waiting."""
-    return db.execute("SELECT 1 FROM queue LIMIT 1").fetchone() is not None
-
-
-def lacking(db: sqlite3.Connection) -> str:
-    """SQL for a row ``q`` of the queue that searches by meaning miss. Only during a switch most rows have a
-    vector, the old one."""
-    switching = db.execute("SELECT 1 FROM meta WHERE key = 'next_identity_id'").fetchone()
-    found = f"SELECT 1 FROM embeddings e WHERE e.hash = q.hash AND e.identity_id = {ACTIVE}"
-    return f"NOT EXISTS ({found})" if switching else "1"
-
-
-def lacking_count(db: sqlite3.Connection) -> int:
-    """How many of the waiting texts are not found by meaning until then."""
-    sql = f"SELECT count(*) FROM queue q WHERE attempts >= 0 AND {lacking(db)}"
-    return int(db.execute(sql).fetchone()[0])
 
 
 def put_vectors(db: sqlite3.Connection, identity_id: int, batch: Sequence[Pending], vectors: Vectors) -> None:
@@ -109,11 +87,6 @@ def withhold_private(db: sqlite3.Connection, reason: str) -> int:
         return 0
     sql = f"UPDATE queue SET error = ?, attempts = {_WITHHELD} WHERE NOT {_SHARED}"
     return db.execute(sql, (reason,)).rowcount
-
-
-def retry_failures(db: sqlite3.Connection) -> None:
-    """Try every refused text again."""
-    db.execute("UPDATE queue SET attempts = 0 WHERE attempts > 0")
 
 
 def unused(db: sqlite3.Connection) -> list[int]:

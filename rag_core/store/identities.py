@@ -49,24 +49,18 @@ def _known(db: sqlite3.Connection, which: str) -> Known | None:
 
 
 def add_identity(db: sqlite3.Connection, identity: EmbedderIdentity, canary: Vectors) -> int:
-    """Add an embedder to the store, unless it is there; returns its row id.
-
-    If the known one gave the canary another vector, it was another model of this name: that row gets the
-    digest ``former N``.
-    """
+    """Add an embedder to the store, unless it is there; returns its row id. If the known one gave the canary
+    another vector, it was another model of this name: that row gets the digest ``former N``."""
     columns = (identity.provider, identity.model, identity.digest, identity.dimension, identity.prompts)
-    known = db.execute(
-        "SELECT id, canary FROM identities WHERE (provider, model, digest, dimension, prompts)"
-        " = (?, ?, ?, ?, ?)",
-        columns,
-    ).fetchone()
+    names = "provider, model, digest, dimension, prompts"
+    sql = f"SELECT id, canary FROM identities WHERE ({names}) = (?, ?, ?, ?, ?)"
+    known = db.execute(sql, columns).fetchone()
     if known is not None:
         if same_canary(np.frombuffer(known["canary"], np.float32), canary):
             return int(known["id"])
         db.execute("UPDATE identities SET digest = ? WHERE id = ?", (f"former {known['id']}", known["id"]))
     row = db.execute(
-        "INSERT INTO identities (provider, model, digest, dimension, prompts, canary)"
-        " VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
+        f"INSERT INTO identities ({names}, canary) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
         (*columns, canary.astype(np.float32).tobytes()),
     ).fetchone()
     return int(row[0])

@@ -17,11 +17,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from rag_core.store.file import meta
 from rag_core.store.identities import TARGET, target_identity
 from rag_core.types import Vectors
 
@@ -43,8 +44,7 @@ class Entry:
     folded_tags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Backlog:
+class Backlog(NamedTuple):
     """How many copies are to be renewed or removed, and how many the index refused."""
 
     queued: int
@@ -53,21 +53,14 @@ class Backlog:
 
 def address(db: sqlite3.Connection) -> str:
     """Where the remote vector index is that searches ask, ``""`` when there is none."""
-    row = db.execute("SELECT value FROM meta WHERE key = 'remote'").fetchone()
-    return row[0] if row else ""
+    return meta(db).get("remote", "")
 
 
 def target(db: sqlite3.Connection) -> str:
     """Where runs send vectors, ``""`` for no remote index: the one of searches, or during a switch the new
     one."""
-    rows = db.execute("SELECT key, value FROM meta WHERE key IN ('remote', 'next_remote', 'next_backend')")
-    found: dict[str, str] = dict(rows.fetchall())
+    found = meta(db)
     return found.get("next_remote" if "next_backend" in found else "remote", "")
-
-
-def placed(where: str) -> dict[str, str]:
-    """The rows of ``meta`` of a new store whose remote index is at ``where``, ``""`` for none."""
-    return {"remote": where} if where else {}
 
 
 def connect(db: sqlite3.Connection, where: str) -> None:
@@ -99,21 +92,19 @@ def recheck(db: sqlite3.Connection, *, wanted: bool) -> None:
 
 def wants_recheck(db: sqlite3.Connection) -> bool:
     """Whether the next flush is to compare first."""
-    return db.execute("SELECT 1 FROM meta WHERE key = 'recheck'").fetchone() is not None
+    return "recheck" in meta(db)
 
 
 def queue_private(db: sqlite3.Connection) -> None:
     """Have the copies of private notes sent or removed again, if there is an index to send them to."""
     if target(db):
         sql = "SELECT key FROM chunks WHERE document_id IN (SELECT id FROM documents WHERE private)"
-        queue(db, [row[0] for row in db.execute(sql).fetchall()])
+        db.execute(f"INSERT OR REPLACE INTO outbox (key) {sql}")
 
 
 def queue(db: sqlite3.Connection, keys: Iterable[str]) -> None:
     """Queue the copies of ``keys`` to be sent or removed again."""
-    rows = [(key,) for key in keys]
-    db.executemany("DELETE FROM outbox WHERE key = ?", rows)
-    db.executemany("INSERT INTO outbox (key) VALUES (?)", rows)
+    db.executemany("INSERT OR REPLACE INTO outbox (key) VALUES (?)", [(key,) for key in keys])
 
 
 def backlog(db: sqlite3.Connection) -> Backlog:
@@ -130,9 +121,7 @@ def retry(db: sqlite3.Connection) -> None:
 def settle(db: sqlite3.Connection, done: Iterable[int], refused: Mapping[int, str]) -> None:
     """Take rows off the outbox, and note why the index refused others."""
     db.executemany("DELETE FROM outbox WHERE id = ?", [(row_id,) for row_id in done])
-    db.executemany(
-        "UPDATE outbox SET error = ? WHERE id = ?", [(error, row_id) for row_id, error in refused.items()]
-    )
+    db.executemany("UPDATE outbox SET error = ?2 WHERE id = ?1", refused.items())
 
 
 _VECTOR = f"LEFT JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = {TARGET}"
@@ -171,13 +160,12 @@ def entries(db: sqlite3.Connection, after: int, last: int, limit: int, *, privat
     ).fetchall()
     found: list[Entry] = []
     for row in rows:
-        row_id, key = row["outbox_id"], row["outbox_key"]
-        if not row["vector"] or (row["private"] and not private):
-            found.append(Entry(row_id, key, "delete"))
-        else:
+        entry = Entry(row["outbox_id"], row["outbox_key"], "delete")
+        if row["vector"] and (private or not row["private"]):
             vector = np.frombuffer(row["vector"], "<f2").astype(np.float32)
-            tags = tuple([folded for folded, _ in json.loads(row["tag_list"])])
-            found.append(Entry(row_id, key, "put", row, vector, tags))
+            tags = tuple(folded for folded, _ in json.loads(row["tag_list"]))
+            entry = replace(entry, action="put", chunk=row, vector=vector, folded_tags=tags)
+        found.append(entry)
     return found
 
 
@@ -210,15 +198,14 @@ _OF_DOCUMENT = ("file_type", "title_from", "date", "date_from", "file_hash", "si
 
 def maker(db: sqlite3.Connection, name: str) -> dict[str, Any]:
     """What another machine needs to know of the store called ``name`` to read its index."""
-    meta = dict(db.execute("SELECT key, value FROM meta").fetchall())
-    known = target_identity(db)
+    about, known = meta(db), target_identity(db)
     return {
         "name": name,
-        "embedder": meta.get("next_embedder", meta["embedder"]),
+        "embedder": about.get("next_embedder", about["embedder"]),
         "identity": asdict(known.identity) if known else {},
-        "metric": meta["metric"],
-        "max_tokens": int(meta["max_tokens"]),
-        "sizes": json.loads(meta["chunk_sizes"]),
+        "metric": about["metric"],
+        "max_tokens": int(about["max_tokens"]),
+        "sizes": json.loads(about["chunk_sizes"]),
     }
 
 
@@ -237,6 +224,6 @@ def doc(row: sqlite3.Row, maker: Mapping[str, Any]) -> dict[str, Any]:
     }
     if row["chunk_index"] == 0:
         about["store"] = maker
-    if row["chunk_index"] == 0 and len(row["metadata"].encode()) <= _MAX_FRONT_MATTER:
-        about["front_matter"] = json.loads(row["metadata"])
+        if len(row["metadata"].encode()) <= _MAX_FRONT_MATTER:
+            about["front_matter"] = json.loads(row["metadata"])
     return about

@@ -56,20 +56,15 @@ def neighbours(rows: list[sqlite3.Row], key: str) -> list[Neighbour]:
     end = 0
     hit = next((row for row in rows if row["key"] == key), None)
     for row in rows:
-        found.append(
-            Neighbour(
-                key=row["key"],
-                content=row["text"],
-                start_line=row["start_line"],
-                end_line=row["end_line"],
-                heading_path=tuple(json.loads(row["heading_path"])),
-                headings=row["headings"],
-                is_hit=row["key"] == key,
-                repeats=max(0, min(end, row["end"]) - row["start"]) if found else 0,
-                shown=_shown(row, end if found else row["start"], hit),
-                split_part=row["split_part"],
-            )
+        chunk = Neighbour(
+            **{name: row[name] for name in ("key", "start_line", "end_line", "headings", "split_part")},
+            content=row["text"],
+            heading_path=tuple(json.loads(row["heading_path"])),
+            is_hit=row["key"] == key,
+            repeats=max(0, min(end, row["end"]) - row["start"]) if found else 0,
+            shown=_shown(row, end if found else row["start"], hit),
         )
+        found.append(chunk)
         end = max(end, row["end"])
     return found
 
@@ -92,7 +87,10 @@ def _links(
     db: sqlite3.Connection, document_id: int, viewer: Viewer
 ) -> tuple[tuple[DocumentLink, ...], tuple[DocumentLink, ...]]:
     """The links out of a document, and those to it, one for each linking document."""
-    target, values = _target(viewer), {"id": document_id, "all": viewer.is_owner}
+    # For a guest as if there were no private documents: a link that led to nothing beside a visible document
+    # of that name would reveal a private one.
+    target = "links.target_id" if viewer.is_owner else f"({best_target('NOT d.private')})"
+    values = {"id": document_id, "all": viewer.is_owner}
     rows_out = db.execute(
         f"""SELECT {_LINK} FROM links LEFT JOIN documents o ON o.id = {target}
             WHERE links.document_id = :id AND links.key <> '' AND o.id IS NOT :id ORDER BY links.start""",
@@ -106,9 +104,3 @@ def _links(
     )
     links_in = {row["display"]: DocumentLink(*row) for row in rows_in}
     return tuple(dict.fromkeys(DocumentLink(*row) for row in rows_out)), tuple(links_in.values())
-
-
-def _target(viewer: Viewer) -> str:
-    """SQL for the target of a row of ``links``: for a guest as if there were no private documents. A link
-    that led to nothing beside a visible document of that name would reveal a private one."""
-    return "links.target_id" if viewer.is_owner else f"({best_target('NOT d.private')})"

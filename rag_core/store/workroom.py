@@ -52,10 +52,8 @@ def require_space(room: Path, needed: int, what: str) -> None:
     """Raise StoreError unless the disk of ``room`` has space for ``needed`` bytes and some to spare."""
     free = shutil.disk_usage(room).free
     if free < needed + _SPARE:
-        raise StoreError(
-            f"{what} takes {size(needed)}, and the disk of {str(room.parent)!r} has {size(free)} left.",
-            "Free some space, then try again.",
-        )
+        said = f"{what} takes {size(needed)}, and the disk of {str(room.parent)!r} has {size(free)} left."
+        raise StoreError(said, "Free some space, then try again.")
 
 
 def sync(path: Path) -> None:
