@@ -142,10 +142,8 @@ def split_glob(pattern: str, base: Path | None = None) -> tuple[Path, str]:
     if len(rest) == 1 and os.path.lexists(root / first):
         return root.resolve(), _WILD.sub(r"[\g<0>]", first)
     if not _WILD.search(first):
-        raise InvalidInput(
-            f"There is no file or folder {str(root / first)!r}.",
-            "Check the spelling, or use a pattern such as '~/notes/**/*.md'.",
-        )
+        said = f"There is no file or folder {str(root / first)!r}."
+        raise InvalidInput(said, "Check the spelling, or use a pattern such as '~/notes/**/*.md'.")
     return root.resolve(), _tidy("/".join(map(str, rest)) + "/" * typed.endswith("/"))
 
 
@@ -157,14 +155,11 @@ def _tidy(pattern: str) -> str:
         raise InvalidInput(f"The pattern {pattern!r} is empty or broken.", "Use a pattern such as '**/*.md'.")
     for plain in _alternatives(typed):
         if plain.startswith(("/", "~/")) or plain == "~" or Path(plain).drive:
-            raise InvalidInput(
-                f"The pattern {pattern!r} is absolute.",
-                "Patterns start below the folder: choose that one, and a pattern like '**/*.md'.",
-            )
+            advice = "Patterns start below the folder: choose that one, and a pattern like '**/*.md'."
+            raise InvalidInput(f"The pattern {pattern!r} is absolute.", advice)
         if ".." in plain.split("/"):
-            raise InvalidInput(
-                f"The pattern {pattern!r} leaves its folder.", "Add the other folder to the store, too."
-            )
+            advice = "Add the other folder to the store, too."
+            raise InvalidInput(f"The pattern {pattern!r} leaves its folder.", advice)
     tidy = "/".join(PurePosixPath(typed).parts)
     return tidy + "/" * typed.endswith("/") if tidy else EVERYTHING[0]
 
@@ -183,10 +178,8 @@ def _alternatives(pattern: str) -> list[str]:
                 done.add(each)
         patterns = expanded
         if len(done) + len(patterns) > MAX_ALTERNATIVES:
-            raise InvalidInput(
-                f"The pattern {pattern!r} stands for more than {MAX_ALTERNATIVES} patterns.",
-                "Use fewer braces, or a wildcard.",
-            )
+            said = f"The pattern {pattern!r} stands for more than {MAX_ALTERNATIVES} patterns."
+            raise InvalidInput(said, "Use fewer braces, or a wildcard.")
     return sorted(done)
 
 

@@ -26,14 +26,10 @@ MAX_GITIGNORE_BYTES = 1_000_000
 _TRAILING_SPACES = re.compile(r"(?<!\\) +$")
 _ENDS_IN_ESCAPE = re.compile(r"(?<!\\)(\\\\)*\\$")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_CLASSES = {
-    "[:alpha:]": "a-zA-Z",
-    "[:digit:]": "0-9",
-    "[:alnum:]": "a-zA-Z0-9",
-    "[:lower:]": "a-z",
-    "[:upper:]": "A-Z",
-    "[:space:]": " \t",
-}
+_CLASSES = (
+    *(("[:alpha:]", "a-zA-Z"), ("[:digit:]", "0-9"), ("[:alnum:]", "a-zA-Z0-9")),
+    *(("[:lower:]", "a-z"), ("[:upper:]", "A-Z"), ("[:space:]", " \t")),
+)
 _SECRET_NAMES = frozenset(
     b".netrc _netrc .npmrc .pypirc .pgpass .my.cnf .git-credentials .htpasswd .dockercfg .vault-token"
     b" credentials credentials.json credentials.csv credentials.yml credentials.yaml credentials.toml"
@@ -135,7 +131,7 @@ def _rule(line: str) -> IgnoreRule | None:
 def _segment(segment: str) -> re.Pattern[str] | None:
     if segment == "**":
         return None
-    for name, characters in _CLASSES.items():
+    for name, characters in _CLASSES:
         segment = segment.replace(name, characters)
     plain = _ESCAPE.sub(lambda escape: f"[{escape[1]}]" if escape[1] in "*?[" else escape[1], segment)
     return re.compile(fnmatch.translate(plain.replace("[^", "[!")))

@@ -126,10 +126,8 @@ def read_bytes(root: Path, path: bytes, max_bytes: int) -> bytes:
             "Check that it is still there and that you may read it, then index again.",
         ) from error
     if content is None or len(content) > max_bytes:  # it may grow while it is read
-        raise NotText(
-            f"The file {shown!r} is larger than {max_bytes / 1e6:g} MB.",
-            "Split it, or raise the limit in the settings.",
-        )
+        said = f"The file {shown!r} is larger than {max_bytes / 1e6:g} MB."
+        raise NotText(said, "Split it, or raise the limit in the settings.")
     return content
 
 
@@ -138,9 +136,8 @@ def _opened(root: Path, path: bytes) -> int:
     real = os.path.realpath(os.path.join(real_root, path), strict=True)  # noqa: PTH118  (bytes)
     inside = real.removeprefix(with_sep(real_root))
     if inside == real or not inside:
-        raise NotText(
-            f"The file {display(path)!r} lies outside its folder.", "Add the folder that it lies in, too."
-        )
+        said = f"The file {display(path)!r} lies outside its folder."
+        raise NotText(said, "Add the folder that it lies in, too.")
     _require_regular(os.lstat(real), display(path))  # a device is not even opened
     if not _BY_FOLDER_FD:
         return os.open(real, _READ)
@@ -170,13 +167,8 @@ def with_sep(folder: bytes) -> bytes:
 
 def kind(mode: int) -> str:
     """What kind of thing a ``st_mode`` is that is no regular file, as the end of a sentence."""
-    names = {
-        stat.S_IFDIR: "is a folder",
-        stat.S_IFIFO: "is a named pipe",
-        stat.S_IFSOCK: "is a socket",
-        stat.S_IFCHR: "is a device",
-        stat.S_IFBLK: "is a device",
-    }
+    names = {stat.S_IFDIR: "is a folder", stat.S_IFIFO: "is a named pipe", stat.S_IFSOCK: "is a socket"}
+    names |= dict.fromkeys((stat.S_IFCHR, stat.S_IFBLK), "is a device")
     return names.get(stat.S_IFMT(mode), "is not a regular file")
 
 

@@ -182,13 +182,11 @@ def _real_root(root: Path) -> bytes:
         mode = os.stat(real).st_mode  # noqa: PTH116  (bytes)
     except (OSError, ValueError) as error:
         why = "does not exist" if isinstance(error, FileNotFoundError) else cannot_be_read(error)
-        raise InvalidInput(
-            f"The folder {shown} {why}.", "Check the spelling, or connect the drive it is on."
-        ) from error
+        said = f"The folder {shown} {why}."
+        raise InvalidInput(said, "Check the spelling, or connect the drive it is on.") from error
     if not stat.S_ISDIR(mode):
-        raise InvalidInput(
-            f"{shown} is not a folder.", "Choose the folder it is in and a pattern for its name."
-        )
+        said = f"{shown} is not a folder."
+        raise InvalidInput(said, "Choose the folder it is in and a pattern for its name.")
     if SECRET_FOLDERS.intersection(real.lower().split(os.fsencode(os.sep))):
         raise InvalidInput(f"The folder {shown} {KEY_LIKE}.", "Choose a folder that holds documents.")
     return with_sep(real)

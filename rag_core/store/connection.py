@@ -27,6 +27,7 @@ beside a run, 25 searches a second took three times as long with eight (`benchma
 BUSY_TIMEOUT_S = 30.0
 LOG_LIMIT = 64 * 1024 * 1024
 _CHECKPOINT_TIMEOUT_MS = 100
+_OF_LOG = ("-wal", "-shm")
 
 _MOST_COUNTS = 20_000  # they take 3 MB
 
@@ -71,17 +72,9 @@ def rows_at_once(
 def connect(path: Path, mode: Mode, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
     """Open ``path`` in autocommit. Raises StoreError when it is missing, unreadable or not a store."""
     opened = sqlite3.connect if mode == "rw" else partial(sqlite3.connect, factory=Reading)
+    uri, db = f"file:{quote(str(path))}?mode={mode}", None
     try:
-        db = opened(
-            f"file:{quote(str(path))}?mode={mode}",
-            uri=True,
-            isolation_level=None,
-            timeout=busy_timeout_s,
-            check_same_thread=False,
-        )
-    except sqlite3.Error as error:
-        raise _cannot_open(path, error) from error
-    try:
+        db = opened(uri, busy_timeout_s, isolation_level=None, check_same_thread=False, uri=True)
         db.row_factory = sqlite3.Row
         db.execute("PRAGMA foreign_keys = ON")
         db.execute("PRAGMA synchronous = NORMAL")
@@ -90,11 +83,11 @@ def connect(path: Path, mode: Mode, busy_timeout_s: float = BUSY_TIMEOUT_S) -> s
         if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
             if copy_path(path).exists():  # so it was a store
                 raise StoreDamaged(f"Store {path.stem!r} is damaged: it is not a store any more.", MEND)
-            raise StoreError(
-                f"{path.name!r} is not a Commonplace store.", "Move it out of the stores folder."
-            )
+            said = f"{path.name!r} is not a Commonplace store."
+            raise StoreError(said, "Move it out of the stores folder.")
     except BaseException as error:
-        db.close()
+        if db is not None:
+            db.close()
         if isinstance(error, sqlite3.Error | UnicodeDecodeError):  # also an error that is no text
             raise _cannot_open(path, error) from error
         raise
@@ -143,8 +136,7 @@ class Rights(NamedTuple):
 
 def rights(path: Path) -> Rights:
     """The rights on the store file ``path``."""
-    is_open = beside(path, "-wal").exists() and beside(path, "-shm").exists()
-    if can_be_written(path.parent) or log_size(path) or is_open:
+    if can_be_written(path.parent) or log_size(path) or all(beside(path, s).exists() for s in _OF_LOG):
         return Rights(is_still=False, is_writable=can_be_written(path))
     status = path.stat()
     return Rights(True, False, status.st_size, status.st_mtime_ns)
@@ -206,7 +198,7 @@ class Readers:
                     with self._lock:
                         self._idle.append((db, known))
                     if self._closed:
-                        self.drop_idle()
+                        self.close()
         except StoreError as error:
             error.store = self._file.path.stem
             raise
@@ -229,16 +221,20 @@ class Readers:
             raise
         return db, now
 
-    def drop_idle(self) -> None:
-        """Close what is idle now."""
+    def drop_stale(self) -> None:
+        """Close what is idle and was opened with other rights on the file."""
+        now = rights(self._file.path)
         with self._lock:
-            while self._idle:
-                self._idle.pop()[0].close()
+            for stale in [each for each in self._idle if each[1] != now]:
+                self._idle.remove(stale)
+                stale[0].close()
 
     def close(self) -> None:
         """Close what is idle now, and what is lent when it comes back."""
-        self._closed = True
-        self.drop_idle()
+        with self._lock:
+            self._closed = True
+            while self._idle:
+                self._idle.pop()[0].close()
 
 
 class Writer:

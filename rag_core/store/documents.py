@@ -37,14 +37,9 @@ class FileRecord:
 
     def columns(self) -> dict[str, Any]:
         """The columns of ``documents`` that say where and what the file is."""
-        return {
-            "source_id": self.source_id,
-            "display": self.display,
-            "folder": posixpath.dirname(self.display),
-            "file_hash": self.file_hash,
-            "scanned_ns": self.scanned_ns,
-            **self.stat._asdict(),
-        }
+        place = {"display": self.display, "folder": posixpath.dirname(self.display), **self.stat._asdict()}
+        scan = {"file_hash": self.file_hash, "scanned_ns": self.scanned_ns}
+        return {"source_id": self.source_id, **place, **scan}
 
     @property
     def date(self) -> str:
@@ -93,11 +88,9 @@ def put(db: sqlite3.Connection, file: FileRecord, doc: Extracted, rows: chunks.R
     _put_names(db, document_id, file.display, doc.file_type, doc.title, doc.aliases)
     for link in doc.links:
         key = link_key(file.display, link.target)
-        db.execute(
-            "INSERT INTO links (document_id, type, target, key, heading, label, start)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (document_id, link.type, link.target, key, link.heading, link.label, link.start),
-        )
+        values = (document_id, link.type, link.target, key, link.heading, link.label, link.start)
+        columns = "document_id, type, target, key, heading, label, start"
+        db.execute(f"INSERT INTO links ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
     resolve_links(db, document_id, known_as)
     seal(db, document_id)
     return added

@@ -64,14 +64,12 @@ class Store:
         try:
             inode = path.stat().st_ino
         except OSError as error:
-            raise StoreError(
-                f"Store {path.stem!r} cannot be opened: {error.strerror}.",
-                "Check that its file is still there and who may read it.",
-            ) from error
+            said = f"Store {path.stem!r} cannot be opened: {error.strerror}."
+            raise StoreError(said, "Check that its file is still there and who may read it.") from error
         self._file = OpenedFile(path, inode, busy_timeout_s)
         self._migrate(busy_timeout_s)
         self._readers = Readers(self._file)
-        self._writer = Writer(self._file, self._readers.drop_idle)
+        self._writer = Writer(self._file, self._readers.drop_stale)
         try:
             about = self._meta()
             self.id = about["id"]
@@ -80,9 +78,8 @@ class Store:
             _ = about["embedder"], about["backend"], self.spec  # the rest can be read as well
         except (sqlite3.Error, LookupError, ValueError, TypeError, AttributeError) as error:
             self.close()
-            raise StoreDamaged(
-                f"Store {self.name!r} is damaged: it does not say what it is.", MEND
-            ) from error
+            said = f"Store {self.name!r} is damaged: it does not say what it is."
+            raise StoreDamaged(said, MEND) from error
         self.settle_decisions()
 
     def _meta(self) -> dict[str, str]:

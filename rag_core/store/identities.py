@@ -6,6 +6,7 @@ They differ only during a switch; see ``switch``.
 from __future__ import annotations
 
 import sqlite3
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -30,22 +31,19 @@ class Known(NamedTuple):
     canary: Vectors
 
 
-def active_identity(db: sqlite3.Connection) -> Known | None:
-    """The identity whose vectors are searched, if there are any yet."""
-    return _known(db, ACTIVE)
-
-
-def target_identity(db: sqlite3.Connection) -> Known | None:
-    """The identity that texts are embedded for, if an embedder was ever used."""
-    return _known(db, TARGET)
-
-
 def _known(db: sqlite3.Connection, which: str) -> Known | None:
     sql = f"SELECT id, canary, provider, model, digest, dimension, prompts FROM identities WHERE id = {which}"
     if (row := db.execute(sql).fetchone()) is None:
         return None
     number, canary, *identity = row
     return Known(number, EmbedderIdentity(*identity), np.frombuffer(canary, np.float32))
+
+
+active_identity = partial(_known, which=ACTIVE)
+"""The identity whose vectors are searched, if there are any yet."""
+
+target_identity = partial(_known, which=TARGET)
+"""The identity that texts are embedded for, if an embedder was ever used."""
 
 
 def add_identity(db: sqlite3.Connection, identity: EmbedderIdentity, canary: Vectors) -> int:

@@ -4,6 +4,7 @@ something. Problems are grouped by their reason, so that a thousand files are on
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -186,9 +187,6 @@ def shared_reason(message: str, path: str) -> str:
     parts = path.split("/")
     for start in range(len(parts)):
         name = repr("/".join(parts[start:]))
-        for subject in (f"The file {name}", name):
-            if message.startswith(subject):
-                return f"It{message.removeprefix(subject)}"
         if name in message:
-            return message.replace(name, "…")
+            return re.sub(f"^(The file )?{re.escape(name)}", "It", message).replace(name, "…")
     return message

@@ -20,9 +20,8 @@ from rag_core.store.errors import not_written
 if sys.platform != "win32":
     import fcntl
 
-Work = Literal["index", "repair", "rename", "delete", "make", "switch"]
-Unknown = Literal[""]
-"""What the holder of a lock does, when it could not write that down."""
+Work = Literal["", "index", "repair", "rename", "delete", "make", "switch"]
+"""What the holder of a lock does; '' when it could not write that down."""
 
 _TIMEOUT_S = 0.5  # longer than a look takes
 
@@ -81,7 +80,7 @@ def _refusal(store: Path, work: Work) -> StoreError:
     return StoreBusy(message, advice) if by_run else InUpkeep(message, advice)
 
 
-def _read(store: Path) -> Work | Unknown:
+def _read(store: Path) -> Work:
     """What the holder of the lock does. A lock without our words is of a kind that writes its own."""
     try:
         word = store.with_suffix(".lock").read_text("ascii", "replace")
@@ -92,7 +91,7 @@ def _read(store: Path) -> Work | Unknown:
     return "" if not word else next((work for work in _DONE if work == word), "index")
 
 
-def holder(store: Path) -> Work | Unknown | None:
+def holder(store: Path) -> Work | None:
     """What the holder of the lock does, in this or any other process; None when nobody holds it. This look
     shares the lock, so that two looks do not see each other, but on Windows."""
     try:

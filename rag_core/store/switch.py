@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import dataclass
+from operator import itemgetter
 
 from rag_core.store import chunks, identities, outbox
 from rag_core.store.file import meta, spec_rows
@@ -130,7 +131,8 @@ def retire(db: sqlite3.Connection, address: str) -> None:
 
 def retired(db: sqlite3.Connection) -> list[str]:
     """The addresses of remote indexes that no search asks any more, and that are still there."""
-    return [key.removeprefix(_RETIRED) for key in sorted(meta(db)) if key.startswith(_RETIRED)]
+    sql = f"SELECT substr(key, {len(_RETIRED) + 1}) FROM meta WHERE key GLOB 'retired *' ORDER BY 1"
+    return list(map(itemgetter(0), db.execute(sql)))
 
 
 def forget_retired(db: sqlite3.Connection, address: str) -> None:
