@@ -111,25 +111,19 @@ def _delete(db: sqlite3.Connection, ids: Sequence[int]) -> None:
 def take_out(db: sqlite3.Connection, ids: Iterable[int]) -> list[int]:
     """Remove chunks and the vectors that were theirs alone, and renumber the others of their documents.
     Returns the ids of these documents."""
-    gone = db.execute(
-        "SELECT id, document_id, embed_hash FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
-        (json.dumps(list(ids)),),
-    ).fetchall()
+    sql = "SELECT id, document_id, embed_hash FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
+    gone = db.execute(sql, (json.dumps(list(ids)),)).fetchall()
     documents = sorted({row["document_id"] for row in gone})
     hashes = [row["embed_hash"] for row in gone]
     _delete(db, [row["id"] for row in gone])
-    db.execute(
-        """UPDATE chunks SET chunk_index = n.place FROM (
-               SELECT id, row_number() OVER (PARTITION BY document_id ORDER BY chunk_index) - 1 AS place
-               FROM chunks WHERE document_id IN (SELECT value FROM json_each(?))
-           ) AS n WHERE chunks.id = n.id AND chunks.chunk_index <> n.place""",
-        (json.dumps(documents),),
-    )
+    sql = """UPDATE chunks SET chunk_index = n.place FROM (
+                 SELECT id, row_number() OVER (PARTITION BY document_id ORDER BY chunk_index) - 1 AS place
+                 FROM chunks WHERE document_id IN (SELECT value FROM json_each(?))
+             ) AS n WHERE chunks.id = n.id AND chunks.chunk_index <> n.place"""
+    db.execute(sql, (json.dumps(documents),))
     drop_from_queue(db, hashes)
-    db.executemany(
-        "DELETE FROM embeddings WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM chunks WHERE embed_hash = ?)",
-        [(h, h) for h in hashes],
-    )
+    sql = "DELETE FROM embeddings WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM chunks WHERE embed_hash = ?)"
+    db.executemany(sql, [(h, h) for h in hashes])
     return documents
 
 
@@ -137,17 +131,13 @@ def enqueue(db: sqlite3.Connection, document_id: int | None = None) -> None:
     """Queue the texts of a document, or of all, that have no vector yet."""
     one = "" if document_id is None else "document_id = :document AND"
     nothing = embed_hash("")  # a note with nothing but its file name is found by words alone
-    db.execute(
-        f"""INSERT OR IGNORE INTO queue (hash)
-            SELECT DISTINCT embed_hash FROM chunks WHERE {one} embed_hash <> :nothing
-            AND NOT EXISTS (SELECT 1 FROM embeddings WHERE hash = embed_hash AND identity_id = {TARGET})""",
-        {"document": document_id, "nothing": nothing},
-    )
+    sql = f"""INSERT OR IGNORE INTO queue (hash)
+              SELECT DISTINCT embed_hash FROM chunks WHERE {one} embed_hash <> :nothing
+              AND NOT EXISTS (SELECT 1 FROM embeddings WHERE hash = embed_hash AND identity_id = {TARGET})"""
+    db.execute(sql, {"document": document_id, "nothing": nothing})
 
 
 def drop_from_queue(db: sqlite3.Connection, hashes: Iterable[bytes]) -> None:
     """Take texts off the queue that no chunk has any more."""
-    db.executemany(
-        "DELETE FROM queue WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM chunks WHERE embed_hash = ?)",
-        [(h, h) for h in hashes],
-    )
+    sql = "DELETE FROM queue WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM chunks WHERE embed_hash = ?)"
+    db.executemany(sql, [(h, h) for h in hashes])

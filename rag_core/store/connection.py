@@ -62,9 +62,8 @@ def rows_at_once(
     """The rows of a SELECT of ``columns``, which are numbers and texts, each as a list, made by SQLite:
     Python's sqlite3 may wait 5 ms for the interpreter before each row (`sys.getswitchinterval`)."""
     names = ", ".join(columns)
-    found = db.execute(
-        f"WITH found ({names}) AS ({sql}) SELECT json_group_array(json_array({names})) FROM found", values
-    )
+    sql = f"WITH found ({names}) AS ({sql}) SELECT json_group_array(json_array({names})) FROM found"
+    found = db.execute(sql, values)
     rows: list[list[Any]] = json.loads(found.fetchone()[0])
     return rows
 

@@ -129,11 +129,9 @@ def _put_row(db: sqlite3.Connection, file: FileRecord, about: dict[str, Any]) ->
     """Insert or update the row; returns its id and the names it was known by, as JSON."""
     row = {**file.columns(), "indexed_at": now(), **about}
     columns, marks = ", ".join(row), ", ".join("?" * len(row))
-    document_id = db.execute(
-        f"INSERT INTO documents ({columns}) VALUES ({marks}) ON CONFLICT (source_id, path) DO UPDATE"
-        f" SET ({columns}) = (excluded.{columns.replace(', ', ', excluded.')}) RETURNING id",
-        (*row.values(),),
-    ).fetchone()[0]
+    sql = f"""INSERT INTO documents ({columns}) VALUES ({marks}) ON CONFLICT (source_id, path) DO UPDATE
+              SET ({columns}) = (excluded.{columns.replace(", ", ", excluded.")}) RETURNING id"""
+    document_id = db.execute(sql, (*row.values(),)).fetchone()[0]
     return document_id, _names(db, document_id)
 
 
@@ -193,12 +191,10 @@ def resolve_links(db: sqlite3.Connection, document_id: int, known_as: str) -> No
     """Point the links of a document, and those that may mean it, at the best match. A path outranks an alias,
     the linking note's own folder outranks others, then the shortest path wins, as in Obsidian. ``known_as``
     is JSON of the names that the document had before."""
-    db.execute(
-        f"""UPDATE links SET target_id = ({BEST_TARGET}) WHERE key <> '' AND (document_id = :id OR key IN (
-                SELECT key FROM names WHERE document_id = :id UNION SELECT value FROM json_each(:names)
-            ))""",
-        {"id": document_id, "names": known_as},
-    )
+    sql = f"""UPDATE links SET target_id = ({BEST_TARGET}) WHERE key <> '' AND (document_id = :id OR key IN (
+                  SELECT key FROM names WHERE document_id = :id UNION SELECT value FROM json_each(:names)
+              ))"""
+    db.execute(sql, {"id": document_id, "names": known_as})
 
 
 def ids(db: sqlite3.Connection, display: str) -> list[int]:
@@ -220,11 +216,9 @@ def storable(text: str) -> str:
 
 def called(db: sqlite3.Connection, name: str, limit: int) -> list[str]:
     """The paths of at most ``limit`` documents with this name: a tail of the path, an alias or the title."""
-    rows = db.execute(
-        "SELECT DISTINCT d.display FROM names n JOIN documents d ON d.id = n.document_id WHERE n.key = ?"
-        " ORDER BY n.kind, length(d.display), d.display LIMIT ?",
-        (name_key(storable(name)), limit),
-    )
+    sql = """SELECT DISTINCT d.display FROM names n JOIN documents d ON d.id = n.document_id WHERE n.key = ?
+             ORDER BY n.kind, length(d.display), d.display LIMIT ?"""
+    rows = db.execute(sql, (name_key(storable(name)), limit))
     return [row[0] for row in rows]
 
 
@@ -253,10 +247,8 @@ def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str 
     _update(db, document_id, {**file.columns(), "title": title, "private": private}, file.date)
     tags = db.execute("SELECT tags FROM chunks WHERE document_id = ? LIMIT 1", (document_id,)).fetchone()
     terms = extra_terms(f"{title} {tags[0] if tags else ''} {file.display}")
-    db.execute(
-        "UPDATE chunks SET path = ?, title = ?, title_terms = ? WHERE document_id = ?",
-        (file.display, title, terms, document_id),
-    )
+    sql = "UPDATE chunks SET path = ?, title = ?, title_terms = ? WHERE document_id = ?"
+    db.execute(sql, (file.display, title, terms, document_id))
     db.execute("DELETE FROM names WHERE document_id = ? AND kind <> ?", (document_id, _ALIAS))
     _put_names(db, document_id, file.display, row["file_type"], title, ())
     links = db.execute("SELECT id, target FROM links WHERE document_id = ?", (document_id,)).fetchall()
@@ -295,11 +287,9 @@ ALL_TAKEN_OUT = f"All its passages were {_BACK}"
 def take_out_chunks(db: sqlite3.Connection, ids: Iterable[int]) -> None:
     """Remove chunks from their documents, which say so until their files are read again."""
     for document_id in chunks.take_out(db, ids):
-        row = db.execute(
-            "SELECT warnings, EXISTS (SELECT 1 FROM chunks WHERE document_id = d.id) AS has_text"
-            " FROM documents d WHERE id = ? AND state = 'indexed'",
-            (document_id,),
-        ).fetchone()
+        sql = """SELECT warnings, EXISTS (SELECT 1 FROM chunks WHERE document_id = d.id) AS has_text
+                 FROM documents d WHERE id = ? AND state = 'indexed'"""
+        row = db.execute(sql, (document_id,)).fetchone()
         if row and row["has_text"]:  # a failed file keeps its last good text, and its reason
             warnings = [each for each in json.loads(row["warnings"]) if each != TAKEN_OUT] + [TAKEN_OUT]
             _update(db, document_id, {"warnings": json.dumps(warnings, ensure_ascii=False)})

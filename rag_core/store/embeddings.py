@@ -31,14 +31,12 @@ class Pending:
 def pending(db: sqlite3.Connection, limit: int, attempts: int, *, private: bool = True) -> list[Pending]:
     """The newest ``limit`` texts to embed, tried fewer than ``attempts`` times and not withheld; without
     ``private`` none that only private documents hold."""
-    rows = db.execute(
-        f"""SELECT q.hash, c.prefix, c.text, c.anchor_type FROM (
-               SELECT id, hash FROM queue WHERE attempts >= 0 AND attempts < ? AND (? OR {_SHARED})
-               ORDER BY id DESC LIMIT ?) q
-           JOIN chunks c ON c.id = (SELECT min(id) FROM chunks WHERE embed_hash = q.hash)
-           ORDER BY q.id DESC""",
-        (attempts, private, limit),
-    )
+    sql = f"""SELECT q.hash, c.prefix, c.text, c.anchor_type FROM (
+                 SELECT id, hash FROM queue WHERE attempts >= 0 AND attempts < ? AND (? OR {_SHARED})
+                 ORDER BY id DESC LIMIT ?) q
+             JOIN chunks c ON c.id = (SELECT min(id) FROM chunks WHERE embed_hash = q.hash)
+             ORDER BY q.id DESC"""
+    rows = db.execute(sql, (attempts, private, limit))
     return [Pending(key, embedded_text(prefix, text), kind == DATA) for key, prefix, text, kind in rows]
 
 
@@ -57,10 +55,8 @@ def put_vectors(db: sqlite3.Connection, identity_id: int, batch: Sequence[Pendin
     dimension 0 settle texts that the embedder cannot read, or that are for machines."""
     for item, row in zip(batch, vectors.astype("<f2"), strict=True):
         vector = row.tobytes()
-        db.execute(
-            "INSERT OR IGNORE INTO embeddings (identity_id, hash, vector, crc32) VALUES (?, ?, ?, ?)",
-            (identity_id, item.hash, vector, checksums.of_vector(item.hash, vector)),
-        )
+        sql = "INSERT OR IGNORE INTO embeddings (identity_id, hash, vector, crc32) VALUES (?, ?, ?, ?)"
+        db.execute(sql, (identity_id, item.hash, vector, checksums.of_vector(item.hash, vector)))
         db.execute("DELETE FROM queue WHERE hash = ?", (item.hash,))
 
 
@@ -105,12 +101,10 @@ def vectors_of(
     db: sqlite3.Connection, identity_id: int, chunk_ids: Sequence[int]
 ) -> tuple[list[int], Vectors]:
     """Those chunks among ``chunk_ids`` that have a vector, and their vectors of shape (chunks, dimension)."""
-    told = db.execute(
-        """SELECT json_group_array(c.id), CAST(group_concat(e.vector, '') AS BLOB)
-           FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value
-           CROSS JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = ? AND e.vector <> x''""",
-        (json.dumps(list(chunk_ids)), identity_id),
-    )
+    sql = """SELECT json_group_array(c.id), CAST(group_concat(e.vector, '') AS BLOB)
+             FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value
+             CROSS JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = ? AND e.vector <> x''"""
+    told = db.execute(sql, (json.dumps(list(chunk_ids)), identity_id))
     ids, vectors = told.fetchone()  # in one step, as in `rows`
     found: list[int] = json.loads(ids)
     matrix = np.frombuffer(vectors or b"", "<f2").astype(np.float32)
@@ -134,14 +128,12 @@ class Counts:
 
 def counts_of(db: sqlite3.Connection, document_id: int) -> Counts:
     """How far the passages of a document are embedded."""
-    row = db.execute(
-        f"""SELECT count(length(e.vector) > 0 OR NULL), count(q.id), count(q.error <> '' OR NULL),
-               count((length(e.vector) = 0 AND c.anchor_type <> '{DATA}') OR NULL),
-               count(c.anchor_type = '{DATA}' OR NULL), count(c.embed_hash = ? OR NULL),
-               coalesce(max(q.error), '')
-           FROM chunks c LEFT JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = {ACTIVE}
-           LEFT JOIN queue q ON q.hash = c.embed_hash AND e.id IS NULL
-           WHERE c.document_id = ?""",
-        (embed_hash(""), document_id),
-    ).fetchone()
+    sql = f"""SELECT count(length(e.vector) > 0 OR NULL), count(q.id), count(q.error <> '' OR NULL),
+                 count((length(e.vector) = 0 AND c.anchor_type <> '{DATA}') OR NULL),
+                 count(c.anchor_type = '{DATA}' OR NULL), count(c.embed_hash = ? OR NULL),
+                 coalesce(max(q.error), '')
+             FROM chunks c LEFT JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = {ACTIVE}
+             LEFT JOIN queue q ON q.hash = c.embed_hash AND e.id IS NULL
+             WHERE c.document_id = ?"""
+    row = db.execute(sql, (embed_hash(""), document_id)).fetchone()
     return Counts(*row)

@@ -178,11 +178,9 @@ def first_chunks(db: sqlite3.Connection, allowed: Eligible, limit: int, name: st
     if name is not None:
         known_as, order = "d.id IN (SELECT document_id FROM names WHERE key = ?)", "length(d.display)"
         values = (name_key(name), *values)
-    rows = db.execute(
-        f"""SELECT min(c.id) FROM chunks c JOIN documents d ON d.id = c.document_id
-            WHERE {known_as} AND {allowed.sql} GROUP BY d.id ORDER BY {order} LIMIT {limit:d}""",
-        values,
-    )
+    sql = f"""SELECT min(c.id) FROM chunks c JOIN documents d ON d.id = c.document_id
+              WHERE {known_as} AND {allowed.sql} GROUP BY d.id ORDER BY {order} LIMIT {limit:d}"""
+    rows = db.execute(sql, values)
     return list(map(itemgetter(0), rows))
 
 
@@ -205,11 +203,10 @@ def waiting(db: sqlite3.Connection, viewer: Viewer) -> int:
     total = int(db.execute(f"SELECT count(*) FROM queue q WHERE {waits}").fetchone()[0])
     if not total or sees_all(db, viewer):
         return total
-    hidden = db.execute(
-        f"""SELECT count(DISTINCT q.id) FROM queue q JOIN chunks c ON c.embed_hash = q.hash
-            WHERE c.id IN ({HIDDEN}) AND {waits} AND NOT EXISTS (
-                SELECT 1 FROM chunks seen WHERE seen.embed_hash = q.hash AND seen.id NOT IN ({HIDDEN}))"""
-    ).fetchone()
+    sql = f"""SELECT count(DISTINCT q.id) FROM queue q JOIN chunks c ON c.embed_hash = q.hash
+              WHERE c.id IN ({HIDDEN}) AND {waits} AND NOT EXISTS (
+                  SELECT 1 FROM chunks seen WHERE seen.embed_hash = q.hash AND seen.id NOT IN ({HIDDEN}))"""
+    hidden = db.execute(sql).fetchone()
     return total - int(hidden[0])
 
 
@@ -245,11 +242,9 @@ def unknown(db: sqlite3.Connection, filters: Filters, viewer: Viewer) -> list[tu
 def file_names(db: sqlite3.Connection, viewer: Viewer, limit: int) -> list[str]:
     """The names of the newest files that ``viewer`` may see, without their folders."""
     allowed = visible(viewer)
-    rows = db.execute(
-        f"""SELECT d.display FROM documents d WHERE {allowed.sql} AND d.state = 'indexed'
-            ORDER BY d.date DESC, d.display LIMIT ?""",
-        (*allowed.values, limit),
-    )
+    sql = f"""SELECT d.display FROM documents d WHERE {allowed.sql} AND d.state = 'indexed'
+              ORDER BY d.date DESC, d.display LIMIT ?"""
+    rows = db.execute(sql, (*allowed.values, limit))
     return list(dict.fromkeys(row[0].rpartition("/")[2] for row in rows))
 
 
@@ -268,9 +263,8 @@ def chunk_ids(db: sqlite3.Connection, keys: Sequence[str], allowed: Eligible) ->
 
 def chunks(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, sqlite3.Row]:
     """The rows of ``ids``, which an Eligible has let through already."""
-    rows = db.execute(
-        "SELECT * FROM chunks WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)
-    ).fetchall()
+    sql = "SELECT * FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
+    rows = db.execute(sql, (json.dumps(list(ids)),)).fetchall()
     return dict(zip(map(itemgetter("id"), rows), rows, strict=True))
 
 
@@ -298,13 +292,11 @@ def candidates(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Candidat
 
 def neighbours(db: sqlite3.Connection, key: str, allowed: Eligible, around: int) -> list[sqlite3.Row]:
     """The chunk called ``key`` and up to ``around`` before and behind it, in reading order."""
-    return db.execute(
-        f"""SELECT c.* FROM chunks c JOIN documents d ON d.id = c.document_id
-            JOIN chunks here ON here.document_id = c.document_id AND here.key = ?
-            WHERE c.chunk_index BETWEEN here.chunk_index - ? AND here.chunk_index + ? AND {allowed.sql}
-            ORDER BY c.chunk_index""",
-        (storable(key), around, around, *allowed.values),
-    ).fetchall()
+    sql = f"""SELECT c.* FROM chunks c JOIN documents d ON d.id = c.document_id
+              JOIN chunks here ON here.document_id = c.document_id AND here.key = ?
+              WHERE c.chunk_index BETWEEN here.chunk_index - ? AND here.chunk_index + ? AND {allowed.sql}
+              ORDER BY c.chunk_index"""
+    return db.execute(sql, (storable(key), around, around, *allowed.values)).fetchall()
 
 
 # Only what is needed: the rest of a document's row, which is most of it, is on pages of its own. Most

@@ -170,10 +170,9 @@ _links = _rows(
 
 def _vectors(db: sqlite3.Connection) -> Iterator[str]:
     """Vectors whose checksum does not fit. An empty one stands for a text that cannot be embedded."""
-    rows = db.execute(
-        "SELECT e.hash, e.vector, e.crc32, i.dimension FROM embeddings e"
-        " LEFT JOIN identities i ON i.id = e.identity_id"
-    )
+    sql = """SELECT e.hash, e.vector, e.crc32, i.dimension FROM embeddings e
+             LEFT JOIN identities i ON i.id = e.identity_id"""
+    rows = db.execute(sql)
     for text_hash, vector, crc32, dimension in rows:
         if not is_whole_vector(text_hash, vector, crc32, dimension):
             yield text_hash[:6].hex()
@@ -201,10 +200,9 @@ _leftovers = _rows(
 
 def _files(db: sqlite3.Connection) -> Iterator[str]:
     """Documents whose file is not the one that was read; those of an attached index have none here."""
-    rows = db.execute(
-        "SELECT d.path, d.display, d.size, d.file_hash, s.root FROM documents d"
-        " JOIN sources s ON s.id = d.source_id WHERE d.state = 'indexed'"
-    )
+    sql = """SELECT d.path, d.display, d.size, d.file_hash, s.root FROM documents d
+             JOIN sources s ON s.id = d.source_id WHERE d.state = 'indexed'"""
+    rows = db.execute(sql)
     for row in rows:
         if not os.path.isabs(row["root"]):  # noqa: PTH117  (bytes)
             continue

@@ -57,10 +57,8 @@ def add_identity(db: sqlite3.Connection, identity: EmbedderIdentity, canary: Vec
         if same_canary(np.frombuffer(known["canary"], np.float32), canary):
             return int(known["id"])
         db.execute("UPDATE identities SET digest = ? WHERE id = ?", (f"former {known['id']}", known["id"]))
-    row = db.execute(
-        f"INSERT INTO identities ({names}, canary) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
-        (*columns, canary.astype(np.float32).tobytes()),
-    ).fetchone()
+    sql = f"INSERT INTO identities ({names}, canary) VALUES (?, ?, ?, ?, ?, ?) RETURNING id"
+    row = db.execute(sql, (*columns, canary.astype(np.float32).tobytes())).fetchone()
     return int(row[0])
 
 
@@ -84,7 +82,6 @@ def has_unused(db: sqlite3.Connection) -> bool:
 
 def drop_unused_identities(db: sqlite3.Connection) -> None:
     """Remove the embedders that no vector is from, but for the active and the target."""
-    db.execute(
-        f"""DELETE FROM identities WHERE id NOT IN ({ACTIVE}, {TARGET})
-            AND NOT EXISTS (SELECT 1 FROM embeddings WHERE identity_id = identities.id)"""
-    )
+    sql = f"""DELETE FROM identities WHERE id NOT IN ({ACTIVE}, {TARGET})
+              AND NOT EXISTS (SELECT 1 FROM embeddings WHERE identity_id = identities.id)"""
+    db.execute(sql)

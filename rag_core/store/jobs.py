@@ -28,11 +28,9 @@ def start_job(db: sqlite3.Connection) -> tuple[int, bool]:
     Returns the new one's id, and whether the one before, if there is one, was done to its end."""
     db.execute("UPDATE queue SET attempts = 0 WHERE attempts > 0")
     last = db.execute("SELECT state FROM jobs ORDER BY id DESC LIMIT 1").fetchone()
-    db.execute(
-        "UPDATE jobs SET state = 'interrupted', end_time = ?, message = trim(message || ' ' || ?)"
-        " WHERE state = 'running'",
-        (now(), UNSAID),
-    )
+    sql = """UPDATE jobs SET state = 'interrupted', end_time = ?, message = trim(message || ' ' || ?)
+             WHERE state = 'running'"""
+    db.execute(sql, (now(), UNSAID))
     db.execute("DELETE FROM jobs WHERE id <= (SELECT max(id) FROM jobs) - ?", (KEPT_JOBS,))
     cursor = db.execute("INSERT INTO jobs (state, start_time) VALUES ('running', ?) RETURNING id", (now(),))
     return int(cursor.fetchone()[0]), last is None or last["state"] == "done"
@@ -79,11 +77,9 @@ def newest(db: sqlite3.Connection, store: str, *, running: bool, limit: int) -> 
 
 def results(db: sqlite3.Connection, job_id: int, limit: int) -> list[FileResult]:
     """What became of the files of a job, failures first; the unchanged ones are only counted."""
-    rows = db.execute(
-        f"SELECT {_RESULT} FROM job_results WHERE job_id = ?"
-        " ORDER BY outcome = 'failed' DESC, outcome = 'skipped' DESC, id LIMIT ?",
-        (job_id, limit),
-    )
+    sql = f"""SELECT {_RESULT} FROM job_results WHERE job_id = ?
+              ORDER BY outcome = 'failed' DESC, outcome = 'skipped' DESC, id LIMIT ?"""
+    rows = db.execute(sql, (job_id, limit))
     return [
         FileResult(path, "failure" if outcome == "failed" else "success", outcome, *rest)
         for path, outcome, *rest in rows
@@ -146,14 +142,12 @@ def drop_requests(db: sqlite3.Connection, last: int) -> None:
 
 def problems_in_store(db: sqlite3.Connection) -> list[Problem]:
     """The problems of a store's documents as they were last read, and of the texts still to embed."""
-    rows = db.execute(
-        "SELECT state, reason, display FROM documents WHERE state <> 'indexed' ORDER BY display"
-    )
+    sql = "SELECT state, reason, display FROM documents WHERE state <> 'indexed' ORDER BY display"
+    rows = db.execute(sql)
     counts = db.execute("SELECT error, count(*) FROM queue WHERE error <> '' GROUP BY 1").fetchall()
-    holders = db.execute(
-        """SELECT DISTINCT q.error, d.display FROM queue q JOIN chunks c ON c.embed_hash = q.hash
-           JOIN documents d ON d.id = c.document_id WHERE q.error <> '' ORDER BY 2"""
-    ).fetchall()
+    sql = """SELECT DISTINCT q.error, d.display FROM queue q JOIN chunks c ON c.embed_hash = q.hash
+             JOIN documents d ON d.id = c.document_id WHERE q.error <> '' ORDER BY 2"""
+    holders = db.execute(sql).fetchall()
     found = _grouped(rows)
     for error, count in counts:
         found.append(Problem("refused", error, count, tuple(row[1] for row in holders if row[0] == error)))
@@ -162,11 +156,9 @@ def problems_in_store(db: sqlite3.Connection) -> list[Problem]:
 
 def problems_of_job(db: sqlite3.Connection, job_id: int) -> list[Problem]:
     """The problems that one job met. A folder that could not be read goes by its root."""
-    rows = db.execute(
-        "SELECT outcome, message, source_file FROM job_results"
-        " WHERE job_id = ? AND outcome IN ('failed', 'skipped') ORDER BY source_file",
-        (job_id,),
-    )
+    sql = """SELECT outcome, message, source_file FROM job_results
+             WHERE job_id = ? AND outcome IN ('failed', 'skipped') ORDER BY source_file"""
+    rows = db.execute(sql, (job_id,))
     return sorted(_grouped(rows), key=_rank)
 
 

@@ -193,11 +193,9 @@ def _written(db: sqlite3.Connection, stem: str, viewer: Viewer) -> set[str]:
     # Not by MATCH, which would take the stem of the stem: of warehous, that of warehouse, it is wareh.
     db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.places USING fts5vocab(main, words, instance)")
     allowed = visible(viewer)
-    row = db.execute(
-        f"""SELECT c.title || ' ' || c.headings || ' ' || c.text FROM temp.places
-            CROSS JOIN chunks c ON c.id = places.doc JOIN documents d ON d.id = c.document_id
-            WHERE places.term = ? AND col IN ('title', 'headings', 'text') AND {allowed.sql} LIMIT 1""",
-        (stem, *allowed.values),
-    ).fetchone()
+    sql = f"""SELECT c.title || ' ' || c.headings || ' ' || c.text FROM temp.places
+              CROSS JOIN chunks c ON c.id = places.doc JOIN documents d ON d.id = c.document_id
+              WHERE places.term = ? AND col IN ('title', 'headings', 'text') AND {allowed.sql} LIMIT 1"""
+    row = db.execute(sql, (stem, *allowed.values)).fetchone()
     words = SPACED_WORD.findall(fold(row[0])) if row else []
     return {each for each in words if each.startswith(stem[:-1])}  # Porter's stemmer makes an i of a last y

@@ -129,11 +129,9 @@ _VECTOR = f"LEFT JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = 
 
 def gone(db: sqlite3.Connection, *, private: bool) -> list[str]:
     """The queued keys of what no index may have any more, whatever the embedder."""
-    rows = db.execute(
-        """SELECT o.key FROM outbox o LEFT JOIN chunks c ON c.key = o.key
-           LEFT JOIN documents d ON d.id = c.document_id WHERE c.id IS NULL OR (d.private AND NOT ?)""",
-        (private,),
-    )
+    sql = """SELECT o.key FROM outbox o LEFT JOIN chunks c ON c.key = o.key
+             LEFT JOIN documents d ON d.id = c.document_id WHERE c.id IS NULL OR (d.private AND NOT ?)"""
+    rows = db.execute(sql, (private,))
     return [row[0] for row in rows]
 
 
@@ -145,19 +143,17 @@ def newest(db: sqlite3.Connection) -> int:
 def entries(db: sqlite3.Connection, after: int, last: int, limit: int, *, private: bool) -> list[Entry]:
     """The next ``limit`` rows after the row ``after`` and up to ``last``, oldest first, without those that
     wait for the embedder or were refused. ``private``: whether private notes may leave the machine."""
-    rows = db.execute(
-        f"""SELECT o.id AS outbox_id, o.key AS outbox_key, c.*, e.vector,
-                   d.display, d.file_type, d.title AS document_title, d.title_from, d.date, d.date_from,
-                   d.private, d.file_hash, d.size, d.encoding, d.metadata,
-                   (SELECT json_group_array(json_array(folded, tag)) FROM tags t WHERE t.document_id = d.id)
-                       AS tag_list
-            FROM outbox o LEFT JOIN chunks c ON c.key = o.key LEFT JOIN documents d ON d.id = c.document_id
-            {_VECTOR} LEFT JOIN queue q ON q.hash = c.embed_hash
-            WHERE o.id > ? AND o.id <= ? AND o.error = ''
-                AND (q.id IS NULL OR e.vector IS NOT NULL OR (d.private AND NOT ?))
-            ORDER BY o.id LIMIT ?""",
-        (after, last, private, limit),
-    ).fetchall()
+    sql = f"""SELECT o.id AS outbox_id, o.key AS outbox_key, c.*, e.vector,
+                     d.display, d.file_type, d.title AS document_title, d.title_from, d.date, d.date_from,
+                     d.private, d.file_hash, d.size, d.encoding, d.metadata,
+                     (SELECT json_group_array(json_array(folded, tag)) FROM tags t WHERE t.document_id = d.id)
+                         AS tag_list
+              FROM outbox o LEFT JOIN chunks c ON c.key = o.key LEFT JOIN documents d ON d.id = c.document_id
+              {_VECTOR} LEFT JOIN queue q ON q.hash = c.embed_hash
+              WHERE o.id > ? AND o.id <= ? AND o.error = ''
+                  AND (q.id IS NULL OR e.vector IS NOT NULL OR (d.private AND NOT ?))
+              ORDER BY o.id LIMIT ?"""
+    rows = db.execute(sql, (after, last, private, limit)).fetchall()
     found: list[Entry] = []
     for row in rows:
         entry = Entry(row["outbox_id"], row["outbox_key"], "delete")
@@ -171,11 +167,9 @@ def entries(db: sqlite3.Connection, after: int, last: int, limit: int, *, privat
 
 def expected(db: sqlite3.Connection, *, private: bool) -> set[str]:
     """The keys of all chunks that a remote index should hold now, but for what is still queued."""
-    rows = db.execute(
-        f"""SELECT c.key FROM chunks c JOIN documents d ON d.id = c.document_id {_VECTOR}
-            WHERE e.vector <> x'' AND (NOT d.private OR ?)""",
-        (private,),
-    )
+    sql = f"""SELECT c.key FROM chunks c JOIN documents d ON d.id = c.document_id {_VECTOR}
+              WHERE e.vector <> x'' AND (NOT d.private OR ?)"""
+    rows = db.execute(sql, (private,))
     return {row[0] for row in rows}
 
 

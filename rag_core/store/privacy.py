@@ -126,7 +126,6 @@ _WITH_TEXT = "d.state <> 'skipped'"
 
 
 def _places(db: sqlite3.Connection, condition: str = "1") -> sqlite3.Cursor:
-    return db.execute(
-        "SELECT d.id, d.path, d.display, d.private, s.label FROM documents d"
-        f" JOIN sources s ON s.id = d.source_id WHERE {condition}"
-    )
+    sql = f"""SELECT d.id, d.path, d.display, d.private, s.label FROM documents d
+              JOIN sources s ON s.id = d.source_id WHERE {condition}"""
+    return db.execute(sql)

@@ -136,10 +136,8 @@ def drop_source(db: sqlite3.Connection, source_id: int) -> None:
 
 def note_whole_read(db: sqlite3.Connection, source: Source, job_id: int) -> None:
     """Note that a run looked at every file of a source."""
-    db.execute(
-        "INSERT OR REPLACE INTO meta SELECT ?, start_time || ' ' || ? FROM jobs WHERE id = ?",
-        (f"whole_read_{source.id}", _globs_hash(source), job_id),
-    )
+    sql = "INSERT OR REPLACE INTO meta SELECT ?, start_time || ' ' || ? FROM jobs WHERE id = ?"
+    db.execute(sql, (f"whole_read_{source.id}", _globs_hash(source), job_id))
 
 
 def forget_whole_read(db: sqlite3.Connection, source_id: int) -> None:
@@ -191,10 +189,9 @@ def excluded_below(db: sqlite3.Connection, root: str) -> dict[bytes, Exclusion]:
 
 
 def _exclusions(db: sqlite3.Connection, condition: str = "1") -> Iterator[Exclusion]:
-    rows = db.execute(
-        "SELECT e.source_id, e.path, s.label, e.reason, s.root FROM exclusions e"
-        f" JOIN sources s ON s.id = e.source_id WHERE {condition}"
-    )
+    sql = f"""SELECT e.source_id, e.path, s.label, e.reason, s.root FROM exclusions e
+              JOIN sources s ON s.id = e.source_id WHERE {condition}"""
+    rows = db.execute(sql)
     for source_id, path, label, reason, root in rows.fetchall():
         yield Exclusion(source_id, path, shown_path(label, path), reason, os.fsdecode(root))
 

@@ -142,10 +142,9 @@ def forget_retired(db: sqlite3.Connection, address: str) -> None:
 
 def unread(db: sqlite3.Connection) -> bool:
     """Whether documents that runs can reach are still to be read again."""
-    row = db.execute(
-        """SELECT 1 FROM documents d JOIN sources s ON s.id = d.source_id
-           WHERE d.extractor = 0 AND d.state = 'indexed' AND NOT s.paused LIMIT 1"""
-    ).fetchone()
+    sql = """SELECT 1 FROM documents d JOIN sources s ON s.id = d.source_id
+             WHERE d.extractor = 0 AND d.state = 'indexed' AND NOT s.paused LIMIT 1"""
+    row = db.execute(sql).fetchone()
     return row is not None
 
 

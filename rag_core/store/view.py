@@ -16,11 +16,9 @@ from rag_core.types import DocumentLink, DocumentView, Neighbour, Viewer
 def days(db: sqlite3.Connection, viewer: Viewer) -> tuple[str, str] | None:
     """The first and the last date of what ``viewer`` may see; None where nothing has one."""
     allowed = find.visible(viewer)
-    first, last = db.execute(
-        f"""SELECT min(d.date), max(d.date) FROM documents d
-            WHERE d.state = 'indexed' AND d.date <> '' AND {allowed.sql}""",
-        allowed.values,
-    ).fetchone()
+    sql = f"""SELECT min(d.date), max(d.date) FROM documents d
+              WHERE d.state = 'indexed' AND d.date <> '' AND {allowed.sql}"""
+    first, last = db.execute(sql, allowed.values).fetchone()
     return (first, last) if first else None
 
 
@@ -91,16 +89,12 @@ def _links(
     # of that name would reveal a private one.
     target = "links.target_id" if viewer.is_owner else f"({best_target('NOT d.private')})"
     values = {"id": document_id, "all": viewer.is_owner}
-    rows_out = db.execute(
-        f"""SELECT {_LINK} FROM links LEFT JOIN documents o ON o.id = {target}
-            WHERE links.document_id = :id AND links.key <> '' AND o.id IS NOT :id ORDER BY links.start""",
-        values,
-    )
-    rows_in = db.execute(
-        f"""SELECT {_LINK} FROM links JOIN documents o ON o.id = links.document_id
-            WHERE links.key IN (SELECT key FROM names WHERE document_id = :id) AND {target} = :id
-            AND o.id <> :id AND (:all OR NOT o.private) ORDER BY o.display, links.start""",
-        values,
-    )
+    sql = f"""SELECT {_LINK} FROM links LEFT JOIN documents o ON o.id = {target}
+              WHERE links.document_id = :id AND links.key <> '' AND o.id IS NOT :id ORDER BY links.start"""
+    rows_out = db.execute(sql, values)
+    sql = f"""SELECT {_LINK} FROM links JOIN documents o ON o.id = links.document_id
+              WHERE links.key IN (SELECT key FROM names WHERE document_id = :id) AND {target} = :id
+              AND o.id <> :id AND (:all OR NOT o.private) ORDER BY o.display, links.start"""
+    rows_in = db.execute(sql, values)
     links_in = {row["display"]: DocumentLink(*row) for row in rows_in}
     return tuple(dict.fromkeys(DocumentLink(*row) for row in rows_out)), tuple(links_in.values())
