@@ -8,6 +8,7 @@ import re
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import starmap
 from operator import attrgetter
 from typing import Literal
 
@@ -77,13 +78,10 @@ def newest(db: sqlite3.Connection, store: str, *, running: bool, limit: int) -> 
 
 def results(db: sqlite3.Connection, job_id: int, limit: int) -> list[FileResult]:
     """What became of the files of a job, failures first; the unchanged ones are only counted."""
-    sql = f"""SELECT {_RESULT} FROM job_results WHERE job_id = ?
+    columns = _RESULT.replace("outcome", "iif(outcome = 'failed', 'failure', 'success'), outcome", 1)
+    sql = f"""SELECT {columns} FROM job_results WHERE job_id = ?
               ORDER BY outcome = 'failed' DESC, outcome = 'skipped' DESC, id LIMIT ?"""
-    rows = db.execute(sql, (job_id, limit))
-    return [
-        FileResult(path, "failure" if outcome == "failed" else "success", outcome, *rest)
-        for path, outcome, *rest in rows
-    ]
+    return list(starmap(FileResult, db.execute(sql, (job_id, limit))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,12 +63,6 @@ def target(db: sqlite3.Connection) -> str:
     return found.get("next_remote" if "next_backend" in found else "remote", "")
 
 
-def connect(db: sqlite3.Connection, where: str) -> None:
-    """Keep the index at ``where`` like the store from now on: every chunk is queued for it."""
-    db.execute("INSERT OR REPLACE INTO meta VALUES ('remote', ?)", (where,))
-    queue_all(db)
-
-
 def queue_all(db: sqlite3.Connection) -> None:
     """Have every copy sent again, if there is an index to send it to; what is gone is still to be removed."""
     if target(db):
@@ -131,8 +125,7 @@ def gone(db: sqlite3.Connection, *, private: bool) -> list[str]:
     """The queued keys of what no index may have any more, whatever the embedder."""
     sql = """SELECT o.key FROM outbox o LEFT JOIN chunks c ON c.key = o.key
              LEFT JOIN documents d ON d.id = c.document_id WHERE c.id IS NULL OR (d.private AND NOT ?)"""
-    rows = db.execute(sql, (private,))
-    return [row[0] for row in rows]
+    return [row[0] for row in db.execute(sql, (private,))]
 
 
 def newest(db: sqlite3.Connection) -> int:
@@ -169,8 +162,7 @@ def expected(db: sqlite3.Connection, *, private: bool) -> set[str]:
     """The keys of all chunks that a remote index should hold now, but for what is still queued."""
     sql = f"""SELECT c.key FROM chunks c JOIN documents d ON d.id = c.document_id {_VECTOR}
               WHERE e.vector <> x'' AND (NOT d.private OR ?)"""
-    rows = db.execute(sql, (private,))
-    return {row[0] for row in rows}
+    return {row[0] for row in db.execute(sql, (private,))}
 
 
 def is_sendable(db: sqlite3.Connection, *, private: bool) -> bool:
