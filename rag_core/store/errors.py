@@ -77,8 +77,11 @@ def raise_unreadable(db: sqlite3.Connection, path: Path, error: Exception) -> No
 
 def cannot_write(path: Path, error: BaseException) -> StoreError:
     """The error for a store that cannot be written because of ``error``."""
-    found = not_written(path.stem, "written", path.parent, error, "then do the same again")
-    return StoreDamaged(found.message, MEND) if blames_file(error) else found
+    said = not_written(path.stem, "written", path.parent, error).message
+    if blames_file(error):
+        return StoreDamaged(said, MEND)
+    advice = f"Free some disk space, or check who may write in {str(path.parent)!r}; then do the same again."
+    return StoreError(said, advice)
 
 
 def not_written(name: str, what: str, folder: Path, error: BaseException, kept: str = "") -> StoreError:
