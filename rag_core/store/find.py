@@ -160,7 +160,7 @@ def match_any(some: Iterable[str]) -> str:
     """An FTS5 expression for passages with at least one of some ``units``."""
     terms: list[str] = []
     for unit in some:
-        columns = "{title_terms terms} : " if is_unspaced(unit) else ""
+        columns = "" if unit.isascii() or not is_unspaced(unit) else "{title_terms terms} : "
         star = "*" if columns and len(clusters(unit)) == 1 else ""
         terms.append(f'{columns}"{unit}"{star}')
     return " OR ".join(terms)
