@@ -357,7 +357,7 @@ def as_documents(
         if not viewer.is_owner:
             state, reason, size, file_hash, indexed_at, root = "indexed", "", 0, "", "", b""
         hash_tags = () if tags == _NO_TAGS else tuple(json.loads(tags))
-        root, path = (raw.decode("utf-8", "backslashreplace") for raw in (root, path))
+        root, path = root.decode("utf-8", "backslashreplace"), path.decode("utf-8", "backslashreplace")
         document = Document(
             store, number, display, folder, file_type, title, hash_tags, date, bool(private), state, reason,
             chunks, size, file_hash, indexed_at, root, path, _PRIVATE_BY[private & 3], date_from,

@@ -149,11 +149,19 @@ def holders(db: sqlite3.Connection, words: Sequence[str], condition: str = "1") 
     known = db.counts() if isinstance(db, Reading) else {}
     sql = f"""SELECT value, (SELECT count(*) FROM words WHERE words MATCH wanted.value AND {condition})
               FROM json_each(?) wanted"""
-    matches = {word: match_any([word]) for word in words}
-    if new := [match for match in matches.values() if (condition, match) not in known]:
+    matches: dict[str, str] = {}
+    new: list[str] = []
+    for word in words:
+        matches[word] = match_any([word])
+        if (condition, matches[word]) not in known:
+            new.append(matches[word])
+    if new:
         for match, number in rows_at_once(db, ["match", "holders"], sql, (json.dumps(new),)):
             known[condition, match] = number
-    return {word: known[condition, match] for word, match in matches.items()}
+    found: dict[str, int] = {}
+    for word, match in matches.items():
+        found[word] = known[condition, match]
+    return found
 
 
 def frequencies(db: sqlite3.Connection, units: Sequence[str], viewer: Viewer) -> tuple[int, dict[str, int]]:
