@@ -1,8 +1,7 @@
 """Paths as people see them, and keeping every path inside its folder.
 
-The threat: a link, ``..`` or a race between looking and opening leads to a file the owner never
-chose. So containment is checked on the resolved path, and a file is opened from its root
-downwards, one segment at a time, following no link on the way.
+The threat: a link, ``..`` or a race between looking and opening leads to a file the owner never chose. So the
+resolved path is checked, and a file is opened from its root downwards, following no link on the way.
 """
 
 from __future__ import annotations

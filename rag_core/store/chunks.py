@@ -1,8 +1,5 @@
-"""Writing the chunks of a document: rows made before the transaction, few statements inside it.
-
-FTS5 writes out what it has gathered at every statement that reaches it by a trigger, so rows go
-in by the hundred: one at a time takes three times as long. Positions change without touching it.
-"""
+"""Writing the chunks of a document: rows are made before the transaction, and written by the hundred. FTS5
+writes out what it has gathered at every statement: one row at a time takes three times as long."""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
 """The owner's decisions about a store: settings, embedders, folders, excluded files and private rules.
 
-All of it is in the store's file. A copy stands beside it (``NAME.decisions.json``), so that no damaged page
-can undo a decision: ``verify`` compares the two, and ``repair`` makes a new store from the copy.
-
-A decision is first written to ``NAME.decisions.next``, then committed to the store, then that file becomes
-the copy. When the process is killed between the last two steps, the next one that opens the store finds a
-``.next`` file that says what the store says, and ends the work.
+A copy of them stands beside the store (``NAME.decisions.json``), so that no damaged page can undo a decision:
+``verify`` compares the two, and ``repair`` makes a new store from the copy. A decision is first written to
+``NAME.decisions.next``, then committed to the store, then that file becomes the copy. If the process is
+killed before the last step, the next one that opens the store finds a ``.next`` file with what the store
+says, and ends the work.
 """
 
 from __future__ import annotations
@@ -97,14 +96,11 @@ def folders(found: Decisions) -> dict[int, str]:
     return {row["id"]: row["root"] for row in rows if not row["removed"]}
 
 
-def kept(store: Path) -> Decisions | None:
-    """The decisions as the copy beside the store has them; None where it is missing or damaged."""
-    return _load(copy_path(store))
-
-
-def _load(path: Path) -> Decisions | None:
+def kept(store: Path, *, announced: bool = False) -> Decisions | None:
+    """The decisions as the copy beside the store has them, or the ``announced`` ones; None where that file is
+    missing or damaged."""
     try:
-        value = json.loads(path.read_bytes())
+        value = json.loads(files(store)[announced].read_bytes())
         found: Decisions = value["decisions"]
         return found if value["crc32"] == zlib.crc32(json.dumps(found).encode()) else None
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
@@ -127,14 +123,14 @@ def announce(store: Path, found: Decisions) -> None:
 
 def publish(store: Path, found: Decisions) -> None:
     """Make ``found`` the copy, while nobody else writes to the store. Raises OSError."""
-    if _load(store.with_suffix(_NEXT)) != found:
+    if kept(store, announced=True) != found:
         announce(store, found)
     store.with_suffix(_NEXT).replace(copy_path(store))
 
 
 def settle(store: Path, found: Decisions) -> None:
     """Make the copy that a killed process did not make; a damaged store overwrites none. Raises OSError."""
-    if not copy_path(store).exists() or _load(store.with_suffix(_NEXT)) == found:
+    if not copy_path(store).exists() or kept(store, announced=True) == found:
         publish(store, found)
 
 

@@ -1,8 +1,4 @@
-"""Writing documents: everything about one file changes in one transaction.
-
-A passage whose embedded text did not change keeps its row and its key, so an edit touches
-only what it changed.
-"""
+"""Writing documents: everything about one file changes in one transaction."""
 
 from __future__ import annotations
 

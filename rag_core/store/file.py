@@ -267,10 +267,7 @@ def remove(path: Path, close: Callable[[], None]) -> None:
 
 
 def rename(
-    path: Path,
-    target: Path,
-    close: Callable[[], None],
-    make_room: Callable[[], None] = lambda: None,
+    path: Path, target: Path, close: Callable[[], None], make_room: Callable[[], None] = lambda: None
 ) -> None:
     """Give the store file ``path`` the name ``target``; ``close`` closes it in this process, ``make_room`` is
     called when all is ready. Raises StoreBusy while another process uses it, StoreError when ``target``

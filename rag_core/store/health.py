@@ -1,7 +1,4 @@
-"""The health of a store: each check looks for one kind of fault, however damaged the file is.
-
-Checksums show rows that are not as they were written; the other checks compare rows with each other.
-"""
+"""The health of a store: each check looks for one kind of fault, however damaged the file is."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The embedder that a store's vectors are from: the active one of searches and the target of runs.
-
-They differ only during a switch; see ``switch``.
-"""
+"""The embedders of a store's vectors: the active one of searches, and during a switch the target of runs."""
 
 from __future__ import annotations
 

@@ -1,15 +1,13 @@
 """The changes that a remote vector index does not have yet: one row for each chunk whose copy there is wrong.
 
-Triggers write the rows in the transaction that changes the chunk, so a process that is killed leaves no
-change without one, whoever made it. A row says only *which* chunk; what to do is read from the store
-when it is sent, so that whatever happened in between, the copy becomes what the chunk is then:
+Triggers write the rows in the transaction that changes the chunk, so no change is without one. A row says
+only *which* chunk; what to do is read from the store when it is sent:
 
     a chunk with a vector that may leave the machine    → put, whole
     no such chunk, a private one, one without a vector  → deleted
     a chunk that waits for the embedder                 → nothing yet, the row stays
 
-A chunk that changes again gets a new row with a new id. Settling a row by its id is therefore right
-even when the chunk changed while it was under way, and sending a row twice does no harm.
+A chunk that changes again gets a row with a new id, so a row that was sent is settled by its id.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Private documents: those whose note says so, and those that a rule of the owner hides.
 
 ``documents.private`` holds both, as bits. Every condition for a guest, an embedder elsewhere or a remote
-index reads that column and nothing else, so the rules are applied where a document is written or moved and
-where they change, in the same transaction.
-
-A rule is a glob. It hides a document whose path fits it below the document's folder, or as it is shown.
+index reads that column and nothing else, so the rules are applied in each transaction that writes or moves a
+document or changes them. A rule is a glob; it hides a document whose path fits, below its folder or as shown.
 """
 
 from __future__ import annotations

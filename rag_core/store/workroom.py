@@ -1,8 +1,5 @@
 """A folder beside the stores for unfinished files, while a store is made, exported or imported.
-
-No store has such a name, so nothing in it is ever listed, and a whole file can be linked from it into place.
-It is locked while its process lives; the next workroom removes what a dead process left.
-"""
+It is locked while its process lives; the next workroom removes what a dead process left."""
 
 from __future__ import annotations
 
