@@ -156,7 +156,8 @@ def _put_names(
         names.add((name_key(tail), _PATH))
         if file_type == "markdown":
             names.add((name_key(posixpath.splitext(tail)[0]), _PATH))
-    db.executemany(f"INSERT INTO names SELECT {document_id:d}, ?1, ?2 WHERE ?1 <> ''", names)
+    names -= {("", _TITLE), ("", _ALIAS), ("", _PATH)}
+    db.executemany(f"INSERT INTO names VALUES ({document_id:d}, ?, ?)", names)
 
 
 def _names(db: sqlite3.Connection, document_id: int) -> str:

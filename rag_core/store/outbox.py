@@ -113,7 +113,8 @@ def retry(db: sqlite3.Connection) -> None:
 def settle(db: sqlite3.Connection, done: Iterable[int], refused: Mapping[int, str]) -> None:
     """Take rows off the outbox, and note why the index refused others."""
     db.executemany("DELETE FROM outbox WHERE id = ?", [(row_id,) for row_id in done])
-    db.executemany("UPDATE outbox SET error = ?2 WHERE id = ?1", refused.items())
+    reasons = [(error, row_id) for row_id, error in refused.items()]
+    db.executemany("UPDATE outbox SET error = ? WHERE id = ?", reasons)
 
 
 _VECTOR = f"LEFT JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = {TARGET}"
