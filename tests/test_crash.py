@@ -13,7 +13,7 @@ import random
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,7 +24,7 @@ from rag_core.index.embedding import BATCH
 from rag_core.library import Library
 from rag_core.store import Store, migrations
 from rag_core.store.file import generation
-from rag_core.store.schema import parts
+from rag_core.store.migrations import parts
 from rag_core.types import OWNER
 from tests.conftest import index
 from tests.consistency import check, check_library
@@ -163,7 +163,7 @@ def look(library: Library) -> Kept:
 
 # --- opening a store of an older version ------------------------------------------------
 
-Steps = tuple[Callable[[sqlite3.Connection], None], ...]
+Steps = tuple[migrations.Step, ...]
 
 
 def slow_step(db: sqlite3.Connection) -> None:
@@ -240,7 +240,7 @@ def test_migrations_that_are_killed_are_taken_whole_or_not_at_all(
 def schema_of(steps: Steps) -> object:
     db = sqlite3.connect(":memory:", isolation_level=None)
     for step in steps:
-        step(db)
+        migrations.take(db, step)
     found = parts(db)
     db.close()
     return found

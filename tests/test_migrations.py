@@ -160,9 +160,3 @@ def test_a_store_of_a_newer_version_is_refused_and_left_alone(library: Library, 
 
     assert "Update Commonplace" in refused.value.suggestion
     assert version_1.read_bytes() == before
-
-
-def test_a_step_may_hold_triggers(tmp_path: Path) -> None:
-    """Statements are split where they are complete, not at every semicolon."""
-    script = "CREATE TABLE t (x);\nCREATE TRIGGER g AFTER INSERT ON t BEGIN\n DELETE FROM t;\n END;\n"
-    assert len(migrations._statements(script)) == 2

@@ -46,7 +46,8 @@ def store(library: Library, notes: Path) -> Iterator[Store]:
     read(library, "zoo", notes)
     opened = Store(library.settings.store_dir / "zoo.db")
     with opened.write() as db:
-        rows.connect(db, ADDRESS)
+        db.execute("INSERT INTO meta VALUES ('remote', ?)", (ADDRESS,))
+        rows.queue_all(db)
     yield opened
     opened.close()
 

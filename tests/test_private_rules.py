@@ -260,7 +260,8 @@ def sea(library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     index(library, "sea", notes)
     store = store_of(library, "sea")
     with store.write() as db:
-        rows.connect(db, "s3vectors://far/away")
+        db.execute("INSERT INTO meta VALUES ('remote', 's3vectors://far/away')")
+        rows.queue_all(db)
         rows.settle(db, [row[0] for row in db.execute("SELECT id FROM outbox").fetchall()], {})
     yield store
     store.close()

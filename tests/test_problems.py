@@ -11,7 +11,7 @@ from rag_core.errors import EmbedderError
 from rag_core.library import Library
 from rag_core.models.hashing import Hashing
 from rag_core.reports import Asked, Problem
-from rag_core.store.problems import shared_reason
+from rag_core.store.jobs import shared_reason
 from rag_core.types import OWNER, Vectors
 from tests.conftest import index
 from tests.stored import found, outcomes

@@ -15,7 +15,7 @@ from rag_core.files.paths import (
     with_sep,
 )
 from rag_core.files.rules import why_skipped
-from rag_core.files.walk import FileStat, Preview, Walk, preview, scan
+from rag_core.files.walk import FileStat, Preview, Walk, file_stat, preview, scan
 
 __all__ = [
     "EVERYTHING",
@@ -29,6 +29,7 @@ __all__ = [
     "display",
     "doubt",
     "expanded",
+    "file_stat",
     "leaves_out",
     "list_folders",
     "preview",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from rag_core.files.globs import Globs
@@ -13,13 +14,14 @@ MANY_FILES = 50_000
 
 
 def doubt(root: Path, include: Sequence[str], found: Preview) -> str:
-    """A sentence that says why to ask the owner before indexing ``root``; '' for no reason.
-
-    ``root`` is absolute, without links, and ``found`` what ``preview`` says of it with ``MANY_FILES`` names.
-    """
-    deep = not include or any(pattern.split("/")[0] == "**" for pattern in include)
-    if deep and (whole := _whole(root)):
-        return whole
+    """A sentence that says why to ask the owner before indexing ``root``; '' for no reason. ``root`` is
+    absolute, without links, and ``found`` what ``preview`` says of it with ``MANY_FILES`` names."""
+    if not include or any(pattern.split("/")[0] == "**" for pattern in include):
+        if root == Path(root.anchor):
+            return f"{str(root)!r} is the whole disk."
+        with suppress(RuntimeError):  # this user has no home folder
+            if (home := Path.home().resolve()).is_relative_to(root):
+                return f"{str(root)!r} {'is' if home == root else 'holds'} your whole home folder."
     if found.truncated or found.count > MANY_FILES:
         return f"{str(root)!r} holds more than {MANY_FILES:,} files and folders."
     return ""
@@ -27,10 +29,8 @@ def doubt(root: Path, include: Sequence[str], found: Preview) -> str:
 
 def leaves_out(root: Path, pattern: str) -> bool:
     """Whether anything below ``root`` matches an exclude pattern, including what no scan would take. True
-    where that cannot be told soon: too many names, a link to a folder, a folder that cannot be listed.
-
-    Raises InvalidInput for a pattern that is none.
-    """
+    where that cannot be told soon: too many names, a link to a folder, a folder that cannot be listed. Raises
+    InvalidInput for a pattern that is none."""
     globs = Globs((pattern,), dots=True)
     folders = [(os.fsencode(root), globs.start)]
     names = MANY_FILES
@@ -52,16 +52,3 @@ def leaves_out(root: Path, pattern: str) -> bool:
                     return True
                 folders.append((entry.path, below))
     return False
-
-
-def _whole(root: Path) -> str:
-    """A sentence when the folder is a whole disk or home folder, else ''."""
-    if root == Path(root.anchor):
-        return f"{str(root)!r} is the whole disk."
-    try:
-        home = Path.home().resolve()
-    except RuntimeError:  # this user has none
-        return ""
-    if root == home:
-        return f"{str(root)!r} is your whole home folder."
-    return f"{str(root)!r} holds your whole home folder." if home.is_relative_to(root) else ""

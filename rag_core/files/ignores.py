@@ -9,9 +9,11 @@ import stat
 import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 from rag_core.files.globs import plain_text
+from rag_core.files.paths import with_sep
 
 SKIPPED_FOLDERS = frozenset(
     b".git .hg .svn .obsidian .trash node_modules .venv venv __pycache__ .mypy_cache .pytest_cache"
@@ -21,18 +23,13 @@ SECRET_FOLDERS = frozenset(b".ssh .gnupg .aws .azure .kube .docker .password-sto
 GITIGNORE = b".gitignore"
 MAX_GITIGNORE_BYTES = 1_000_000
 
-_SEP = os.fsencode(os.sep)
 _TRAILING_SPACES = re.compile(r"(?<!\\) +$")
 _ENDS_IN_ESCAPE = re.compile(r"(?<!\\)(\\\\)*\\$")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_CLASSES = {
-    "[:alpha:]": "a-zA-Z",
-    "[:digit:]": "0-9",
-    "[:alnum:]": "a-zA-Z0-9",
-    "[:lower:]": "a-z",
-    "[:upper:]": "A-Z",
-    "[:space:]": " \t",
-}
+_CLASSES = (
+    *(("[:alpha:]", "a-zA-Z"), ("[:digit:]", "0-9"), ("[:alnum:]", "a-zA-Z0-9")),
+    *(("[:lower:]", "a-z"), ("[:upper:]", "A-Z"), ("[:space:]", " \t")),
+)
 _SECRET_NAMES = frozenset(
     b".netrc _netrc .npmrc .pypirc .pgpass .my.cnf .git-credentials .htpasswd .dockercfg .vault-token"
     b" credentials credentials.json credentials.csv credentials.yml credentials.yaml credentials.toml"
@@ -52,25 +49,15 @@ def is_secret(name: bytes) -> bool:
     return lower.endswith(_SECRET_SUFFIXES) or lower.startswith(_SECRET_PREFIXES) or lower in _SECRET_NAMES
 
 
-@dataclass(frozen=True, slots=True)
-class IgnoreRule:
-    """One line of a ``.gitignore``. ``segments`` has a test for each, None for ``**``; a rule that is
-    not ``anchored`` has one, for the name alone.
-    """
+class IgnoreRule(NamedTuple):
+    """One line of a ``.gitignore``. ``segments`` has a test for each, None for ``**``. One that is not
+    ``anchored`` begins with ``**``."""
 
     line: str
     ignores: bool
     folders_only: bool
     anchored: bool
     segments: tuple[re.Pattern[str] | None, ...]
-
-    def matches(self, parts: list[str], is_folder: bool) -> bool:
-        """Whether the rule speaks of this path itself; that of a folder's content is the walk's business."""
-        if self.folders_only and not is_folder:
-            return False
-        if self.anchored:
-            return _match_all(self.segments, parts)
-        return self.segments[0] is None or self.segments[0].match(parts[-1]) is not None
 
 
 def _match_all(segments: Sequence[re.Pattern[str] | None], parts: Sequence[str]) -> bool:
@@ -83,113 +70,86 @@ def _match_all(segments: Sequence[re.Pattern[str] | None], parts: Sequence[str])
     return bool(parts) and bool(segments[0].match(parts[0])) and _match_all(segments[1:], parts[1:])
 
 
-@dataclass(frozen=True, slots=True)
-class IgnoreFile:
+class IgnoreFile(NamedTuple):
     """One ``.gitignore``: the whole path of its folder (a slash at the end), its rules from last to first.
-
-    ``names`` matches what any unanchored rule does: most names need no look at the rules one by one.
-    """
+    ``names`` matches what any unanchored rule does: most names need no look at the rules one by one."""
 
     base: bytes
     rules: tuple[IgnoreRule, ...]
     anchored: tuple[IgnoreRule, ...]
     names: re.Pattern[str] | None
 
-    def rule_for(self, path: bytes) -> IgnoreRule | None:
-        """The rule that decides about a whole path below ``base``; a folder's ends in a slash."""
-        parts = plain_text(path[len(self.base) :].rstrip(b"/")).split("/")
-        is_folder = path.endswith(b"/")
-        rules = self.rules if self.names is None or self.names.match(parts[-1]) else self.anchored
-        for rule in rules:
-            if rule.matches(parts, is_folder):
-                return rule
-        return None
-
 
 def ignored_by(ignores: tuple[IgnoreFile, ...], path: bytes) -> str | None:
-    """The rule that ignores ``path``, by name. The innermost file that speaks of it decides, as in git."""
+    """The rule that ignores the whole path ``path``, by name; a folder's ends in a slash. The innermost file
+    that speaks of it decides, as in git."""
+    is_folder = path.endswith(b"/")
     for ignore in reversed(ignores):
-        if rule := ignore.rule_for(path):
-            name = os.fsdecode(ignore.base + GITIGNORE)
-            return f"is ignored by the line {rule.line!r} of {name!r}" if rule.ignores else None
+        parts = plain_text(path[len(ignore.base) :].rstrip(b"/")).split("/")
+        rules = ignore.rules if ignore.names is None or ignore.names.match(parts[-1]) else ignore.anchored
+        for rule in rules:
+            if (is_folder or not rule.folders_only) and _match_all(rule.segments, parts):
+                name = os.fsdecode(ignore.base + GITIGNORE)
+                return f"is ignored by the line {rule.line!r} of {name!r}" if rule.ignores else None
     return None
 
 
 def read_ignore_file(base: bytes) -> tuple[IgnoreFile, ...]:
-    """The ``.gitignore`` of the folder ``base`` (with a slash at the end); none if it is no regular file.
-
-    Raises OSError when it is there but cannot be read.
-    """
+    """The ``.gitignore`` of the folder ``base`` (with a slash at the end); none if there is no regular file.
+    Raises OSError when it is there but cannot be read."""
     # Like git, no symbolic link is followed; and a pipe of that name must not block the walk.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    if not stat.S_ISREG(os.lstat(base + GITIGNORE).st_mode):
+    try:
+        if not stat.S_ISREG(os.lstat(base + GITIGNORE).st_mode):
+            return ()
+        with os.fdopen(os.open(base + GITIGNORE, flags), "rb") as file:
+            content = file.read(MAX_GITIGNORE_BYTES).decode("utf-8-sig", "surrogateescape")
+    except FileNotFoundError:
         return ()
-    with os.fdopen(os.open(base + GITIGNORE, flags), "rb") as file:
-        content = file.read(MAX_GITIGNORE_BYTES)
-    return _parse(base, content.decode("utf-8-sig", "surrogateescape"))
-
-
-def _parse(base: bytes, text: str) -> tuple[IgnoreFile, ...]:
-    lines = unicodedata.normalize("NFC", text).replace("\r\n", "\n").split("\n")
-    rules = tuple(rule for line in reversed(lines) if (rule := _parse_line(line)))
-    if not rules:
-        return ()
+    lines = unicodedata.normalize("NFC", content).replace("\r\n", "\n").split("\n")
+    rules = tuple(filter(None, map(_rule, reversed(lines))))
     anchored = tuple(rule for rule in rules if rule.anchored)
-    return (IgnoreFile(base, rules, anchored, _any_name(rules)),)
+    tests = [rule.segments[-1] for rule in rules if not rule.anchored]
+    patterns = "|".join(test.pattern for test in tests if test) or r"(?!)"
+    names = None if None in tests else re.compile(patterns)
+    return (IgnoreFile(base, rules, anchored, names),) if rules else ()
 
 
-def _any_name(rules: Sequence[IgnoreRule]) -> re.Pattern[str] | None:
-    tests = [rule.segments[0] for rule in rules if not rule.anchored]
-    if None in tests:
-        return None
-    return re.compile("|".join(test.pattern for test in tests if test) or r"(?!)")
-
-
-def _parse_line(line: str) -> IgnoreRule | None:
+def _rule(line: str) -> IgnoreRule | None:
     """A rule as gitignore(5) defines it; None for a comment and for what git cannot use either."""
     pattern = _TRAILING_SPACES.sub("", line)
     negated = pattern.startswith("!")
     body = pattern[negated:].removesuffix("/")
     if not body or line.startswith("#") or _ENDS_IN_ESCAPE.search(body):
         return None
-    segments = tuple(map(_segment, body.removeprefix("/").split("/")))
-    return IgnoreRule(line, not negated, pattern.endswith("/"), "/" in body, segments)
+    anchored, segments = "/" in body, tuple(map(_segment, body.removeprefix("/").split("/")))
+    return IgnoreRule(
+        line, not negated, pattern.endswith("/"), anchored, segments if anchored else (None, *segments)
+    )
 
 
 def _segment(segment: str) -> re.Pattern[str] | None:
     if segment == "**":
         return None
-    for name, characters in _CLASSES.items():
+    for name, characters in _CLASSES:
         segment = segment.replace(name, characters)
-    return re.compile(fnmatch.translate(_ESCAPE.sub(_unescape, segment).replace("[^", "[!")))
-
-
-def _unescape(escape: re.Match[str]) -> str:
-    return f"[{escape[1]}]" if escape[1] in "*?[" else escape[1]
+    plain = _ESCAPE.sub(lambda escape: f"[{escape[1]}]" if escape[1] in "*?[" else escape[1], segment)
+    return re.compile(fnmatch.translate(plain.replace("[^", "[!")))
 
 
 def ignore_files_above(root: bytes) -> tuple[IgnoreFile, ...]:
-    """The ``.gitignore`` files above ``root`` in the repository it lies in, outermost first.
-
-    None if they ignore ``root`` itself: who names an ignored folder as a source wants it read.
-    """
+    """The ``.gitignore`` files above ``root`` in the repository it lies in, outermost first. None if they
+    ignore ``root`` itself: who names an ignored folder as a source wants it read."""
+    way = [root]
+    while not os.path.lexists(way[-1] + b".git"):
+        parent = with_sep(os.path.dirname(way[-1][:-1]))  # noqa: PTH120  (bytes)
+        if parent == way[-1]:
+            return ()
+        way.append(parent)
     ignores: tuple[IgnoreFile, ...] = ()
-    for folder, below in _repository_above(root):
+    for below, folder in reversed(list(pairwise(way))):
         with suppress(OSError):
             ignores += read_ignore_file(folder)
         if ignored_by(ignores, below):
             return ()
     return ignores
-
-
-def _repository_above(root: bytes) -> list[tuple[bytes, bytes]]:
-    """(folder, the next one on the way to ``root``), from the repository's top down; both end in a slash."""
-    way: list[tuple[bytes, bytes]] = []
-    folder = root
-    while not os.path.lexists(folder + b".git"):
-        parent = os.path.dirname(folder[:-1]).rstrip(_SEP) + _SEP  # noqa: PTH120  (bytes)
-        if parent == folder:
-            return []
-        way.insert(0, (parent, folder))
-        folder = parent
-    return way

@@ -1,8 +1,7 @@
 """Paths as people see them, and keeping every path inside its folder.
 
-The threat: a link, ``..`` or a race between looking and opening leads to a file the owner never
-chose. So containment is checked on the resolved path, and a file is opened from its root
-downwards, one segment at a time, following no link on the way.
+The threat: a link, ``..`` or a race between looking and opening leads to a file the owner never chose. So the
+resolved path is checked, and a file is opened from its root downwards, following no link on the way.
 """
 
 from __future__ import annotations
@@ -37,16 +36,15 @@ def display(path: bytes) -> str:
     text = os.fsdecode(path)
     if text.isascii() and text.isprintable():
         return text
-    visible = "".join(map(_visible, unicodedata.normalize("NFC", text)))
+    visible = ""
+    for character in unicodedata.normalize("NFC", text):
+        if "\udc80" <= character <= "\udcff":  # a byte that was no text
+            visible += f"\\x{ord(character) - 0xDC00:02x}"
+        elif character in _BIDI or unicodedata.category(character) in _ESCAPED_CATEGORIES:
+            visible += character.encode("unicode_escape").decode("ascii")
+        else:
+            visible += character
     return unicodedata.normalize("NFC", visible)  # an accent may stand behind an escape
-
-
-def _visible(character: str) -> str:
-    if character not in _BIDI and unicodedata.category(character) not in _ESCAPED_CATEGORIES:
-        return character
-    if "\udc80" <= character <= "\udcff":  # a byte that was no text
-        return f"\\x{ord(character) - 0xDC00:02x}"
-    return character.encode("unicode_escape").decode("ascii")
 
 
 def expanded(path: str | Path) -> Path:
@@ -62,10 +60,8 @@ def current_folder() -> Path:
     try:
         return Path.cwd()
     except OSError as error:
-        raise InvalidInput(
-            "The current folder no longer exists.",
-            "Change to another folder, or write whole paths.",
-        ) from error
+        said = "The current folder no longer exists."
+        raise InvalidInput(said, "Change to another folder, or write whole paths.") from error
 
 
 def real_folder(root: str | Path) -> Path:
@@ -81,55 +77,42 @@ def real_folder(root: str | Path) -> Path:
 
 
 def contained(path: Path, roots: Sequence[Path]) -> Path:
-    """``path`` with ``~`` and links resolved; it need not exist.
-
-    Raises InvalidInput when it lies in none of ``roots``, without saying whether it exists.
-    """
-    try:
+    """``path`` with ``~`` and links resolved; it need not exist. Raises InvalidInput when it lies in none of
+    ``roots``, without saying whether it exists."""
+    with suppress(OSError, RuntimeError, ValueError):
         resolved = expanded(path).resolve()
         if any(resolved.is_relative_to(root.resolve()) for root in roots):
             return resolved
-    except (OSError, RuntimeError, ValueError):
-        pass
     allowed = " or ".join(repr(str(root)) for root in roots) or "the folders in the settings"
     raise InvalidInput(f"The folder {str(path)!r} cannot be chosen.", f"Choose one inside {allowed}.")
 
 
 def list_folders(folder: Path, roots: Sequence[Path]) -> list[Path]:
-    """The folders directly in ``folder`` that a person may open next, sorted by name.
-
-    Hidden and unreadable ones and links that leave ``roots`` are left out.
-
-    Raises InvalidInput when ``folder`` lies outside ``roots`` or cannot be listed.
-    """
+    """The folders directly in ``folder`` that a person may open next, sorted by name: not hidden,
+    readable, and no link that leaves ``roots``. Raises InvalidInput when ``folder`` is outside ``roots`` or
+    cannot be listed."""
     resolved = contained(folder, roots)
     try:
         with os.scandir(resolved) as entries:
             found = [Path(entry.path) for entry in entries if _can_be_opened(entry, roots)]
     except OSError as error:
-        raise InvalidInput(
-            f"The folder {str(folder)!r} {cannot_be_read(error)}.", "Choose another folder."
-        ) from error
+        said = f"The folder {str(folder)!r} {cannot_be_read(error)}."
+        raise InvalidInput(said, "Choose another folder.") from error
     return sorted(found, key=lambda path: (path.name.casefold(), path.name))
 
 
 def _can_be_opened(entry: os.DirEntry[str], roots: Sequence[Path]) -> bool:
-    try:
-        if entry.name.startswith(".") or not entry.is_dir() or not os.access(entry.path, os.R_OK | os.X_OK):
-            return False
+    with suppress(OSError, InvalidInput):
         if entry.is_symlink():
             contained(Path(entry.path), roots)
-    except (OSError, InvalidInput):
-        return False
-    return True
+        return not entry.name.startswith(".") and entry.is_dir() and os.access(entry.path, os.R_OK | os.X_OK)
+    return False
 
 
 def read_bytes(root: Path, path: bytes, max_bytes: int) -> bytes:
-    """The content of one regular file, ``path`` below ``root``. A link is followed if it stays inside.
-
-    Raises NotText when it is no regular file, lies outside ``root`` or holds more than ``max_bytes``
-    bytes, FileGone when it is not there any more, another ExtractError when it cannot be read.
-    """
+    """The content of one regular file, ``path`` below ``root``. A link is followed if it stays inside. Raises
+    NotText when it is no regular file, lies outside ``root`` or holds more than ``max_bytes`` bytes, FileGone
+    when it is not there any more, another ExtractError when it cannot be read."""
     shown = display(path)
     try:
         with os.fdopen(_opened(root, path), "rb") as file:
@@ -142,10 +125,8 @@ def read_bytes(root: Path, path: bytes, max_bytes: int) -> bytes:
             "Check that it is still there and that you may read it, then index again.",
         ) from error
     if content is None or len(content) > max_bytes:  # it may grow while it is read
-        raise NotText(
-            f"The file {shown!r} is larger than {max_bytes / 1e6:g} MB.",
-            "Split it, or raise the limit in the settings.",
-        )
+        said = f"The file {shown!r} is larger than {max_bytes / 1e6:g} MB."
+        raise NotText(said, "Split it, or raise the limit in the settings.")
     return content
 
 
@@ -154,9 +135,8 @@ def _opened(root: Path, path: bytes) -> int:
     real = os.path.realpath(os.path.join(real_root, path), strict=True)  # noqa: PTH118  (bytes)
     inside = real.removeprefix(with_sep(real_root))
     if inside == real or not inside:
-        raise NotText(
-            f"The file {display(path)!r} lies outside its folder.", "Add the folder that it lies in, too."
-        )
+        said = f"The file {display(path)!r} lies outside its folder."
+        raise NotText(said, "Add the folder that it lies in, too.")
     _require_regular(os.lstat(real), display(path))  # a device is not even opened
     if not _BY_FOLDER_FD:
         return os.open(real, _READ)
@@ -173,9 +153,10 @@ def _opened(root: Path, path: bytes) -> int:
 
 
 def _require_regular(status: os.stat_result, shown: str) -> None:
-    mode = status.st_mode
-    if not stat.S_ISREG(mode):
-        raise NotText(f"{shown!r} {kind(mode)}.", "Only regular files are read; nothing needs to be done.")
+    if not stat.S_ISREG(status.st_mode):
+        raise NotText(
+            f"{shown!r} {kind(status.st_mode)}.", "Only regular files are read; nothing needs to be done."
+        )
 
 
 def with_sep(folder: bytes) -> bytes:
@@ -185,13 +166,8 @@ def with_sep(folder: bytes) -> bytes:
 
 def kind(mode: int) -> str:
     """What kind of thing a ``st_mode`` is that is no regular file, as the end of a sentence."""
-    names = {
-        stat.S_IFDIR: "is a folder",
-        stat.S_IFIFO: "is a named pipe",
-        stat.S_IFSOCK: "is a socket",
-        stat.S_IFCHR: "is a device",
-        stat.S_IFBLK: "is a device",
-    }
+    names = {stat.S_IFDIR: "is a folder", stat.S_IFIFO: "is a named pipe", stat.S_IFSOCK: "is a socket"}
+    names |= dict.fromkeys((stat.S_IFCHR, stat.S_IFBLK), "is a device")
     return names.get(stat.S_IFMT(mode), "is not a regular file")
 
 

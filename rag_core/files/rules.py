@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 from rag_core.errors import InvalidInput
 from rag_core.files.globs import EVERYTHING, Globs, State
 from rag_core.files.ignores import (
+    GITIGNORE,
     SECRET_FOLDERS,
     SKIPPED_FOLDERS,
     IgnoreFile,
@@ -42,19 +43,15 @@ class Refusal(NamedTuple):
 def why_skipped(
     root: Path, path: bytes, include: Sequence[str], exclude: Sequence[str] = ()
 ) -> Refusal | None:
-    """Why a scan does not take ``path`` (as in ``FileStat``); None if it does.
-
-    Raises InvalidInput as ``scan`` does.
-    """
+    """Why a scan does not take ``path`` (as in ``FileStat``); None if it does. Raises InvalidInput as
+    ``scan`` does."""
     return Rules(root, include, exclude).why(path)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A folder on the walk, and what patterns and ``.gitignore`` files still say in it.
-
-    ``full`` is its whole path, ``rel`` the one below the root; both end in a slash, the root's is empty.
-    """
+    """A folder on the walk, and what patterns and ``.gitignore`` files still say in it. ``full`` is its whole
+    path, ``rel`` the one below the root; both end in a slash, the root's is empty."""
 
     full: bytes
     rel: bytes
@@ -64,14 +61,13 @@ class Place:
 
 
 class Rules:
-    """The rules of one source; the walk and ``why_skipped`` ask the same ones.
-
-    Raises InvalidInput when the root is missing, no folder or holds keys, or a pattern is invalid.
-    """
+    """The rules of one source; the walk and ``why_skipped`` ask the same ones. Raises InvalidInput when the
+    root is missing, no folder or holds keys, or a pattern is invalid."""
 
     def __init__(self, root: Path, include: Sequence[str], exclude: Sequence[str] = ()) -> None:
         self.include = Globs(include or EVERYTHING)
         self.exclude = Globs(exclude, dots=True)
+        self._excluded = exclude
         self.root = _real_root(root)
         ignores = ignore_files_above(self.root)
         self.top = Place(self.root, b"", self.include.start, self.exclude.start, ignores)
@@ -109,21 +105,20 @@ class Rules:
 
         return refuses
 
-    def with_ignore_file(self, place: Place) -> Place:
-        """``place`` with its own ``.gitignore``, if there is one.
-
-        Raises OSError when it is there but cannot be read.
-        """
+    def with_ignore_file(self, place: Place, skipped: list[tuple[bytes, str]]) -> Place:
+        """``place`` with its own ``.gitignore``, if there is one; one that cannot be read goes to
+        ``skipped``."""
         try:
-            return replace(place, ignores=place.ignores + read_ignore_file(place.full))
-        except FileNotFoundError:
+            found = read_ignore_file(place.full)
+        except OSError as error:
+            if os.path.lexists(place.full + GITIGNORE):  # else it is the folder that cannot be read
+                skipped.append((place.rel + GITIGNORE, cannot_be_read(error)))
             return place
+        return replace(place, ignores=place.ignores + found) if found else place
 
     def target(self, link: bytes) -> tuple[bytes, os.stat_result] | str:
-        """Where ``link`` leads below the root and what is there, or why it is not followed.
-
-        What is hidden, ignored, excluded or secret is not reached by another name either.
-        """
+        """Where ``link`` leads below the root and what is there, or why it is not followed. What is hidden,
+        ignored, excluded or secret is not reached by another name either."""
         try:
             real = os.path.realpath(self.root + link, strict=True)
             status = os.stat(real)  # noqa: PTH116  (bytes)
@@ -141,10 +136,7 @@ class Rules:
 
     @cached_property
     def _whatever_is_included(self) -> Rules:
-        rules = Rules.__new__(Rules)
-        rules.include, rules.exclude, rules.root = Globs(EVERYTHING), self.exclude, self.root
-        rules.top = replace(self.top, wanted=rules.include.start)
-        return rules
+        return Rules(Path(os.fsdecode(self.root)), EVERYTHING, self._excluded)
 
     def why(self, path: bytes) -> Refusal | None:
         """Why ``path`` is not taken, or None; see ``why_skipped``."""
@@ -160,28 +152,16 @@ class Rules:
         return Refusal("not included" if reason.endswith(NOT_MATCHED) else "rule", reason)
 
     def _why(self, parts: list[bytes]) -> str | None:
-        place = self._look_into(self.top)
+        place = self.top
         for name in parts[:-1]:
-            below = self._descend(place, name)
+            below = self.enter(self.with_ignore_file(place, []), name)
+            if isinstance(below, Place) and os.path.islink(below.full[:-1]):  # noqa: PTH114  (bytes)
+                target = self.target(below.rel[:-1])
+                below = target if isinstance(target, str) else below
             if isinstance(below, str):
                 return f"is inside {display(place.rel + name)!r}, which {below}"
-            place = self._look_into(below)
-        return self._why_last(place, parts[-1])
-
-    def _look_into(self, place: Place) -> Place:
-        try:
-            return self.with_ignore_file(place)
-        except PermissionError:  # the walk reports it and goes on without
-            return place
-
-    def _descend(self, place: Place, name: bytes) -> Place | str:
-        below = self.enter(place, name)
-        if isinstance(below, Place) and os.path.islink(below.full[:-1]):  # noqa: PTH114  (bytes)
-            target = self.target(below.rel[:-1])
-            return target if isinstance(target, str) else below
-        return below
-
-    def _why_last(self, place: Place, name: bytes) -> str | None:
+            place = below
+        place, name = self.with_ignore_file(place, []), parts[-1]
         mode = os.stat(place.full + name, follow_symlinks=False).st_mode  # noqa: PTH116  (bytes)
         if stat.S_ISDIR(mode):
             below = self.enter(place, name)
@@ -201,17 +181,12 @@ def _real_root(root: Path) -> bytes:
         real = os.path.realpath(os.fsencode(root))
         mode = os.stat(real).st_mode  # noqa: PTH116  (bytes)
     except (OSError, ValueError) as error:
-        raise InvalidInput(
-            f"The folder {shown} {_absent(error)}.", "Check the spelling, or connect the drive it is on."
-        ) from error
+        why = "does not exist" if isinstance(error, FileNotFoundError) else cannot_be_read(error)
+        said = f"The folder {shown} {why}."
+        raise InvalidInput(said, "Check the spelling, or connect the drive it is on.") from error
     if not stat.S_ISDIR(mode):
-        raise InvalidInput(
-            f"{shown} is not a folder.", "Choose the folder it is in and a pattern for its name."
-        )
+        said = f"{shown} is not a folder."
+        raise InvalidInput(said, "Choose the folder it is in and a pattern for its name.")
     if SECRET_FOLDERS.intersection(real.lower().split(os.fsencode(os.sep))):
         raise InvalidInput(f"The folder {shown} {KEY_LIKE}.", "Choose a folder that holds documents.")
     return with_sep(real)
-
-
-def _absent(error: Exception) -> str:
-    return "does not exist" if isinstance(error, FileNotFoundError) else cannot_be_read(error)

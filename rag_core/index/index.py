@@ -27,7 +27,7 @@ from rag_core.index.embedding import BATCH, Embedding, OpenEmbedder, OpenIndex, 
 from rag_core.index.job_log import EndState, JobLog, Report
 from rag_core.index.plan import MAX_FILE_BYTES, Plan, forgetting, forgetting_excluded, make_plan
 from rag_core.index.priority import SearchPriority
-from rag_core.store import Store, chunks, embeddings, jobs, sources
+from rag_core.store import Store, chunks, jobs, sources
 from rag_core.store import documents as write
 from rag_core.store.jobs import Request
 from rag_core.types import ChunkSpec, FileResult, Job, Outcome, Source
@@ -153,7 +153,6 @@ class Runner:
         """Open a job for the requests that wait. A cancel voids those before it, unless others follow."""
         with self.store.read() as db:
             found = jobs.requests_after(db, 0)
-            self._left_over = not jobs.last_ended_well(db)
         asked: list[Request] = []
         self._waiting = []
         for each in found:
@@ -168,8 +167,9 @@ class Runner:
                 jobs.drop_requests(db, found[-1].id if found else 0)
                 return None
             self._last = self._waiting[-1].id
-            embeddings.retry_failures(db)
-            return jobs.start_job(db)
+            job_id, ended_well = jobs.start_job(db)
+            self._left_over = not ended_well
+            return job_id
 
     def _do_requests(self) -> None:
         self._look_for_requests()

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from rag_core.errors import ExtractError, NotText
-from rag_core.files import read_bytes, with_sep
-from rag_core.store.documents import stored_inode
+from rag_core.files import file_stat, read_bytes, with_sep
 from rag_core.types import FileState
 
 _GONE: Final = (FileNotFoundError, NotADirectoryError, ValueError)
@@ -38,8 +37,7 @@ def file_state(row: sqlite3.Row) -> FileState:
     if not stat.S_ISREG(status.st_mode):  # such as a folder that has its name
         return "missing"
     then = (row["size"], row["mtime_ns"], row["ctime_ns"], row["inode"])
-    now = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, stored_inode(status.st_ino))
-    return _READ[row["state"]] if now == then else "changed"
+    return _READ[row["state"]] if file_stat(b"", status)[1:] == then else "changed"
 
 
 def file_state_by_hash(row: sqlite3.Row) -> FileState:

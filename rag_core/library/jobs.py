@@ -13,7 +13,7 @@ from rag_core.index import index
 from rag_core.library import places
 from rag_core.library.service import Service
 from rag_core.reports import Asked, Problem
-from rag_core.store import jobs, problems, sources
+from rag_core.store import jobs, sources
 from rag_core.types import FileResult, Job, Viewer
 
 
@@ -157,7 +157,7 @@ class Jobs(Service):
         """The problems of a store by reason: failed files, then texts that the embedder refused, then skipped
         files; the most frequent first. With ``job_id`` the files that this job could not read."""
         with self._stores.open(viewer, store).store.read() as db:
-            return problems.in_store(db) if job_id is None else problems.of_job(db, job_id)
+            return jobs.problems_in_store(db) if job_id is None else jobs.problems_of_job(db, job_id)
 
     def retry(self, viewer: Viewer, store: str, problem: Problem) -> None:
         """Request another try for the files or refused texts of a problem. Raises NotFound if no file is

@@ -49,7 +49,9 @@ class PrivateRules(Service):
         opened = self._own(viewer, store)
         with opened.decide() as db:
             changed = privacy.put_rules(db, change(privacy.rules(db)))
-            due = bool(changed and (outbox.address(db) or outbox.target(db) or embeddings.any_queued(db)))
+            queued = embeddings.pending_count(db) + embeddings.withheld_count(db)
+            has_copies = outbox.address(db) or outbox.target(db) or queued
+            due = changed > 0 and bool(has_copies)
             if due:
                 jobs.add_request(db, "index", [])
         with opened.read() as db:

@@ -23,7 +23,7 @@ from rag_core.library.store_files import no_store
 from rag_core.models.deadline import ask_index
 from rag_core.models.registry import facts_of, with_dimension
 from rag_core.reports import Status
-from rag_core.store import Store, jobs, outbox, sources
+from rag_core.store import Store, jobs, sources
 from rag_core.store.file import generation
 from rag_core.types import METRICS, OWNER, Metric, StoreInfo, Viewer
 from rag_core.vectors.backends import address_of
@@ -153,7 +153,7 @@ class Stores(Service):
         number = facts_of(embedder, self._embedders.get).dimension if address else 0
         if address:  # a mistake in it is found before anything is made
             ask_index(self._shared.open_remote(address, number, metric).owner, address)
-        facts = {"sends_private": "1" if sends_private else "0", **outbox.placed(address)}
+        facts = {"sends_private": "1" if sends_private else "0", **({"remote": address} if address else {})}
         Store.create(
             path, embedder=embedder, spec=spec, backend=backend, metric=metric, facts=facts,
             make_room=partial(self._access.forget_store, name),

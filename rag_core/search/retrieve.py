@@ -51,6 +51,7 @@ _SPARE = 20  # more that a remote index is asked for: it may still know what is 
 _FEW = 2000  # so many chunks are compared one by one
 _MARGIN = 4  # times as many candidates for a guest, whose scores are counted anew
 _COUNTED = 1000  # of the longest words of a pasted text
+_NAMED = 5  # documents called as the query
 _RUN = 8  # characters of a script without spaces that are looked for together
 
 _OF_CHUNK = "key chunk_index start_line end_line anchor_type anchor_ref split_part headings".split()
@@ -245,7 +246,7 @@ def _candidates(
     """Everything found by words, name or meaning, in order, and how many there are. The same passage in
     several files is one group, in the place of its best."""
     if not query.text:
-        ids = find.by_filters(db, allowed, reach)
+        ids = find.first_chunks(db, allowed, reach)
         reason = "holds it exactly" if query.phrases else "matches the filters"
         texts, ranked = find.candidates(db, ids), [Ranked(Found(i, ""), 1.0, (reason,)) for i in ids]
     else:
@@ -256,7 +257,7 @@ def _candidates(
         total, counts = lexical.frequencies(db, query.units, allowed.viewer)
         if mode != "vector":
             bm25 = dict(lexical.by_words(db, query.units, allowed, reach * _MARGIN if is_guest else reach))
-            named = find.by_name(db, query.text, allowed)
+            named = find.first_chunks(db, allowed, _NAMED, query.text)
             if nowhere := [word for word in query.words if not counts.get(word, 1)]:
                 begun = lexical.by_beginnings(db, nowhere, allowed)
         texts = find.candidates(db, {*bm25, *begun, *named, *near})

@@ -6,7 +6,7 @@ import sqlite3
 
 from rag_core.store import outbox, switch
 from rag_core.store.embeddings import pending_count, unreadable_count, withheld_count
-from rag_core.store.file import Store, generation
+from rag_core.store.file import Store, meta
 from rag_core.store.find import waiting
 from rag_core.store.identities import active_identity
 from rag_core.store.sources import all_sources, excluded_files
@@ -18,7 +18,7 @@ def info(store: Store, viewer: Viewer) -> StoreInfo:
     owns, seen = viewer.is_owner, "1" if viewer.is_owner else "NOT private"
     with store.read() as db:
         active = active_identity(db)
-        meta = dict(db.execute("SELECT key, value FROM meta").fetchall())
+        about = meta(db)
         to, left = switch.under_way(db) if owns else None, outbox.backlog(db)
         states = _counts(db, f"SELECT state, count(*) FROM documents WHERE {seen} GROUP BY state")
         pages, page_size = (db.execute(f"PRAGMA {it}").fetchone()[0] for it in ("page_count", "page_size"))
@@ -27,11 +27,11 @@ def info(store: Store, viewer: Viewer) -> StoreInfo:
         return StoreInfo(
             name=store.name,
             created_at=store.created_at,
-            embedder=meta["embedder"],
+            embedder=about["embedder"],
             identity=str(active.identity) if active else "",
             dimension=active.identity.dimension if active else 0,
             distance_metric=store.metric,
-            backend=meta["backend"],
+            backend=about["backend"],
             file_count=states.get("indexed", 0),
             chunk_count=db.execute(f"SELECT count(*) {chunks} WHERE {seen}").fetchone()[0],
             pending=waiting(db, viewer),
@@ -40,7 +40,7 @@ def info(store: Store, viewer: Viewer) -> StoreInfo:
             failed=states.get("failed", 0) if owns else 0,
             skipped=states.get("skipped", 0) if owns else 0,
             size_bytes=pages * page_size if owns else 0,  # of all that is committed
-            generation=generation(db),
+            generation=int(about["generation"]),
             sources=tuple(all_sources(db)) if owns else (),
             types=_counts(db, f"SELECT file_type, count(*) {indexed} GROUP BY 1 ORDER BY 2 DESC, 1"),
             excluded=len(excluded_files(db)) if owns else 0,
@@ -49,8 +49,8 @@ def info(store: Store, viewer: Viewer) -> StoreInfo:
             refused=left.refused if owns else 0,
             switching=" in ".join(filter(None, (to.embedder, to.address))) if to else "",
             to_switch=pending_count(db) if to else 0,
-            sends_private=owns and meta.get("sends_private") == "1",
-            attached=meta.get("attached") == "1",
+            sends_private=owns and about.get("sends_private") == "1",
+            attached=about.get("attached") == "1",
         )
 
 

@@ -1,8 +1,5 @@
-"""Writing the chunks of a document: rows made before the transaction, few statements inside it.
-
-FTS5 writes out what it has gathered at every statement that reaches it by a trigger, so rows go
-in by the hundred: one at a time takes three times as long. Positions change without touching it.
-"""
+"""Writing the chunks of a document: rows are made before the transaction, and written by the hundred. FTS5
+writes out what it has gathered at every statement: one row at a time takes three times as long."""
 
 from __future__ import annotations
 
@@ -39,12 +36,12 @@ _Row = tuple[Any, ...]  # the values of _COLUMNS
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The chunks of a document as they will be stored, repeated passages once. ``keys`` are for those that
-    are new."""
+    """The chunks of a document as they will be stored: ``values`` of _COLUMNS. ``skipped``: how many repeat
+    another one. ``keys``: those of new chunks, if not made anew."""
 
-    keys: tuple[str, ...]
-    values: tuple[_Row, ...]
+    values: list[_Row]
     skipped: int
+    keys: tuple[str, ...] = ()
 
 
 def embed_hash(text: str) -> bytes:
@@ -52,31 +49,23 @@ def embed_hash(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-def title_terms(title: str, tags: str, display: str) -> str:
-    """The extra terms that all chunks of a document share."""
-    return extra_terms(f"{title} {tags} {display}")
-
-
 def rows(display: str, doc: Extracted, passages: Sequence[Passage]) -> Rows:
     """All that can be made of a document shown as ``display`` before its transaction begins."""
     tags = " ".join((*doc.tags, *doc.aliases, frontmatter.words(doc.metadata))).strip()
-    terms = title_terms(doc.title, tags, display)
-    kept = {passage.text: passage for passage in reversed(passages)}  # the first of equal ones stays
-    values: list[_Row] = []
+    terms = extra_terms(f"{doc.title} {tags} {display}")
+    values: dict[str, _Row] = {}  # by text: the first of equal ones stays
     for passage in passages:
-        if kept[passage.text] is not passage:
+        if passage.text in values:
             continue
         headings = passage.headings or " > ".join(passage.heading_path)
-        row = (
+        values[passage.text] = (
             *(embed_hash(passage.embedded), len(values), passage.start, passage.end),
             *(passage.start_line, passage.end_line, json.dumps(passage.heading_path, ensure_ascii=False)),
             *(passage.anchor_type, passage.anchor_ref, passage.split_part, passage.prefix),
             *(doc.title, headings, display, tags, passage.text, terms),
             extra_terms(f"{headings} {passage.anchor_ref} {passage.text}"),
         )
-        values.append(row)
-    keys = [str(uuid.uuid4()) for _ in values]
-    return Rows(tuple(keys), tuple(values), len(passages) - len(values))
+    return Rows(list(values.values()), len(passages) - len(values))
 
 
 def put(db: sqlite3.Connection, document_id: int, new: Rows) -> int:
@@ -89,10 +78,10 @@ def put(db: sqlite3.Connection, document_id: int, new: Rows) -> int:
     added: list[_Row] = []
     moved: list[_Row] = []
     changed: list[_Row] = []
-    for key, row in zip(new.keys, new.values, strict=True):
+    for key, row in zip(new.keys or [""] * len(new.values), new.values, strict=True):
         known = old.get(row[0])
         if not known:
-            added.append((key, document_id, *row))
+            added.append((key or str(uuid.uuid4()), document_id, *row))
             continue
         chunk_id, before = known.pop()
         if row[_FIRST_INDEXED:] != before[_FIRST_INDEXED:]:
@@ -105,9 +94,9 @@ def put(db: sqlite3.Connection, document_id: int, new: Rows) -> int:
             part = values[start : start + _ROWS_A_STATEMENT]
             marks = ", ".join([f"({', '.join('?' * len(part[0]))})"] * len(part))
             db.execute(sql.format(rows=marks), [*chain.from_iterable(part)])
-    if gone := [(chunk_id, row[0]) for left in old.values() for chunk_id, row in left]:
+    if gone := list(chain.from_iterable(old.values())):
         _delete(db, [chunk_id for chunk_id, _ in gone])
-        drop_from_queue(db, [text for _, text in gone])
+        drop_from_queue(db, [row[0] for _, row in gone])
     enqueue(db, document_id)
     return len(added)
 
@@ -119,25 +108,19 @@ def _delete(db: sqlite3.Connection, ids: Sequence[int]) -> None:
 def take_out(db: sqlite3.Connection, ids: Iterable[int]) -> list[int]:
     """Remove chunks and the vectors that were theirs alone, and renumber the others of their documents.
     Returns the ids of these documents."""
-    gone = db.execute(
-        "SELECT id, document_id, embed_hash FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
-        (json.dumps(list(ids)),),
-    ).fetchall()
+    sql = "SELECT id, document_id, embed_hash FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
+    gone = db.execute(sql, (json.dumps(list(ids)),)).fetchall()
     documents = sorted({row["document_id"] for row in gone})
     hashes = [row["embed_hash"] for row in gone]
     _delete(db, [row["id"] for row in gone])
-    db.execute(
-        """UPDATE chunks SET chunk_index = n.place FROM (
-               SELECT id, row_number() OVER (PARTITION BY document_id ORDER BY chunk_index) - 1 AS place
-               FROM chunks WHERE document_id IN (SELECT value FROM json_each(?))
-           ) AS n WHERE chunks.id = n.id AND chunks.chunk_index <> n.place""",
-        (json.dumps(documents),),
-    )
+    sql = """UPDATE chunks SET chunk_index = n.place FROM (
+                 SELECT id, row_number() OVER (PARTITION BY document_id ORDER BY chunk_index) - 1 AS place
+                 FROM chunks WHERE document_id IN (SELECT value FROM json_each(?))
+             ) AS n WHERE chunks.id = n.id AND chunks.chunk_index <> n.place"""
+    db.execute(sql, (json.dumps(documents),))
     drop_from_queue(db, hashes)
-    db.executemany(
-        "DELETE FROM embeddings WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM chunks WHERE embed_hash = ?)",
-        [(h, h) for h in hashes],
-    )
+    sql = "DELETE FROM embeddings WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM chunks WHERE embed_hash = ?)"
+    db.executemany(sql, [(h, h) for h in hashes])
     return documents
 
 
@@ -145,17 +128,13 @@ def enqueue(db: sqlite3.Connection, document_id: int | None = None) -> None:
     """Queue the texts of a document, or of all, that have no vector yet."""
     one = "" if document_id is None else "document_id = :document AND"
     nothing = embed_hash("")  # a note with nothing but its file name is found by words alone
-    db.execute(
-        f"""INSERT OR IGNORE INTO queue (hash)
-            SELECT DISTINCT embed_hash FROM chunks WHERE {one} embed_hash <> :nothing
-            AND NOT EXISTS (SELECT 1 FROM embeddings WHERE hash = embed_hash AND identity_id = {TARGET})""",
-        {"document": document_id, "nothing": nothing},
-    )
+    sql = f"""INSERT OR IGNORE INTO queue (hash)
+              SELECT DISTINCT embed_hash FROM chunks WHERE {one} embed_hash <> :nothing
+              AND NOT EXISTS (SELECT 1 FROM embeddings WHERE hash = embed_hash AND identity_id = {TARGET})"""
+    db.execute(sql, {"document": document_id, "nothing": nothing})
 
 
 def drop_from_queue(db: sqlite3.Connection, hashes: Iterable[bytes]) -> None:
     """Take texts off the queue that no chunk has any more."""
-    db.executemany(
-        "DELETE FROM queue WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM chunks WHERE embed_hash = ?)",
-        [(h, h) for h in hashes],
-    )
+    sql = "DELETE FROM queue WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM chunks WHERE embed_hash = ?)"
+    db.executemany(sql, [(h, h) for h in hashes])

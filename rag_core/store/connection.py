@@ -1,7 +1,4 @@
-"""Connections to one store file: a bounded pool for reading, one at a time for writing.
-
-Every Streamlit rerun is a new thread, so a connection never belongs to one; it is borrowed.
-"""
+"""Connections to one store file: a bounded pool for reading, one at a time for writing."""
 
 from __future__ import annotations
 
@@ -30,6 +27,7 @@ beside a run, 25 searches a second took three times as long with eight (`benchma
 BUSY_TIMEOUT_S = 30.0
 LOG_LIMIT = 64 * 1024 * 1024
 _CHECKPOINT_TIMEOUT_MS = 100
+_OF_LOG = ("-wal", "-shm")
 
 _MOST_COUNTS = 20_000  # they take 3 MB
 
@@ -61,15 +59,11 @@ class Reading(sqlite3.Connection):
 def rows_at_once(
     db: sqlite3.Connection, columns: Sequence[str], sql: str, values: Sequence[Any]
 ) -> list[list[Any]]:
-    """The rows of a SELECT of ``columns``, which are numbers and texts, each as a list.
-
-    SQLite puts them together: before each row Python's sqlite3 releases the interpreter, and to get it back
-    waits up to 5 ms for a busy thread (`sys.getswitchinterval`).
-    """
+    """The rows of a SELECT of ``columns``, which are numbers and texts, each as a list, made by SQLite:
+    Python's sqlite3 may wait 5 ms for the interpreter before each row (`sys.getswitchinterval`)."""
     names = ", ".join(columns)
-    found = db.execute(
-        f"WITH found ({names}) AS ({sql}) SELECT json_group_array(json_array({names})) FROM found", values
-    )
+    sql = f"WITH found ({names}) AS ({sql}) SELECT json_group_array(json_array({names})) FROM found"
+    found = db.execute(sql, values)
     rows: list[list[Any]] = json.loads(found.fetchone()[0])
     return rows
 
@@ -77,17 +71,9 @@ def rows_at_once(
 def connect(path: Path, mode: Mode, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
     """Open ``path`` in autocommit. Raises StoreError when it is missing, unreadable or not a store."""
     opened = sqlite3.connect if mode == "rw" else partial(sqlite3.connect, factory=Reading)
+    uri, db = f"file:{quote(str(path))}?mode={mode}", None
     try:
-        db = opened(
-            f"file:{quote(str(path))}?mode={mode}",
-            uri=True,
-            isolation_level=None,
-            timeout=busy_timeout_s,
-            check_same_thread=False,
-        )
-    except sqlite3.Error as error:
-        raise _cannot_open(path, error) from error
-    try:
+        db = opened(uri, busy_timeout_s, isolation_level=None, check_same_thread=False, uri=True)
         db.row_factory = sqlite3.Row
         db.execute("PRAGMA foreign_keys = ON")
         db.execute("PRAGMA synchronous = NORMAL")
@@ -96,11 +82,11 @@ def connect(path: Path, mode: Mode, busy_timeout_s: float = BUSY_TIMEOUT_S) -> s
         if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
             if copy_path(path).exists():  # so it was a store
                 raise StoreDamaged(f"Store {path.stem!r} is damaged: it is not a store any more.", MEND)
-            raise StoreError(
-                f"{path.name!r} is not a Commonplace store.", "Move it out of the stores folder."
-            )
+            said = f"{path.name!r} is not a Commonplace store."
+            raise StoreError(said, "Move it out of the stores folder.")
     except BaseException as error:
-        db.close()
+        if db is not None:
+            db.close()
         if isinstance(error, sqlite3.Error | UnicodeDecodeError):  # also an error that is no text
             raise _cannot_open(path, error) from error
         raise
@@ -109,7 +95,7 @@ def connect(path: Path, mode: Mode, busy_timeout_s: float = BUSY_TIMEOUT_S) -> s
 
 def _cannot_open(path: Path, error: Exception) -> StoreError:
     said, rest = f"Store {path.stem!r} cannot be opened: {error}.", "Other stores are not affected."
-    if _has_log(path) and not can_be_written(path.parent):  # and without -shm, or it could be read
+    if log_size(path) and not can_be_written(path.parent):  # and without -shm, or it could be read
         advice = "Its newest changes lie in a log beside it: copy its files to a folder that can be written."
     elif is_outside(error) and not is_damage(error):
         advice = f"Check who may read and write in {str(path.parent)!r}, and that its disk is not full."
@@ -118,17 +104,17 @@ def _cannot_open(path: Path, error: Exception) -> StoreError:
     return StoreError(said, f"{advice} {rest}")
 
 
-# --- a store that cannot be written -----------------------------------------------------
-
-
 def can_be_written(path: Path) -> bool:
     """Whether this account may write in a folder or a file."""
     return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
-def _has_log(path: Path) -> bool:
-    log = beside(path, "-wal")
-    return log.exists() and log.stat().st_size > 0
+def log_size(path: Path) -> int:
+    """The bytes of the write-ahead log of the store ``path``, 0 without one."""
+    try:
+        return beside(path, "-wal").stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def beside(path: Path, suffix: str) -> Path:
@@ -137,13 +123,9 @@ def beside(path: Path, suffix: str) -> Path:
 
 
 class Rights(NamedTuple):
-    """How a store file can be read just now.
-
-    ``is_still``: this account can write nothing beside it, and nobody has it open. SQLite could not see what
-    others write, so such a file is read as it stands, at this ``size`` and time. A connection with other
-    rights is of no use: one to a still file does not see changes, and one that was opened without the right
-    to write keeps the whole process from writing.
-    """
+    """How a store file can be read just now; a connection with other rights is of no use. ``is_still``: this
+    account can write nothing beside it, and nobody has it open. SQLite could not see what others write, so
+    such a file is read as it stands, at this ``size`` and time."""
 
     is_still: bool
     is_writable: bool
@@ -153,17 +135,10 @@ class Rights(NamedTuple):
 
 def rights(path: Path) -> Rights:
     """The rights on the store file ``path``."""
-    if (
-        can_be_written(path.parent)
-        or _has_log(path)
-        or all(beside(path, s).exists() for s in ("-wal", "-shm"))
-    ):
+    if can_be_written(path.parent) or log_size(path) or all(beside(path, s).exists() for s in _OF_LOG):
         return Rights(is_still=False, is_writable=can_be_written(path))
     status = path.stat()
     return Rights(True, False, status.st_size, status.st_mtime_ns)
-
-
-# --- lending connections ----------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,23 +152,14 @@ class OpenedFile:
 
     def require(self) -> None:
         """Raises StoreError when it does not have the name any more."""
-        try:
+        with suppress(OSError):
             if self.path.stat().st_ino == self.inode:
                 return
-        except OSError:
-            pass
         raise self.gone()
 
     def gone(self) -> StoreError:
         """The error for a store that is not the one any more that was opened."""
         return StoreError(f"Store {self.path.stem!r} was closed, renamed or deleted meanwhile.", "Try again.")
-
-
-class _Reader(NamedTuple):
-    """A connection for reading, and how the file could be read when it was opened."""
-
-    db: sqlite3.Connection
-    rights: Rights
 
 
 class Readers:
@@ -203,79 +169,76 @@ class Readers:
         self._file = file
         self._free = threading.Semaphore(READERS)
         self._lock = threading.Lock()  # guards what follows
-        self._idle: list[_Reader] = []
+        self._idle: list[tuple[sqlite3.Connection, Rights]] = []
         self._closed = False
         self._lent = threading.local()
 
     @contextmanager
     def borrow(self) -> Iterator[sqlite3.Connection]:
-        """A connection inside one read transaction: everything read belongs together.
-
-        Raises StoreError, which names the store: the file or the disk is damaged, the pool is closed or
-        another file has the name.
-        """
+        """A connection inside one read transaction: everything read belongs together. Raises StoreError,
+        which names the store: the file or the disk is damaged, the pool is closed or another file has the
+        name."""
         if getattr(self._lent, "one", False):
             raise RuntimeError("this thread has a connection of this store already; pass it on")
         try:
             with self._free:
-                reader = self._take()
+                db, known = self._take()
                 self._lent.one = True  # a second one could be the one that everybody waits for
                 try:
-                    reader.db.execute("BEGIN")
-                    yield reader.db
+                    db.execute("BEGIN")
+                    yield db
                 except Exception as error:
-                    raise_unreadable(reader.db, self._file.path, error)
+                    raise_unreadable(db, self._file.path, error)
                     raise
                 finally:
                     self._lent.one = False
-                    if reader.db.in_transaction:
-                        reader.db.execute("ROLLBACK")
+                    if db.in_transaction:
+                        db.execute("ROLLBACK")
                     with self._lock:
-                        self._idle.append(reader)
+                        self._idle.append((db, known))
                     if self._closed:
                         self.close()
         except StoreError as error:
             error.store = self._file.path.stem
             raise
 
-    def _take(self) -> _Reader:
+    def _take(self) -> tuple[sqlite3.Connection, Rights]:
         now = rights(self._file.path)
         with self._lock:
             if self._closed:
                 raise self._file.gone()
             while self._idle:
-                known = self._idle.pop()
-                if known.rights == now:
-                    return known
-                known.db.close()
+                db, known = self._idle.pop()
+                if known == now:
+                    return db, known
+                db.close()
         db = connect(self._file.path, STILL if now.is_still else "ro", self._file.busy_timeout_s)
         try:
             self._file.require()
         except StoreError:
             db.close()
             raise
-        return _Reader(db, now)
+        return db, now
 
     def drop_stale(self) -> None:
-        """Close what was opened when there were other rights on the file."""
+        """Close what is idle and was opened with other rights on the file."""
         now = rights(self._file.path)
         with self._lock:
-            stale = [each for each in self._idle if each.rights != now]
-            self._idle = [each for each in self._idle if each.rights == now]
-        for each in stale:
-            each.db.close()
+            for stale in [each for each in self._idle if each[1] != now]:
+                self._idle.remove(stale)
+                stale[0].close()
 
     def close(self) -> None:
         """Close what is idle now, and what is lent when it comes back."""
         with self._lock:
             self._closed = True
             while self._idle:
-                self._idle.pop().db.close()
+                self._idle.pop()[0].close()
 
 
 class Writer:
-    """The one connection of this process that writes to a file. ``make_way`` is called before it is opened,
-    to close readers that would keep it from writing."""
+    """The one connection of this process that writes to a file. ``make_way`` is called before it is opened:
+    a reader that was opened without the right to write would keep it from writing."""
 
     def __init__(self, file: OpenedFile, make_way: Callable[[], None]) -> None:
         self._file = file
@@ -287,11 +250,8 @@ class Writer:
     @contextmanager
     def transaction(self, *, durable: bool = False) -> Iterator[sqlite3.Connection]:
         """``BEGIN IMMEDIATE`` … ``COMMIT``; any error rolls back. A power cut may take back the last ones,
-        but none that is ``durable``.
-
-        Raises StoreError when the disk is full, read-only or damaged, another writer does not finish, or the
-        file is closed or replaced.
-        """
+        but none that is ``durable``. Raises StoreError when the disk is full, read-only or damaged, another
+        writer does not finish, or the file is closed or replaced."""
         with self._lock:
             if self._closed:
                 raise self._file.gone()
@@ -320,8 +280,7 @@ class Writer:
         """Fold a write-ahead log of ``longest`` bytes or more into the file, if no reader needs it and the
         disk has room. SQLite does so only when nobody reads."""
         with self._lock:
-            log = beside(self._file.path, "-wal")
-            if self._db is None or not log.exists() or log.stat().st_size < longest:
+            if self._db is None or log_size(self._file.path) < max(longest, 1):
                 return
             self._db.execute(f"PRAGMA busy_timeout = {_CHECKPOINT_TIMEOUT_MS}")
             try:

@@ -1,11 +1,10 @@
 """The owner's decisions about a store: settings, embedders, folders, excluded files and private rules.
 
-All of it is in the store's file. A copy stands beside it (``NAME.decisions.json``), so that no damaged page
-can undo a decision: ``verify`` compares the two, and ``repair`` makes a new store from the copy.
-
-A decision is first written to ``NAME.decisions.next``, then committed to the store, then that file becomes
-the copy. When the process is killed between the last two steps, the next one that opens the store finds a
-``.next`` file that says what the store says, and ends the work.
+A copy of them stands beside the store (``NAME.decisions.json``), so that no damaged page can undo a decision:
+``verify`` compares the two, and ``repair`` makes a new store from the copy. A decision is first written to
+``NAME.decisions.next``, then committed to the store, then that file becomes the copy. If the process is
+killed before the last step, the next one that opens the store finds a ``.next`` file with what the store
+says, and ends the work.
 """
 
 from __future__ import annotations
@@ -55,16 +54,20 @@ def copy_path(store: Path) -> Path:
     return store.with_suffix(".decisions.json")
 
 
-# --- in the store -----------------------------------------------------------------------
-
-
 def read(db: sqlite3.Connection) -> Decisions:
     """The decisions as the store has them. Raises sqlite3.Error where they cannot be read."""
     found: Decisions = {}
     for table, columns in _TABLES.items():
         where = f" WHERE key IN {_SETTINGS}" if table == "meta" else ""
-        rows = db.execute(f"SELECT {', '.join(columns)} FROM {table}{where} ORDER BY 1, 2")
-        found[table] = [list(map(_to_json, columns, row)) for row in rows]
+        found[table] = []
+        for row in db.execute(f"SELECT {', '.join(columns)} FROM {table}{where} ORDER BY 1, 2"):
+            values = list(row)
+            for place, value in enumerate(values):
+                if columns[place] in _PATHS:
+                    values[place] = os.fsdecode(value)
+                elif isinstance(value, bytes):
+                    values[place] = value.hex()
+            found[table].append(values)
     return found
 
 
@@ -72,20 +75,14 @@ def write(db: sqlite3.Connection, found: Decisions) -> None:
     """Put decisions into a new store, which has none."""
     for table, columns in _TABLES.items():
         marks = ", ".join("?" * len(columns))
-        rows = [list(map(_from_json, columns, row)) for row in found[table]]
-        db.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)
-
-
-def _to_json(column: str, value: Any) -> Any:
-    if column in _PATHS:
-        return os.fsdecode(value)
-    return value.hex() if isinstance(value, bytes) else value
-
-
-def _from_json(column: str, value: Any) -> Any:
-    if column in _PATHS:
-        return os.fsencode(value)
-    return bytes.fromhex(value) if column == "canary" else value
+        for row in found[table]:
+            values = list(row)
+            for place, column in enumerate(columns):
+                if column in _PATHS:
+                    values[place] = os.fsencode(row[place])
+                elif column == "canary":
+                    values[place] = bytes.fromhex(row[place])
+            db.execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", values)
 
 
 def settings(found: Decisions) -> dict[str, str]:
@@ -99,17 +96,11 @@ def folders(found: Decisions) -> dict[int, str]:
     return {row["id"]: row["root"] for row in rows if not row["removed"]}
 
 
-# --- beside the store -------------------------------------------------------------------
-
-
-def kept(store: Path) -> Decisions | None:
-    """The decisions as the copy beside the store has them; None where it is missing or damaged."""
-    return _load(copy_path(store))
-
-
-def _load(path: Path) -> Decisions | None:
+def kept(store: Path, *, announced: bool = False) -> Decisions | None:
+    """The decisions as the copy beside the store has them, or the ``announced`` ones; None where that file is
+    missing or damaged."""
     try:
-        value = json.loads(path.read_bytes())
+        value = json.loads(files(store)[announced].read_bytes())
         found: Decisions = value["decisions"]
         return found if value["crc32"] == zlib.crc32(json.dumps(found).encode()) else None
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
@@ -121,12 +112,9 @@ def announce(store: Path, found: Decisions) -> None:
     path = store.with_suffix(_NEXT)
     unfinished = path.with_name(f"{path.name}.part")
     only_for_the_owner = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    written = {"version": 1, "crc32": zlib.crc32(json.dumps(found).encode()), "decisions": found}
     with os.fdopen(only_for_the_owner, "w", encoding="ascii") as file:
-        json.dump(
-            {"version": 1, "crc32": zlib.crc32(json.dumps(found).encode()), "decisions": found},
-            file,
-            indent=1,
-        )
+        json.dump(written, file, indent=1)
         file.flush()
         os.fsync(file.fileno())
     unfinished.replace(path)
@@ -135,19 +123,14 @@ def announce(store: Path, found: Decisions) -> None:
 
 def publish(store: Path, found: Decisions) -> None:
     """Make ``found`` the copy, while nobody else writes to the store. Raises OSError."""
-    if _load(store.with_suffix(_NEXT)) != found:
+    if kept(store, announced=True) != found:
         announce(store, found)
     store.with_suffix(_NEXT).replace(copy_path(store))
 
 
-def is_settled(store: Path) -> bool:
-    """Whether there is a copy and nothing was announced since it was made."""
-    return copy_path(store).exists() and not store.with_suffix(_NEXT).exists()
-
-
 def settle(store: Path, found: Decisions) -> None:
     """Make the copy that a killed process did not make; a damaged store overwrites none. Raises OSError."""
-    if not copy_path(store).exists() or _load(store.with_suffix(_NEXT)) == found:
+    if not copy_path(store).exists() or kept(store, announced=True) == found:
         publish(store, found)
 
 

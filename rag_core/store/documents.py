@@ -1,8 +1,4 @@
-"""Writing documents: everything about one file changes in one transaction.
-
-A passage whose embedded text did not change keeps its row and its key, so an edit touches
-only what it changed.
-"""
+"""Writing documents: everything about one file changes in one transaction."""
 
 from __future__ import annotations
 
@@ -13,7 +9,6 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import IntEnum
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
@@ -22,7 +17,7 @@ from rag_core.files import FileStat
 from rag_core.store import chunks, privacy
 from rag_core.store.checksums import seal
 from rag_core.store.file import now
-from rag_core.text.words import name_key
+from rag_core.text.words import extra_terms, name_key
 from rag_core.types import Extracted
 
 
@@ -36,21 +31,11 @@ class FileRecord:
     scanned_ns: int = 0
     file_hash: str = ""
 
-    @property
-    def folder(self) -> str:
-        """The shown path without the name; ``''`` at the root."""
-        return posixpath.dirname(self.display)
-
     def columns(self) -> dict[str, Any]:
         """The columns of ``documents`` that say where and what the file is."""
-        return {
-            "source_id": self.source_id,
-            "display": self.display,
-            "folder": self.folder,
-            "file_hash": self.file_hash,
-            "scanned_ns": self.scanned_ns,
-            **self.stat._asdict(),
-        }
+        place = {"display": self.display, "folder": posixpath.dirname(self.display), **self.stat._asdict()}
+        scan = {"file_hash": self.file_hash, "scanned_ns": self.scanned_ns}
+        return {"source_id": self.source_id, **place, **scan}
 
     @property
     def date(self) -> str:
@@ -63,15 +48,8 @@ class FileRecord:
             return ""
 
 
-class NameKind(IntEnum):
-    """What kind of name a document goes by; a lower one outranks a higher one for links."""
-
-    PATH = 0
-    ALIAS = 1
-    TITLE = 2
-
-
-# --- a document that was read -----------------------------------------------------------
+_PATH, _ALIAS, _TITLE = range(3)
+"""The kinds of names: a tail of the path, an alias, the title. For links the lower one is the better."""
 
 
 def put(db: sqlite3.Connection, file: FileRecord, doc: Extracted, rows: chunks.Rows, extractor: int) -> int:
@@ -103,15 +81,12 @@ def put(db: sqlite3.Connection, file: FileRecord, doc: Extracted, rows: chunks.R
                 tags.setdefault(key[:end], None)
         tags[key] = tag
     db.executemany(f"INSERT INTO tags VALUES ({document_id:d}, ?, ?)", tags.items())
-    _add_names(db, document_id, NameKind.PATH, path_names(file.display, doc.file_type))
-    _add_names(db, document_id, NameKind.ALIAS, doc.aliases)
-    _add_names(db, document_id, NameKind.TITLE, [doc.title])
-    links = [
-        (document_id, x.type, x.target, link_key(file.folder, x.target), x.heading, x.label, x.start)
-        for x in doc.links
-    ]
-    columns = "document_id, type, target, key, heading, label, start"
-    db.executemany(f"INSERT INTO links ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", links)
+    _put_names(db, document_id, file.display, doc.file_type, doc.title, doc.aliases)
+    for link in doc.links:
+        key = link_key(file.display, link.target)
+        values = (document_id, link.type, link.target, key, link.heading, link.label, link.start)
+        columns = "document_id, type, target, key, heading, label, start"
+        db.execute(f"INSERT INTO links ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
     resolve_links(db, document_id, known_as)
     seal(db, document_id)
     return added
@@ -130,7 +105,9 @@ def put_unread(
     """Record a file that could not be read. A *skipped* file holds no text, so what it held before is
     removed; a *failed* one keeps its last good text until it can be read again."""
     holds_text = state == "failed"
-    by_note = holds_text and privacy.said_by_note(db, file.source_id, file.stat.path)
+    sql = "SELECT private FROM documents WHERE source_id = ? AND path = ?"
+    before = db.execute(sql, (file.source_id, file.stat.path)).fetchone()
+    by_note = holds_text and before is not None and bool(before["private"] & privacy.BY_NOTE)
     about = {
         "state": state,
         "reason": reason,
@@ -144,53 +121,55 @@ def put_unread(
     seal(db, document_id)
 
 
-def _put_row(db: sqlite3.Connection, file: FileRecord, about: dict[str, Any]) -> tuple[int, set[str]]:
-    """Insert or update the row; returns its id and the names it was known by."""
+def _put_row(db: sqlite3.Connection, file: FileRecord, about: dict[str, Any]) -> tuple[int, str]:
+    """Insert or update the row; returns its id and the names it was known by, as JSON."""
     row = {**file.columns(), "indexed_at": now(), **about}
     columns, marks = ", ".join(row), ", ".join("?" * len(row))
-    document_id = db.execute(
-        f"INSERT INTO documents ({columns}) VALUES ({marks}) ON CONFLICT (source_id, path) DO UPDATE"
-        f" SET ({columns}) = (excluded.{columns.replace(', ', ', excluded.')}) RETURNING id",
-        (*row.values(),),
-    ).fetchone()[0]
+    sql = f"""INSERT INTO documents ({columns}) VALUES ({marks}) ON CONFLICT (source_id, path) DO UPDATE
+              SET ({columns}) = (excluded.{columns.replace(", ", ", excluded.")}) RETURNING id"""
+    document_id = db.execute(sql, (*row.values(),)).fetchone()[0]
     return document_id, _names(db, document_id)
 
 
-def stored_inode(inode: int) -> int:
-    """The number of a file as the store keeps it: SQLite's integers are signed."""
-    return inode & 0x7FFF_FFFF_FFFF_FFFF
-
-
-def _update(db: sqlite3.Connection, document_id: int, row: dict[str, Any]) -> None:
+def _update(
+    db: sqlite3.Connection, document_id: int, row: dict[str, Any], date_of_file: str | None = None
+) -> None:
+    """Write columns of a document, and ``date_of_file`` where its date is that of its file."""
     columns = ", ".join([f"{column} = ?" for column in row])
     db.execute(f"UPDATE documents SET {columns} WHERE id = ?", (*row.values(), document_id))
+    if date_of_file is not None:
+        sql = "UPDATE documents SET date = ? WHERE id = ? AND date_from = 'file'"
+        db.execute(sql, (date_of_file, document_id))
 
 
-# --- names and links --------------------------------------------------------------------
+def _put_names(
+    db: sqlite3.Connection, document_id: int, path: str, file_type: str, title: str, aliases: Sequence[str]
+) -> None:
+    """Write the names of a document: its title, aliases, and every tail of its path; for notes also without
+    the suffix, as wikilinks write them."""
+    names = {(name_key(title), _TITLE)}
+    for alias in aliases:
+        names.add((name_key(alias), _ALIAS))
+    parts = path.split("/")
+    for start in range(len(parts)):
+        tail = "/".join(parts[start:])
+        names.add((name_key(tail), _PATH))
+        if file_type == "markdown":
+            names.add((name_key(posixpath.splitext(tail)[0]), _PATH))
+    names -= {("", _TITLE), ("", _ALIAS), ("", _PATH)}
+    db.executemany(f"INSERT INTO names VALUES ({document_id:d}, ?, ?)", names)
 
 
-def _add_names(db: sqlite3.Connection, document_id: int, kind: NameKind, names: Sequence[str]) -> None:
-    keys = filter(None, dict.fromkeys(map(name_key, names)))
-    db.executemany(f"INSERT INTO names VALUES ({document_id:d}, ?, {kind:d})", zip(keys))
+def _names(db: sqlite3.Connection, document_id: int) -> str:
+    """The names of a document, as JSON."""
+    sql = "SELECT json_group_array(key) FROM names WHERE document_id = ?"
+    return str(db.execute(sql, (document_id,)).fetchone()[0])
 
 
-def path_names(display: str, file_type: str) -> list[str]:
-    """Every tail of the path; for notes also without the suffix, as wikilinks write them."""
-    parts = display.split("/")
-    tails = ["/".join(parts[i:]) for i in range(len(parts))]
-    if file_type == "markdown":
-        tails += [posixpath.splitext(tail)[0] for tail in tails]
-    return tails
-
-
-def _names(db: sqlite3.Connection, document_id: int) -> set[str]:
-    return {row[0] for row in db.execute("SELECT key FROM names WHERE document_id = ?", (document_id,))}
-
-
-def link_key(folder: str, target: str) -> str:
-    """The target of a link in a note of ``folder`` as a key of ``names``."""
+def link_key(path: str, target: str) -> str:
+    """The target of a link in the note at ``path`` as a key of ``names``."""
     if target.startswith(("./", "../")):
-        target = posixpath.normpath(posixpath.join(folder, target))
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
     return name_key(target.strip("/"))
 
 
@@ -205,18 +184,14 @@ def best_target(condition: str = "1") -> str:
 BEST_TARGET = best_target()
 
 
-def resolve_links(db: sqlite3.Connection, document_id: int, known_as: Iterable[str] = ()) -> None:
-    """Point the links of a document, and those that may mean it, at the best match.
-
-    A path outranks an alias, the linking note's own folder outranks others, then the shortest path wins, as
-    in Obsidian. ``known_as`` are names that the document had before.
-    """
-    keys = [*_names(db, document_id).union(known_as)]
-    db.execute(
-        f"""UPDATE links SET target_id = ({BEST_TARGET})
-            WHERE key <> '' AND (document_id = ? OR key IN (SELECT value FROM json_each(?)))""",
-        (document_id, json.dumps(keys)),
-    )
+def resolve_links(db: sqlite3.Connection, document_id: int, known_as: str) -> None:
+    """Point the links of a document, and those that may mean it, at the best match. A path outranks an alias,
+    the linking note's own folder outranks others, then the shortest path wins, as in Obsidian. ``known_as``
+    is JSON of the names that the document had before."""
+    sql = f"""UPDATE links SET target_id = ({BEST_TARGET}) WHERE key <> '' AND (document_id = :id OR key IN (
+                  SELECT key FROM names WHERE document_id = :id UNION SELECT value FROM json_each(:names)
+              ))"""
+    db.execute(sql, {"id": document_id, "names": known_as})
 
 
 def ids(db: sqlite3.Connection, display: str) -> list[int]:
@@ -238,11 +213,9 @@ def storable(text: str) -> str:
 
 def called(db: sqlite3.Connection, name: str, limit: int) -> list[str]:
     """The paths of at most ``limit`` documents with this name: a tail of the path, an alias or the title."""
-    rows = db.execute(
-        "SELECT DISTINCT d.display FROM names n JOIN documents d ON d.id = n.document_id WHERE n.key = ?"
-        " ORDER BY n.kind, length(d.display), d.display LIMIT ?",
-        (name_key(storable(name)), limit),
-    )
+    sql = """SELECT DISTINCT d.display FROM names n JOIN documents d ON d.id = n.document_id WHERE n.key = ?
+             ORDER BY n.kind, length(d.display), d.display LIMIT ?"""
+    rows = db.execute(sql, (name_key(storable(name)), limit))
     return [row[0] for row in rows]
 
 
@@ -259,33 +232,24 @@ def like(db: sqlite3.Connection, path: str) -> list[str]:
     return near or [names[each] for each in name]
 
 
-# --- moving and forgetting --------------------------------------------------------------
-
-
 def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str | None) -> None:
     """Give a document a new path, and a new ``title`` if it is named after its file; chunks, keys and vectors
     stay."""
-    row = db.execute(
-        "SELECT file_type, title, private FROM documents WHERE id = ?", (document_id,)
-    ).fetchone()
+    sql = "SELECT file_type, title, private FROM documents WHERE id = ?"
+    row = db.execute(sql, (document_id,)).fetchone()
     known_as = _names(db, document_id)
     title = row["title"] if title is None else title
     by_note = bool(row["private"] & privacy.BY_NOTE)
     private = privacy.bits(db, file.source_id, file.stat.path, by_note=by_note)
-    _update(db, document_id, {**file.columns(), "title": title, "private": private})
-    _put_date(db, document_id, file)
+    _update(db, document_id, {**file.columns(), "title": title, "private": private}, file.date)
     tags = db.execute("SELECT tags FROM chunks WHERE document_id = ? LIMIT 1", (document_id,)).fetchone()
-    terms = chunks.title_terms(title, tags[0] if tags else "", file.display)
-    db.execute(
-        "UPDATE chunks SET path = ?, title = ?, title_terms = ? WHERE document_id = ?",
-        (file.display, title, terms, document_id),
-    )
-    paths = path_names(file.display, row["file_type"])
-    db.execute("DELETE FROM names WHERE document_id = ? AND kind <> ?", (document_id, NameKind.ALIAS))
-    _add_names(db, document_id, NameKind.PATH, paths)
-    _add_names(db, document_id, NameKind.TITLE, [title])
+    terms = extra_terms(f"{title} {tags[0] if tags else ''} {file.display}")
+    sql = "UPDATE chunks SET path = ?, title = ?, title_terms = ? WHERE document_id = ?"
+    db.execute(sql, (file.display, title, terms, document_id))
+    db.execute("DELETE FROM names WHERE document_id = ? AND kind <> ?", (document_id, _ALIAS))
+    _put_names(db, document_id, file.display, row["file_type"], title, ())
     links = db.execute("SELECT id, target FROM links WHERE document_id = ?", (document_id,)).fetchall()
-    keys = [(link_key(file.folder, link["target"]), link["id"]) for link in links]  # relative to the folder
+    keys = [(link_key(file.display, link["target"]), link["id"]) for link in links]
     db.executemany("UPDATE links SET key = ? WHERE id = ?", keys)
     resolve_links(db, document_id, known_as)
     seal(db, document_id)
@@ -293,13 +257,8 @@ def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str 
 
 def touch(db: sqlite3.Connection, document_id: int, file: FileRecord) -> None:
     """Note a new stat of a file whose bytes did not change."""
-    _update(db, document_id, {**file.stat._asdict(), "scanned_ns": file.scanned_ns})
-    _put_date(db, document_id, file)
+    _update(db, document_id, {**file.stat._asdict(), "scanned_ns": file.scanned_ns}, file.date)
     seal(db, document_id)
-
-
-def _put_date(db: sqlite3.Connection, document_id: int, file: FileRecord) -> None:
-    db.execute("UPDATE documents SET date = ? WHERE id = ? AND date_from = 'file'", (file.date, document_id))
 
 
 def remove(db: sqlite3.Connection, document_id: int) -> None:
@@ -317,22 +276,17 @@ def _forget_contents(db: sqlite3.Connection, document_id: int) -> None:
     chunks.drop_from_queue(db, hashes)
 
 
-# --- passages taken out by hand ---------------------------------------------------------
-
-TAKEN_OUT = "Passages of it were taken out by hand. They are back when the file changes or is read again."
-ALL_TAKEN_OUT = (
-    "All its passages were taken out by hand. They are back when the file changes or is read again."
-)
+_BACK = "taken out by hand. They are back when the file changes or is read again."
+TAKEN_OUT = f"Passages of it were {_BACK}"
+ALL_TAKEN_OUT = f"All its passages were {_BACK}"
 
 
 def take_out_chunks(db: sqlite3.Connection, ids: Iterable[int]) -> None:
     """Remove chunks from their documents, which say so until their files are read again."""
     for document_id in chunks.take_out(db, ids):
-        row = db.execute(
-            "SELECT warnings, EXISTS (SELECT 1 FROM chunks WHERE document_id = d.id) AS has_text"
-            " FROM documents d WHERE id = ? AND state = 'indexed'",
-            (document_id,),
-        ).fetchone()
+        sql = """SELECT warnings, EXISTS (SELECT 1 FROM chunks WHERE document_id = d.id) AS has_text
+                 FROM documents d WHERE id = ? AND state = 'indexed'"""
+        row = db.execute(sql, (document_id,)).fetchone()
         if row and row["has_text"]:  # a failed file keeps its last good text, and its reason
             warnings = [each for each in json.loads(row["warnings"]) if each != TAKEN_OUT] + [TAKEN_OUT]
             _update(db, document_id, {"warnings": json.dumps(warnings, ensure_ascii=False)})

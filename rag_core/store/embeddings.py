@@ -31,18 +31,13 @@ class Pending:
 def pending(db: sqlite3.Connection, limit: int, attempts: int, *, private: bool = True) -> list[Pending]:
     """The newest ``limit`` texts to embed, tried fewer than ``attempts`` times and not withheld; without
     ``private`` none that only private documents hold."""
-    rows = db.execute(
-        f"""SELECT q.hash, c.prefix, c.text, c.anchor_type FROM (
-               SELECT id, hash FROM queue WHERE attempts >= 0 AND attempts < ? AND (? OR {_SHARED})
-               ORDER BY id DESC LIMIT ?) q
-           JOIN chunks c ON c.id = (SELECT min(id) FROM chunks WHERE embed_hash = q.hash)
-           ORDER BY q.id DESC""",
-        (attempts, private, limit),
-    )
-    return [
-        Pending(row["hash"], embedded_text(row["prefix"], row["text"]), row["anchor_type"] == DATA)
-        for row in rows
-    ]
+    sql = f"""SELECT q.hash, c.prefix, c.text, c.anchor_type FROM (
+                 SELECT id, hash FROM queue WHERE attempts >= 0 AND attempts < ? AND (? OR {_SHARED})
+                 ORDER BY id DESC LIMIT ?) q
+             JOIN chunks c ON c.id = (SELECT min(id) FROM chunks WHERE embed_hash = q.hash)
+             ORDER BY q.id DESC"""
+    rows = db.execute(sql, (attempts, private, limit))
+    return [Pending(key, embedded_text(prefix, text), kind == DATA) for key, prefix, text, kind in rows]
 
 
 def pending_count(db: sqlite3.Connection) -> int:
@@ -55,34 +50,13 @@ def withheld_count(db: sqlite3.Connection) -> int:
     return int(db.execute(f"SELECT count(*) FROM queue WHERE attempts = {_WITHHELD}").fetchone()[0])
 
 
-def any_queued(db: sqlite3.Connection) -> bool:
-    """Whether any text has no vector yet, withheld or waiting."""
-    return db.execute("SELECT 1 FROM queue LIMIT 1").fetchone() is not None
-
-
-def lacking(db: sqlite3.Connection) -> str:
-    """SQL for a row ``q`` of the queue that searches by meaning miss. Only during a switch most rows have a
-    vector, the old one."""
-    switching = db.execute("SELECT 1 FROM meta WHERE key = 'next_identity_id'").fetchone()
-    found = f"SELECT 1 FROM embeddings e WHERE e.hash = q.hash AND e.identity_id = {ACTIVE}"
-    return f"NOT EXISTS ({found})" if switching else "1"
-
-
-def lacking_count(db: sqlite3.Connection) -> int:
-    """How many of the waiting texts are not found by meaning until then."""
-    sql = f"SELECT count(*) FROM queue q WHERE attempts >= 0 AND {lacking(db)}"
-    return int(db.execute(sql).fetchone()[0])
-
-
 def put_vectors(db: sqlite3.Connection, identity_id: int, batch: Sequence[Pending], vectors: Vectors) -> None:
     """Keep the vectors of ``batch``, shape (len(batch), dimension), and take it off the queue. Vectors of
     dimension 0 settle texts that the embedder cannot read, or that are for machines."""
     for item, row in zip(batch, vectors.astype("<f2"), strict=True):
         vector = row.tobytes()
-        db.execute(
-            "INSERT OR IGNORE INTO embeddings (identity_id, hash, vector, crc32) VALUES (?, ?, ?, ?)",
-            (identity_id, item.hash, vector, checksums.of_vector(item.hash, vector)),
-        )
+        sql = "INSERT OR IGNORE INTO embeddings (identity_id, hash, vector, crc32) VALUES (?, ?, ?, ?)"
+        db.execute(sql, (identity_id, item.hash, vector, checksums.of_vector(item.hash, vector)))
         db.execute("DELETE FROM queue WHERE hash = ?", (item.hash,))
 
 
@@ -111,11 +85,6 @@ def withhold_private(db: sqlite3.Connection, reason: str) -> int:
     return db.execute(sql, (reason,)).rowcount
 
 
-def retry_failures(db: sqlite3.Connection) -> None:
-    """Try every refused text again."""
-    db.execute("UPDATE queue SET attempts = 0 WHERE attempts > 0")
-
-
 def unused(db: sqlite3.Connection) -> list[int]:
     """The ids of vectors that no chunk needs, or no search and no run. It looks at every vector."""
     sql = f"""SELECT id FROM embeddings WHERE identity_id NOT IN ({ACTIVE}, {TARGET})
@@ -132,12 +101,10 @@ def vectors_of(
     db: sqlite3.Connection, identity_id: int, chunk_ids: Sequence[int]
 ) -> tuple[list[int], Vectors]:
     """Those chunks among ``chunk_ids`` that have a vector, and their vectors of shape (chunks, dimension)."""
-    told = db.execute(
-        """SELECT json_group_array(c.id), CAST(group_concat(e.vector, '') AS BLOB)
-           FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value
-           CROSS JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = ? AND e.vector <> x''""",
-        (json.dumps(list(chunk_ids)), identity_id),
-    )
+    sql = """SELECT json_group_array(c.id), CAST(group_concat(e.vector, '') AS BLOB)
+             FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value
+             CROSS JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = ? AND e.vector <> x''"""
+    told = db.execute(sql, (json.dumps(list(chunk_ids)), identity_id))
     ids, vectors = told.fetchone()  # in one step, as in `rows`
     found: list[int] = json.loads(ids)
     matrix = np.frombuffer(vectors or b"", "<f2").astype(np.float32)
@@ -161,14 +128,12 @@ class Counts:
 
 def counts_of(db: sqlite3.Connection, document_id: int) -> Counts:
     """How far the passages of a document are embedded."""
-    row = db.execute(
-        f"""SELECT count(length(e.vector) > 0 OR NULL), count(q.id), count(q.error <> '' OR NULL),
-               count((length(e.vector) = 0 AND c.anchor_type <> '{DATA}') OR NULL),
-               count(c.anchor_type = '{DATA}' OR NULL), count(c.embed_hash = ? OR NULL),
-               coalesce(max(q.error), '')
-           FROM chunks c LEFT JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = {ACTIVE}
-           LEFT JOIN queue q ON q.hash = c.embed_hash AND e.id IS NULL
-           WHERE c.document_id = ?""",
-        (embed_hash(""), document_id),
-    ).fetchone()
+    sql = f"""SELECT count(length(e.vector) > 0 OR NULL), count(q.id), count(q.error <> '' OR NULL),
+                 count((length(e.vector) = 0 AND c.anchor_type <> '{DATA}') OR NULL),
+                 count(c.anchor_type = '{DATA}' OR NULL), count(c.embed_hash = ? OR NULL),
+                 coalesce(max(q.error), '')
+             FROM chunks c LEFT JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = {ACTIVE}
+             LEFT JOIN queue q ON q.hash = c.embed_hash AND e.id IS NULL
+             WHERE c.document_id = ?"""
+    row = db.execute(sql, (embed_hash(""), document_id)).fetchone()
     return Counts(*row)

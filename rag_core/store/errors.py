@@ -77,16 +77,14 @@ def raise_unreadable(db: sqlite3.Connection, path: Path, error: Exception) -> No
 
 def cannot_write(path: Path, error: BaseException) -> StoreError:
     """The error for a store that cannot be written because of ``error``."""
-    why = (error.strerror if isinstance(error, OSError) else None) or error
-    said = f"Store {path.stem!r} cannot be written: {why}."
+    said = not_written(path.stem, "written", path.parent, error).message
     if blames_file(error):
         return StoreDamaged(said, MEND)
-    return StoreError(
-        said, f"Free some disk space, or check who may write in {str(path.parent)!r}; then do the same again."
-    )
+    advice = f"Free some disk space, or check who may write in {str(path.parent)!r}; then do the same again."
+    return StoreError(said, advice)
 
 
-def not_written(name: str, what: str, folder: Path, error: Exception, kept: str = "") -> StoreError:
+def not_written(name: str, what: str, folder: Path, error: BaseException, kept: str = "") -> StoreError:
     """The error for a store that cannot be ``what`` (made, exported …) because of the disk or the rights of
     ``folder``; ``kept`` tells what was saved."""
     why = (error.strerror if isinstance(error, OSError) else None) or error
@@ -101,10 +99,9 @@ def for_viewer(error: RagError, viewer: Viewer, name: str) -> RagError:
     hold paths and parts of private notes."""
     if not isinstance(error, StoreError):
         return error
-    error.store = name
-    if viewer.is_owner:
-        return error
-    for_guests = StoreError(f"Store {name!r} cannot be read just now.", "Tell its owner.")
-    for_guests.store = name
-    for_guests.__cause__ = error
-    return for_guests
+    told = error
+    if not viewer.is_owner:
+        told = StoreError(f"Store {name!r} cannot be read just now.", "Tell its owner.")
+        told.__cause__ = error
+    told.store = name
+    return told

@@ -25,10 +25,6 @@ _RENAME_TIMEOUT_MS = 1000
 _DAMAGED = ".damaged-"
 
 
-def nothing_in_the_way() -> None:
-    """No preparation: the default of ``make_room``."""
-
-
 def meta(db: sqlite3.Connection) -> dict[str, str]:
     """What a store says of itself, in the snapshot of ``db``."""
     return dict(db.execute("SELECT key, value FROM meta").fetchall())
@@ -37,6 +33,12 @@ def meta(db: sqlite3.Connection) -> dict[str, str]:
 def generation(db: sqlite3.Connection) -> int:
     """The store's generation in the snapshot of ``db``."""
     return int(db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()[0])
+
+
+def spec_rows(spec: ChunkSpec) -> dict[str, str]:
+    """The rows of ``meta`` that say how documents are cut."""
+    sizes, chunkers = json.dumps(spec.sizes), json.dumps(spec.chunkers)
+    return {"max_tokens": str(spec.max_tokens), "chunk_sizes": sizes, "chunkers": chunkers}
 
 
 _RAISE_GENERATION = "UPDATE meta SET value = value + 1 WHERE key = 'generation'"
@@ -62,25 +64,22 @@ class Store:
         try:
             inode = path.stat().st_ino
         except OSError as error:
-            raise StoreError(
-                f"Store {path.stem!r} cannot be opened: {error.strerror}.",
-                "Check that its file is still there and who may read it.",
-            ) from error
+            said = f"Store {path.stem!r} cannot be opened: {error.strerror}."
+            raise StoreError(said, "Check that its file is still there and who may read it.") from error
         self._file = OpenedFile(path, inode, busy_timeout_s)
         self._migrate(busy_timeout_s)
         self._readers = Readers(self._file)
         self._writer = Writer(self._file, self._readers.drop_stale)
         try:
-            meta = self._meta()
-            self.id = meta["id"]
-            self.created_at = meta["created_at"]
-            self.metric = meta["metric"]
-            _ = meta["embedder"], meta["backend"], self.spec  # the rest can be read as well
+            about = self._meta()
+            self.id = about["id"]
+            self.created_at = about["created_at"]
+            self.metric = about["metric"]
+            _ = about["embedder"], about["backend"], self.spec  # the rest can be read as well
         except (sqlite3.Error, LookupError, ValueError, TypeError, AttributeError) as error:
             self.close()
-            raise StoreDamaged(
-                f"Store {self.name!r} is damaged: it does not say what it is.", MEND
-            ) from error
+            said = f"Store {self.name!r} is damaged: it does not say what it is."
+            raise StoreDamaged(said, MEND) from error
         self.settle_decisions()
 
     def _meta(self) -> dict[str, str]:
@@ -106,11 +105,9 @@ class Store:
     @property
     def spec(self) -> ChunkSpec:
         """How its documents are cut into passages."""
-        meta = self._meta()
-        sizes = {
-            str(kind): (size, overlap) for kind, (size, overlap) in json.loads(meta["chunk_sizes"]).items()
-        }
-        return ChunkSpec(int(meta["max_tokens"]), sizes, dict(json.loads(meta.get("chunkers", "{}"))))
+        about = self._meta()
+        sizes = {kind: (size, overlap) for kind, (size, overlap) in json.loads(about["chunk_sizes"]).items()}
+        return ChunkSpec(int(about["max_tokens"]), sizes, dict(json.loads(about.get("chunkers", "{}"))))
 
     @property
     def sends_private(self) -> bool:
@@ -127,7 +124,7 @@ class Store:
         backend: str,
         metric: str,
         facts: Mapping[str, str] = {},
-        make_room: Callable[[], None] = nothing_in_the_way,
+        make_room: Callable[[], None] = lambda: None,
     ) -> Store:
         """Make a new store file and open it; it appears whole or not at all. ``facts`` are further rows of
         ``meta``; ``make_room`` is called just before it appears. Raises StoreError."""
@@ -143,9 +140,7 @@ class Store:
                         "embedder": embedder,
                         "backend": backend,
                         "metric": metric,
-                        "max_tokens": str(spec.max_tokens),
-                        "chunk_sizes": json.dumps(spec.sizes),
-                        "chunkers": json.dumps(spec.chunkers),
+                        **spec_rows(spec),
                         **facts,
                     }
                     db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", about.items())
@@ -222,10 +217,11 @@ class Store:
     def settle_decisions(self) -> None:
         """Make the copy of the owner's decisions where there is none or a killed process left it
         unfinished."""
-        if decisions.is_settled(self.path) or not connection.can_be_written(self.path.parent):
-            return
-        with suppress(OSError, StoreError), self._writer.transaction() as db:
-            decisions.settle(self.path, decisions.read(db))
+        copy, announced = decisions.files(self.path)
+        is_settled = copy.exists() and not announced.exists()
+        if not is_settled and connection.can_be_written(self.path.parent):
+            with suppress(OSError, StoreError), self._writer.transaction() as db:
+                decisions.settle(self.path, decisions.read(db))
 
     @contextmanager
     def note(self) -> Iterator[sqlite3.Connection]:
@@ -271,45 +267,32 @@ def remove(path: Path, close: Callable[[], None]) -> None:
 
 
 def rename(
-    path: Path,
-    target: Path,
-    close: Callable[[], None],
-    make_room: Callable[[], None] = nothing_in_the_way,
+    path: Path, target: Path, close: Callable[[], None], make_room: Callable[[], None] = lambda: None
 ) -> None:
     """Give the store file ``path`` the name ``target``; ``close`` closes it in this process, ``make_room`` is
-    called when all is ready.
-
-    Raises StoreBusy while another process uses it, StoreError when ``target`` exists, the file is damaged or
-    the folder cannot be written.
-    """
+    called when all is ready. Raises StoreBusy while another process uses it, StoreError when ``target``
+    exists, the file is damaged or the folder cannot be written."""
     with lock.hold(path, "rename"), ExitStack() as held:
         if target.name.casefold() != path.name.casefold():  # else both may be one file, and one lock
             held.enter_context(lock.hold(target, "rename"))
             if target.exists():
                 raise StoreError(f"Store {target.stem!r} exists already.", "Choose another name.")
         close()
-        _move(path, target, make_room)
-
-
-def _move(path: Path, target: Path, make_room: Callable[[], None]) -> None:
-    db = connect(path, "rw")
-    try:
-        db.execute(f"PRAGMA busy_timeout = {_RENAME_TIMEOUT_MS}")
-        db.execute("PRAGMA journal_mode = DELETE")  # its log has the old name; only one alone may do this
-        db.execute("BEGIN EXCLUSIVE")
-        make_room()
-        path.rename(target)
-        _rename_beside(path, target)
-    except (sqlite3.DatabaseError, OSError) as error:
-        if sqlite_name(error).startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-            raise StoreBusy(
-                f"Store {path.stem!r} is in use by another process, such as a running app.",
-                "Nothing was renamed: stop it and try again, or rename the store on the app's own Stores"
-                " page.",
-            ) from error
-        raise not_written(path.stem, "renamed", path.parent, error) from error
-    finally:
-        db.close()
+        db = held.enter_context(closing(connect(path, "rw")))
+        try:
+            db.execute(f"PRAGMA busy_timeout = {_RENAME_TIMEOUT_MS}")
+            db.execute("PRAGMA journal_mode = DELETE")  # its log has the old name; only one alone may do this
+            db.execute("BEGIN EXCLUSIVE")
+            make_room()
+            path.rename(target)
+            _rename_beside(path, target)
+        except (sqlite3.DatabaseError, OSError) as error:
+            if sqlite_name(error).startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+                raise StoreBusy(
+                    f"Store {path.stem!r} is in use by another process, such as a running app.",
+                    "Stop it and try again, or rename the store on the app's own Stores page.",
+                ) from error
+            raise not_written(path.stem, "renamed", path.parent, error) from error
 
 
 def take_place(new: Path, path: Path) -> Path:
@@ -317,9 +300,8 @@ def take_place(new: Path, path: Path) -> Path:
     one is kept. Others that have it open must open it again. Raises OSError."""
     kept = path.with_name(f"{path.name}{_DAMAGED}{datetime.now(UTC):%Y-%m-%d-%H%M%S-%f}")
     os.link(path, kept)
-    log = beside(path, "-wal")
-    if log.exists() and log.stat().st_size:
-        shutil.copyfile(log, beside(kept, "-wal"))
+    if connection.log_size(path):
+        shutil.copyfile(beside(path, "-wal"), beside(kept, "-wal"))
     remove_log(path)  # or SQLite would take it for that of the new file
     new.replace(path)
     return kept

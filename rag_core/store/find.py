@@ -1,9 +1,7 @@
 """Reading for a search: what may be found, the filters of queries, and the rows behind a hit.
 
-``Eligible`` is the one place where filters, phrases, exclusions and the viewer become SQL.
-Every read joins ``chunks c`` with ``documents d`` under it, so that a private document or a
-filtered one can never be ranked, counted, folded or shown. ``FILTERS`` is the one table of filters: a new one
-is a row here and a field of `Filters`.
+``Eligible`` is the one place where filters, phrases, exclusions and the viewer become SQL. Every read joins
+``chunks c`` with ``documents d`` under it, so that no private or filtered document is counted or shown.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from typing import Any, NamedTuple
 from rag_core.extract import frontmatter, type_of_suffix
 from rag_core.store.connection import rows_at_once
 from rag_core.store.documents import storable
-from rag_core.store.embeddings import lacking, lacking_count
+from rag_core.store.identities import ACTIVE
 from rag_core.text import tags
 from rag_core.text.words import SPACED_WORD, clusters, is_unspaced, name_key, split_words, units
 from rag_core.text.words import fold as fold_words
@@ -31,17 +29,12 @@ HIDDEN = "SELECT c.id FROM documents d JOIN chunks c ON c.document_id = d.id WHE
 _Condition = tuple[str, tuple[Any, ...]]  # SQL on ``c`` (chunks) and ``d`` (documents), and its bound values
 
 
-# --- filters ----------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A filter of queries, kept in the ``field`` of `Filters`.
-
-    ``keys``: its names in a query, ours first, then those of the seeds. ``sql``: the condition for some
-    values. ``clean``: a value as it is kept. ``lacks``: how a notice says that no document fits it.
-    ``facet``: which of `facets` holds its values, '' for none. ``is_day``: it has one value, a day.
-    """
+    """A filter of queries, kept in the ``field`` of `Filters`. ``keys``: its names in a query, ours first,
+    then those of the seeds. ``sql``: the condition for some values. ``clean``: a value as it is kept.
+    ``lacks``: how a notice says that no document fits it. ``facet``: which of `facets` holds its values, ''
+    for none. ``is_day``: it has one value, a day."""
 
     field: str
     keys: tuple[str, ...]
@@ -63,18 +56,20 @@ def _keys(sql: str) -> Callable[[tuple[str, ...]], _Condition]:
 
 
 def _paths(values: tuple[str, ...]) -> _Condition:
-    conditions = [_path(value) for value in values]
-    return " OR ".join(sql for sql, _ in conditions), tuple(v for _, bound in conditions for v in bound)
-
-
-def _path(path: str) -> _Condition:
-    if "*" in path:
-        return "lower(d.display) GLOB lower(?)", (path.replace("[", "[[]"),)
-    path = path.strip("/")
-    if not path:
-        return "d.folder = ''", ()
-    below = path.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "/%"
-    return "d.display = ? COLLATE NOCASE OR d.display LIKE ? ESCAPE '\\'", (path, below)
+    conditions: list[str] = []
+    bound: list[str] = []
+    for value in values:
+        path = value.strip("/")
+        if "*" in value:
+            conditions.append("lower(d.display) GLOB lower(?)")
+            bound.append(value.replace("[", "[[]"))
+        elif not path:
+            conditions.append("d.folder = ''")
+        else:
+            below = path.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "/%"
+            conditions.append("d.display = ? COLLATE NOCASE OR d.display LIKE ? ESCAPE '\\'")
+            bound += path, below
+    return " OR ".join(conditions), tuple(bound)
 
 
 def _pages(values: tuple[str, ...]) -> _Condition:
@@ -105,9 +100,6 @@ FILTERS = (
 )  # fmt: skip
 
 
-# --- what may be found -------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Eligible:
     """A condition on ``c`` (chunks) and ``d`` (documents). ``narrows``: it excludes something that ``viewer``
@@ -128,7 +120,12 @@ def eligible(query: Query, viewer: Viewer) -> Eligible:
                 sql, values = each.sql((value,) if each.is_day else value)
                 parts.append((f"{sign}({sql})", values))
     parts += map(_must_hold, query.phrases)
-    parts += map(_must_lack, query.without)
+    for phrase in query.without:
+        if SPACED_WORD.fullmatch(phrase):  # with its inflections, as it would be found
+            parts.append(("+c.id NOT IN (SELECT rowid FROM words WHERE words MATCH ?)", (match_all(phrase),)))
+        else:
+            sql, values = _must_hold(phrase)
+            parts.append((f"NOT ({sql})", values))
     condition = "1" if viewer.is_owner else "NOT d.private"
     bound: list[Any] = []
     for sql, values in parts:
@@ -159,47 +156,31 @@ def _must_hold(phrase: str) -> _Condition:
     return f"+c.id IN (SELECT rowid FROM words WHERE words MATCH ?) AND {exact}", (match, phrase)
 
 
-def _must_lack(phrase: str) -> _Condition:
-    """A single word is left out with its inflections, as it would be found; anything else exactly."""
-    if SPACED_WORD.fullmatch(phrase):
-        return "+c.id NOT IN (SELECT rowid FROM words WHERE words MATCH ?)", (match_all(phrase),)
-    sql, values = _must_hold(phrase)
-    return f"NOT ({sql})", values
-
-
-# --- FTS5 expressions --------------------------------------------------------------------
-
-_TERM_COLUMNS = "{title_terms terms}"
-
-
 def match_any(some: Iterable[str]) -> str:
     """An FTS5 expression for passages with at least one of some ``units``."""
     terms: list[str] = []
     for unit in some:
-        columns = f"{_TERM_COLUMNS} : " if is_unspaced(unit) else ""
+        columns = "" if unit.isascii() or not is_unspaced(unit) else "{title_terms terms} : "
         star = "*" if columns and len(clusters(unit)) == 1 else ""
         terms.append(f'{columns}"{unit}"{star}')
     return " OR ".join(terms)
 
 
 def match_all(text: str) -> str:
-    """An FTS5 expression for passages with every word of ``text``; '' if it has none.
-
-    An exact wording is a subset of this, which the caller checks on the text itself.
-    """
+    """An FTS5 expression for passages with every word of ``text``; '' if it has none."""
     return " AND ".join(match_any([unit]) for unit in units(split_words(text)))
 
 
-# --- eligible passages and documents ----------------------------------------------------
-
-
-def by_filters(db: sqlite3.Connection, allowed: Eligible, limit: int) -> list[int]:
-    """The first chunk of each eligible document, newest documents first."""
-    rows = db.execute(
-        f"""SELECT min(c.id) FROM chunks c JOIN documents d ON d.id = c.document_id
-            WHERE {allowed.sql} GROUP BY d.id ORDER BY d.date DESC, d.display LIMIT ?""",
-        (*allowed.values, limit),
-    )
+def first_chunks(db: sqlite3.Connection, allowed: Eligible, limit: int, name: str | None = None) -> list[int]:
+    """The first chunk of each eligible document, newest documents first; or with ``name`` of those with that
+    title, alias, file name or path."""
+    known_as, order, values = "1", "d.date DESC, d.display", allowed.values
+    if name is not None:
+        known_as, order = "d.id IN (SELECT document_id FROM names WHERE key = ?)", "length(d.display)"
+        values = (name_key(name), *values)
+    sql = f"""SELECT min(c.id) FROM chunks c JOIN documents d ON d.id = c.document_id
+              WHERE {known_as} AND {allowed.sql} GROUP BY d.id ORDER BY {order} LIMIT {limit:d}"""
+    rows = db.execute(sql, values)
     return list(map(itemgetter(0), rows))
 
 
@@ -210,30 +191,23 @@ def has_eligible(db: sqlite3.Connection, path: str, allowed: Eligible) -> bool:
     return db.execute(sql, (path, *allowed.values)).fetchone() is not None
 
 
-def by_name(db: sqlite3.Connection, name: str, allowed: Eligible, limit: int = 5) -> list[int]:
-    """The first chunk of each eligible document whose title, alias, file name or path is ``name``."""
-    rows = db.execute(
-        f"""SELECT min(c.id) FROM chunks c JOIN documents d ON d.id = c.document_id
-            WHERE d.id IN (SELECT document_id FROM names WHERE key = ?) AND {allowed.sql}
-            GROUP BY d.id ORDER BY length(d.display) LIMIT {limit:d}""",
-        (name_key(name), *allowed.values),
-    )
-    return list(map(itemgetter(0), rows))
-
-
 def waiting(db: sqlite3.Connection, viewer: Viewer) -> int:
-    """How many texts that ``viewer`` may see wait for the embedder."""
+    """How many texts that ``viewer`` may see wait for the embedder and are not found by meaning until then.
+    Only during a switch most of them have a vector, the old one."""
     if db.execute("SELECT 1 FROM queue LIMIT 1").fetchone() is None:
         return 0
-    count = lacking_count(db)
-    if not count or sees_all(db, viewer):
-        return count
-    row = db.execute(
-        f"""SELECT count(DISTINCT q.id) FROM queue q JOIN chunks c ON c.embed_hash = q.hash
-            WHERE c.id IN ({HIDDEN}) AND attempts >= 0 AND {lacking(db)} AND NOT EXISTS (
-                SELECT 1 FROM chunks seen WHERE seen.embed_hash = q.hash AND seen.id NOT IN ({HIDDEN}))"""
-    ).fetchone()
-    return count - int(row[0])
+    waits = "attempts >= 0"
+    if db.execute("SELECT 1 FROM meta WHERE key = 'next_identity_id'").fetchone():
+        found = f"SELECT 1 FROM embeddings e WHERE e.hash = q.hash AND e.identity_id = {ACTIVE}"
+        waits += f" AND NOT EXISTS ({found})"
+    total = int(db.execute(f"SELECT count(*) FROM queue q WHERE {waits}").fetchone()[0])
+    if not total or sees_all(db, viewer):
+        return total
+    sql = f"""SELECT count(DISTINCT q.id) FROM queue q JOIN chunks c ON c.embed_hash = q.hash
+              WHERE c.id IN ({HIDDEN}) AND {waits} AND NOT EXISTS (
+                  SELECT 1 FROM chunks seen WHERE seen.embed_hash = q.hash AND seen.id NOT IN ({HIDDEN}))"""
+    hidden = db.execute(sql).fetchone()
+    return total - int(hidden[0])
 
 
 def few(db: sqlite3.Connection, allowed: Eligible, limit: int) -> list[int] | None:
@@ -268,11 +242,9 @@ def unknown(db: sqlite3.Connection, filters: Filters, viewer: Viewer) -> list[tu
 def file_names(db: sqlite3.Connection, viewer: Viewer, limit: int) -> list[str]:
     """The names of the newest files that ``viewer`` may see, without their folders."""
     allowed = visible(viewer)
-    rows = db.execute(
-        f"""SELECT d.display FROM documents d WHERE {allowed.sql} AND d.state = 'indexed'
-            ORDER BY d.date DESC, d.display LIMIT ?""",
-        (*allowed.values, limit),
-    )
+    sql = f"""SELECT d.display FROM documents d WHERE {allowed.sql} AND d.state = 'indexed'
+              ORDER BY d.date DESC, d.display LIMIT ?"""
+    rows = db.execute(sql, (*allowed.values, limit))
     return list(dict.fromkeys(row[0].rpartition("/")[2] for row in rows))
 
 
@@ -280,9 +252,6 @@ def skipped_count(db: sqlite3.Connection, suffix: str) -> int:
     """How many files were skipped whose names end in ``suffix``, such as ``.pdf``; for the owner alone."""
     sql = "SELECT count(*) FROM documents WHERE state = 'skipped' AND lower(substr(display, ?)) = lower(?)"
     return int(db.execute(sql, (-len(suffix), storable(suffix))).fetchone()[0])
-
-
-# --- rows -------------------------------------------------------------------------------
 
 
 def chunk_ids(db: sqlite3.Connection, keys: Sequence[str], allowed: Eligible) -> dict[str, int]:
@@ -294,9 +263,8 @@ def chunk_ids(db: sqlite3.Connection, keys: Sequence[str], allowed: Eligible) ->
 
 def chunks(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, sqlite3.Row]:
     """The rows of ``ids``, which an Eligible has let through already."""
-    rows = db.execute(
-        "SELECT * FROM chunks WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)
-    ).fetchall()
+    sql = "SELECT * FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
+    rows = db.execute(sql, (json.dumps(list(ids)),)).fetchall()
     return dict(zip(map(itemgetter("id"), rows), rows, strict=True))
 
 
@@ -324,13 +292,11 @@ def candidates(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Candidat
 
 def neighbours(db: sqlite3.Connection, key: str, allowed: Eligible, around: int) -> list[sqlite3.Row]:
     """The chunk called ``key`` and up to ``around`` before and behind it, in reading order."""
-    return db.execute(
-        f"""SELECT c.* FROM chunks c JOIN documents d ON d.id = c.document_id
-            JOIN chunks here ON here.document_id = c.document_id AND here.key = ?
-            WHERE c.chunk_index BETWEEN here.chunk_index - ? AND here.chunk_index + ? AND {allowed.sql}
-            ORDER BY c.chunk_index""",
-        (storable(key), around, around, *allowed.values),
-    ).fetchall()
+    sql = f"""SELECT c.* FROM chunks c JOIN documents d ON d.id = c.document_id
+              JOIN chunks here ON here.document_id = c.document_id AND here.key = ?
+              WHERE c.chunk_index BETWEEN here.chunk_index - ? AND here.chunk_index + ? AND {allowed.sql}
+              ORDER BY c.chunk_index"""
+    return db.execute(sql, (storable(key), around, around, *allowed.values)).fetchall()
 
 
 # Only what is needed: the rest of a document's row, which is most of it, is on pages of its own. Most
@@ -356,22 +322,23 @@ def document_rows(
     db: sqlite3.Connection, viewer: Viewer, ids: Iterable[int] | None = None
 ) -> list[sqlite3.Row]:
     """The rows of what ``documents`` gives, each with the ``root`` of its source."""
+    among, values = _among(ids)
     condition = "1" if viewer.is_owner else "NOT d.private AND chunk_count > 0"
-    values: list[str] = []
-    if ids is not None:
-        condition += " AND d.id IN (SELECT value FROM json_each(?))"
-        values = [json.dumps(list(ids))]
-    return db.execute(f"{_DOCUMENT} WHERE {condition} ORDER BY d.display", values).fetchall()
+    return db.execute(f"{_DOCUMENT} WHERE {condition} AND {among} ORDER BY d.display", values).fetchall()
 
 
 def stat_rows(db: sqlite3.Connection, ids: Iterable[int] | None = None) -> list[sqlite3.Row]:
     """The place and the stat of every document or of ``ids``, which `freshness` compares with the disk."""
-    among = "" if ids is None else " WHERE d.id IN (SELECT value FROM json_each(?))"
-    return db.execute(
-        f"""SELECT d.id, s.root, d.path, d.size, d.mtime_ns, d.ctime_ns, d.inode, d.state
-            FROM documents d JOIN sources s ON s.id = d.source_id{among}""",
-        () if ids is None else (json.dumps(list(ids)),),
-    ).fetchall()
+    among, values = _among(ids)
+    sql = f"""SELECT d.id, s.root, d.path, d.size, d.mtime_ns, d.ctime_ns, d.inode, d.state
+              FROM documents d JOIN sources s ON s.id = d.source_id WHERE {among}"""
+    return db.execute(sql, values).fetchall()
+
+
+def _among(ids: Iterable[int] | None) -> _Condition:
+    if ids is None:
+        return "1", ()
+    return "d.id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)
 
 
 def as_documents(
@@ -389,27 +356,12 @@ def as_documents(
         state = known.get(number, state)
         if not viewer.is_owner:
             state, reason, size, file_hash, indexed_at, root = "indexed", "", 0, "", "", b""
+        hash_tags = () if tags == _NO_TAGS else tuple(json.loads(tags))
+        root, path = root.decode("utf-8", "backslashreplace"), path.decode("utf-8", "backslashreplace")
         document = Document(
-            store=store,
-            id=number,
-            path=display,
-            folder=folder,
-            file_type=file_type,
-            title=title,
-            tags=() if tags == _NO_TAGS else tuple(json.loads(tags)),
-            date=date,
-            private=bool(private),
-            state=state,
-            reason=reason,
-            chunks=chunks,
-            size=size,
-            file_hash=file_hash,
-            indexed_at=indexed_at,
-            root=root.decode("utf-8", "backslashreplace"),
-            path_in_source=path.decode("utf-8", "backslashreplace"),
-            private_by=_PRIVATE_BY[private & 3],
-            date_from=date_from,
-        )
+            store, number, display, folder, file_type, title, hash_tags, date, bool(private), state, reason,
+            chunks, size, file_hash, indexed_at, root, path, _PRIVATE_BY[private & 3], date_from,
+        )  # fmt: skip
         found.append(document)
     return found
 
@@ -427,15 +379,15 @@ def aliases(db: sqlite3.Connection, document_id: int) -> tuple[str, ...]:
 def facets(db: sqlite3.Connection, viewer: Viewer) -> dict[str, dict[str, int]]:
     """How many documents have each type, each tag or one below it, and each folder."""
     allowed = visible(viewer)
-    found = f"SELECT d.id FROM documents d WHERE {allowed.sql} AND d.state = 'indexed'"
-    statements = {
-        "types": f"SELECT file_type, count(*) FROM documents WHERE id IN ({found}) GROUP BY 1",
-        "tags": f"SELECT folded, count(*), min(tag) FROM tags WHERE document_id IN ({found}) GROUP BY 1",
-        "folders": f"SELECT folder, count(*) FROM documents WHERE id IN ({found}) GROUP BY 1",
-    }
-    rows = {
-        name: db.execute(f"{sql} ORDER BY 2 DESC, 1", allowed.values).fetchall()
-        for name, sql in statements.items()
-    }
-    counts = {name: {row[0]: row[1] for row in found} for name, found in rows.items()}
-    return counts | {"tags": tags.named(counts["tags"], (row[2] for row in rows["tags"] if row[2]))}
+    among = f"IN (SELECT d.id FROM documents d WHERE {allowed.sql} AND d.state = 'indexed')"
+    found: dict[str, dict[str, int]] = {}
+    spelled: list[str] = []
+    for name, sql in (
+        ("types", f"SELECT file_type, count(*), NULL FROM documents WHERE id {among}"),
+        ("tags", f"SELECT folded, count(*), min(tag) FROM tags WHERE document_id {among}"),
+        ("folders", f"SELECT folder, count(*), NULL FROM documents WHERE id {among}"),
+    ):
+        rows = db.execute(f"{sql} GROUP BY 1 ORDER BY 2 DESC, 1", allowed.values).fetchall()
+        found[name] = {row[0]: row[1] for row in rows}
+        spelled += [row[2] for row in rows if row[2]]
+    return found | {"tags": tags.named(found["tags"], spelled)}

@@ -1,7 +1,4 @@
-"""The health of a store: each check looks for one kind of fault, however damaged the file is.
-
-Checksums show rows that are not as they were written; the other checks compare rows with each other.
-"""
+"""The health of a store: each check looks for one kind of fault, however damaged the file is."""
 
 from __future__ import annotations
 
@@ -17,13 +14,14 @@ from pathlib import Path
 from rag_core.errors import ExtractError, NotText, StoreError
 from rag_core.files import read_bytes
 from rag_core.reports import Finding, Health, Severity
-from rag_core.store import checksums, decisions, privacy, schema
+from rag_core.store import checksums, decisions, privacy
 from rag_core.store.chunks import embed_hash
 from rag_core.store.connection import can_be_written
 from rag_core.store.documents import BEST_TARGET, storable
 from rag_core.store.errors import blames_file, damage
 from rag_core.store.file import Store, now
 from rag_core.store.identities import TARGET
+from rag_core.store.migrations import differences
 from rag_core.wording import plural
 
 EXAMPLES = 5
@@ -46,17 +44,17 @@ class Check:
 
 
 def check(store: Store, *, files: bool = False, report: Callable[[int, int], None] | None = None) -> Health:
-    """Make every check of ``store``; ``files`` also compares its documents with their files.
-
-    ``report`` gets (checks made, all checks) before each one; what it raises ends them. Raises StoreError
-    when the file cannot be read at all.
-    """
+    """Make every check of ``store``; ``files`` also compares its documents with their files. ``report`` gets
+    (checks made, all checks) before each one; what it raises ends them. Raises StoreError when the file
+    cannot be read at all."""
     started = time.perf_counter()
     store.settle_decisions()
     found: list[Finding | None] = []
     with store.read() as db, any_text(db):
-        has_tables = not schema.lost_tables(db)
-        wanted = (*CHECKS, _decided(store), *([FILES] if files else [])) if has_tables else CHECKS[:1]
+        has_tables = not any(each.kind == "table" and each.what != "unknown" for each in differences(db))
+        said = "of decisions that differ from the copy beside the store"
+        decided = Check(DECISIONS, "kind", said, lambda db: decisions.differences(store.path, db))
+        wanted = (*CHECKS, decided, *([FILES] if files else [])) if has_tables else CHECKS[:1]
         for number, each in enumerate(wanted):
             if report:
                 report(number, len(wanted))
@@ -101,9 +99,6 @@ def _rows(sql: str) -> Find:
     return lambda db: (str(row[0]) for row in db.execute(sql, {"nothing": embed_hash("")}))
 
 
-# --- the file ---------------------------------------------------------------------------
-
-
 def _structure(db: sqlite3.Connection) -> Iterator[str]:
     """What SQLite's own checks find, but for the index of words, which has its own check."""
     rows = (row[0] for row in db.execute("PRAGMA integrity_check"))
@@ -127,40 +122,28 @@ def _words(store: Store) -> Finding | None:
     return None
 
 
-# --- what it holds ----------------------------------------------------------------------
-
-
-def _decided(store: Store) -> Check:
-    fault = "of decisions that differ from the copy beside the store"
-    return Check(DECISIONS, "kind", fault, lambda db: decisions.differences(store.path, db))
-
-
-def _is_not(kind: str, column: str) -> str:
-    """SQL for a column that does not hold JSON of a kind: an object, or an array of texts."""
-    items = f" AND NOT EXISTS (SELECT 1 FROM json_each({column}) WHERE type <> 'text')" * (kind == "array")
-    return f"NOT CASE WHEN json_valid({column}) THEN json_type({column}) = '{kind}'{items} ELSE 0 END"
-
-
-_JSON = {
-    "documents": {"metadata": "object", "warnings": "array"},
-    "chunks": {"heading_path": "array"},
-    "sources": {"include": "array", "exclude": "array"},
-    "requests": {"payload": "object"},
-    "jobs": {"counts": "object", "progress": "object"},
-}
+_JSON = (
+    *(("documents", "metadata", "object"), ("documents", "warnings", "array")),
+    *(("chunks", "heading_path", "array"), ("sources", "include", "array"), ("sources", "exclude", "array")),
+    *(("requests", "payload", "object"), ("jobs", "counts", "object"), ("jobs", "progress", "object")),
+)
+"""(table, column, what is in it): an object, or an array of texts."""
 
 
 def _values(db: sqlite3.Connection) -> Iterator[str]:
     """Rows with a value of the wrong kind, and text that is no UTF-8."""
-    for table, columns in _JSON.items():
-        wrong = " OR ".join(_is_not(kind, column) for column, kind in columns.items())
-        yield from (f"{table} {row[0]}" for row in db.execute(f"SELECT id FROM {table} WHERE {wrong}"))
+    for table, column, kind in _JSON:
+        is_right = f"json_type({column}) = '{kind}'"
+        if kind == "array":
+            is_right += f" AND NOT EXISTS (SELECT 1 FROM json_each({column}) WHERE type <> 'text')"
+        sql = f"SELECT id FROM {table} WHERE NOT CASE WHEN json_valid({column}) THEN {is_right} ELSE 0 END"
+        yield from (f"{table} {row[0]}" for row in db.execute(sql))
     for table in ("meta", "requests", "jobs", "job_results", "queue", "outbox"):
         for row in db.execute(f"SELECT * FROM {table}"):
             if any(isinstance(value, str) and storable(value) != value for value in row):
                 yield f"{table} {row[0]}"
     yield from _rows("SELECT 'meta ' || key FROM meta WHERE key = 'generation' AND value GLOB '*[^0-9]*'")(db)
-    if not privacy.are_sound(db):
+    if privacy.rules(db) is privacy.HIDE_ALL:
         yield "the rules that keep notes private"
 
 
@@ -182,15 +165,11 @@ _links = _rows(
 )
 
 
-# --- vectors ----------------------------------------------------------------------------
-
-
 def _vectors(db: sqlite3.Connection) -> Iterator[str]:
     """Vectors whose checksum does not fit. An empty one stands for a text that cannot be embedded."""
-    rows = db.execute(
-        "SELECT e.hash, e.vector, e.crc32, i.dimension FROM embeddings e"
-        " LEFT JOIN identities i ON i.id = e.identity_id"
-    )
+    sql = """SELECT e.hash, e.vector, e.crc32, i.dimension FROM embeddings e
+             LEFT JOIN identities i ON i.id = e.identity_id"""
+    rows = db.execute(sql)
     for text_hash, vector, crc32, dimension in rows:
         if not is_whole_vector(text_hash, vector, crc32, dimension):
             yield text_hash[:6].hex()
@@ -215,15 +194,12 @@ _leftovers = _rows(
     " WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE embed_hash = hash)"
 )
 
-# --- its files --------------------------------------------------------------------------
-
 
 def _files(db: sqlite3.Connection) -> Iterator[str]:
     """Documents whose file is not the one that was read; those of an attached index have none here."""
-    rows = db.execute(
-        "SELECT d.path, d.display, d.size, d.file_hash, s.root FROM documents d"
-        " JOIN sources s ON s.id = d.source_id WHERE d.state = 'indexed'"
-    )
+    sql = """SELECT d.path, d.display, d.size, d.file_hash, s.root FROM documents d
+             JOIN sources s ON s.id = d.source_id WHERE d.state = 'indexed'"""
+    rows = db.execute(sql)
     for row in rows:
         if not os.path.isabs(row["root"]):  # noqa: PTH117  (bytes)
             continue
@@ -243,7 +219,7 @@ CHECKS: tuple[Check, ...] = (
         "schema",
         "part",
         "of the schema missing, altered or unknown",
-        lambda db: (f"{each.kind} {each.name}: {each.what}" for each in schema.differences(db)),
+        lambda db: (f"{each.kind} {each.name}: {each.what}" for each in differences(db)),
     ),
     Check("structure", "fault", "in the structure of the file", _structure),
     Check("values", "row", "with a value that cannot be read", _values),

@@ -1,11 +1,9 @@
-"""The embedder that a store's vectors are from: the active one of searches and the target of runs.
-
-They differ only during a switch; see ``switch``.
-"""
+"""The embedders of a store's vectors: the active one of searches, and during a switch the target of runs."""
 
 from __future__ import annotations
 
 import sqlite3
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -30,16 +28,6 @@ class Known(NamedTuple):
     canary: Vectors
 
 
-def active_identity(db: sqlite3.Connection) -> Known | None:
-    """The identity whose vectors are searched, if there are any yet."""
-    return _known(db, ACTIVE)
-
-
-def target_identity(db: sqlite3.Connection) -> Known | None:
-    """The identity that texts are embedded for, if an embedder was ever used."""
-    return _known(db, TARGET)
-
-
 def _known(db: sqlite3.Connection, which: str) -> Known | None:
     sql = f"SELECT id, canary, provider, model, digest, dimension, prompts FROM identities WHERE id = {which}"
     if (row := db.execute(sql).fetchone()) is None:
@@ -48,27 +36,26 @@ def _known(db: sqlite3.Connection, which: str) -> Known | None:
     return Known(number, EmbedderIdentity(*identity), np.frombuffer(canary, np.float32))
 
 
-def add_identity(db: sqlite3.Connection, identity: EmbedderIdentity, canary: Vectors) -> int:
-    """Add an embedder to the store, unless it is there; returns its row id.
+active_identity = partial(_known, which=ACTIVE)
+"""The identity whose vectors are searched, if there are any yet."""
 
-    If the known one gave the canary another vector, it was another model of this name: that row gets the
-    digest ``former N``.
-    """
+target_identity = partial(_known, which=TARGET)
+"""The identity that texts are embedded for, if an embedder was ever used."""
+
+
+def add_identity(db: sqlite3.Connection, identity: EmbedderIdentity, canary: Vectors) -> int:
+    """Add an embedder to the store, unless it is there; returns its row id. If the known one gave the canary
+    another vector, it was another model of this name: that row gets the digest ``former N``."""
     columns = (identity.provider, identity.model, identity.digest, identity.dimension, identity.prompts)
-    known = db.execute(
-        "SELECT id, canary FROM identities WHERE (provider, model, digest, dimension, prompts)"
-        " = (?, ?, ?, ?, ?)",
-        columns,
-    ).fetchone()
+    names = "provider, model, digest, dimension, prompts"
+    sql = f"SELECT id, canary FROM identities WHERE ({names}) = (?, ?, ?, ?, ?)"
+    known = db.execute(sql, columns).fetchone()
     if known is not None:
         if same_canary(np.frombuffer(known["canary"], np.float32), canary):
             return int(known["id"])
         db.execute("UPDATE identities SET digest = ? WHERE id = ?", (f"former {known['id']}", known["id"]))
-    row = db.execute(
-        "INSERT INTO identities (provider, model, digest, dimension, prompts, canary)"
-        " VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
-        (*columns, canary.astype(np.float32).tobytes()),
-    ).fetchone()
+    sql = f"INSERT INTO identities ({names}, canary) VALUES (?, ?, ?, ?, ?, ?) RETURNING id"
+    row = db.execute(sql, (*columns, canary.astype(np.float32).tobytes())).fetchone()
     return int(row[0])
 
 
@@ -92,7 +79,6 @@ def has_unused(db: sqlite3.Connection) -> bool:
 
 def drop_unused_identities(db: sqlite3.Connection) -> None:
     """Remove the embedders that no vector is from, but for the active and the target."""
-    db.execute(
-        f"""DELETE FROM identities WHERE id NOT IN ({ACTIVE}, {TARGET})
-            AND NOT EXISTS (SELECT 1 FROM embeddings WHERE identity_id = identities.id)"""
-    )
+    sql = f"""DELETE FROM identities WHERE id NOT IN ({ACTIVE}, {TARGET})
+              AND NOT EXISTS (SELECT 1 FROM embeddings WHERE identity_id = identities.id)"""
+    db.execute(sql)

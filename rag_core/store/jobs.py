@@ -1,14 +1,18 @@
-"""Jobs and requests. A job is one indexing run; a request is a row that asks the runner for something."""
+"""Jobs, requests and problems. A job is one indexing run; a request is a row that asks the runner for
+something. Problems are grouped by their reason, so that a thousand files are one line."""
 
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import starmap
 from operator import attrgetter
 from typing import Literal
 
+from rag_core.reports import Problem, ProblemKind
 from rag_core.store.file import now
 from rag_core.types import FileResult, Job, Progress, Source
 
@@ -16,25 +20,21 @@ KEPT_JOBS = 50
 UNSAID = "It could not write down how it ended: its process was killed, or the disk was full."
 """The message of a job without an end whose runner is gone."""
 
+_SAME = ("id", "start_time", "end_time", "duration_ms", "succeeded", "failed", "texts_embedded")
 _RESULT = "source_file, outcome, chunks_added, chunks_skipped, message, processing_time_ms"
 
 
-def last_ended_well(db: sqlite3.Connection) -> bool:
-    """Whether the newest job, if there is one, was done to its end."""
-    row = db.execute("SELECT state FROM jobs ORDER BY id DESC LIMIT 1").fetchone()
-    return row is None or row["state"] == "done"
-
-
-def start_job(db: sqlite3.Connection) -> int:
-    """Open a job; one that a dead runner left running becomes *interrupted*."""
-    db.execute(
-        "UPDATE jobs SET state = 'interrupted', end_time = ?, message = trim(message || ' ' || ?)"
-        " WHERE state = 'running'",
-        (now(), UNSAID),
-    )
+def start_job(db: sqlite3.Connection) -> tuple[int, bool]:
+    """Open a job, which tries refused texts again; one that a dead runner left running becomes *interrupted*.
+    Returns the new one's id, and whether the one before, if there is one, was done to its end."""
+    db.execute("UPDATE queue SET attempts = 0 WHERE attempts > 0")
+    last = db.execute("SELECT state FROM jobs ORDER BY id DESC LIMIT 1").fetchone()
+    sql = """UPDATE jobs SET state = 'interrupted', end_time = ?, message = trim(message || ' ' || ?)
+             WHERE state = 'running'"""
+    db.execute(sql, (now(), UNSAID))
     db.execute("DELETE FROM jobs WHERE id <= (SELECT max(id) FROM jobs) - ?", (KEPT_JOBS,))
     cursor = db.execute("INSERT INTO jobs (state, start_time) VALUES ('running', ?) RETURNING id", (now(),))
-    return int(cursor.fetchone()[0])
+    return int(cursor.fetchone()[0]), last is None or last["state"] == "done"
 
 
 def note_progress(db: sqlite3.Connection, job: Job) -> None:
@@ -58,54 +58,37 @@ def newest(db: sqlite3.Connection, store: str, *, running: bool, limit: int) -> 
     """The newest jobs first, without results. Without a ``running`` runner, a job that says so was
     interrupted."""
     rows = db.execute("SELECT * FROM jobs ORDER BY id DESC LIMIT ?", (limit,)).fetchall()
-    return [_job(store, row, has_runner=running and index == 0) for index, row in enumerate(rows)]
-
-
-def _job(store: str, row: sqlite3.Row, *, has_runner: bool) -> Job:
-    was_killed = row["state"] == "running" and not has_runner
-    progress = json.loads(row["progress"])
-    counts = json.loads(row["counts"])
-    return Job(
-        id=row["id"],
-        store=store,
-        state="interrupted" if was_killed else row["state"],
-        start_time=row["start_time"],
-        end_time=row["end_time"],
-        duration_ms=row["duration_ms"],
-        total_files=sum(counts.values()),
-        succeeded=row["succeeded"],
-        failed=row["failed"],
-        total_chunks_added=row["chunks_added"],
-        texts_embedded=row["texts_embedded"],
-        message=f"{row['message']} {UNSAID}".strip() if was_killed else row["message"],
-        progress=Progress(**progress) if progress else Progress("scanning", 0, 0),
-        counts=counts,
-    )
+    found: list[Job] = []
+    for row in rows:
+        was_killed = row["state"] == "running" and not (running and not found)
+        progress, counts = json.loads(row["progress"]), json.loads(row["counts"])
+        job = Job(
+            **{name: row[name] for name in _SAME},
+            store=store,
+            state="interrupted" if was_killed else row["state"],
+            total_files=sum(counts.values()),
+            total_chunks_added=row["chunks_added"],
+            message=f"{row['message']} {UNSAID}".strip() if was_killed else row["message"],
+            progress=Progress(**progress) if progress else Progress("scanning", 0, 0),
+            counts=counts,
+        )
+        found.append(job)
+    return found
 
 
 def results(db: sqlite3.Connection, job_id: int, limit: int) -> list[FileResult]:
     """What became of the files of a job, failures first; the unchanged ones are only counted."""
-    rows = db.execute(
-        f"SELECT {_RESULT} FROM job_results WHERE job_id = ?"
-        " ORDER BY outcome = 'failed' DESC, outcome = 'skipped' DESC, id LIMIT ?",
-        (job_id, limit),
-    )
-    return [
-        FileResult(path, "failure" if outcome == "failed" else "success", outcome, *rest)
-        for path, outcome, *rest in rows
-    ]
-
-
-# --- requests ---------------------------------------------------------------------------
+    columns = _RESULT.replace("outcome", "iif(outcome = 'failed', 'failure', 'success'), outcome", 1)
+    sql = f"""SELECT {columns} FROM job_results WHERE job_id = ?
+              ORDER BY outcome = 'failed' DESC, outcome = 'skipped' DESC, id LIMIT ?"""
+    return list(starmap(FileResult, db.execute(sql, (job_id, limit))))
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request to read these sources (None: all that are not paused), or to cancel the run.
-
-    ``paths`` (None: all) are those of the files to look at, ``force`` reads them changed or not; ``forget``
-    reads nothing and forgets every document of the sources.
-    """
+    """A request to read these sources (None: all that are not paused), or to cancel the run. ``paths`` (None:
+    all) are those of the files to look at, ``force`` reads them changed or not; ``forget`` reads nothing and
+    forgets every document of the sources."""
 
     id: int
     kind: Literal["index", "cancel"]
@@ -153,3 +136,47 @@ def drop_requests(db: sqlite3.Connection, last: int) -> None:
     """Remove the requests up to ``last``, when their run has ended: a killed run leaves them to the next
     one."""
     db.execute("DELETE FROM requests WHERE id <= ?", (last,))
+
+
+def problems_in_store(db: sqlite3.Connection) -> list[Problem]:
+    """The problems of a store's documents as they were last read, and of the texts still to embed."""
+    sql = "SELECT state, reason, display FROM documents WHERE state <> 'indexed' ORDER BY display"
+    rows = db.execute(sql)
+    counts = db.execute("SELECT error, count(*) FROM queue WHERE error <> '' GROUP BY 1").fetchall()
+    sql = """SELECT DISTINCT q.error, d.display FROM queue q JOIN chunks c ON c.embed_hash = q.hash
+             JOIN documents d ON d.id = c.document_id WHERE q.error <> '' ORDER BY 2"""
+    holders = db.execute(sql).fetchall()
+    found = _grouped(rows)
+    for error, count in counts:
+        found.append(Problem("refused", error, count, tuple(row[1] for row in holders if row[0] == error)))
+    return sorted(found, key=_rank)
+
+
+def problems_of_job(db: sqlite3.Connection, job_id: int) -> list[Problem]:
+    """The problems that one job met. A folder that could not be read goes by its root."""
+    sql = """SELECT outcome, message, source_file FROM job_results
+             WHERE job_id = ? AND outcome IN ('failed', 'skipped') ORDER BY source_file"""
+    rows = db.execute(sql, (job_id,))
+    return sorted(_grouped(rows), key=_rank)
+
+
+def _grouped(rows: Iterable[tuple[ProblemKind, str, str]]) -> list[Problem]:
+    """Problems from (kind, message, path) of single files."""
+    files: dict[tuple[ProblemKind, str], list[str]] = {}
+    for kind, message, path in rows:
+        files.setdefault((kind, shared_reason(message, path)), []).append(path)
+    return [Problem(kind, reason, len(paths), tuple(paths)) for (kind, reason), paths in files.items()]
+
+
+def _rank(problem: Problem) -> tuple[int, int, str]:
+    return ("failed", "refused", "skipped").index(problem.kind), -problem.count, problem.reason
+
+
+def shared_reason(message: str, path: str) -> str:
+    """The message without the file's own name, so that equal reasons are equal."""
+    parts = path.split("/")
+    for start in range(len(parts)):
+        name = repr("/".join(parts[start:]))
+        if name in message:
+            return re.sub(f"^(The file )?{re.escape(name)}", "It", message).replace(name, "…")
+    return message

@@ -115,11 +115,9 @@ def _most(words: Sequence[str], counts: Mapping[str, int], chunks: int) -> float
 
 
 def by_beginnings(db: sqlite3.Connection, words: Iterable[str], allowed: Eligible) -> list[int]:
-    """Chunks with a word that begins with one of ``words``, which no passage has; a few for each.
-
-    The index has stems: that of *universities*, which begins with *universi*, is *univers*. So a little
-    less is looked for, and what is found is compared with the word.
-    """
+    """Chunks with a word that begins with one of ``words``, which no passage has; a few for each. The index
+    has stems: that of *universities*, which begins with *universi*, is *univers*. So a little less is looked
+    for, and what is found is compared with the word."""
     sql = f"""SELECT c.id FROM words JOIN chunks c ON c.id = words.rowid
               JOIN documents d ON d.id = c.document_id WHERE words MATCH ? AND {allowed.sql} LIMIT {_BEGUN}"""
     found: list[int] = []
@@ -178,11 +176,9 @@ def frequencies(db: sqlite3.Connection, units: Sequence[str], viewer: Viewer) ->
 
 def spelled_like(db: sqlite3.Connection, word: str, viewer: Viewer) -> str:
     """A word of a passage that ``viewer`` may see, spelled much like ``word`` and with the same first letter;
-    '' if there is none.
-
-    The index has stems, so a passage says how the word is written. Call it only for a word that no passage
-    has: all words with that letter are gone through, a tenth of a second for 100,000 passages.
-    """
+    '' if there is none. The index has stems, so a passage says how the word is written. Call it only for a
+    word that no passage has: all words with that letter are gone through, a tenth of a second for 100,000
+    passages."""
     if not _SHORTEST <= len(word) <= _LONGEST:
         return ""
     db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, words, row)")
@@ -205,13 +201,9 @@ def _written(db: sqlite3.Connection, stem: str, viewer: Viewer) -> set[str]:
     # Not by MATCH, which would take the stem of the stem: of warehous, that of warehouse, it is wareh.
     db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.places USING fts5vocab(main, words, instance)")
     allowed = visible(viewer)
-    row = db.execute(
-        f"""SELECT c.title || ' ' || c.headings || ' ' || c.text FROM temp.places
-            CROSS JOIN chunks c ON c.id = places.doc JOIN documents d ON d.id = c.document_id
-            WHERE places.term = ? AND col IN ('title', 'headings', 'text') AND {allowed.sql} LIMIT 1""",
-        (stem, *allowed.values),
-    ).fetchone()
-    beginning = stem[:-1]  # Porter's stemmer makes an i of a last y
-    return (
-        {each for each in SPACED_WORD.findall(fold(row[0])) if each.startswith(beginning)} if row else set()
-    )
+    sql = f"""SELECT c.title || ' ' || c.headings || ' ' || c.text FROM temp.places
+              CROSS JOIN chunks c ON c.id = places.doc JOIN documents d ON d.id = c.document_id
+              WHERE places.term = ? AND col IN ('title', 'headings', 'text') AND {allowed.sql} LIMIT 1"""
+    row = db.execute(sql, (stem, *allowed.values)).fetchone()
+    words = SPACED_WORD.findall(fold(row[0])) if row else []
+    return {each for each in words if each.startswith(stem[:-1])}  # Porter's stemmer makes an i of a last y

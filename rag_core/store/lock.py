@@ -1,7 +1,5 @@
 """The lock of a store: one process at a time indexes, mends or moves it; the system frees it on ``kill -9``.
-
-The holder writes what it does into the lock file, so that others can be told why they are refused.
-"""
+The holder writes what it does into the lock file, so that others can be told why they are refused."""
 
 from __future__ import annotations
 
@@ -20,26 +18,18 @@ from rag_core.store.errors import not_written
 if sys.platform != "win32":
     import fcntl
 
-Work = Literal["index", "repair", "rename", "delete", "make", "switch"]
-Unknown = Literal[""]
-"""What the holder of a lock does, when it could not write that down."""
+Work = Literal["", "index", "repair", "rename", "delete", "make", "switch"]
+"""What the holder of a lock does; '' when it could not write that down."""
 
 _TIMEOUT_S = 0.5  # longer than a look takes
 
-_DOING: Mapping[Work | Unknown, str] = {
-    "": "is in use",
-    "index": "is being indexed",
-    "repair": "is being repaired",
-    "rename": "is being renamed",
-    "delete": "is being deleted",
-    "make": "is being made",
-    "switch": "is being switched to other vectors",
-}
-_REFUSED: Mapping[Work, str] = {
-    "repair": "Nothing was repaired",
-    "rename": "Nothing was renamed",
-    "delete": "Nothing was deleted",
-    "switch": "Nothing was switched",
+_DONE: Mapping[Work, str] = {
+    "index": "indexed",
+    "repair": "repaired",
+    "rename": "renamed",
+    "delete": "deleted",
+    "make": "made",
+    "switch": "switched to other vectors",
 }
 
 
@@ -56,7 +46,11 @@ def hold(store: Path, work: Work = "index") -> Iterator[None]:
         raise not_written(store.stem, "locked", store.parent, error) from error
     try:
         if not isinstance(lock, SoftFileLock):  # it writes its own words into the file
-            _write(store.with_suffix(".lock"), work)
+            try:
+                store.with_suffix(".lock").write_text(work, "ascii")
+            except OSError:  # such as a full disk: nothing is better than half of a word
+                with suppress(OSError):
+                    os.truncate(store.with_suffix(".lock"), 0)
         yield
     finally:
         if not os.path.exists(store):  # noqa: PTH110 - no error; it was removed, renamed or never made
@@ -66,33 +60,25 @@ def hold(store: Path, work: Work = "index") -> Iterator[None]:
         lock.release()
 
 
-def _write(path: Path, work: Work) -> None:
-    try:
-        path.write_text(work, "ascii")
-    except OSError:  # such as a full disk: nothing is better than half of a word, or the last holder's
-        with suppress(OSError):
-            os.truncate(path, 0)
-
-
 def _refusal(store: Path, work: Work) -> StoreError:
     """The error for ``work`` that the holder of the lock does not let begin, with what to do."""
     doing = _read(store)
     by_run = doing == "index"
-    if work == "index":
+    wait = "cancel the run, or wait for its end" if by_run else "try again when that has ended"
+    if work == "index" and by_run:
         advice = "The request was left for that run, which does it, too."
-        if not by_run:
-            advice = "The request was left, and nobody takes it meanwhile: run it again when that has ended."
+    elif work == "index":
+        advice = "The request was left, and nobody takes it meanwhile: run it again when that has ended."
     elif work == "make":
-        wait = "wait for the end of that run" if by_run else "try again when that has ended"
         advice = f"Choose another name, or {wait}."
     else:
-        wait = "cancel the run, or wait for its end" if by_run else "try again when that has ended"
-        advice = f"{_REFUSED[work]}; {wait}."
-    message = f"Store {store.stem!r} {_DOING[doing]}{' already' if by_run and work == 'index' else ''}."
+        advice = f"Nothing was {_DONE[work].partition(' ')[0]}; {wait}."
+    already = " already" if by_run and work == "index" else ""
+    message = f"Store {store.stem!r} is {f'being {_DONE[doing]}{already}' if doing else 'in use'}."
     return StoreBusy(message, advice) if by_run else InUpkeep(message, advice)
 
 
-def _read(store: Path) -> Work | Unknown:
+def _read(store: Path) -> Work:
     """What the holder of the lock does. A lock without our words is of a kind that writes its own."""
     try:
         word = store.with_suffix(".lock").read_text("ascii", "replace")
@@ -100,33 +86,21 @@ def _read(store: Path) -> Work | Unknown:
         return ""
     except OSError:
         return "index"
-    return next((work for work in _DOING if work == word), "index")
+    return "" if not word else next((work for work in _DONE if work == word), "index")
 
 
-def holder(store: Path) -> Work | Unknown | None:
-    """What the holder of the lock does, in this or any other process; None when nobody holds it."""
+def holder(store: Path) -> Work | None:
+    """What the holder of the lock does, in this or any other process; None when nobody holds it. This look
+    shares the lock, so that two looks do not see each other, but on Windows."""
     try:
-        return _read(store) if _is_held(store.with_suffix(".lock")) else None
+        path = store.with_suffix(".lock").resolve(strict=True)
+        if sys.platform == "win32":
+            with FileLock(path, thread_local=False, timeout=0):
+                return None
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # closing gives it back
+    except (Timeout, BlockingIOError):
+        return _read(store)
     except OSError:  # nobody ever held it, or this account may not look
         return None
-
-
-def _is_held(path: Path) -> bool:
-    """Whether the lock is held. This look shares it, so that two looks do not see each other. Raises
-    OSError."""
-    if sys.platform == "win32":  # has no locks to share: what looks at the same moment is seen
-        lock = FileLock(path.resolve(strict=True), thread_local=False)
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            return True
-        lock.release()
-        return False
-    file = os.open(path, os.O_RDONLY)
-    try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(file)  # which gives the lock back
-    return False
+    return None

@@ -1,4 +1,4 @@
-"""The store's schema, as numbered steps that are each recorded in their own transaction.
+"""The store's schema: numbered steps, each recorded in its own transaction, and a comparison with a file.
 
 A step is never edited once released; a change is a new step with a test that starts from
 version 1 with rows in it. Layout of one store file:
@@ -13,8 +13,12 @@ version 1 with rows in it. Layout of one store file:
 
 from __future__ import annotations
 
+import re
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import cache
+from typing import Literal, NamedTuple
 
 from rag_core.errors import StoreError
 from rag_core.store import checksums
@@ -45,23 +49,17 @@ CREATE TABLE documents (
     path BLOB NOT NULL,                 -- below the root, as the file system spells it
     display TEXT NOT NULL,              -- the same for people: label, NFC, no control characters
     folder TEXT NOT NULL,
-    size INTEGER NOT NULL,
-    mtime_ns INTEGER NOT NULL,
-    ctime_ns INTEGER NOT NULL,
-    inode INTEGER NOT NULL,
+    size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL,
     scanned_ns INTEGER NOT NULL,        -- clock when the file was looked at
     file_hash TEXT NOT NULL,            -- sha256 of the bytes, '' when they could not be read
     state TEXT NOT NULL CHECK (state IN ('indexed', 'failed', 'skipped')),
     reason TEXT NOT NULL DEFAULT '',
-    file_type TEXT NOT NULL DEFAULT '',
-    encoding TEXT NOT NULL DEFAULT '',
-    title TEXT NOT NULL DEFAULT '',
-    title_from TEXT NOT NULL DEFAULT '',
+    file_type TEXT NOT NULL DEFAULT '', encoding TEXT NOT NULL DEFAULT '',
+    title TEXT NOT NULL DEFAULT '', title_from TEXT NOT NULL DEFAULT '',
     date TEXT NOT NULL DEFAULT '',      -- front matter, file name, mtime, in that order
     date_from TEXT NOT NULL DEFAULT '', -- 'front matter', or 'file', whose name and time may change
     private INTEGER NOT NULL DEFAULT 0,
-    metadata TEXT NOT NULL DEFAULT '{}',
-    warnings TEXT NOT NULL DEFAULT '[]',
+    metadata TEXT NOT NULL DEFAULT '{}', warnings TEXT NOT NULL DEFAULT '[]',
     extractor INTEGER NOT NULL DEFAULT 0,
     indexed_at TEXT NOT NULL,
     UNIQUE (source_id, path)
@@ -91,9 +89,7 @@ CREATE TABLE links (
     type TEXT NOT NULL CHECK (type IN ('wikilink', 'embed', 'markdown')),
     target TEXT NOT NULL,
     key TEXT NOT NULL,                  -- compared with names.key; '' links inside the document
-    heading TEXT NOT NULL,
-    label TEXT NOT NULL,
-    start INTEGER NOT NULL,
+    heading TEXT NOT NULL, label TEXT NOT NULL, start INTEGER NOT NULL,
     target_id INTEGER REFERENCES documents ON DELETE SET NULL
 ) STRICT;
 CREATE INDEX links_by_document ON links (document_id);
@@ -104,24 +100,15 @@ CREATE TABLE chunks (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     key TEXT NOT NULL UNIQUE,           -- UUID, never reused
     document_id INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
-    chunk_index INTEGER NOT NULL,
-    start INTEGER NOT NULL,
-    "end" INTEGER NOT NULL,
-    start_line INTEGER NOT NULL,
-    end_line INTEGER NOT NULL,
+    chunk_index INTEGER NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL,
+    start_line INTEGER NOT NULL, end_line INTEGER NOT NULL,
     heading_path TEXT NOT NULL,         -- JSON list
-    anchor_type TEXT NOT NULL,
-    anchor_ref TEXT NOT NULL,
-    split_part INTEGER NOT NULL,
+    anchor_type TEXT NOT NULL, anchor_ref TEXT NOT NULL, split_part INTEGER NOT NULL,
     prefix TEXT NOT NULL,               -- title > heading path; embedded in front of the text
     embed_hash BLOB NOT NULL,           -- sha256 of what is embedded
-    title TEXT NOT NULL,                -- from here on: the columns of `words`
-    headings TEXT NOT NULL,
-    path TEXT NOT NULL,
-    tags TEXT NOT NULL,
-    text TEXT NOT NULL,
-    title_terms TEXT NOT NULL,
-    terms TEXT NOT NULL
+    -- the columns of `words`
+    title TEXT NOT NULL, headings TEXT NOT NULL, path TEXT NOT NULL, tags TEXT NOT NULL, text TEXT NOT NULL,
+    title_terms TEXT NOT NULL, terms TEXT NOT NULL
 ) STRICT;
 CREATE INDEX chunks_by_document ON chunks (document_id, chunk_index);
 CREATE INDEX chunks_by_hash ON chunks (embed_hash);
@@ -131,32 +118,17 @@ CREATE VIRTUAL TABLE words USING fts5 (
     content = 'chunks', content_rowid = 'id',
     tokenize = "porter unicode61 remove_diacritics 2 categories 'L* N* Co M*'"
 );
-CREATE TRIGGER chunks_added AFTER INSERT ON chunks BEGIN
-    INSERT INTO words (rowid, title, headings, path, tags, text, title_terms, terms)
-    VALUES (new.id, new.title, new.headings, new.path, new.tags, new.text, new.title_terms, new.terms);
-END;
-CREATE TRIGGER chunks_removed AFTER DELETE ON chunks BEGIN
-    INSERT INTO words (words, rowid, title, headings, path, tags, text, title_terms, terms)
-    VALUES ('delete', old.id, old.title, old.headings, old.path, old.tags, old.text, old.title_terms,
-            old.terms);
-END;
+CREATE TRIGGER chunks_added AFTER INSERT ON chunks BEGIN ADD_WORDS; END;
+CREATE TRIGGER chunks_removed AFTER DELETE ON chunks BEGIN DROP_WORDS; END;
 CREATE TRIGGER chunks_changed AFTER UPDATE OF title, headings, path, tags, text, title_terms, terms ON chunks
 WHEN (old.title, old.headings, old.path, old.tags, old.text, old.title_terms, old.terms)
-     IS NOT (new.title, new.headings, new.path, new.tags, new.text, new.title_terms, new.terms) BEGIN
-    INSERT INTO words (words, rowid, title, headings, path, tags, text, title_terms, terms)
-    VALUES ('delete', old.id, old.title, old.headings, old.path, old.tags, old.text, old.title_terms,
-            old.terms);
-    INSERT INTO words (rowid, title, headings, path, tags, text, title_terms, terms)
-    VALUES (new.id, new.title, new.headings, new.path, new.tags, new.text, new.title_terms, new.terms);
-END;
+     IS NOT (new.title, new.headings, new.path, new.tags, new.text, new.title_terms, new.terms)
+BEGIN DROP_WORDS; ADD_WORDS; END;
 
 CREATE TABLE identities (
     id INTEGER PRIMARY KEY,
-    provider TEXT NOT NULL,
-    model TEXT NOT NULL,
-    digest TEXT NOT NULL,
-    dimension INTEGER NOT NULL,
-    prompts TEXT NOT NULL,
+    provider TEXT NOT NULL, model TEXT NOT NULL, digest TEXT NOT NULL,
+    dimension INTEGER NOT NULL, prompts TEXT NOT NULL,
     canary BLOB NOT NULL,               -- float32 vector of a fixed text, checked when opened
     UNIQUE (provider, model, digest, dimension, prompts)
 ) STRICT;
@@ -187,13 +159,9 @@ CREATE TABLE requests (                 -- what others ask of the runner
 CREATE TABLE jobs (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     state TEXT NOT NULL CHECK (state IN ('running', 'done', 'cancelled', 'failed', 'interrupted')),
-    start_time TEXT NOT NULL,
-    end_time TEXT,
-    duration_ms INTEGER NOT NULL DEFAULT 0,
-    succeeded INTEGER NOT NULL DEFAULT 0,
-    failed INTEGER NOT NULL DEFAULT 0,
-    chunks_added INTEGER NOT NULL DEFAULT 0,
-    texts_embedded INTEGER NOT NULL DEFAULT 0,
+    start_time TEXT NOT NULL, end_time TEXT, duration_ms INTEGER NOT NULL DEFAULT 0,
+    succeeded INTEGER NOT NULL DEFAULT 0, failed INTEGER NOT NULL DEFAULT 0,
+    chunks_added INTEGER NOT NULL DEFAULT 0, texts_embedded INTEGER NOT NULL DEFAULT 0,
     message TEXT NOT NULL DEFAULT '',
     counts TEXT NOT NULL DEFAULT '{}',  -- files by outcome
     progress TEXT NOT NULL DEFAULT '{}'
@@ -202,46 +170,33 @@ CREATE TABLE jobs (
 CREATE TABLE job_results (              -- every file of a job but the unchanged ones
     id INTEGER PRIMARY KEY,
     job_id INTEGER NOT NULL REFERENCES jobs ON DELETE CASCADE,
-    source_file TEXT NOT NULL,
-    outcome TEXT NOT NULL,
-    chunks_added INTEGER NOT NULL,
-    chunks_skipped INTEGER NOT NULL,
-    message TEXT NOT NULL,
-    processing_time_ms INTEGER NOT NULL
+    source_file TEXT NOT NULL, outcome TEXT NOT NULL,
+    chunks_added INTEGER NOT NULL, chunks_skipped INTEGER NOT NULL,
+    message TEXT NOT NULL, processing_time_ms INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX job_results_by_job ON job_results (job_id);
 
 CREATE TABLE exclusions (               -- files the owner took out, whatever the globs say
     source_id INTEGER NOT NULL REFERENCES sources ON DELETE CASCADE,
     path BLOB NOT NULL,
-    reason TEXT NOT NULL,
-    created_at TEXT NOT NULL,
+    reason TEXT NOT NULL, created_at TEXT NOT NULL,
     PRIMARY KEY (source_id, path)
 ) STRICT, WITHOUT ROWID;
-"""
+""".replace(
+    "ADD_WORDS",
+    "INSERT INTO words (rowid, title, headings, path, tags, text, title_terms, terms)"
+    " VALUES (new.id, new.title, new.headings, new.path, new.tags, new.text, new.title_terms, new.terms)",
+).replace(
+    "DROP_WORDS",
+    "INSERT INTO words (words, rowid, title, headings, path, tags, text, title_terms, terms) VALUES"
+    " ('delete', old.id, old.title, old.headings, old.path, old.tags, old.text, old.title_terms, old.terms)",
+)
 
+# A removed source stays until a run has forgotten its documents, however often that is killed.
+_VERSION_2 = "ALTER TABLE sources ADD COLUMN removed INTEGER NOT NULL DEFAULT 0;"
 
-def _statements(script: str) -> list[str]:
-    """Split a script at complete statements, so that it can run inside a transaction."""
-    found, pending = [], ""
-    for line in script.splitlines(keepends=True):
-        pending += line
-        if sqlite3.complete_statement(pending):
-            found.append(pending)
-            pending = ""
-    return found
-
-
-def _version_1(db: sqlite3.Connection) -> None:
-    for statement in _statements(_VERSION_1):
-        db.execute(statement)
-
-
-def _version_2(db: sqlite3.Connection) -> None:
-    """A removed source stays until a run has forgotten its documents, however often that is killed."""
-    db.execute("ALTER TABLE sources ADD COLUMN removed INTEGER NOT NULL DEFAULT 0")
-
-
+_HAS_REMOTE = "EXISTS (SELECT 1 FROM meta WHERE key IN ('remote', 'next_remote'))"
+# Changes for a remote index are queued in the transaction that makes them; see store/outbox.py.
 _VERSION_3 = """
 CREATE TABLE outbox (                   -- chunks whose copy in the remote vector index is not as they are
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -249,12 +204,12 @@ CREATE TABLE outbox (                   -- chunks whose copy in the remote vecto
     error TEXT NOT NULL DEFAULT ''      -- why the index refused it; it then waits for a change of the chunk
 ) STRICT;
 CREATE TRIGGER outbox_chunk_added AFTER INSERT ON chunks
-WHEN EXISTS (SELECT 1 FROM meta WHERE key IN ('remote', 'next_remote')) BEGIN
+WHEN HAS_REMOTE BEGIN
     DELETE FROM outbox WHERE key = new.key;
     INSERT INTO outbox (key) VALUES (new.key);
 END;
 CREATE TRIGGER outbox_chunk_removed AFTER DELETE ON chunks
-WHEN EXISTS (SELECT 1 FROM meta WHERE key IN ('remote', 'next_remote')) BEGIN
+WHEN HAS_REMOTE BEGIN
     DELETE FROM outbox WHERE key = old.key;
     INSERT INTO outbox (key) VALUES (old.key);
 END;
@@ -265,49 +220,37 @@ WHEN (old.key, old.chunk_index, old.start, old."end", old.start_line, old.end_li
      IS NOT (new.key, new.chunk_index, new.start, new."end", new.start_line, new.end_line, new.heading_path,
              new.anchor_type, new.anchor_ref, new.split_part, new.prefix, new.embed_hash, new.title, new.path,
              new.tags, new.text)
-     AND EXISTS (SELECT 1 FROM meta WHERE key IN ('remote', 'next_remote')) BEGIN
+     AND HAS_REMOTE BEGIN
     DELETE FROM outbox WHERE key IN (old.key, new.key);
     INSERT INTO outbox (key) SELECT old.key UNION SELECT new.key;
 END;
 CREATE TRIGGER outbox_document_changed AFTER UPDATE ON documents
 WHEN (old.display, old.file_type, old.title, old.date, old.private, old.metadata)
      IS NOT (new.display, new.file_type, new.title, new.date, new.private, new.metadata)
-     AND EXISTS (SELECT 1 FROM meta WHERE key IN ('remote', 'next_remote')) BEGIN
+     AND HAS_REMOTE BEGIN
     DELETE FROM outbox WHERE key IN (SELECT key FROM chunks WHERE document_id = new.id);
     INSERT INTO outbox (key) SELECT key FROM chunks WHERE document_id = new.id ORDER BY chunk_index;
 END;
+""".replace("HAS_REMOTE", _HAS_REMOTE)
+
+# Unreadable texts are counted without a look at every vector.
+_VERSION_4 = "CREATE INDEX embeddings_unreadable ON embeddings (identity_id, hash) WHERE vector = x'';"
+
+# The first chunk of a document carries its facts to a remote index, so it is sent when those change.
+_VERSION_5 = f"""
+CREATE TRIGGER outbox_document_read AFTER UPDATE ON documents
+WHEN (old.file_hash, old.size, old.encoding, old.title_from, old.date_from)
+     IS NOT (new.file_hash, new.size, new.encoding, new.title_from, new.date_from)
+     AND {_HAS_REMOTE} BEGIN
+    DELETE FROM outbox WHERE key IN (
+        SELECT key FROM chunks WHERE document_id = new.id AND chunk_index = 0
+    );
+    INSERT INTO outbox (key) SELECT key FROM chunks WHERE document_id = new.id AND chunk_index = 0;
+END;
 """
 
-
-def _version_3(db: sqlite3.Connection) -> None:
-    """Changes for a remote index are queued in the transaction that makes them; see store/outbox.py."""
-    for statement in _statements(_VERSION_3):
-        db.execute(statement)
-
-
-def _version_4(db: sqlite3.Connection) -> None:
-    """Unreadable texts are counted without a look at every vector."""
-    db.execute("CREATE INDEX embeddings_unreadable ON embeddings (identity_id, hash) WHERE vector = x''")
-
-
-def _version_5(db: sqlite3.Connection) -> None:
-    """The first chunk of a document carries its facts to a remote index, so it is sent when those change."""
-    db.execute(
-        """CREATE TRIGGER outbox_document_read AFTER UPDATE ON documents
-        WHEN (old.file_hash, old.size, old.encoding, old.title_from, old.date_from)
-             IS NOT (new.file_hash, new.size, new.encoding, new.title_from, new.date_from)
-             AND EXISTS (SELECT 1 FROM meta WHERE key IN ('remote', 'next_remote')) BEGIN
-            DELETE FROM outbox WHERE key IN (
-                SELECT key FROM chunks WHERE document_id = new.id AND chunk_index = 0
-            );
-            INSERT INTO outbox (key) SELECT key FROM chunks WHERE document_id = new.id AND chunk_index = 0;
-        END"""
-    )
-
-
-def _version_6(db: sqlite3.Connection) -> None:
-    """Private documents are found without a look at every document."""
-    db.execute("CREATE INDEX documents_private ON documents (id) WHERE private")
+# Private documents are found without a look at every document.
+_VERSION_6 = "CREATE INDEX documents_private ON documents (id) WHERE private;"
 
 
 def _version_7(db: sqlite3.Connection) -> None:
@@ -320,8 +263,9 @@ def _version_7(db: sqlite3.Connection) -> None:
         checksums.seal(db, document_id)
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
-    *(_version_1, _version_2, _version_3, _version_4, _version_5, _version_6, _version_7),
+Step = str | Callable[[sqlite3.Connection], None]
+MIGRATIONS: tuple[Step, ...] = (
+    *(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6, _version_7),
 )
 VERSION = len(MIGRATIONS)
 
@@ -340,16 +284,80 @@ def migrate(db: sqlite3.Connection, name: str) -> None:
 
 
 def _apply(db: sqlite3.Connection, number: int) -> None:
-    step = MIGRATIONS[number - 1]
     db.execute("BEGIN IMMEDIATE")
     try:
         if db.execute("PRAGMA user_version").fetchone()[0] < number:  # another process may have been quicker
-            step(db)
-            db.execute(
-                "INSERT INTO migrations (number, name) VALUES (?, ?)", (number, step.__name__.strip("_"))
-            )
+            take(db, MIGRATIONS[number - 1])
+            db.execute("INSERT INTO migrations (number, name) VALUES (?, ?)", (number, f"version_{number}"))
             db.execute(f"PRAGMA user_version = {number}")
         db.execute("COMMIT")
     finally:
         if db.in_transaction:  # it went wrong; a full disk has ended it already
             db.execute("ROLLBACK")
+
+
+def take(db: sqlite3.Connection, step: Step) -> None:
+    """Take one step inside a transaction, which ``executescript`` would end."""
+    if not isinstance(step, str):
+        step(db)
+        return
+    pending = ""
+    for line in step.splitlines(keepends=True):
+        pending += line
+        if sqlite3.complete_statement(pending):
+            db.execute(pending)
+            pending = ""
+
+
+# A file may come from anywhere: a trigger or view that it adds could change what is written to it.
+
+_OURS = r"(name NOT LIKE 'sqlite\_%' ESCAPE '\' OR type IN ('trigger', 'view'))"
+_COMMENT = re.compile(r"""('[^']*'|"[^"]*")|--[^\n]*""")
+
+
+class Part(NamedTuple):
+    """A table, index, trigger or view; ``sql``, without comments and spacing, is '' for the tables that FTS5
+    makes for itself."""
+
+    kind: str
+    sql: str
+
+
+class Difference(NamedTuple):
+    """A part that differs from a new store's. ``kind`` is that of the new store's, if there is one."""
+
+    name: str
+    kind: str
+    what: Literal["missing", "altered", "unknown"]
+
+
+def parts(db: sqlite3.Connection) -> dict[str, Part]:
+    """The parts of a schema by name, without SQLite's own. A trigger hides the table or index of its name."""
+    found: dict[str, Part] = {}
+    rows = db.execute(f"SELECT name, type, sql FROM sqlite_master WHERE {_OURS} ORDER BY type = 'trigger'")
+    for name, kind, sql in rows:
+        is_of_fts5 = name.startswith("words_") and (sql or "").startswith("CREATE TABLE")
+        plain = "" if is_of_fts5 else _COMMENT.sub(lambda found: found[1] or "", sql or "")
+        found[name] = Part(kind, " ".join(plain.split()))
+    return found
+
+
+@cache
+def _new(steps: tuple[Step, ...]) -> dict[str, Part]:
+    """The parts of a store that ``steps`` have just made."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+        for step in steps:
+            take(db, step)
+        return parts(db)
+
+
+def differences(db: sqlite3.Connection, version: int | None = None) -> Iterator[Difference]:
+    """The differences from a new store, or one of an older ``version`` of the schema, by name."""
+    found, new = parts(db), _new(MIGRATIONS[:version])
+    for name in sorted(found.keys() | new.keys()):
+        if name not in found:
+            yield Difference(name, new[name].kind, "missing")
+        elif name not in new:
+            yield Difference(name, found[name].kind, "unknown")
+        elif found[name] != new[name]:
+            yield Difference(name, new[name].kind, "altered")

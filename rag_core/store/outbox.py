@@ -1,15 +1,13 @@
 """The changes that a remote vector index does not have yet: one row for each chunk whose copy there is wrong.
 
-Triggers write the rows in the transaction that changes the chunk, so a process that is killed leaves no
-change without one, whoever made it. A row says only *which* chunk; what to do is read from the store
-when it is sent, so that whatever happened in between, the copy becomes what the chunk is then:
+Triggers write the rows in the transaction that changes the chunk, so no change is without one. A row says
+only *which* chunk; what to do is read from the store when it is sent:
 
     a chunk with a vector that may leave the machine    → put, whole
     no such chunk, a private one, one without a vector  → deleted
     a chunk that waits for the embedder                 → nothing yet, the row stays
 
-A chunk that changes again gets a new row with a new id. Settling a row by its id is therefore right
-even when the chunk changed while it was under way, and sending a row twice does no harm.
+A chunk that changes again gets a row with a new id, so a row that was sent is settled by its id.
 """
 
 from __future__ import annotations
@@ -17,11 +15,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from rag_core.store.file import meta
 from rag_core.store.identities import TARGET, target_identity
 from rag_core.types import Vectors
 
@@ -43,8 +42,7 @@ class Entry:
     folded_tags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Backlog:
+class Backlog(NamedTuple):
     """How many copies are to be renewed or removed, and how many the index refused."""
 
     queued: int
@@ -53,27 +51,14 @@ class Backlog:
 
 def address(db: sqlite3.Connection) -> str:
     """Where the remote vector index is that searches ask, ``""`` when there is none."""
-    row = db.execute("SELECT value FROM meta WHERE key = 'remote'").fetchone()
-    return row[0] if row else ""
+    return meta(db).get("remote", "")
 
 
 def target(db: sqlite3.Connection) -> str:
     """Where runs send vectors, ``""`` for no remote index: the one of searches, or during a switch the new
     one."""
-    rows = db.execute("SELECT key, value FROM meta WHERE key IN ('remote', 'next_remote', 'next_backend')")
-    found: dict[str, str] = dict(rows.fetchall())
+    found = meta(db)
     return found.get("next_remote" if "next_backend" in found else "remote", "")
-
-
-def placed(where: str) -> dict[str, str]:
-    """The rows of ``meta`` of a new store whose remote index is at ``where``, ``""`` for none."""
-    return {"remote": where} if where else {}
-
-
-def connect(db: sqlite3.Connection, where: str) -> None:
-    """Keep the index at ``where`` like the store from now on: every chunk is queued for it."""
-    db.execute("INSERT OR REPLACE INTO meta VALUES ('remote', ?)", (where,))
-    queue_all(db)
 
 
 def queue_all(db: sqlite3.Connection) -> None:
@@ -99,21 +84,19 @@ def recheck(db: sqlite3.Connection, *, wanted: bool) -> None:
 
 def wants_recheck(db: sqlite3.Connection) -> bool:
     """Whether the next flush is to compare first."""
-    return db.execute("SELECT 1 FROM meta WHERE key = 'recheck'").fetchone() is not None
+    return "recheck" in meta(db)
 
 
 def queue_private(db: sqlite3.Connection) -> None:
     """Have the copies of private notes sent or removed again, if there is an index to send them to."""
     if target(db):
         sql = "SELECT key FROM chunks WHERE document_id IN (SELECT id FROM documents WHERE private)"
-        queue(db, [row[0] for row in db.execute(sql).fetchall()])
+        db.execute(f"INSERT OR REPLACE INTO outbox (key) {sql}")
 
 
 def queue(db: sqlite3.Connection, keys: Iterable[str]) -> None:
     """Queue the copies of ``keys`` to be sent or removed again."""
-    rows = [(key,) for key in keys]
-    db.executemany("DELETE FROM outbox WHERE key = ?", rows)
-    db.executemany("INSERT INTO outbox (key) VALUES (?)", rows)
+    db.executemany("INSERT OR REPLACE INTO outbox (key) VALUES (?)", [(key,) for key in keys])
 
 
 def backlog(db: sqlite3.Connection) -> Backlog:
@@ -130,9 +113,8 @@ def retry(db: sqlite3.Connection) -> None:
 def settle(db: sqlite3.Connection, done: Iterable[int], refused: Mapping[int, str]) -> None:
     """Take rows off the outbox, and note why the index refused others."""
     db.executemany("DELETE FROM outbox WHERE id = ?", [(row_id,) for row_id in done])
-    db.executemany(
-        "UPDATE outbox SET error = ? WHERE id = ?", [(error, row_id) for row_id, error in refused.items()]
-    )
+    reasons = [(error, row_id) for row_id, error in refused.items()]
+    db.executemany("UPDATE outbox SET error = ? WHERE id = ?", reasons)
 
 
 _VECTOR = f"LEFT JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = {TARGET}"
@@ -140,12 +122,9 @@ _VECTOR = f"LEFT JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = 
 
 def gone(db: sqlite3.Connection, *, private: bool) -> list[str]:
     """The queued keys of what no index may have any more, whatever the embedder."""
-    rows = db.execute(
-        """SELECT o.key FROM outbox o LEFT JOIN chunks c ON c.key = o.key
-           LEFT JOIN documents d ON d.id = c.document_id WHERE c.id IS NULL OR (d.private AND NOT ?)""",
-        (private,),
-    )
-    return [row[0] for row in rows]
+    sql = """SELECT o.key FROM outbox o LEFT JOIN chunks c ON c.key = o.key
+             LEFT JOIN documents d ON d.id = c.document_id WHERE c.id IS NULL OR (d.private AND NOT ?)"""
+    return [row[0] for row in db.execute(sql, (private,))]
 
 
 def newest(db: sqlite3.Connection) -> int:
@@ -156,39 +135,33 @@ def newest(db: sqlite3.Connection) -> int:
 def entries(db: sqlite3.Connection, after: int, last: int, limit: int, *, private: bool) -> list[Entry]:
     """The next ``limit`` rows after the row ``after`` and up to ``last``, oldest first, without those that
     wait for the embedder or were refused. ``private``: whether private notes may leave the machine."""
-    rows = db.execute(
-        f"""SELECT o.id AS outbox_id, o.key AS outbox_key, c.*, e.vector,
-                   d.display, d.file_type, d.title AS document_title, d.title_from, d.date, d.date_from,
-                   d.private, d.file_hash, d.size, d.encoding, d.metadata,
-                   (SELECT json_group_array(json_array(folded, tag)) FROM tags t WHERE t.document_id = d.id)
-                       AS tag_list
-            FROM outbox o LEFT JOIN chunks c ON c.key = o.key LEFT JOIN documents d ON d.id = c.document_id
-            {_VECTOR} LEFT JOIN queue q ON q.hash = c.embed_hash
-            WHERE o.id > ? AND o.id <= ? AND o.error = ''
-                AND (q.id IS NULL OR e.vector IS NOT NULL OR (d.private AND NOT ?))
-            ORDER BY o.id LIMIT ?""",
-        (after, last, private, limit),
-    ).fetchall()
+    sql = f"""SELECT o.id AS outbox_id, o.key AS outbox_key, c.*, e.vector,
+                     d.display, d.file_type, d.title AS document_title, d.title_from, d.date, d.date_from,
+                     d.private, d.file_hash, d.size, d.encoding, d.metadata,
+                     (SELECT json_group_array(json_array(folded, tag)) FROM tags t WHERE t.document_id = d.id)
+                         AS tag_list
+              FROM outbox o LEFT JOIN chunks c ON c.key = o.key LEFT JOIN documents d ON d.id = c.document_id
+              {_VECTOR} LEFT JOIN queue q ON q.hash = c.embed_hash
+              WHERE o.id > ? AND o.id <= ? AND o.error = ''
+                  AND (q.id IS NULL OR e.vector IS NOT NULL OR (d.private AND NOT ?))
+              ORDER BY o.id LIMIT ?"""
+    rows = db.execute(sql, (after, last, private, limit)).fetchall()
     found: list[Entry] = []
     for row in rows:
-        row_id, key = row["outbox_id"], row["outbox_key"]
-        if not row["vector"] or (row["private"] and not private):
-            found.append(Entry(row_id, key, "delete"))
-        else:
+        entry = Entry(row["outbox_id"], row["outbox_key"], "delete")
+        if row["vector"] and (private or not row["private"]):
             vector = np.frombuffer(row["vector"], "<f2").astype(np.float32)
-            tags = tuple([folded for folded, _ in json.loads(row["tag_list"])])
-            found.append(Entry(row_id, key, "put", row, vector, tags))
+            tags = tuple(folded for folded, _ in json.loads(row["tag_list"]))
+            entry = replace(entry, action="put", chunk=row, vector=vector, folded_tags=tags)
+        found.append(entry)
     return found
 
 
 def expected(db: sqlite3.Connection, *, private: bool) -> set[str]:
     """The keys of all chunks that a remote index should hold now, but for what is still queued."""
-    rows = db.execute(
-        f"""SELECT c.key FROM chunks c JOIN documents d ON d.id = c.document_id {_VECTOR}
-            WHERE e.vector <> x'' AND (NOT d.private OR ?)""",
-        (private,),
-    )
-    return {row[0] for row in rows}
+    sql = f"""SELECT c.key FROM chunks c JOIN documents d ON d.id = c.document_id {_VECTOR}
+              WHERE e.vector <> x'' AND (NOT d.private OR ?)"""
+    return {row[0] for row in db.execute(sql, (private,))}
 
 
 def is_sendable(db: sqlite3.Connection, *, private: bool) -> bool:
@@ -210,15 +183,14 @@ _OF_DOCUMENT = ("file_type", "title_from", "date", "date_from", "file_hash", "si
 
 def maker(db: sqlite3.Connection, name: str) -> dict[str, Any]:
     """What another machine needs to know of the store called ``name`` to read its index."""
-    meta = dict(db.execute("SELECT key, value FROM meta").fetchall())
-    known = target_identity(db)
+    about, known = meta(db), target_identity(db)
     return {
         "name": name,
-        "embedder": meta.get("next_embedder", meta["embedder"]),
+        "embedder": about.get("next_embedder", about["embedder"]),
         "identity": asdict(known.identity) if known else {},
-        "metric": meta["metric"],
-        "max_tokens": int(meta["max_tokens"]),
-        "sizes": json.loads(meta["chunk_sizes"]),
+        "metric": about["metric"],
+        "max_tokens": int(about["max_tokens"]),
+        "sizes": json.loads(about["chunk_sizes"]),
     }
 
 
@@ -237,6 +209,6 @@ def doc(row: sqlite3.Row, maker: Mapping[str, Any]) -> dict[str, Any]:
     }
     if row["chunk_index"] == 0:
         about["store"] = maker
-    if row["chunk_index"] == 0 and len(row["metadata"].encode()) <= _MAX_FRONT_MATTER:
-        about["front_matter"] = json.loads(row["metadata"])
+        if len(row["metadata"].encode()) <= _MAX_FRONT_MATTER:
+            about["front_matter"] = json.loads(row["metadata"])
     return about

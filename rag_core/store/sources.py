@@ -6,11 +6,12 @@ import hashlib
 import json
 import os
 import sqlite3
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from rag_core.files import display, with_sep
-from rag_core.store.file import now
+from rag_core.store.file import meta, now
 from rag_core.types import Source
 
 
@@ -51,7 +52,7 @@ def counts(db: sqlite3.Connection) -> dict[int, dict[str, int]]:
 
 def overlapping(db: sqlite3.Connection, source: Source) -> list[Source]:
     """The other sources that lie inside this one, or that it lies in, and that stay."""
-    others = [each for each in all_sources(db) if each.id != source.id and not each.removed]
+    others = (each for each in all_sources(db) if each.id != source.id and not each.removed)
     return [each for each in others if overlap(each, source)]
 
 
@@ -62,11 +63,9 @@ def overlap(one: Source, other: Source) -> bool:
 
 
 def draft(db: sqlite3.Connection, root: str, include: tuple[str, ...], exclude: tuple[str, ...]) -> Source:
-    """The source that adding these globs would give; writes nothing.
-
-    A folder that is a source already gets these globs beside its own, unless it is being removed. Paths of
-    the first source stand as they are, those of later ones begin with a label.
-    """
+    """The source that adding these globs would give; writes nothing. A folder that is a source already gets
+    these globs beside its own, unless it is being removed. Paths of the first source stand as they are, those
+    of later ones begin with a label."""
     row = db.execute("SELECT * FROM sources WHERE root = ?", (os.fsencode(root),)).fetchone()
     if row is None:
         return Source(0, root, include, exclude, _label(db, root))
@@ -106,24 +105,19 @@ def _label(db: sqlite3.Connection, root: str) -> str:
 
 def _is_in_first(db: sqlite3.Connection, root: str, label: str) -> bool:
     """Whether the first source, whose paths have no label, holds another folder or file called ``label``."""
-    first = db.execute("SELECT id, root FROM sources WHERE label = ''").fetchone()
-    if first is None:
-        return False
-    there = with_sep(first["root"]) + os.fsencode(label)
-    known = db.execute(
-        "SELECT 1 FROM documents WHERE source_id = ? AND (display = ? OR display BETWEEN ? AND ?)",
-        (first["id"], label, f"{label}/", f"{label}0"),  # 0 is what follows a slash
-    )
-    return there != os.fsencode(root) and (os.path.lexists(there) or known.fetchone() is not None)
+    first = db.execute("SELECT root FROM sources WHERE label = ''").fetchone()
+    there = with_sep(first["root"]) + os.fsencode(label) if first else b""
+    sql = """SELECT 1 FROM documents d JOIN sources s ON s.id = d.source_id
+             WHERE s.label = '' AND (d.display = ? OR d.display BETWEEN ? AND ?)"""
+    known = db.execute(sql, (label, f"{label}/", f"{label}0")).fetchone()  # 0 is what follows a slash
+    return there not in (b"", os.fsencode(root)) and (os.path.lexists(there) or known is not None)
 
 
 def change_source(db: sqlite3.Connection, source: Source) -> None:
     """Write the patterns and marks of a source that is there already."""
-    globs = json.dumps(source.include), json.dumps(source.exclude)
-    db.execute(
-        "UPDATE sources SET include = ?, exclude = ?, paused = ?, removed = ? WHERE id = ?",
-        (*globs, source.paused, source.removed, source.id),
-    )
+    values = json.dumps(source.include), json.dumps(source.exclude), source.paused, source.removed
+    sql = "UPDATE sources SET include = ?, exclude = ?, paused = ?, removed = ? WHERE id = ?"
+    db.execute(sql, (*values, source.id))
 
 
 def drop_source(db: sqlite3.Connection, source_id: int) -> None:
@@ -132,26 +126,18 @@ def drop_source(db: sqlite3.Connection, source_id: int) -> None:
     source = next((each for each in all_sources(db) if each.id == source_id and each.removed), None)
     if source is None:
         return
-    heirs = overlapping(db, source)
-    for out in _exclusions(db, f"s.id = {source_id:d}"):
-        for heir in heirs:
-            here = with_sep(os.fsencode(heir.root))
-            if out.whole_path.startswith(here):
-                exclude_file(db, heir.id, out.whole_path[len(here) :], out.reason)
-                break
+    for heir in overlapping(db, source):
+        for path, out in excluded_below(db, heir.root).items():
+            if out.source_id == source_id:
+                exclude_file(db, heir.id, path, out.reason)
     forget_whole_read(db, source_id)
     db.execute("DELETE FROM sources WHERE id = ?", (source_id,))
 
 
-# --- when all of them was read -----------------------------------------------------------
-
-
 def note_whole_read(db: sqlite3.Connection, source: Source, job_id: int) -> None:
     """Note that a run looked at every file of a source."""
-    db.execute(
-        "INSERT OR REPLACE INTO meta SELECT ?, start_time || ' ' || ? FROM jobs WHERE id = ?",
-        (f"whole_read_{source.id}", _globs_hash(source), job_id),
-    )
+    sql = "INSERT OR REPLACE INTO meta SELECT ?, start_time || ' ' || ? FROM jobs WHERE id = ?"
+    db.execute(sql, (f"whole_read_{source.id}", _globs_hash(source), job_id))
 
 
 def forget_whole_read(db: sqlite3.Connection, source_id: int) -> None:
@@ -162,11 +148,11 @@ def forget_whole_read(db: sqlite3.Connection, source_id: int) -> None:
 def whole_reads(db: sqlite3.Connection) -> list[str]:
     """When the last run through all of each source began, paused ones left out; '' where there was none since
     its files were chosen as they are now."""
-    meta = dict(db.execute("SELECT key, value FROM meta").fetchall())
+    about = meta(db)
     found: list[str] = []
     for source in all_sources(db):
         if not (source.paused or source.removed):
-            begun, _, chosen = meta.get(f"whole_read_{source.id}", "").partition(" ")
+            begun, _, chosen = about.get(f"whole_read_{source.id}", "").partition(" ")
             found.append(begun if chosen == _globs_hash(source) else "")
     return found
 
@@ -176,15 +162,10 @@ def _globs_hash(source: Source) -> str:
     return hashlib.sha256(json.dumps([source.root, source.include, source.exclude]).encode()).hexdigest()
 
 
-# --- files that the owner excluded ------------------------------------------------------
-
-
 def exclude_file(db: sqlite3.Connection, source_id: int, path: bytes, reason: str) -> None:
     """Exclude one file from now on, whatever the globs say."""
-    db.execute(
-        "INSERT OR REPLACE INTO exclusions (source_id, path, reason, created_at) VALUES (?, ?, ?, ?)",
-        (source_id, path, reason, now()),
-    )
+    sql = "INSERT OR REPLACE INTO exclusions (source_id, path, reason, created_at) VALUES (?, ?, ?, ?)"
+    db.execute(sql, (source_id, path, reason, now()))
 
 
 def take_back_file(db: sqlite3.Connection, source_id: int, path: bytes) -> None:
@@ -197,24 +178,22 @@ def excluded_files(db: sqlite3.Connection) -> list[Exclusion]:
     return sorted(_exclusions(db, "NOT s.removed"), key=lambda exclusion: exclusion.display)
 
 
-def excluded_below(db: sqlite3.Connection, root: str) -> dict[bytes, str]:
-    """The files below ``root`` that the owner excluded, from whichever source: path below ``root`` →
-    reason."""
+def excluded_below(db: sqlite3.Connection, root: str) -> dict[bytes, Exclusion]:
+    """The files below ``root`` that the owner excluded, from whichever source, by their path below it."""
     here = with_sep(os.fsencode(root))
-    return {
-        out.whole_path[len(here) :]: out.reason for out in _exclusions(db) if out.whole_path.startswith(here)
-    }
+    found: dict[bytes, Exclusion] = {}
+    for out in _exclusions(db):
+        if out.whole_path.startswith(here):
+            found[out.whole_path[len(here) :]] = out
+    return found
 
 
-def _exclusions(db: sqlite3.Connection, condition: str = "1") -> list[Exclusion]:
-    rows = db.execute(
-        "SELECT e.source_id, e.path, s.label, e.reason, s.root FROM exclusions e"
-        f" JOIN sources s ON s.id = e.source_id WHERE {condition}"
-    )
-    return [
-        Exclusion(source_id, path, shown_path(label, path), reason, os.fsdecode(root))
-        for source_id, path, label, reason, root in rows
-    ]
+def _exclusions(db: sqlite3.Connection, condition: str = "1") -> Iterator[Exclusion]:
+    sql = f"""SELECT e.source_id, e.path, s.label, e.reason, s.root FROM exclusions e
+              JOIN sources s ON s.id = e.source_id WHERE {condition}"""
+    rows = db.execute(sql)
+    for source_id, path, label, reason, root in rows.fetchall():
+        yield Exclusion(source_id, path, shown_path(label, path), reason, os.fsdecode(root))
 
 
 def shown_path(label: str, path: bytes) -> str:

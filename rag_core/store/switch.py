@@ -5,20 +5,18 @@
     finish    in one transaction, the new becomes what searches use
     abandon   the old stays, and what came meanwhile is queued for it
 
-The index that is left, the old or the new one, is *retired*: no search asks it, and it is deleted there as
-soon as it can be.
-
-So searches use one embedder only, at any moment. Text that came after ``begin`` is found by words until
-``finish``.
+Searches use one embedder at any moment; text that came after ``begin`` is found by words until ``finish``.
+The index that is left is *retired*: it is deleted as soon as it can be.
 """
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from dataclasses import dataclass
+from operator import itemgetter
 
 from rag_core.store import chunks, identities, outbox
+from rag_core.store.file import meta, spec_rows
 from rag_core.types import ChunkSpec
 
 _RETIRED = "retired "
@@ -37,15 +35,11 @@ class Switch:
 
 def under_way(db: sqlite3.Connection) -> Switch | None:
     """The change that was begun and not ended, if there is one."""
-    found = _next(db)
+    found = meta(db)
     if not (found.keys() >= {*_NEXT[:3]} and found["next_identity_id"].isdecimal()):
         return None
-    embedder, identity_id, backend = (found[key] for key in _NEXT[:3])
+    embedder, identity_id, backend = map(found.__getitem__, _NEXT[:3])
     return Switch(embedder, int(identity_id), backend, found.get("next_remote", ""))
-
-
-def _next(db: sqlite3.Connection) -> dict[str, str]:
-    return dict(db.execute(f"SELECT key, value FROM meta WHERE key IN {_NEXT}").fetchall())
 
 
 def begin(db: sqlite3.Connection, to: Switch) -> None:
@@ -79,16 +73,15 @@ def finish(db: sqlite3.Connection) -> None:
 
 def abandon(db: sqlite3.Connection) -> None:
     """Keep what searches use. Its index is compared, as nothing was removed there during the switch."""
-    if not _next(db):
-        return
-    _drop_next(db)
-    outbox.recheck(db, wanted=bool(outbox.address(db)))
-    _queue_anew(db)
+    if not meta(db).keys().isdisjoint(_NEXT):
+        _drop_next(db)
+        outbox.recheck(db, wanted=bool(outbox.address(db)))
+        _queue_anew(db)
 
 
 def _drop_next(db: sqlite3.Connection, kept: str = "") -> None:
     """Prepare for nothing any more, and retire the index that was begun, unless it is ``kept``."""
-    begun = _next(db).get("next_remote", "")
+    begun = meta(db).get("next_remote", "")
     db.execute(f"DELETE FROM meta WHERE key IN {_NEXT}")
     if begun != kept:
         retire(db, begun)
@@ -104,9 +97,6 @@ def _queue_anew(db: sqlite3.Connection, identity_id: int = 0) -> None:
     outbox.queue_all(db)
 
 
-# --- an index that another installation fills -------------------------------------------
-
-
 def attach(db: sqlite3.Connection, address: str) -> None:
     """Make a store a copy of the index at ``address`` that is only read: another installation fills it."""
     values = {"remote": address, "attached": "1"}
@@ -115,7 +105,7 @@ def attach(db: sqlite3.Connection, address: str) -> None:
 
 def is_attached(db: sqlite3.Connection) -> bool:
     """Whether another installation fills the store's index, which is only read here."""
-    return db.execute("SELECT 1 FROM meta WHERE key = 'attached'").fetchone() is not None
+    return "attached" in meta(db)
 
 
 def take_over(db: sqlite3.Connection) -> None:
@@ -133,19 +123,16 @@ def keep_local(db: sqlite3.Connection) -> None:
     db.execute("UPDATE meta SET value = 'local' WHERE key = 'backend'")
 
 
-# --- indexes that are not used any more -------------------------------------------------
-
-
 def retire(db: sqlite3.Connection, address: str) -> None:
     """Have the index at ``address`` deleted as soon as it can be, unless it is used or prepared."""
-    if address not in ("", outbox.address(db), _next(db).get("next_remote")):
+    if address not in ("", outbox.address(db), meta(db).get("next_remote")):
         db.execute("INSERT OR REPLACE INTO meta VALUES (?, '')", (_RETIRED + address,))
 
 
 def retired(db: sqlite3.Connection) -> list[str]:
     """The addresses of remote indexes that no search asks any more, and that are still there."""
-    rows = db.execute("SELECT key FROM meta WHERE key GLOB 'retired *'").fetchall()
-    return [row[0].removeprefix(_RETIRED) for row in rows]
+    sql = f"SELECT substr(key, {len(_RETIRED) + 1}) FROM meta WHERE key GLOB 'retired *' ORDER BY 1"
+    return list(map(itemgetter(0), db.execute(sql)))
 
 
 def forget_retired(db: sqlite3.Connection, address: str) -> None:
@@ -153,24 +140,15 @@ def forget_retired(db: sqlite3.Connection, address: str) -> None:
     db.execute("DELETE FROM meta WHERE key = ?", (_RETIRED + address,))
 
 
-# --- passages of other sizes ------------------------------------------------------------
-
-
 def unread(db: sqlite3.Connection) -> bool:
     """Whether documents that runs can reach are still to be read again."""
-    row = db.execute(
-        """SELECT 1 FROM documents d JOIN sources s ON s.id = d.source_id
-           WHERE d.extractor = 0 AND d.state = 'indexed' AND NOT s.paused LIMIT 1"""
-    ).fetchone()
+    sql = """SELECT 1 FROM documents d JOIN sources s ON s.id = d.source_id
+             WHERE d.extractor = 0 AND d.state = 'indexed' AND NOT s.paused LIMIT 1"""
+    row = db.execute(sql).fetchone()
     return row is not None
 
 
 def cut_anew(db: sqlite3.Connection, spec: ChunkSpec) -> None:
     """Have the next run read every document again and cut it into passages of other sizes."""
     db.execute("UPDATE documents SET extractor = 0 WHERE state = 'indexed'")
-    values = {
-        "max_tokens": str(spec.max_tokens),
-        "chunk_sizes": json.dumps(spec.sizes),
-        "chunkers": json.dumps(spec.chunkers),
-    }
-    db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
+    db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", spec_rows(spec).items())

@@ -16,11 +16,9 @@ from rag_core.types import DocumentLink, DocumentView, Neighbour, Viewer
 def days(db: sqlite3.Connection, viewer: Viewer) -> tuple[str, str] | None:
     """The first and the last date of what ``viewer`` may see; None where nothing has one."""
     allowed = find.visible(viewer)
-    first, last = db.execute(
-        f"""SELECT min(d.date), max(d.date) FROM documents d
-            WHERE d.state = 'indexed' AND d.date <> '' AND {allowed.sql}""",
-        allowed.values,
-    ).fetchone()
+    sql = f"""SELECT min(d.date), max(d.date) FROM documents d
+              WHERE d.state = 'indexed' AND d.date <> '' AND {allowed.sql}"""
+    first, last = db.execute(sql, allowed.values).fetchone()
     return (first, last) if first else None
 
 
@@ -56,20 +54,15 @@ def neighbours(rows: list[sqlite3.Row], key: str) -> list[Neighbour]:
     end = 0
     hit = next((row for row in rows if row["key"] == key), None)
     for row in rows:
-        found.append(
-            Neighbour(
-                key=row["key"],
-                content=row["text"],
-                start_line=row["start_line"],
-                end_line=row["end_line"],
-                heading_path=tuple(json.loads(row["heading_path"])),
-                headings=row["headings"],
-                is_hit=row["key"] == key,
-                repeats=max(0, min(end, row["end"]) - row["start"]) if found else 0,
-                shown=_shown(row, end if found else row["start"], hit),
-                split_part=row["split_part"],
-            )
+        chunk = Neighbour(
+            **{name: row[name] for name in ("key", "start_line", "end_line", "headings", "split_part")},
+            content=row["text"],
+            heading_path=tuple(json.loads(row["heading_path"])),
+            is_hit=row["key"] == key,
+            repeats=max(0, min(end, row["end"]) - row["start"]) if found else 0,
+            shown=_shown(row, end if found else row["start"], hit),
         )
+        found.append(chunk)
         end = max(end, row["end"])
     return found
 
@@ -92,23 +85,16 @@ def _links(
     db: sqlite3.Connection, document_id: int, viewer: Viewer
 ) -> tuple[tuple[DocumentLink, ...], tuple[DocumentLink, ...]]:
     """The links out of a document, and those to it, one for each linking document."""
-    target, values = _target(viewer), {"id": document_id, "all": viewer.is_owner}
-    rows_out = db.execute(
-        f"""SELECT {_LINK} FROM links LEFT JOIN documents o ON o.id = {target}
-            WHERE links.document_id = :id AND links.key <> '' AND o.id IS NOT :id ORDER BY links.start""",
-        values,
-    )
-    rows_in = db.execute(
-        f"""SELECT {_LINK} FROM links JOIN documents o ON o.id = links.document_id
-            WHERE links.key IN (SELECT key FROM names WHERE document_id = :id) AND {target} = :id
-            AND o.id <> :id AND (:all OR NOT o.private) ORDER BY o.display, links.start""",
-        values,
-    )
+    # For a guest as if there were no private documents: a link that led to nothing beside a visible document
+    # of that name would reveal a private one.
+    target = "links.target_id" if viewer.is_owner else f"({best_target('NOT d.private')})"
+    values = {"id": document_id, "all": viewer.is_owner}
+    sql = f"""SELECT {_LINK} FROM links LEFT JOIN documents o ON o.id = {target}
+              WHERE links.document_id = :id AND links.key <> '' AND o.id IS NOT :id ORDER BY links.start"""
+    rows_out = db.execute(sql, values)
+    sql = f"""SELECT {_LINK} FROM links JOIN documents o ON o.id = links.document_id
+              WHERE links.key IN (SELECT key FROM names WHERE document_id = :id) AND {target} = :id
+              AND o.id <> :id AND (:all OR NOT o.private) ORDER BY o.display, links.start"""
+    rows_in = db.execute(sql, values)
     links_in = {row["display"]: DocumentLink(*row) for row in rows_in}
     return tuple(dict.fromkeys(DocumentLink(*row) for row in rows_out)), tuple(links_in.values())
-
-
-def _target(viewer: Viewer) -> str:
-    """SQL for the target of a row of ``links``: for a guest as if there were no private documents. A link
-    that led to nothing beside a visible document of that name would reveal a private one."""
-    return "links.target_id" if viewer.is_owner else f"({best_target('NOT d.private')})"

@@ -1,8 +1,5 @@
 """A folder beside the stores for unfinished files, while a store is made, exported or imported.
-
-No store has such a name, so nothing in it is ever listed, and a whole file can be linked from it into place.
-It is locked while its process lives; the next workroom removes what a dead process left.
-"""
+It is locked while its process lives; the next workroom removes what a dead process left."""
 
 from __future__ import annotations
 
@@ -52,10 +49,8 @@ def require_space(room: Path, needed: int, what: str) -> None:
     """Raise StoreError unless the disk of ``room`` has space for ``needed`` bytes and some to spare."""
     free = shutil.disk_usage(room).free
     if free < needed + _SPARE:
-        raise StoreError(
-            f"{what} takes {size(needed)}, and the disk of {str(room.parent)!r} has {size(free)} left.",
-            "Free some space, then try again.",
-        )
+        said = f"{what} takes {size(needed)}, and the disk of {str(room.parent)!r} has {size(free)} left."
+        raise StoreError(said, "Free some space, then try again.")
 
 
 def sync(path: Path) -> None:

@@ -22,8 +22,8 @@ from rag_core.library.portable.archive import Packed, Report, Transfer, Unfit, i
 from rag_core.library.portable.exporting import forget_runs, one_file
 from rag_core.library.store_files import new_store_file
 from rag_core.models import known_facts
-from rag_core.store import Store, migrations, schema, switch
-from rag_core.store.file import nothing_in_the_way, unmet_generation
+from rag_core.store import Store, migrations, switch
+from rag_core.store.file import unmet_generation
 from rag_core.store.health import check
 from rag_core.store.sources import all_sources, change_source, forget_whole_read
 from rag_core.types import METRICS, Source
@@ -43,7 +43,7 @@ def import_store(
     packed: Packed,
     path: Path,
     report: Report | None = None,
-    make_room: Callable[[], None] = nothing_in_the_way,
+    make_room: Callable[[], None] = lambda: None,
 ) -> tuple[str, ...]:
     """Make the store file ``path`` of a portable file; returns notices for its owner, in sentences.
 
@@ -74,7 +74,7 @@ def _inspect(unpacked: Path, version: int) -> None:
             raise Unfit("it does not hold a Commonplace store")
         if found[2] != version:
             raise Unfit("its store has another schema than its manifest says")
-        for difference in schema.differences(db, version):
+        for difference in migrations.differences(db, version):
             raise Unfit(f"its schema is not that of a store ({difference.kind} {difference.name[:60]!r})")
         if db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
             raise Unfit("its store is damaged")
