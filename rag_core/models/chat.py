@@ -1,6 +1,6 @@
 """Models that answer questions: their names and options, a request under way, and streaming an answer.
 
-A model gets messages and gives text, piece by piece. It gets no tools, and nothing that it says is executed.
+A model gets no tools, and nothing that it says is executed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from rag_core.errors import InvalidInput
 from rag_core.models.addresses import OLLAMA_URL
@@ -45,9 +45,9 @@ class Message:
 class LLMOptions:
     """The owner's settings for models that answer.
 
-    ``context`` is how many tokens a model reads and writes together, ``max_tokens`` how many of them it may
-    write; ``timeout_s`` is for a whole answer; ``retry_s`` is the wait before a busy server is asked again,
-    doubled each time.
+    ``context`` is how many tokens a model reads and writes together, ``max_tokens`` how many it may write.
+    ``timeout_s`` is for a whole answer, ``retry_s`` the wait before a busy server is asked again, doubled
+    each time.
     """
 
     ollama_url: str = OLLAMA_URL
@@ -60,13 +60,6 @@ class LLMOptions:
     retry_s: float = 0.5
 
 
-class LLMName(NamedTuple):
-    """``PROVIDER:MODEL``."""
-
-    provider: Literal["ollama", "openai"]
-    model: str
-
-
 class LLM(Protocol):
     """A model on a server."""
 
@@ -77,19 +70,19 @@ class LLM(Protocol):
         is told how it ended. Raises Failure."""
 
 
-def parse_llm(name: str) -> LLMName:
-    """The parts of a model's name. Raises InvalidInput for a malformed one."""
+def parse_llm(name: str) -> tuple[str, str]:
+    """Provider and model of a model's name. Raises InvalidInput for a malformed one."""
     provider, _, model = name.partition(":")
     if provider not in ("ollama", "openai") or not model.strip():
         raise InvalidInput(
             f"There is no model called {name[:80]!r}.", "Use 'ollama:MODEL' or 'openai:MODEL'."
         )
-    return LLMName("ollama" if provider == "ollama" else "openai", model)
+    return provider, model
 
 
 def server_of(name: str, options: LLMOptions) -> str:
     """The address that text for the model ``name`` goes to. Raises InvalidInput for a malformed name."""
-    return options.ollama_url if parse_llm(name).provider == "ollama" else options.openai_url
+    return options.ollama_url if parse_llm(name)[0] == "ollama" else options.openai_url
 
 
 class Call:
@@ -191,24 +184,18 @@ def stream_answer(
 
 
 def _spoken(pieces: Iterator[str]) -> Iterator[str]:
-    """The pieces without what a model thinks first, between its marks."""
+    """The pieces without what a model thinks first, between ``<think>`` and ``</think>``."""
     held = ""
-    thinking: bool | None = None
     for piece in pieces:
-        if thinking is False:
-            yield piece
-            continue
         held += piece
         begun = held.lstrip()
-        if thinking is None and len(begun) < len(_THINKS) and _THINKS.startswith(begun):
-            continue
-        thinking = begun.startswith(_THINKS)
-        if thinking:
-            _, end, held = held.partition(_THOUGHT)
-            thinking = not end
-            held = held if end else begun
-        if not thinking and held:
-            yield held
-            held = ""
-    if thinking is None and held:
+        if not _THINKS.startswith(begun[: len(_THINKS)]):
+            break
+        if begun.startswith(_THINKS) and _THOUGHT in begun:
+            held = held.partition(_THOUGHT)[2]
+            break
+    else:
+        held = "" if held.lstrip().startswith(_THINKS) else held
+    if held:
         yield held
+    yield from pieces

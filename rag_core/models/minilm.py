@@ -71,17 +71,17 @@ class Manifest:
             raw = json.loads((folder / MANIFEST_FILE).read_text("utf-8"))
             files = {name: (size, sha256) for name, (size, sha256) in raw["files"].items()}
             manifest = cls(raw["kind"], raw["digest"], files)
+            damaged = [
+                name for name in (GRAPH_FILE, TOKENIZER_FILE) if files[name][1] != sha256_of(folder / name)
+            ]
         except FileNotFoundError:
-            raise _missing("The built-in embedding model is not installed.") from None
+            raise ModelMissing(
+                "The built-in embedding model is not installed.", say("install_model")
+            ) from None
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            raise _missing(f"The built-in model's file {MANIFEST_FILE!r} is damaged.") from None
-        for path in (folder / name for name in {GRAPH_FILE, TOKENIZER_FILE, *files}):
-            try:
-                intact = files.get(path.name) == (path.stat().st_size, sha256_of(path))
-            except OSError:
-                raise _missing(f"The built-in model lacks its file {path.name!r}.") from None
-            if not intact:
-                raise _missing(f"The built-in model's file {path.name!r} is damaged.")
+            damaged = [MANIFEST_FILE]
+        if damaged:
+            raise ModelMissing(f"The built-in model's file {damaged[0]!r} is damaged.", say("install_model"))
         return manifest
 
     @classmethod
@@ -131,23 +131,19 @@ class Encoder:
         return self._tokenizer.encode_batch_fast(clean)
 
     def embed(self, text: str) -> Vectors:
-        """The vector of the first 256 tokens of ``text``, shape (384,)."""
-        ids = np.array([self.first_tokens(text)], np.int32)
-        vector: Vectors = self._session.run(None, {"input_ids": ids})[0][0]
-        return vector
+        """The vector of the first 256 tokens of ``text``, shape (384,).
 
-    def first_tokens(self, text: str) -> list[int]:
-        """The tokens the model reads, found without tokenizing far beyond them.
-
-        Cutting characters changes only the tokens of the last word, so a cut is long enough when a whole
-        word's tokens lie behind those that are kept.
+        They are found without tokenizing far beyond them: cutting characters changes only the tokens of the
+        last word, so a cut is long enough when a whole word's tokens lie behind those that are kept.
         """
         ids: list[int] = []
         for size in _CUTS:
             ids = self.tokens(text[:size])
             if size >= len(text) or len(ids) >= MAX_TOKENS + _LONGEST_WORD:
                 break
-        return ids if len(ids) <= MAX_TOKENS else [*ids[: MAX_TOKENS - 1], ids[-1]]
+        kept = ids if len(ids) <= MAX_TOKENS else [*ids[: MAX_TOKENS - 1], ids[-1]]
+        vector: Vectors = self._session.run(None, {"input_ids": np.array([kept], np.int32)})[0][0]
+        return vector
 
 
 class MiniLM:
@@ -164,7 +160,8 @@ class MiniLM:
         manifest = Manifest.read(model_dir)
         folder = model_dir / MODEL_NAME
         self._encoder = Encoder(folder / GRAPH_FILE, folder / TOKENIZER_FILE)
-        self._pool = ThreadPoolExecutor(threads or _usable_cores(), thread_name_prefix="minilm")
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self._pool = ThreadPoolExecutor(threads or cores, thread_name_prefix="minilm")
         self._known: dict[str, int] = {}  # word: its tokens
         self.identity = EmbedderIdentity("minilm", MODEL_NAME, manifest.digest, DIMENSION, "none")
 
@@ -202,14 +199,6 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _missing(message: str) -> ModelMissing:
-    return ModelMissing(message, say("install_model"))
-
-
-def _usable_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def check_built_in(model_dir: Path) -> Found:
     """The live check: whether the files are what was installed."""
     try:
@@ -217,8 +206,6 @@ def check_built_in(model_dir: Path) -> Found:
     except ModelMissing as error:
         return Found("not set up", error.message, error.next_step)
     kind = "8-bit" if manifest.kind == "int8" else "32-bit"
-    sentence = (
-        f"{MODEL_NAME} ({kind}) from the package {PACKAGE.replace('==', ' ')} is in"
-        f" {str(model_dir / MODEL_NAME)!r}, undamaged."
-    )
+    package, folder = PACKAGE.replace("==", " "), str(model_dir / MODEL_NAME)
+    sentence = f"{MODEL_NAME} ({kind}) from the package {package} is in {folder!r}, undamaged."
     return Found("ready", sentence, embedders=("minilm",))

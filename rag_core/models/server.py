@@ -1,11 +1,10 @@
-"""One way to speak to a server of models: clients, what went wrong, retries, errors, and a live check.
+"""Requests to a server of models: clients, failures and their errors, and a live check.
 
 The texts that are sent are notes. A server may repeat them in an error, so its words are quoted with care.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,7 +28,6 @@ QUESTION_S = 15.0
 """Seconds to wait for the vector of a question."""
 
 CHECK_S = 3.0
-_MOST_BYTES = 2_000_000
 _LONGEST_WAIT_S = 30.0
 _QUOTED = 160
 _PIECE = 12  # so many characters in a row are repeated, not a coincidence
@@ -76,32 +74,32 @@ class Server:
 
     def error(self, failure: Failure) -> EmbedderError | LLMError:
         """The error that the owner sees when nothing more is tried."""
-        called, model, reason, its_log = self.called, self.model, failure.reason, "Look at the server's log."
+        called, model, reason = self.called, self.model, failure.reason
         away = f"{called} {'is not running' if is_loopback(self.url) else 'does not answer'}."
         hint = "Ask again, or look at its log." if self.answers else "Its words are found."
         broken = f"{called} broke off" if self.answers else f"The model {model!r} crashes on the text"
+        moved = f"{called} redirects to another address ({reason})."
         message, suggestion = {
             "away": (away, self.start),
             "busy": (f"{called} is too busy: {reason}.", "Try again later."),
             "slow": (f"{called} did not answer in time.", f"Try again, or set `{self.timeout}` higher."),
-            "failed": (f"{called} failed: {reason}.", its_log),
+            "failed": (f"{called} failed: {reason}.", "Look at the server's log."),
             "no access": (f"{called} refuses access ({reason}).", self.allow),
-            "redirects": (
-                f"{called} redirects to another address ({reason}).",
-                "Set that one if you trust it.",
-            ),
+            "redirects": (moved, "Set that one if you trust it."),
             "no model": (f"{called} does not have the model {model!r}.", self.fetch),
             "no chat": (f"The model {model!r} of {called} cannot chat.", "Choose another as `llm`."),
             "too long": (f"The model {model!r} finds the text too long.", hint),
             "crashed": (f"{broken}.", hint),
-            "refused": (f"{called} refuses: {reason}.", its_log),
+            "refused": (f"{called} refuses: {reason}.", "Look at the server's log."),
         }[failure.kind]
+        kind: type[EmbedderError | LLMError] = EmbedderError
         if self.answers:
-            return LLMError(message, suggestion)
-        if failure.kind == "no model":
-            return ModelMissing(message, suggestion)
-        unreachable = failure.kind in ("away", "busy", "no access", "redirects")
-        return (Unreachable if unreachable else EmbedderError)(message, suggestion)
+            kind = LLMError
+        elif failure.kind == "no model":
+            kind = ModelMissing
+        elif failure.kind in ("away", "busy", "no access", "redirects"):
+            kind = Unreachable
+        return kind(message, suggestion)
 
     @contextmanager
     def explained(self) -> Iterator[None]:
@@ -121,11 +119,9 @@ def http_client(
     """A client that sends ``key`` and nothing else to ``url``; ``hook`` sees every request."""
     import httpx
 
-    return httpx.Client(
-        headers={"Authorization": f"Bearer {key}"} if key else {},
-        **connection_to(url, read_s),
-        event_hooks={"request": [hook] if hook else []},
-    )
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    hooks = {"request": [hook] if hook else []}
+    return httpx.Client(headers=headers, **connection_to(url, read_s), event_hooks=hooks)
 
 
 def connection_to(url: str, read_s: float) -> dict[str, Any]:
@@ -186,26 +182,17 @@ def probe(server: Server, path: str, key: str = "") -> tuple[int, Any]:
     """The status and the JSON (None for anything else) that the server gives for ``path``. Raises Unanswered
     when it does not answer, refuses access, redirects or fails."""
     try:
-        with (
-            asked("its answer cannot be read"),
-            http_client(server.url, key) as client,
-            client.stream("GET", f"{server.url}{path}") as answer,
-        ):
-            data = b""
-            for part in answer.iter_bytes():
-                data += part
-                if len(data) > _MOST_BYTES:
-                    return answer.status_code, None
+        with asked("its answer cannot be read"), http_client(server.url, key) as client:
+            answer = client.get(f"{server.url}{path}")
         status = answer.status_code
         failure = failure_of(status, "")
         if status >= 300 and failure.kind != "refused":
             raise Failure(failure.kind, f"status {status}")
     except Failure as failure:
         error = server.error(failure)
-        refused = failure.kind in ("no access", "redirects")
-        state: ConnectionState = "refused" if refused else "unreachable"
+        state: ConnectionState = "refused" if failure.kind in ("no access", "redirects") else "unreachable"
         raise Unanswered(Found(state, error.message, error.suggestion)) from None
     try:
-        return answer.status_code, json.loads(data)
+        return status, answer.json()
     except ValueError:
-        return answer.status_code, None
+        return status, None

@@ -12,10 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
+from urllib.parse import urlsplit
 
 from rag_core.errors import VectorError, VectorsUnreachable
 from rag_core.extensions import install_line
-from rag_core.models.addresses import destination, server_name, shown, whole_url
+from rag_core.models.addresses import destination, server_name, shown
 from rag_core.vectors.folder import Running, running
 
 SEARCH_ATTEMPTS = 3
@@ -170,7 +171,7 @@ class ProgramOptions(Options):
     @property
     def server(self) -> str:
         """See Options.server."""
-        return whole_url(self.url, self.port)
+        return f"{urlsplit(self.url).scheme}://{self.host}" if self.url else ""
 
     @property
     def host(self) -> str:
