@@ -117,8 +117,6 @@ class ChromaService(Program[ChromaOptions]):
 
         errors = self.imported("chromadb.errors")
         match error:
-            case httpx.UnsupportedProtocol():
-                return self.mistaken()
             case httpx.TransportError():
                 return Busy(type(error).__name__)
             case errors.InternalError():  # of the engine in this process; a server's comes as an answer
@@ -197,7 +195,7 @@ class Chroma(Remote[ChromaService]):
     def _create(self, owner: str, undo: Undo) -> None:
         hnsw = {"space": self.metric, **HNSW}
         metadata = {_OWNER: owner, _DIMENSION: self.dimension}
-        undo.append(partial(self._delete_if_empty, owner))
+        undo.append(partial(self.drop, owner))
         self.service.ask(
             lambda api: api.create_collection(
                 self._collection,
@@ -207,19 +205,6 @@ class Chroma(Remote[ChromaService]):
             )
         )
 
-    def _adopt(self, found: Any, owner: str, undo: Undo) -> str:  # noqa: ARG002
-        """Make sure that lists can be filtered by, which a server's version does not tell."""
-        asked = {"names": {"$contains": "any"}}
-        try:
-            self._with(lambda collection: collection.get(where=asked, limit=1, include=[]))
-        except Refused as error:
-            if error.status not in (400, 422):
-                raise
-            raise VectorError(
-                f"{self.service.called} is too old: it cannot filter by lists.", "Use Chroma 1.5 or newer."
-            ) from None
-        return self._owner_of(found)
-
     def _give_to(self, found: Any, owner: str) -> None:
         mine = {**(found.metadata or {}), _OWNER: owner, _DIMENSION: self.dimension}
         # the collection's own method for it warns of its embedding function
@@ -227,15 +212,8 @@ class Chroma(Remote[ChromaService]):
 
     def drop(self, owner: str) -> None:
         if self.owner() == owner:
-            self._delete_collection()
-
-    def _delete_if_empty(self, owner: str) -> None:
-        if self.owner() == owner and not self._with(lambda collection: collection.count()):
-            self._delete_collection()
-
-    def _delete_collection(self) -> None:
-        unless((404,), partial(self.service.ask, lambda api: api.delete_collection(self._collection)))
-        self._known = None
+            unless((404,), partial(self.service.ask, lambda api: api.delete_collection(self._collection)))
+            self._known = None
 
     # --- records ------------------------------------------------------------------------------
 

@@ -176,11 +176,6 @@ def whole(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
 
 
-def whole_record(record: VectorRecord) -> VectorRecord:
-    """``record`` with a vector of length 1 and whole characters in its text."""
-    return replace(record, vector=unit(record.vector), text=whole(record.text))
-
-
 def document(record: VectorRecord) -> str:
     """The document of ``record`` as it is kept."""
     return whole(json.dumps(record.doc, ensure_ascii=False, separators=(",", ":")))

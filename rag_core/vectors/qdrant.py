@@ -20,7 +20,6 @@ import sqlite3
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,7 +105,7 @@ class QdrantService(Program[QdrantOptions]):
         engine.close()
 
     def explained(self, error: Exception) -> Exception:
-        from httpx import TransportError, UnsupportedProtocol
+        from httpx import TransportError
 
         busy = self.imported("qdrant_client.common.client_exceptions")
         http = self.imported("qdrant_client.http.exceptions")
@@ -123,9 +122,9 @@ class QdrantService(Program[QdrantOptions]):
                 return self.answered(error.status_code or 0, content, secret=self.options.api_key)
             case busy.QdrantException():  # without a number of seconds it named a day to wait for
                 return Busy("it answered 429", float(getattr(error, "retry_after_s", 0)))
-            case TransportError() if not isinstance(error, UnsupportedProtocol):
+            case TransportError():
                 return Busy(type(error).__name__)
-            case UnsupportedProtocol() | ValueError() | AssertionError():  # no JSON, or not all of it
+            case ValueError() | AssertionError():  # no JSON, or not all of it
                 return self.mistaken()
         return error
 
@@ -213,26 +212,20 @@ class Qdrant(Remote[QdrantService]):
         else:
             undo.append(self._delete_if_empty)
 
-    def _adopt(self, found: Any, owner: str, undo: Undo) -> str:
+    def _adopt(self, found: Any, owner: str) -> str:
         """Index what filters ask for; a store that has neither owner nor points is ``owner``'s."""
-        self._index_keys(found)
+        if self.service.options.url:  # in this process indexes have no effect
+            models = self.service.imported().models
+            tenant = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
+            for key in INDEXED.keys() - found.payload_schema.keys():
+                schema = tenant if INDEXED[key] == "tenant" else models.PayloadSchemaType(INDEXED[key])
+                self._call("create_payload_index", field_name=key, field_schema=schema, wait=True)
         theirs = self._owner_of(found)
         if theirs or self._call("count", count_filter=self._filter(self._mine), exact=True).count:
             return theirs
         is_mine = {"key": OWNER, "match": {"value": owner}}
-        undo.append(partial(self._delete_where, {"has_id": [self._marker]}, is_mine))
         self._mark(owner, update_filter=self._filter(is_mine))  # a mark of another owner stays
         return self._owner_of(found)
-
-    def _index_keys(self, found: Any) -> None:
-        """Have a server index what filters ask for; in this process indexes have no effect."""
-        if not self.service.options.url:
-            return
-        models = self.service.imported().models
-        tenant = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
-        for key in INDEXED.keys() - found.payload_schema.keys():
-            schema = tenant if INDEXED[key] == "tenant" else models.PayloadSchemaType(INDEXED[key])
-            self._call("create_payload_index", field_name=key, field_schema=schema, wait=True)
 
     def _give_to(self, _: Any, owner: str) -> None:
         self._mark(owner)

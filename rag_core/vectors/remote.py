@@ -10,7 +10,8 @@ import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
@@ -42,6 +43,8 @@ SEARCH_S = 5.0
 KEYS_A_PAGE, RECORDS_A_PAGE = 5000, 256
 
 Undo = list[Callable[[], object]]
+"""Steps that remove what was made."""
+
 Shape = dict[str, object]
 
 _Service = TypeVar("_Service", bound=Service[Any])
@@ -71,12 +74,12 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
                 f"The index {shown(address)} cannot keep vectors of dimension {dimension!r}.",
                 f"Choose an embedder with a dimension from 1 to {self.max_dimension}.",
             )
+        if not (match := self.pattern.fullmatch(address)):
+            raise InvalidInput(f"{shown(address)} is not the address of an index.", f"Write {self.form}.")
         self.address = address
         self.dimension = dimension
         self.metric = self.metrics[metric]
         self.service: _Service = self.service_type(options)
-        if not (match := self.pattern.fullmatch(address)):
-            raise InvalidInput(f"{shown(address)} is not the address of an index.", f"Write {self.form}.")
         self._locate(match.groupdict(""))
 
     # --- what a backend says ----------------------------------------------------------------
@@ -111,7 +114,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
     def _create(self, owner: str, undo: Undo) -> None:
         """Create the index unless another process just did; ``undo`` gets what removes it."""
 
-    def _adopt(self, found: Any, owner: str, undo: Undo) -> str:  # noqa: ARG002
+    def _adopt(self, found: Any, owner: str) -> str:  # noqa: ARG002
         """Get an index of the right shape ready; its owner then."""
         return self._owner_of(found)
 
@@ -157,13 +160,14 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
         return index
 
     def prepare(self, owner: str, *, take_over: bool = False) -> None:
-        with undone_on_failure() as undo:
+        undo: Undo = []
+        try:
             found = self._found()
             if found is None:
                 self._create(owner, undo)
                 found = self._describe()  # ours, or one that was made meanwhile
             self._check_shape(found)
-            theirs = self._adopt(found, owner, undo)
+            theirs = self._adopt(found, owner)
             if theirs == owner:
                 return
             if not take_over:
@@ -173,6 +177,11 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
                     f"Attach it to read it, take it over to write to it, or {self.other_place}.",
                 )
             self._give_to(found, owner)
+        except BaseException:
+            for step in reversed(undo):
+                with suppress(VectorError):
+                    step()
+            raise
 
     def owner(self) -> str:
         found = self._found()
@@ -203,10 +212,16 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
     # --- records ------------------------------------------------------------------------------
 
     def put(self, records: Iterable[VectorRecord], settled: Settled = unnoticed) -> Receipt:
-        return _summed(self._sent(self._batches(records)), settled)
+        return _summed(map(self._send, self._batches(records)), settled)
 
     def delete(self, keys: Iterable[str], settled: Settled = unnoticed) -> Receipt:
-        return _summed(self._deleted([*dict.fromkeys(keys)]), settled)
+        every, most = [*dict.fromkeys(keys)], self._most()
+        parts = (every[start : start + most] for start in range(0, len(every), most))
+        return _summed(map(self._delete_part, parts), settled)
+
+    def _delete_part(self, keys: list[str]) -> Receipt:
+        self._delete(keys)
+        return Receipt(tuple(keys))
 
     def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
         query = unit(query)
@@ -220,30 +235,24 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
         return self.max_batch
 
     def _batches(self, records: Iterable[VectorRecord]) -> Iterator[Batch]:
-        """``records`` in batches of at most ``_most`` and, but for a single larger one, ``max_bytes``. Of
-        records with the same key the last counts."""
+        """``records`` in batches of at most ``_most`` and, but for a single larger one, ``max_bytes``. No
+        batch has two records with the same key."""
         most = self._most()
-        batch, sizes, total = Batch({}, {}), dict[str, int](), 0
+        batch, total = Batch({}, {}), 0
         for record in records:
-            key, reason = record.key, payload.reason_against(record.vector, self.dimension)
-            encoded = reason or self._encode(payload.whole_record(record))
-            if isinstance(encoded, str):
-                batch.items.pop(key, None)
-                total -= sizes.pop(key, 0)
-                batch.refused[key] = encoded
-                continue
-            item, size = encoded
-            if sizes and key not in sizes and (len(sizes) == most or total + size > self.max_bytes):
+            made = replace(record, vector=unit(record.vector), text=payload.whole(record.text))
+            encoded = payload.reason_against(record.vector, self.dimension) or self._encode(made)
+            size = 0 if isinstance(encoded, str) else encoded[1]
+            is_full = len(batch.items) == most or (batch.items and total + size > self.max_bytes)
+            if is_full or record.key in batch.items or record.key in batch.refused:
                 yield batch
-                batch, sizes, total = Batch({}, {}), {}, 0
-            batch.refused.pop(key, None)
-            total += size - sizes.get(key, 0)
-            batch.items[key], sizes[key] = item, size
-        if batch.items or batch.refused:
-            yield batch
-
-    def _sent(self, batches: Iterable[Batch]) -> Iterator[Receipt]:
-        return map(self._send, batches)
+                batch, total = Batch({}, {}), 0
+            if isinstance(encoded, str):
+                batch.refused[record.key] = encoded
+            else:
+                batch.items[record.key] = encoded[0]
+                total += size
+        yield batch
 
     def _send(self, batch: Batch) -> Receipt:
         """Put a batch; what the service refuses is found and left out."""
@@ -268,13 +277,6 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
             first, second = (self._refused({key: items[key] for key in half}) for half in halves)
             return {**first, **second}
         return {}
-
-    def _deleted(self, keys: list[str]) -> Iterator[Receipt]:
-        most = self._most()
-        for start in range(0, len(keys), most):
-            part = keys[start : start + most]
-            self._delete(part)
-            yield Receipt(tuple(part))
 
 
 class Batch(NamedTuple):
@@ -332,24 +334,6 @@ def unless(statuses: tuple[int, ...], act: Callable[[], object]) -> bool:
             raise
         return False
     return True
-
-
-@contextmanager
-def undone_on_failure() -> Iterator[Undo]:
-    """A list for the steps that remove what the block has made. If the block fails they are taken, the last
-    one first; the error then says what could not be removed."""
-    steps: Undo = []
-    try:
-        yield steps
-    except BaseException as error:
-        try:
-            for step in reversed(steps):
-                step()
-        except VectorError as stays:
-            if isinstance(error, VectorError):
-                left = f"{error.message} What was made before that could not be removed: {stays.message}"
-                raise VectorError(left, error.suggestion) from error
-        raise
 
 
 def mark(text: str) -> str:

@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-import threading
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from rag_core.errors import InvalidInput, VectorError
 from rag_core.models.addresses import destination, host_of, is_loopback
 from rag_core.types import Filters, Vectors
-from rag_core.vectors import Metadata, Receipt, VectorRecord, payload
+from rag_core.vectors import Metadata, VectorRecord, payload
 from rag_core.vectors.payload import DOC, TEXT, UNFILTERED, Value, whole
-from rag_core.vectors.remote import Batch, Remote, Shape, Undo, mark, unless
+from rag_core.vectors.remote import Remote, Shape, Undo, mark, unless
 from rag_core.vectors.service import CONNECT_S, SEARCH_ATTEMPTS, Busy, Options, Refused, Service
 
 if TYPE_CHECKING:
@@ -37,7 +34,6 @@ MAX_FILTERABLE = 2_048
 MAX_METADATA = 40_960
 MAX_CONSTRAINTS = 100
 
-_AT_ONCE = 2
 _PAGE = 1000
 _KEY_BYTES = 1024
 _MAX_NAME = 63
@@ -85,10 +81,6 @@ class S3Service(Service[S3Options]):
 
     remedy = "Check the network"
 
-    def __init__(self, options: S3Options) -> None:
-        super().__init__(options)
-        self._written = threading.local()
-
     @property
     def endpoint(self) -> str:
         """The address of the service. Raises VectorError when this machine is not set up for it."""
@@ -102,22 +94,6 @@ class S3Service(Service[S3Options]):
         """The answer to ``operation``, a method of boto3's client. Raises as ``ask``."""
         return self.ask(lambda client: getattr(client, operation)(**arguments), attempts)
 
-    def put_vectors(self, where: Mapping[str, str], written: Iterable[bytes]) -> None:
-        """Put records that are JSON already. Raises as ``ask``.
-
-        boto3 takes two thirds of all the time that sending takes to write numbers one by one, so it is given
-        a record in their place, and the body before it is signed.
-        """
-        self._written.body = json.dumps(where).encode()[:-1] + b',"vectors":[%s]}' % b",".join(written)
-        instead = [{"key": "-", "data": {"float32": [1.0]}}]
-        try:
-            self.call("put_vectors", **where, vectors=instead)
-        finally:
-            del self._written.body
-
-    def _fill_in(self, params: dict[str, Any], **_: object) -> None:
-        params["body"] = self._written.body
-
     def _open(self) -> Any:
         import boto3
         from botocore import config
@@ -127,15 +103,14 @@ class S3Service(Service[S3Options]):
             retries={"mode": "standard", "total_max_attempts": 1},  # `ask` retries, and waits longer
             connect_timeout=min(options.timeout, CONNECT_S),
             read_timeout=options.timeout,
+            parameter_validation=False,
             proxies={} if is_loopback(options.endpoint_url) else None,
         )
         try:
             session = boto3.Session(profile_name=options.profile or None, region_name=options.region or None)
-            client = session.client("s3vectors", endpoint_url=options.endpoint_url or None, config=settings)
+            return session.client("s3vectors", endpoint_url=options.endpoint_url or None, config=settings)
         except Exception as error:
             raise self.explained(error) from None
-        client.meta.events.register("before-call.s3vectors.PutVectors", self._fill_in)
-        return client
 
     def explained(self, error: Exception) -> Exception:
         from botocore import exceptions
@@ -293,7 +268,7 @@ class S3Vectors(Remote[S3Service]):
 
     # --- records ------------------------------------------------------------------------------
 
-    def _encode(self, record: VectorRecord) -> tuple[bytes, int] | str:
+    def _encode(self, record: VectorRecord) -> tuple[dict[str, Any], int] | str:
         key = record.key
         if not 1 <= len(key.encode("utf-8", "surrogatepass")) <= _KEY_BYTES or whole(key) != key:
             return f"Its key is not 1 to {_KEY_BYTES} bytes of whole characters."
@@ -301,24 +276,10 @@ class S3Vectors(Remote[S3Service]):
         if (taken := size(metadata)) > MAX_METADATA:
             return f"It takes {taken:,} bytes, {MAX_METADATA:,} are allowed."
         item = {"key": key, "data": {"float32": payload.numbers(record.vector)}, "metadata": metadata}
-        written = json.dumps(item, separators=(",", ":")).encode()
-        return written, len(written) + len(b",")
+        return item, len(json.dumps(item)) + len(", ")
 
-    def _sent(self, batches: Iterable[Batch]) -> Iterator[Receipt]:
-        """The receipts of batches in their order: while one is on its way the next is made ready, but never
-        two with the same key are under way."""
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            under_way: deque[tuple[set[str], Future[Receipt]]] = deque()
-            for batch in batches:
-                keys = {*batch.items}
-                while under_way and (len(under_way) == _AT_ONCE or any(keys & some for some, _ in under_way)):
-                    yield under_way.popleft()[1].result()
-                under_way.append((keys, pool.submit(self._send, batch)))
-            while under_way:
-                yield under_way.popleft()[1].result()
-
-    def _put(self, items: dict[str, bytes]) -> None:
-        self.service.put_vectors(self._here, items.values())
+    def _put(self, items: dict[str, dict[str, Any]]) -> None:
+        self.service.call("put_vectors", vectors=[*items.values()], **self._here)
 
     def _delete(self, keys: list[str]) -> None:
         self.service.call("delete_vectors", keys=keys, **self._here)
