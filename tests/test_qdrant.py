@@ -229,7 +229,7 @@ def test_a_folder_that_another_program_has_open_in_qdrant_is_told(tmp_path: Path
     here = QdrantOptions(path=tmp_path / "qdrant")
     other = QdrantClient(path=str(here.path))
     try:
-        with pytest.raises(VectorError, match="in use by another program"):
+        with pytest.raises(VectorError, match="already accessed by another"):
             opened(here)
     finally:
         other.close()

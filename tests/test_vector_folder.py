@@ -44,7 +44,7 @@ HOLD = """
 import sys
 from pathlib import Path
 from rag_core.vectors.folder import running
-held = running(Path(sys.argv[1]), "Qdrant", str, lambda engine: None, takes_turns=True)
+held = running(Path(sys.argv[1]), "Qdrant", str, lambda engine: None)
 print("held", flush=True)
 sys.stdin.read()
 """

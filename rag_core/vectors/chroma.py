@@ -4,13 +4,14 @@ An upsert leaves the keys of an old record that the new one lacks, so each recor
 has none. Metadata is flat: texts, numbers, yes or no, and lists of one of these, never empty. A collection
 learns its dimension from the first vector, and its search is approximate.
 
-The package's own client waits for ever, asks the server while it is made, goes through a proxy to this
-machine, and turns a failing server into a plain Exception. So its parts are put together here, with an HTTP
-client of ours. It never has an embedding function: the default one downloads a model.
+The package's own client waits for ever, goes through a proxy to this machine, and turns a failing server into
+a plain Exception. So its parts are put together here, with an HTTP client of ours. It never has an embedding
+function: the default one downloads a model.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import weakref
@@ -27,7 +28,7 @@ from rag_core.types import Filters, Vectors
 from rag_core.vectors import VectorRecord, payload
 from rag_core.vectors.payload import DOC, MAY_BE_UNFILTERED, UNFILTERED, whole
 from rag_core.vectors.remote import KEYS_A_PAGE, RECORDS_A_PAGE, Remote, Shape, Undo, mark, unless
-from rag_core.vectors.service import CONNECT_S, SEARCH_ATTEMPTS, Busy, Program, ProgramOptions, Refused
+from rag_core.vectors.service import CONNECT_S, SEARCH_ATTEMPTS, Busy, Program, ProgramOptions
 
 if TYPE_CHECKING:
     import httpx
@@ -35,14 +36,14 @@ if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
 HNSW = {"max_neighbors": 32, "ef_construction": 200, "ef_search": 400}
-"""How collections link and search their vectors: more than 99 of 100 of the nearest ten are found even among
-random directions, where Chroma's own defaults lose a third."""
+"""How vectors are linked and searched: over 99 of 100 of the nearest ten are found even among random
+directions, where Chroma's own defaults lose a third."""
 
 KEYS = ("file_type", "folder", "folders", "names", "private", "tags", "page", "date", UNFILTERED)
 """Every key that ``payload.metadata`` may give."""
 
 MAX_ALTERNATIVES = 500
-"""So many in one filter, all together: they are looked up in SQLite, which takes no more than 1,000."""
+"""In one filter, all together: they are looked up in SQLite, which takes no more than 1,000."""
 
 _OWNER, _DIMENSION = "commonplace:owner", "commonplace:dimension"
 _NUMBER_BYTES = 6  # of base64, or fewer
@@ -87,14 +88,10 @@ class ChromaService(Program[ChromaOptions]):
         return api
 
     def _start(self, folder: Path) -> Any:
-        errors = self.imported("chromadb.errors")
+        local = "chromadb.api.rust.RustBindingsAPI"
         try:
-            return self._wired(
-                chroma_api_impl="chromadb.api.rust.RustBindingsAPI",
-                is_persistent=True,
-                persist_directory=str(folder),
-            )
-        except errors.ChromaError as error:
+            return self._wired(chroma_api_impl=local, is_persistent=True, persist_directory=str(folder))
+        except self.imported("chromadb.errors").ChromaError as error:
             raise self.damage(error) from error
 
     def _wired(self, **settings: Any) -> Any:
@@ -171,13 +168,11 @@ class Chroma(Remote[ChromaService]):
     def _locate(self, names: Mapping[str, str]) -> None:
         self.service.require(self.address, names["server"])
         self._collection = names["collection"]
-        self._known: Any = None
 
     # --- the index itself -------------------------------------------------------------------
 
     def _describe(self) -> Any:
-        self._known = self.service.ask(lambda api: api.get_collection(self._collection))
-        return self._known
+        return self.service.ask(lambda api: api.get_collection(self._collection))
 
     def _shape(self, found: Any) -> Shape:
         hnsw = found.configuration_json.get("hnsw")
@@ -187,23 +182,18 @@ class Chroma(Remote[ChromaService]):
                 f"The collection {self._collection!r} of {self.service.called} was not made for notes.",
                 "Check its name, and use a Chroma server of your own: others have no HNSW index.",
             )
-        return {"dimension": dimension, "distance": hnsw["space"]}
+        return dimension, hnsw["space"]
 
     def _owner_of(self, found: Any) -> str:
         return str((found.metadata or {}).get(_OWNER, ""))
 
     def _create(self, owner: str, undo: Undo) -> None:
-        hnsw = {"space": self.metric, **HNSW}
-        metadata = {_OWNER: owner, _DIMENSION: self.dimension}
         undo.append(partial(self.drop, owner))
-        self.service.ask(
-            lambda api: api.create_collection(
-                self._collection,
-                metadata=metadata,
-                configuration={"hnsw": hnsw, "embedding_function": None},
-                get_or_create=True,
-            )
-        )
+        made = {
+            "metadata": {_OWNER: owner, _DIMENSION: self.dimension},
+            "configuration": {"hnsw": {"space": self.metric, **HNSW}, "embedding_function": None},
+        }
+        self.service.ask(lambda api: api.create_collection(self._collection, **made, get_or_create=True))
 
     def _give_to(self, found: Any, owner: str) -> None:
         mine = {**(found.metadata or {}), _OWNER: owner, _DIMENSION: self.dimension}
@@ -213,13 +203,8 @@ class Chroma(Remote[ChromaService]):
     def drop(self, owner: str) -> None:
         if self.owner() == owner:
             unless((404,), partial(self.service.ask, lambda api: api.delete_collection(self._collection)))
-            self._known = None
 
     # --- records ------------------------------------------------------------------------------
-
-    def _most(self) -> int:
-        said: int = self.service.ask(lambda api: api.get_max_batch_size())
-        return min(said, self.max_batch) if said > 0 else self.max_batch
 
     def _encode(self, record: VectorRecord) -> tuple[tuple[Any, ...], int] | str:
         if not record.key or whole(record.key) != record.key:
@@ -258,13 +243,11 @@ class Chroma(Remote[ChromaService]):
                 yield payload.rebuilt(key, vector, text or "", kept.pop(DOC, "{}"), kept)
 
     def _pages(self, count: int, include: list[str]) -> Iterator[dict[str, Any]]:
-        start = 0
-        while True:
+        for start in itertools.count(step=count):
             page = self._with(methodcaller("get", limit=count, offset=start, include=include))
             yield page
             if len(page["ids"]) < count:
                 return
-            start += count
 
     def _with(self, act: Callable[[Any], _T], attempts: int = 0) -> _T:
         """What ``act`` gives, which asks the package's Collection. Raises as Service.ask."""
@@ -272,13 +255,7 @@ class Chroma(Remote[ChromaService]):
         def use(api: Any) -> _T:
             from chromadb.api.models.Collection import Collection
 
-            if self._known is None:
-                self._known = api.get_collection(self._collection)
-            return act(Collection(client=api, model=self._known, embedding_function=None))
+            found = api.get_collection(self._collection)
+            return act(Collection(client=api, model=found, embedding_function=None))
 
-        try:
-            return self.service.ask(use, attempts)
-        except Refused as error:
-            if error.is_absence:  # another of the same name may come
-                self._known = None
-            raise
+        return self.service.ask(use, attempts)

@@ -29,9 +29,6 @@ MAY_BE_UNFILTERED = frozenset({"date"})
 TEXT, DOC = "text", "doc"
 """The keys that hold what rebuilds a chunk, where an index has no place of its own for it."""
 
-NUMBER_BYTES = 14
-"""A number of ``numbers`` takes at most so many bytes of a request: ``-0.123456789, ``."""
-
 Value = str | int | bool | list[str]
 
 NO_DATE = 0

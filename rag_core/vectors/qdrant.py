@@ -55,7 +55,6 @@ INDEXED = {
 }  # fmt: skip
 """Keys that are filtered by → what kind of payload index they get on a server."""
 
-_RECORD_BYTES = 128  # names, braces and commas of one point
 _SPACE = uuid.UUID("7b0f6ddc-6a5e-5f0e-9d5e-2f1f2f3e6c11")
 
 Filter = dict[str, Any]
@@ -75,7 +74,6 @@ class QdrantService(Program[QdrantOptions]):
 
     name, extra, package, module = "Qdrant", "qdrant", "qdrant-client", "qdrant_client"
     url_setting, example = "qdrant_url", "http://127.0.0.1:6333"
-    takes_turns = True
     access = f"Set {KEY_VARIABLE}, best in .env."
 
     def _connect(self) -> Any:
@@ -92,12 +90,7 @@ class QdrantService(Program[QdrantOptions]):
         client = self.imported().QdrantClient
         try:
             return client(path=str(folder), force_disable_check_same_thread=True)  # we take turns
-        except RuntimeError as error:
-            raise VectorError(
-                f"The folder {str(folder)!r} of Qdrant is in use by another program.",
-                "End that program, or run a server that both can use.",
-            ) from error
-        except (ValueError, sqlite3.Error, OSError) as error:
+        except (RuntimeError, ValueError, sqlite3.Error, OSError) as error:
             raise self.damage(error) from error
 
     @staticmethod
@@ -191,7 +184,7 @@ class Qdrant(Remote[QdrantService]):
                 " its vectors have names.",
                 "Set another `qdrant_collection`.",
             )
-        return {"dimension": vectors.size, "distance": vectors.distance.value}
+        return vectors.size, vectors.distance.value
 
     def _owner_of(self, _: Any) -> str:
         found = self._call("retrieve", ids=[self._marker], with_payload=[OWNER])
@@ -269,9 +262,8 @@ class Qdrant(Remote[QdrantService]):
             DOC: payload.document(record),
             FILTER: payload.values(record.metadata),
         }
-        vector = payload.numbers(record.vector)
-        size = len(json.dumps(fields)) + len(vector) * payload.NUMBER_BYTES + _RECORD_BYTES
-        return {"id": record.key, "vector": vector, "payload": fields}, size
+        point = {"id": record.key, "vector": payload.numbers(record.vector), "payload": fields}
+        return point, len(json.dumps(point)) + len(", ")
 
     def _send(self, batch: Batch) -> Receipt:
         """Copies of one store's file have the same keys: those of another store's points are refused."""

@@ -45,7 +45,8 @@ KEYS_A_PAGE, RECORDS_A_PAGE = 5000, 256
 Undo = list[Callable[[], object]]
 """Steps that remove what was made."""
 
-Shape = dict[str, object]
+Shape = tuple[int, str]
+"""Dimension and distance of an index."""
 
 _Service = TypeVar("_Service", bound=Service[Any])
 
@@ -104,7 +105,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
 
     @abstractmethod
     def _shape(self, found: Any) -> Shape:
-        """The ``dimension``, the ``distance`` and whatever else cannot be changed of what was described."""
+        """The shape of what was described. Raises VectorError when it was not made for notes."""
 
     @abstractmethod
     def _owner_of(self, found: Any) -> str:
@@ -155,8 +156,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
         Raises InvalidInput for another kind of address, VectorError when there is nothing.
         """
         index = cls(address, 1, "cosine", options)
-        shape: Any = index._shape(index._describe())
-        index.dimension, index.metric = shape["dimension"], shape["distance"]
+        index.dimension, index.metric = index._shape(index._describe())
         return index
 
     def prepare(self, owner: str, *, take_over: bool = False) -> None:
@@ -166,7 +166,13 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
             if found is None:
                 self._create(owner, undo)
                 found = self._describe()  # ours, or one that was made meanwhile
-            self._check_shape(found)
+            has, needs = self._shape(found), (self.dimension, self.metric)
+            if has != needs:
+                raise VectorError(
+                    f"The index {self.address!r} is there already and has dimension {has[0]} and distance"
+                    f" {has[1]!r} instead of {needs[0]} and {needs[1]!r}.",
+                    f"It cannot be changed: {self.other_place}, or delete it if nobody needs it.",
+                )
             theirs = self._adopt(found, owner)
             if theirs == owner:
                 return
@@ -196,26 +202,13 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
                 return None
             raise
 
-    def _needs(self) -> Shape:
-        return {"dimension": self.dimension, "distance": self.metric}
-
-    def _check_shape(self, found: Any) -> None:
-        has = self._shape(found)
-        differing = [f"{what} {has[what]!r} instead of {needs!r}" for what, needs in self._needs().items()
-                     if has[what] != needs]  # fmt: skip
-        if differing:
-            raise VectorError(
-                f"The index {self.address!r} is there already and has {'; '.join(differing)}.",
-                f"It cannot be changed: {self.other_place}, or delete it if nobody needs it.",
-            )
-
     # --- records ------------------------------------------------------------------------------
 
     def put(self, records: Iterable[VectorRecord], settled: Settled = unnoticed) -> Receipt:
         return _summed(map(self._send, self._batches(records)), settled)
 
     def delete(self, keys: Iterable[str], settled: Settled = unnoticed) -> Receipt:
-        every, most = [*dict.fromkeys(keys)], self._most()
+        every, most = [*dict.fromkeys(keys)], self.max_batch
         parts = (every[start : start + most] for start in range(0, len(every), most))
         return _summed(map(self._delete_part, parts), settled)
 
@@ -230,20 +223,15 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
         found = self._nearest(query, k, filters)
         return best_first(Match(key, max(-1.0, min(1.0, cosine))) for key, cosine in found)[:k]  # rounding
 
-    def _most(self) -> int:
-        """How many records one request may hold."""
-        return self.max_batch
-
     def _batches(self, records: Iterable[VectorRecord]) -> Iterator[Batch]:
-        """``records`` in batches of at most ``_most`` and, but for a single larger one, ``max_bytes``. No
+        """``records`` in batches of at most ``max_batch`` and, but for a single larger one, ``max_bytes``. No
         batch has two records with the same key."""
-        most = self._most()
         batch, total = Batch({}, {}), 0
         for record in records:
             made = replace(record, vector=unit(record.vector), text=payload.whole(record.text))
             encoded = payload.reason_against(record.vector, self.dimension) or self._encode(made)
             size = 0 if isinstance(encoded, str) else encoded[1]
-            is_full = len(batch.items) == most or (batch.items and total + size > self.max_bytes)
+            is_full = len(batch.items) == self.max_batch or (batch.items and total + size > self.max_bytes)
             if is_full or record.key in batch.items or record.key in batch.refused:
                 yield batch
                 batch, total = Batch({}, {}), 0
@@ -269,10 +257,8 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
             if not error.about_records:
                 raise
             keys = [*items]
-            bad = {keys[at] for at in error.named if at < len(keys)} or ({*keys} if len(keys) == 1 else set())
-            if bad:
-                rest = {key: item for key, item in items.items() if key not in bad}
-                return {**dict.fromkeys(bad, error.reason), **self._refused(rest)}
+            if len(keys) == 1:
+                return {keys[0]: error.reason}
             halves = keys[: len(keys) // 2], keys[len(keys) // 2 :]
             first, second = (self._refused({key: items[key] for key in half}) for half in halves)
             return {**first, **second}
@@ -290,10 +276,7 @@ class WithDeadline:
     """The ``index`` at ``server`` for one search. ``absent`` is raised when there is none."""
 
     def __init__(self, index: RemoteIndex, server: str, breaker: CircuitBreaker, absent: VectorError) -> None:
-        self._index = index
-        self._server = server
-        self._breaker = breaker
-        self._absent = absent
+        self._index, self._server, self._breaker, self._absent = index, server, breaker, absent
         self._left = SEARCH_S
 
     def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:

@@ -45,7 +45,6 @@ _BUSY = {
 _BAD_CREDENTIALS = {"UnrecognizedClientException", "InvalidSignatureException"}
 _ABOUT_RECORDS = {"ValidationException", "SerializationException"}
 _NOT_FOUND, _CONFLICT = 404, 409
-_RECORD = re.compile(r"vectors\[(\d+)\]")
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")
 
 
@@ -147,10 +146,8 @@ def _refusal(operation: str, response: Mapping[str, Any]) -> Exception:
         advice = "Check the bucket, the index and the region in the configuration."
     reason = str(said.get("Message") or response.get("message") or code)
     reason = reason.partition("\n")[0][:300].rstrip(".")  # more may repeat the request's headers
-    paths = (str(each.get("path", "")) for each in response.get("fieldList", ()))
-    named = sorted({int(match[1]) for path in paths if (match := _RECORD.match(path))})
     message, is_record = f"Amazon S3 Vectors refused {operation}: {reason}.", code in _ABOUT_RECORDS
-    return Refused(message, advice, status, reason, code, named, about_records=is_record)
+    return Refused(message, advice, status, reason, code, about_records=is_record)
 
 
 # --- the index ---------------------------------------------------------------
@@ -211,14 +208,12 @@ class S3Vectors(Remote[S3Service]):
 
     def _shape(self, found: Mapping[str, Any]) -> Shape:
         keys = found.get("metadataConfiguration", {}).get("nonFilterableMetadataKeys", [])
-        return {
-            "dimension": found["dimension"],
-            "distance": found["distanceMetric"],
-            "non-filterable keys": ", ".join(sorted(keys)),
-        }
-
-    def _needs(self) -> Shape:
-        return {**super()._needs(), "non-filterable keys": ", ".join(sorted(NON_FILTERABLE))}
+        if {*keys} != {*NON_FILTERABLE}:
+            raise VectorError(
+                f"The index {self.address!r} was not made for notes: its non-filterable keys are {keys!r}.",
+                f"It cannot be changed: {self.other_place}.",
+            )
+        return found["dimension"], found["distanceMetric"]
 
     def _owner_of(self, found: Mapping[str, Any]) -> str:
         arn = found.get("indexArn") or found["vectorBucketArn"]
@@ -254,17 +249,18 @@ class S3Vectors(Remote[S3Service]):
     def drop(self, owner: str) -> None:
         """See RemoteIndex.drop. The bucket goes with the last index in it."""
         found = self._found()
-        if (self._owner_of(found) if found else self._bucket_owner()) == owner:
+        if found:
+            theirs = self._owner_of(found)
+        else:
+            try:
+                bucket = self.service.call("get_vector_bucket", **self._bucket)["vectorBucket"]
+                theirs = self._owner_of(bucket)
+            except Refused:  # there is none, or it cannot be seen
+                return
+        if theirs == owner:
             if found:
                 self._delete_index()
             self._delete_bucket()
-
-    def _bucket_owner(self) -> str:
-        """The owner of the bucket; '' when there is none, or it cannot be seen."""
-        try:
-            return self._owner_of(self.service.call("get_vector_bucket", **self._bucket)["vectorBucket"])
-        except Refused:
-            return ""
 
     # --- records ------------------------------------------------------------------------------
 
