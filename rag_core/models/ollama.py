@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,16 +25,7 @@ from rag_core.models.check import Found, Unanswered, listed, written
 from rag_core.models.embedder import OLLAMA_MODEL, EmbedderName, EmbedderOptions, dimension_error, parse_name
 from rag_core.models.families import family_of
 from rag_core.models.remote import Remote
-from rag_core.models.server import (
-    CHECK_S,
-    QUESTION_S,
-    Failure,
-    Server,
-    asked,
-    connection_to,
-    failure_of,
-    probe,
-)
+from rag_core.models.server import CHECK_S, QUESTION_S, Failure, Server, asked, connection_to, probe
 from rag_core.reports import OllamaModel, Pulling
 from rag_core.wording import duration, plural, size
 
@@ -42,8 +33,8 @@ if TYPE_CHECKING:
     from ollama import ChatResponse, Client, EmbedResponse, ProgressResponse
 
 CONTEXT = 2048
-"""How many tokens a model is asked to read where it could read more. No passage needs more, and the memory
-that a model takes grows with it."""
+"""How many tokens a model is asked to read where it could read more: no passage needs more, and memory grows
+with it."""
 
 KEEP_ALIVE_S = 1800
 """How long a model stays in the server's memory. A number: the text "-1" would be an error."""
@@ -53,20 +44,13 @@ _CRASHED = ("eof", "do embedding request", "connection reset", "connection refus
 _AT_ONCE = 8
 _SILENCE_S = 600.0  # a large model is compared with its digest without any progress
 _REPORT_S = 0.2
-_STEPS = {
-    "pulling manifest": "Asking which parts it has",
-    "verifying sha256 digest": "Checking what was fetched",
-    "writing manifest": "Finishing",
-    "success": "Done",
-}
-
 Report = Callable[[Pulling], None]
 """Called for each step of a download, at most five times a second; what it raises ends the download."""
 
 
 class Ollama:
-    """A server and one of its models. Raises EmbedderError (LLMError where it ``answers``) when the package
-    cannot be used."""
+    """A server and one of its models. Raises EmbedderError (LLMError where it ``answers``) without a usable
+    package."""
 
     def __init__(self, url: str, model: str = "", *, answers: bool = False) -> None:
         where = "" if is_loopback(url) else f" on {host_of(url)}"
@@ -92,8 +76,9 @@ class Ollama:
     def client(self, read_s: float, call: Call | None = None) -> Client:
         """A client of the server; it is to be closed."""
         hooks = {"request": [call.hook] if call else []}
-        url = self.server.url
-        return self._package.Client(url, **connection_to(url, read_s), event_hooks=hooks)
+        return self._package.Client(
+            self.server.url, **connection_to(self.server.url, read_s), event_hooks=hooks
+        )
 
     @contextmanager
     def explained(self, sent: Sequence[str] = ()) -> Iterator[None]:
@@ -113,7 +98,7 @@ class Ollama:
             return Failure("no access", "status 404")
         if "does not support chat" in words:
             return Failure("no chat")
-        failure = failure_of(status, said, sent=sent)
+        failure = Failure.of(status, said, sent=sent)
         if failure.kind not in ("failed", "refused"):
             return failure
         if "nan or inf" in words or "value: nan" in words:
@@ -177,8 +162,7 @@ class _Embedding(Ollama):
             return self._embed(self.brisk if question else self._patient, texts).embeddings
 
     def _embed(self, client: Client, given: str | Sequence[str]) -> EmbedResponse:
-        """Always with the same options: others would load the model again. A text must fit into one batch,
-        which is 2048 tokens unless it is set."""
+        """Always with the same options: others would load the model again. A text must fit into one batch."""
         return client.embed(
             self.server.model,
             given,
@@ -207,7 +191,7 @@ class OllamaChat(Ollama):
         with closing(client), self.explained([message.content for message in messages]):
             parts: Iterator[ChatResponse] = client.chat(
                 self.server.model,
-                [{"role": message.role, "content": message.content} for message in messages],
+                [asdict(message) for message in messages],
                 stream=True,
                 options={
                     "temperature": options.temperature,
@@ -256,16 +240,13 @@ def list_models(url: str) -> list[OllamaModel]:
 def _sizes(facts: Mapping[str, Any]) -> tuple[int, int]:
     """The dimension and the context length that a model tells; 0 for what it does not tell."""
     kind = facts.get("general.architecture", "")
-    found = (facts.get(f"{kind}.{key}") for key in ("embedding_length", "context_length"))
-    dimension, context = (value if isinstance(value, int) else 0 for value in found)
-    return dimension, context
+    return int(facts.get(f"{kind}.embedding_length") or 0), int(facts.get(f"{kind}.context_length") or 0)
 
 
 def pull(url: str, model: str, report: Report) -> OllamaModel:
     """Have the server download a model, and tell what it is. The next download resumes one that has ended.
 
-    Raises InvalidInput for a malformed name, ModelMissing when there is no such model, another EmbedderError
-    when the download fails.
+    Raises InvalidInput for a malformed name, ModelMissing when there is no such model, else EmbedderError.
     """
     name = parse_name(f"ollama:{model.strip().removeprefix('ollama:')}").model
     ollama, download = Ollama(url, name), _Download()
@@ -276,10 +257,7 @@ def pull(url: str, model: str, report: Report) -> OllamaModel:
                 report(progress)
         if download.status != "success":
             raise Failure("failed", f"the download of {name!r} stopped half way")
-        found = next((each for each in list_models(url) if each.name == _tagged(name)), None)
-        if found is None:
-            raise Failure("failed", f"it does not list {name!r} after the download")
-        return found
+        return next(each for each in list_models(url) if each.name == _tagged(name))
 
 
 class _Download:
@@ -305,11 +283,11 @@ class _Download:
         self._reported = now
         done = sum(done for done, _ in self._layers.values())
         total = sum(total for _, total in self._layers.values())
-        if self.status in _STEPS or not total:
-            return Pulling(_STEPS.get(self.status, "Fetching"), done, total)
+        if not part.total:
+            return Pulling(self.status.capitalize(), done, total)
         said = f"{size(done)} of {size(total)}"
         rate = (done - self._there) / max(now - self._began, 1e-6)
-        if not rate:
+        if rate <= 0:
             return Pulling(said, done, total)
         eta = (total - done) / rate
         return Pulling(f"{said} · {size(round(rate))}/s · {duration(eta)} left", done, total, rate, eta)
@@ -350,8 +328,7 @@ def check_ollama(url: str, needed: Sequence[str], config_file: Path | None, *, w
         sentence = f"{here} has {plural(len(models), 'model')}, and none that can embed."
         return Found("not set up", sentence, say("pull_model", model=OLLAMA_MODEL))
     described = [
-        f"{model.called} ({model.dimension:,} numbers, {model.context:,} tokens"
-        f"{', loaded' if model.loaded else ''})"
-        for model in able
+        f"{each.called} ({each.dimension:,} numbers, {each.context:,} tokens{', loaded' * each.loaded})"
+        for each in able
     ]
     return Found("ready", f"{here} can embed with {listed(described)}.", embedders=names)

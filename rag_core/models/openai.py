@@ -10,6 +10,7 @@ import math
 import re
 import weakref
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +21,13 @@ from rag_core.models.check import Found, listed, printable, written
 from rag_core.models.embedder import EmbedderName, EmbedderOptions, dimension_error
 from rag_core.models.families import family_of
 from rag_core.models.remote import Remote
-from rag_core.models.server import QUESTION_S, Failure, Server, asked, failure_of, http_client, probe, quoted
+from rag_core.models.server import QUESTION_S, Failure, Server, asked, http_client, probe, quoted
 
 if TYPE_CHECKING:
     import httpx
 
 CONTEXT = 512
-"""How many tokens a server is trusted to read: llama.cpp takes no more unless it is configured to, and the
-protocol does not tell."""
+"""How many tokens a server is trusted to read: llama.cpp takes no more unless it is configured to."""
 
 _PROBE = "How many numbers does a vector have?"
 _NEWER_LIMIT = "max_completion_tokens"
@@ -40,16 +40,10 @@ _TOO_LONG = re.compile(
 def server_at(url: str, setting: str, model: str = "") -> Server:
     """The server whose address is the ``setting`` embedding_base_url or chat_base_url."""
     answers = setting == "chat_base_url"
-    return Server(
-        "The server",
-        with_version(url),
-        start=f"Start it, or set `{setting}` to where it is.",
-        allow=f"Set COMMONPLACE_{'CHAT' if answers else 'EMBEDDING'}_API_KEY, best in .env.",
-        model=model,
-        fetch=f"Check the model's name and `{setting}`.",
-        timeout="llm_timeout_s" if answers else "embedding_timeout_s",
-        answers=answers,
-    )
+    kind, timeout = ("CHAT", "llm_timeout_s") if answers else ("EMBEDDING", "embedding_timeout_s")
+    start, fetch = f"Start it, or set `{setting}` to where it is.", f"Check the model's name and `{setting}`."
+    allow = f"Set COMMONPLACE_{kind}_API_KEY, best in .env."
+    return Server("The server", with_version(url), start, allow, model, fetch, timeout, answers)
 
 
 def _failure(answer: httpx.Response, key: str, sent: Sequence[str]) -> Failure:
@@ -61,7 +55,7 @@ def _failure(answer: httpx.Response, key: str, sent: Sequence[str]) -> Failure:
         wait_s = max(0.0, float(answer.headers.get("retry-after", "")))
     except ValueError:
         wait_s = 0.0
-    failure = failure_of(status, said, key, sent=sent, wait_s=wait_s)
+    failure = Failure.of(status, said, key, sent=sent, wait_s=wait_s)
     if failure.kind not in ("failed", "refused"):
         return failure
     too_long = status == 413 or _TOO_LONG.search(said.lower())
@@ -153,7 +147,7 @@ class OpenAIChat:
         options = self._options
         body: dict[str, Any] = {
             "model": self.server.model,
-            "messages": [{"role": message.role, "content": message.content} for message in messages],
+            "messages": [asdict(message) for message in messages],
             "temperature": options.temperature,
             "max_tokens": options.max_tokens,
             "stream": True,
@@ -201,8 +195,8 @@ def list_model_names(server: Server, key: str) -> list[str] | None:
     data = said.get("data") if isinstance(said, dict) else None
     if status != 200 or not isinstance(data, list):
         return None
-    names = (each.get("id") for each in data if isinstance(each, dict))
-    return [name[:200] for name in names if isinstance(name, str) and name and printable(name)]
+    names = (str(each.get("id", ""))[:200] for each in data if isinstance(each, dict))
+    return [name for name in names if name and printable(name)]
 
 
 def check_openai(url: str, key: str, setting: str, needed: Sequence[str], config_file: Path | None) -> Found:

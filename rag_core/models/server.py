@@ -43,9 +43,21 @@ class Failure(Exception):
 
     def __init__(self, kind: Kind, reason: str = "", wait_s: float = 0.0) -> None:
         super().__init__(reason)
-        self.kind = kind
-        self.reason = reason
-        self.wait_s = wait_s
+        self.kind, self.reason, self.wait_s = kind, reason, wait_s
+
+    @classmethod
+    def of(
+        cls, status: int, said: str, *secrets: str, sent: Sequence[str] = (), wait_s: float = 0
+    ) -> Failure:
+        """What an HTTP status means on every server."""
+        if 300 <= status < 400:
+            return cls("redirects", f"status {status}")
+        if status in (401, 403):
+            return cls("no access", f"status {status}")
+        reason = quoted(said, *secrets, sent=sent)
+        if status in (429, 503):
+            return cls("busy", reason, wait_s)
+        return cls("refused" if 400 <= status < 500 else "failed", reason)
 
     def backoff_s(self, attempt: int, retry_s: float) -> float:
         """Seconds to wait before the next attempt, counted from 0: twice as long each time."""
@@ -55,7 +67,7 @@ class Failure(Exception):
 @dataclass(frozen=True, slots=True)
 class Server:
     """A server as errors name it. ``start``, ``allow`` and ``fetch`` say what to do when it does not answer,
-    refuses access, or lacks the ``model``."""
+    refuses access, or lacks the ``model``. ``answers``: its model answers questions; otherwise it embeds."""
 
     name: str
     url: str
@@ -65,7 +77,6 @@ class Server:
     fetch: str = ""
     timeout: str = "embedding_timeout_s"
     answers: bool = False
-    """Whether its model answers questions; otherwise it embeds."""
 
     @property
     def called(self) -> str:
@@ -134,7 +145,7 @@ def connection_to(url: str, read_s: float) -> dict[str, Any]:
 @contextmanager
 def asked(answer: str) -> Iterator[None]:
     """Turn what httpx and JSON raise into a Failure, without the texts that were sent. ``answer`` says what
-    was expected: "its answer holds no vectors"."""
+    is wrong with an answer that cannot be read."""
     import httpx
 
     try:
@@ -147,18 +158,6 @@ def asked(answer: str) -> Iterator[None]:
         raise Failure("crashed", "it hung up") from None
     except (ValueError, LookupError, TypeError, AttributeError):
         raise Failure("failed", answer) from None
-
-
-def failure_of(status: int, said: str, *secrets: str, sent: Sequence[str] = (), wait_s: float = 0) -> Failure:
-    """What an HTTP status means on every server."""
-    if 300 <= status < 400:
-        return Failure("redirects", f"status {status}")
-    if status in (401, 403):
-        return Failure("no access", f"status {status}")
-    reason = quoted(said, *secrets, sent=sent)
-    if status in (429, 503):
-        return Failure("busy", reason, wait_s)
-    return Failure("refused" if 400 <= status < 500 else "failed", reason)
 
 
 def quoted(said: str, *secrets: str, sent: Sequence[str] = ()) -> str:
@@ -185,7 +184,7 @@ def probe(server: Server, path: str, key: str = "") -> tuple[int, Any]:
         with asked("its answer cannot be read"), http_client(server.url, key) as client:
             answer = client.get(f"{server.url}{path}")
         status = answer.status_code
-        failure = failure_of(status, "")
+        failure = Failure.of(status, "")
         if status >= 300 and failure.kind != "refused":
             raise Failure(failure.kind, f"status {status}")
     except Failure as failure:
