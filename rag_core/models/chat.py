@@ -66,8 +66,7 @@ class LLM(Protocol):
     server: Server
 
     def chat(self, messages: Sequence[Message], call: Call) -> Iterator[str]:
-        """The answer, in pieces that are not empty; what the model only thinks may be among them. ``call``
-        is told how it ended. Raises Failure."""
+        """The answer, in pieces that are not empty; ``call`` is told how it ended. Raises Failure."""
 
 
 def parse_llm(name: str) -> tuple[str, str]:
@@ -111,19 +110,22 @@ class Call:
         """End it now, whatever it waits for."""
         with self._lock:
             self.outcome = outcome
-            for each in self._sockets:
-                _shut(each)
+            self._shut()
+
+    def _shut(self) -> None:
+        for each in self._sockets:
+            with contextlib.suppress(OSError):  # closed already, or replaced by one with TLS
+                each.shutdown(socket.SHUT_RDWR)
 
     def hook(self, request: httpx.Request) -> None:
         """For ``event_hooks["request"]`` of httpx: learn which socket the request is sent over."""
 
         def trace(event: str, info: dict[str, Any]) -> None:
             if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
-                found = info["return_value"].get_extra_info("socket")
                 with self._lock:
-                    self._sockets.append(found)
+                    self._sockets.append(info["return_value"].get_extra_info("socket"))
                     if self.cut_off:
-                        _shut(found)
+                        self._shut()
 
         request.extensions["trace"] = trace
 
@@ -145,11 +147,6 @@ class Call:
         finally:
             over.set()
             watcher.join()
-
-
-def _shut(each: socket.socket) -> None:
-    with contextlib.suppress(OSError):  # closed already, or replaced by one with TLS
-        each.shutdown(socket.SHUT_RDWR)
 
 
 def stream_answer(

@@ -48,8 +48,7 @@ class Embedder(Protocol):
         """The address of the server that receives the texts; '' if they stay in this process."""
 
     def count_tokens(self, text: str) -> int:
-        """The number of tokens in ``text``, special tokens included; without a tokenizer an estimate that
-        is rather too high."""
+        """The number of tokens in ``text``, special ones included; without a tokenizer rather too high."""
 
     def reads(self, text: str) -> bool:
         """Whether the model was trained on the script of most of ``text``; other vectors are noise."""

@@ -68,7 +68,6 @@ class FolderModel(ABC):
             return len(self._tokenizer(_clean(text), truncation=False)["input_ids"])
 
     def reads(self, text: str) -> bool:
-        """See Embedder.reads."""
         return not self._latin or is_latin(text)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
@@ -173,9 +172,6 @@ def _digest(folder: Path) -> str:
 
 def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
-
-
-# --- live check -------------------------------------------------------------------------
 
 
 def check_package(provider: str, needed: Sequence[str], *, offline: bool) -> Found:

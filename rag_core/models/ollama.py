@@ -108,9 +108,6 @@ class Ollama:
         return Failure("crashed", failure.reason) if any(sign in words for sign in _CRASHED) else failure
 
 
-# --- embedding --------------------------------------------------------------------------
-
-
 def open_ollama(name: EmbedderName, options: EmbedderOptions) -> Remote:
     """The embedder ``ollama:MODEL``, after asking the server for the model.
 
@@ -157,7 +154,6 @@ class _Embedding(Ollama):
             self._embed(self._patient, "")
 
     def embed(self, texts: Sequence[str], *, question: bool) -> Sequence[Sequence[float]]:
-        """See Backend.embed."""
         with self.explained(texts):
             return self._embed(self.brisk if question else self._patient, texts).embeddings
 
@@ -171,9 +167,6 @@ class _Embedding(Ollama):
             keep_alive=KEEP_ALIVE_S,
             dimensions=self._dimension,
         )
-
-
-# --- chat -------------------------------------------------------------------------------
 
 
 class OllamaChat(Ollama):
@@ -205,9 +198,6 @@ class OllamaChat(Ollama):
                     yield part.message.content
                 if part.done:
                     call.end("too long" if part.done_reason == "length" else "done")
-
-
-# --- its models -------------------------------------------------------------------------
 
 
 def list_models(url: str) -> list[OllamaModel]:
@@ -296,9 +286,6 @@ class _Download:
 def _tagged(model: str) -> str:
     """The name of a model as the server lists it, with its tag."""
     return model if ":" in model.rpartition("/")[2] else f"{model}:latest"
-
-
-# --- live check -------------------------------------------------------------------------
 
 
 def check_ollama(url: str, needed: Sequence[str], config_file: Path | None, *, wanted: bool) -> Found:

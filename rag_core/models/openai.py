@@ -74,9 +74,6 @@ def _said_by(answer: httpx.Response) -> str:
     return str(said)
 
 
-# --- embedding --------------------------------------------------------------------------
-
-
 def open_openai(name: EmbedderName, options: EmbedderOptions) -> Remote:
     """The embedder ``openai:MODEL`` at the configured address, after one vector from it.
 
@@ -132,9 +129,6 @@ class _Embedding:
             return [rows[at] for at in range(len(texts))]
 
 
-# --- chat -------------------------------------------------------------------------------
-
-
 class OpenAIChat:
     """A model that answers; see LLM."""
 
@@ -184,9 +178,6 @@ class OpenAIChat:
                     yield str(piece)
                 if choice.get("finish_reason"):
                     call.end("too long" if choice["finish_reason"] == "length" else "done")
-
-
-# --- live check -------------------------------------------------------------------------
 
 
 def list_model_names(server: Server, key: str) -> list[str] | None:

@@ -6,7 +6,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Literal, NamedTuple
 
 from rag_core.errors import InvalidInput, Unreachable, VectorsUnreachable
@@ -89,10 +89,9 @@ def facts_of(name: str, open_it: Open) -> Facts:
 
 def asks_others(name: str) -> bool:
     """Whether the embedder needs a server or a package that may be missing; False for an unknown name."""
-    try:
+    with suppress(InvalidInput):
         return known_facts(name) is None
-    except InvalidInput:
-        return False
+    return False
 
 
 def with_dimension(name: str, dimension: int | None, opened: Open) -> str:
@@ -160,10 +159,8 @@ class CircuitBreaker:
 
 
 class SharedEmbedders:
-    """The embedders of one process: each is opened once, and the vectors of recent queries are remembered.
-
-    A failed opening is tried again by the next call. Safe to share between threads.
-    """
+    """The embedders of one process, each opened once, and the vectors of recent queries. Safe in several
+    threads."""
 
     def __init__(self, options: EmbedderOptions) -> None:
         self.options = options

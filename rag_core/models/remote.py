@@ -48,11 +48,11 @@ _sleep = time.sleep
 
 
 class Backend(Protocol):
-    """A server with one model. Every method may raise Failure, or EmbedderError where no retry would help."""
+    """A server with one model. Every method may raise Failure, or EmbedderError where no retry would help.
+    An unused model stays in memory for ``stays_loaded_s``; infinite where the server decides."""
 
     server: Server
     stays_loaded_s: float
-    """How long an unused model stays in memory; infinite where the server decides."""
 
     def load(self) -> None:
         """Bring the model into memory, however long that takes."""
@@ -133,26 +133,20 @@ class Remote:
         return _tokens(text)
 
     def reads(self, text: str) -> bool:
-        """See Embedder.reads."""
         return not self._latin or is_latin(text)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """See Embedder.embed_documents."""
-        vectors = np.empty((len(texts), self.identity.dimension), np.float32)
-        if len(texts):
-            self._wake(None)
-        done = 0
-        for part in self._parts([self._readable(text) for text in texts]):
-            vectors[done : done + len(part)] = self._embedded(part, question=False)
-            done += len(part)
-        return vectors
+        if not texts:
+            return np.empty((0, self.identity.dimension), np.float32)
+        self._wake(None)
+        parts = self._parts([self._readable(text) for text in texts])
+        return np.concatenate([self._embedded(part, question=False) for part in parts])
 
     def embed_query(self, text: str) -> Vectors:
         """See Embedder.embed_query. It goes before documents that wait."""
         self._wake(QUESTION_PATIENCE_S)
         return np.asarray(self._embedded([self._readable(text)], question=True)[0])
-
-    # --- requests -------------------------------------------------------------------------
 
     def _readable(self, text: str) -> str:
         """``text`` as any server takes it: no lone surrogate, no NUL, not empty, and not far longer than the

@@ -121,9 +121,6 @@ class Server:
             raise self.error(failure) from None
 
 
-# --- HTTP -------------------------------------------------------------------------------
-
-
 def http_client(
     url: str, key: str = "", read_s: float = CHECK_S, hook: Callable[[httpx.Request], None] | None = None
 ) -> httpx.Client:
@@ -172,9 +169,6 @@ def quoted(said: str, *secrets: str, sent: Sequence[str] = ()) -> str:
         if size >= _WORD and any(short[at : at + size] in text for at in range(len(short) - size + 1)):
             return "it repeats what it was sent"
     return repr(short) if short else "it says nothing"
-
-
-# --- live check -------------------------------------------------------------------------
 
 
 def probe(server: Server, path: str, key: str = "") -> tuple[int, Any]:

@@ -59,9 +59,6 @@ class ChromaOptions(ProgramOptions):
     port = 8000
 
 
-# --- calls --------------------------------------------------------------------------------------
-
-
 class ChromaService(Program[ChromaOptions]):
     """Chroma on a server, or in this process."""
 
@@ -134,12 +131,7 @@ class ChromaService(Program[ChromaOptions]):
             raise self.answered(response.status_code, response.text, wait_s)
 
 
-# --- the index ---------------------------------------------------------------
-
-
 class Chroma(Remote[ChromaService]):
-    """See RemoteIndex."""
-
     service_type = ChromaService
     form = "chroma://HOST:PORT/COLLECTION"
     pattern = re.compile(rf"chroma://(?P<server>.*)/(?P<collection>{_COLLECTION.pattern})")
@@ -148,8 +140,6 @@ class Chroma(Remote[ChromaService]):
     max_batch = 2000
     max_bytes = 16 * 2**20  # a server takes 40 MB unless it is told otherwise
     other_place = "give the store another name"
-
-    # --- where it is ------------------------------------------------------------------------
 
     @classmethod
     def options(cls, settings: Settings) -> ChromaOptions:
@@ -168,8 +158,6 @@ class Chroma(Remote[ChromaService]):
     def _locate(self, names: Mapping[str, str]) -> None:
         self.service.require(self.address, names["server"])
         self._collection = names["collection"]
-
-    # --- the index itself -------------------------------------------------------------------
 
     def _describe(self) -> Any:
         return self.service.ask(lambda api: api.get_collection(self._collection))
@@ -203,8 +191,6 @@ class Chroma(Remote[ChromaService]):
     def drop(self, owner: str) -> None:
         if self.owner() == owner:
             unless((404,), partial(self.service.ask, lambda api: api.delete_collection(self._collection)))
-
-    # --- records ------------------------------------------------------------------------------
 
     def _encode(self, record: VectorRecord) -> tuple[tuple[Any, ...], int] | str:
         if not record.key or whole(record.key) != record.key:

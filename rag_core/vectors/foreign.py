@@ -21,24 +21,22 @@ from rag_core.vectors.builtin import BUILT_IN
 class Backend(Protocol):
     """What an entry point in ``commonplace.vector_indexes`` names; a module will do.
 
-    Credentials and the like are the package's own to find, best in variables of the environment.
+    Credentials are the package's own to find, best in variables of the environment.
     """
 
     server: str
     """Where vectors and texts go: '' for this machine, or an address like https://example.org."""
 
     def address(self, store: str, variant: str) -> str:
-        """The address of the index that a store gets: ``NAME://`` and whatever finds it again.
+        """The address, beginning with ``NAME://``, of the index that the store called ``store`` gets.
 
-        ``store`` is the store's name. ``variant`` is '' or a short word: indexes of one store with
-        different variants stand side by side while its embedder is switched.
+        ``variant`` is '' or a short word: indexes of one store with different variants stand side by side
+        while its embedder is switched.
         """
 
     def open(self, address: str, dimension: int, metric: Metric) -> RemoteIndex:
-        """The index at ``address``, there or not, for vectors of this shape. Asks nobody yet.
-
-        Raises VectorError when it cannot be had.
-        """
+        """The index at ``address``, there or not, for vectors of this shape. Sends no request. Raises
+        VectorError."""
 
     def existing(self, address: str) -> RemoteIndex:
         """The index that is at ``address`` already, with the shape it has. Raises VectorError."""

@@ -1,7 +1,4 @@
-"""The base of every index outside a store's file: its shape and owner, batches of records, one search.
-
-A backend adds what its service is asked: see the abstract methods of `Remote`, in their order.
-"""
+"""The base of every index outside a store's file: its shape and owner, batches of records, one search."""
 
 from __future__ import annotations
 
@@ -20,18 +17,8 @@ from rag_core.models.addresses import shown
 from rag_core.models.deadline import with_deadline
 from rag_core.models.registry import CircuitBreaker
 from rag_core.types import Filters, Metric, Vectors
-from rag_core.vectors import (
-    EVERYTHING,
-    Match,
-    Receipt,
-    RemoteIndex,
-    Settled,
-    VectorRecord,
-    best_first,
-    payload,
-    unit,
-    unnoticed,
-)
+from rag_core.vectors import EVERYTHING, Match, Receipt, RemoteIndex, Settled, VectorRecord, unit, unnoticed
+from rag_core.vectors.payload import reason_against, whole
 from rag_core.vectors.service import Options, Refused, Service
 
 if TYPE_CHECKING:
@@ -52,22 +39,21 @@ _Service = TypeVar("_Service", bound=Service[Any])
 
 
 class Remote(RemoteIndex, ABC, Generic[_Service]):
-    """An index outside the store's file. Making one connects to nothing yet."""
+    """An index outside the store's file. Making one connects to nothing yet.
+
+    ``form`` is how an address is written, ``pattern`` what it matches; ``_locate`` gets its groups.
+    ``metrics`` maps our metrics to the service's names. A request holds ``max_batch`` records and
+    ``max_bytes`` bytes of them. ``other_place`` says what to do when the index there is another's.
+    """
 
     service_type: ClassVar[Any]
     form: ClassVar[str]
-    """How an address is written."""
     pattern: ClassVar[re.Pattern[str]]
-    """What addresses match; its groups are given to ``_locate``."""
     metrics: ClassVar[Mapping[Metric, str]]
-    """Our metrics → the service's names."""
     max_dimension: ClassVar[int]
     max_batch: ClassVar[int]
-    """Records in one request."""
     max_bytes: ClassVar[int]
-    """Bytes of the records in one request."""
     other_place: ClassVar[str]
-    """What to do when the index there is of another shape or owner."""
 
     def __init__(self, address: str, dimension: int, metric: Metric, options: Any) -> None:
         if not 1 <= dimension <= self.max_dimension:
@@ -82,8 +68,6 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
         self.metric = self.metrics[metric]
         self.service: _Service = self.service_type(options)
         self._locate(match.groupdict(""))
-
-    # --- what a backend says ----------------------------------------------------------------
 
     @classmethod
     @abstractmethod
@@ -140,8 +124,6 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
     def _nearest(self, query: Vectors, k: int, filters: Filters) -> Iterable[tuple[str, float]]:
         """The keys nearest to a unit vector, with their cosines."""
 
-    # --- the index itself -------------------------------------------------------------------
-
     @property
     def server(self) -> str:
         return str(self.service.options.server)
@@ -151,10 +133,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
 
     @classmethod
     def existing(cls, address: str, options: Any) -> Self:
-        """The index that is at ``address`` already, with the shape it has.
-
-        Raises InvalidInput for another kind of address, VectorError when there is nothing.
-        """
+        """The index at ``address``, with the shape it has. Raises InvalidInput, VectorError."""
         index = cls(address, 1, "cosine", options)
         index.dimension, index.metric = index._shape(index._describe())
         return index
@@ -202,34 +181,34 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
                 return None
             raise
 
-    # --- records ------------------------------------------------------------------------------
-
     def put(self, records: Iterable[VectorRecord], settled: Settled = unnoticed) -> Receipt:
         return _summed(map(self._send, self._batches(records)), settled)
 
     def delete(self, keys: Iterable[str], settled: Settled = unnoticed) -> Receipt:
         every, most = [*dict.fromkeys(keys)], self.max_batch
-        parts = (every[start : start + most] for start in range(0, len(every), most))
-        return _summed(map(self._delete_part, parts), settled)
 
-    def _delete_part(self, keys: list[str]) -> Receipt:
-        self._delete(keys)
-        return Receipt(tuple(keys))
+        def receipts() -> Iterator[Receipt]:
+            for start in range(0, len(every), most):
+                self._delete(every[start : start + most])
+                yield Receipt(tuple(every[start : start + most]))
+
+        return _summed(receipts(), settled)
 
     def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
         query = unit(query)
-        if k < 1 or payload.reason_against(query, len(query)):
+        if k < 1 or reason_against(query, len(query)):
             return []
         found = self._nearest(query, k, filters)
-        return best_first(Match(key, max(-1.0, min(1.0, cosine))) for key, cosine in found)[:k]  # rounding
+        matches = [Match(key, max(-1.0, min(1.0, cosine))) for key, cosine in found]  # of rounding
+        return sorted(matches, key=lambda match: (-match.similarity, match.key))[:k]
 
     def _batches(self, records: Iterable[VectorRecord]) -> Iterator[Batch]:
         """``records`` in batches of at most ``max_batch`` and, but for a single larger one, ``max_bytes``. No
         batch has two records with the same key."""
         batch, total = Batch({}, {}), 0
         for record in records:
-            made = replace(record, vector=unit(record.vector), text=payload.whole(record.text))
-            encoded = payload.reason_against(record.vector, self.dimension) or self._encode(made)
+            made = replace(record, vector=unit(record.vector), text=whole(record.text))
+            encoded = reason_against(record.vector, self.dimension) or self._encode(made)
             size = 0 if isinstance(encoded, str) else encoded[1]
             is_full = len(batch.items) == self.max_batch or (batch.items and total + size > self.max_bytes)
             if is_full or record.key in batch.items or record.key in batch.refused:

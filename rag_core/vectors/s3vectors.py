@@ -72,9 +72,6 @@ class S3Options(Options):
         return destination(self.endpoint_url) if self.endpoint_url else "goes to Amazon S3 Vectors"
 
 
-# --- calls ----------------------------------------------------------------------------------
-
-
 class S3Service(Service[S3Options]):
     """Amazon S3 Vectors. Every operation that is used may be repeated."""
 
@@ -133,6 +130,7 @@ def _refusal(operation: str, response: Mapping[str, Any]) -> Exception:
     code, status = said.get("Code", ""), response["ResponseMetadata"]["HTTPStatusCode"]
     if code in _BUSY or status >= 500:
         return Busy(f"it answered {code}")
+    advice = "Check the bucket, the index and the region in the configuration, and your quota."
     if code.startswith("AccessDenied") or code in _BAD_CREDENTIALS:
         advice = (
             f"Allow s3vectors:{operation} to the credentials in use, and s3vectors:GetVectors, TagResource"
@@ -140,22 +138,13 @@ def _refusal(operation: str, response: Mapping[str, Any]) -> Exception:
         )
     elif code.startswith("Kms"):
         advice = "Check the KMS key: its state, and that indexing.s3vectors.amazonaws.com may use it."
-    elif code == "ServiceQuotaExceededException":
-        advice = "Ask AWS for a higher quota, or delete what is not needed there."
-    else:
-        advice = "Check the bucket, the index and the region in the configuration."
     reason = str(said.get("Message") or response.get("message") or code)
     reason = reason.partition("\n")[0][:300].rstrip(".")  # more may repeat the request's headers
     message, is_record = f"Amazon S3 Vectors refused {operation}: {reason}.", code in _ABOUT_RECORDS
     return Refused(message, advice, status, reason, code, about_records=is_record)
 
 
-# --- the index ---------------------------------------------------------------
-
-
 class S3Vectors(Remote[S3Service]):
-    """See RemoteIndex."""
-
     service_type = S3Service
     form = "s3vectors://BUCKET/INDEX"
     pattern = re.compile(
@@ -166,8 +155,6 @@ class S3Vectors(Remote[S3Service]):
     max_batch = 500
     max_bytes = 20 * 2**20 - 4096  # with room for all that is not a record
     other_place = "choose another bucket prefix"
-
-    # --- where it is ----------------------------------------------------------------------
 
     @classmethod
     def options(cls, settings: Settings) -> S3Options:
@@ -200,8 +187,6 @@ class S3Vectors(Remote[S3Service]):
     def _locate(self, names: Mapping[str, str]) -> None:
         self._bucket = {"vectorBucketName": names["bucket"]}
         self._here = {**self._bucket, "indexName": names["index"] or "main"}
-
-    # --- the index itself -------------------------------------------------------------------
 
     def _describe(self) -> dict[str, Any]:
         return dict(self.service.call("get_index", **self._here)["index"])
@@ -262,8 +247,6 @@ class S3Vectors(Remote[S3Service]):
                 self._delete_index()
             self._delete_bucket()
 
-    # --- records ------------------------------------------------------------------------------
-
     def _encode(self, record: VectorRecord) -> tuple[dict[str, Any], int] | str:
         key = record.key
         if not 1 <= len(key.encode("utf-8", "surrogatepass")) <= _KEY_BYTES or whole(key) != key:
@@ -281,15 +264,11 @@ class S3Vectors(Remote[S3Service]):
         self.service.call("delete_vectors", keys=keys, **self._here)
 
     def _nearest(self, query: Vectors, k: int, filters: Filters) -> Iterator[tuple[str, float]]:
-        arguments: dict[str, Any] = {
-            "topK": min(k, MAX_FOUND),
-            "queryVector": {"float32": payload.numbers(query)},
-            "returnDistance": True,
-        }
+        arguments = {"topK": min(k, MAX_FOUND), "queryVector": {"float32": payload.numbers(query)}}
         if condition := compiled(filters):
             arguments["filter"] = condition
         found: dict[str, float] = {}
-        for hit in self._listed("query_vectors", SEARCH_ATTEMPTS, **arguments):
+        for hit in self._listed("query_vectors", SEARCH_ATTEMPTS, returnDistance=True, **arguments):
             distance = hit["distance"]
             found.setdefault(hit["key"], 1 - (distance if self.metric == "cosine" else distance**2 / 2))
             if len(found) == k:
@@ -315,23 +294,17 @@ class S3Vectors(Remote[S3Service]):
             arguments["nextToken"] = token
 
 
-# --- metadata and filters -------------------------------------------------------------------
-
-
 def size(metadata: Mapping[str, Value]) -> int:
     """The bytes of ``metadata`` as the service counts them."""
     return 4 + sum(8 + len(key.encode()) + _value_size(value) for key, value in metadata.items())
 
 
 def _value_size(value: Value) -> int:
-    match value:
-        case str():
-            return len(value.encode())
-        case bool():
-            return 0
-        case list():
-            return sum(4 + _value_size(element) for element in value)
-    return 4
+    if isinstance(value, list):
+        return sum(4 + _value_size(element) for element in value)
+    if isinstance(value, str):
+        return len(value.encode())
+    return 0 if isinstance(value, bool) else 4
 
 
 def fitted(metadata: Metadata) -> dict[str, Value]:

@@ -145,9 +145,6 @@ class Service(ABC, Generic[_Options]):
         return act(client)
 
 
-# --- a server, or a folder ----------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramOptions(Options):
     """A program on the server at ``url`` or, without one, in this process and the folder ``path``, which one
@@ -159,7 +156,6 @@ class ProgramOptions(Options):
 
     @property
     def server(self) -> str:
-        """See Options.server."""
         return f"{urlsplit(self.url).scheme}://{self.host}" if self.url else ""
 
     @property
@@ -216,13 +212,10 @@ class Program(Service[_Settings]):
         """Raise VectorError unless ``server``, of the index at ``address``, is the configured one: notes and
         keys go nowhere else."""
         host, setting = self.options.host, f"`{self.url_setting}`"
-        named = server_name(f"http://{server}", self.options.port) if server else ""
-        if named != host:
+        if (server_name(f"http://{server}", self.options.port) if server else "") != host:
             raise VectorError(
                 f"The index {shown(address)} is not where {setting} points to ({host or 'nowhere'}).",
-                f"Set {setting} to its server."
-                if named
-                else f"Take {setting} away: the index is in a folder of this computer.",
+                f"Set {setting} to its server, or take it away if the index is in a folder of this computer.",
             )
 
     def _open(self) -> Running[Any]:
@@ -236,13 +229,10 @@ class Program(Service[_Settings]):
             return act(client.engine)
 
     def close(self) -> None:
-        """See Service.close."""
         with self._lock:
             found, self._opened = self._opened, None
         if found is not None and self.options.url:
             self._stop(found.engine)
-
-    # --- what its answers mean --------------------------------------------------------------
 
     def answered(self, status: int, content: str, wait_s: float = 0.0, secret: str = "") -> Exception:
         """What an answer of the server with a ``status`` that is not success means."""
@@ -251,10 +241,8 @@ class Program(Service[_Settings]):
         if status in (401, 403):
             return VectorError(f"{self.called} refuses access (status {status}).", self.access)
         if status < 400:
-            return VectorError(
-                f"{self.called} redirects to another address (status {status}).",
-                f"Set `{self.url_setting}` to where it is.",
-            )
+            moved = f"{self.called} redirects to another address (status {status})."
+            return VectorError(moved, f"Set `{self.url_setting}` to where it is.")
         with suppress(ValueError, LookupError, TypeError):  # no JSON, or another program's
             found = json.loads(content)
             content = str(found["message"] if "message" in found else found["status"]["error"])
@@ -270,10 +258,8 @@ class Program(Service[_Settings]):
 
     def mistaken(self) -> VectorError:
         """The server is another program's."""
-        return VectorError(
-            f"What answers at {self.options.host} is not {self.name}.",
-            f"Set `{self.url_setting}` to where it is.",
-        )
+        advice = f"Set `{self.url_setting}` to where it is."
+        return VectorError(f"What answers at {self.options.host} is not {self.name}.", advice)
 
     def damage(self, error: Exception) -> VectorError:
         """The engine in this process cannot read or write its folder."""
