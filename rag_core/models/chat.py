@@ -21,9 +21,6 @@ from rag_core.models.server import Failure, Server
 if TYPE_CHECKING:
     import httpx
 
-LONGEST = 200_000
-"""Characters read of one answer: a server may ignore the limit in tokens."""
-
 _TRIES = 3
 _LOOK_S = 0.05
 _THINKS, _THOUGHT = "<think>", "</think>"
@@ -158,16 +155,11 @@ def stream_answer(
     """
     with call.limited(options.timeout_s, stop):
         for attempt in range(_TRIES):
-            left = LONGEST
             try:
                 for piece in _spoken(llm.chat(messages, call)):
                     if call.cut_off:
                         return
-                    yield piece[:left]
-                    left -= len(piece)
-                    if left <= 0:
-                        call.end("too long")
-                        return
+                    yield piece
                 if not call.outcome:
                     raise Failure("crashed", "it hung up")
             except Failure as failure:

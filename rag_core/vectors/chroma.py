@@ -26,7 +26,7 @@ from rag_core.errors import VectorError
 from rag_core.models.addresses import straight_to
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import VectorRecord, payload
-from rag_core.vectors.payload import DOC, MAY_BE_UNFILTERED, UNFILTERED, whole
+from rag_core.vectors.payload import DOC, MAY_BE_UNFILTERED, UNFILTERED
 from rag_core.vectors.remote import KEYS_A_PAGE, RECORDS_A_PAGE, Remote, Shape, Undo, mark, unless
 from rag_core.vectors.service import CONNECT_S, SEARCH_ATTEMPTS, Busy, Program, ProgramOptions
 
@@ -193,8 +193,6 @@ class Chroma(Remote[ChromaService]):
             unless((404,), partial(self.service.ask, lambda api: api.delete_collection(self._collection)))
 
     def _encode(self, record: VectorRecord) -> tuple[tuple[Any, ...], int] | str:
-        if not record.key or whole(record.key) != record.key:
-            return "Its key is empty, or holds halves of characters."
         given = payload.values(record.metadata)
         asked = {key: value for key, value in given.items() if value != []}
         metadata = {**dict.fromkeys(KEYS), **asked, DOC: payload.document(record)}

@@ -1,18 +1,15 @@
 """A folder that a vector engine uses inside this process; no other process can use it meanwhile.
 
 The engines fail late, or not at all, when two processes share a folder. So a lock is held as long as the
-engine runs; the system frees it on ``kill -9``. Its holder is named in a file beside it, because filelock may
-empty a lock file, and Windows lets nobody read it.
+engine runs; the system frees it on ``kill -9``.
 """
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
 import weakref
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -20,8 +17,6 @@ from filelock import FileLock, Timeout
 
 from rag_core.errors import VectorError, VectorsUnreachable
 
-_LOCK, _HOLDER = "commonplace.lock", "commonplace.holder"
-_APP = ("app.py", "shell.py")  # Streamlit puts what it runs into argv
 _WAIT_S = 0.5  # longer than this process needs to end an unused engine
 _T = TypeVar("_T")
 
@@ -48,16 +43,9 @@ def running(folder: Path, name: str, start: Callable[[Path], _T], stop: Callable
     with _starting:
         known = _running.get(folder)
         if known is None:
-            lock, holder = _locked(folder, name), folder / _HOLDER
+            lock = _locked(folder, name)
             with ExitStack() as undo:
                 undo.callback(lock.release)
-                undo.callback(holder.unlink, missing_ok=True)
-                path = Path(sys.argv[0] or sys.executable)  # arguments may be private
-                program = repr(path.parent.name if path.name == "__main__.py" else path.name)
-                if path.name in _APP:
-                    program = "the Commonplace app"
-                with suppress(OSError):  # on a full disk
-                    holder.write_text(f"{program} (process {os.getpid()})", "utf-8")
                 engine = start(folder)
                 known = _running[folder] = Running(engine, threading.RLock())
                 ended = undo.pop_all()
@@ -67,17 +55,14 @@ def running(folder: Path, name: str, start: Callable[[Path], _T], stop: Callable
 
 
 def _locked(folder: Path, name: str) -> FileLock:
-    lock = FileLock(folder / _LOCK, thread_local=False)
+    lock = FileLock(folder / "commonplace.lock", thread_local=False)
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # texts are in it
         lock.acquire(timeout=_WAIT_S)
     except Timeout:
-        holder = "another process"
-        with suppress(OSError, ValueError):  # it has the lock since a moment ago
-            holder = (folder / _HOLDER).read_text("utf-8")[:120] or holder
         raise VectorsUnreachable(
-            f"The folder {str(folder)!r} of {name} is in use by {holder}.",
-            f"Close the other program, or run a server that both can use (`{name.lower()}_url`).",
+            f"The folder {str(folder)!r} of {name} is in use by another process.",
+            f"Close the app or the other program, or run a server that both can use (`{name.lower()}_url`).",
         ) from None
     except OSError as error:
         raise VectorError(

@@ -3,7 +3,7 @@
 After a switch of the embedder the new vectors go to the collection ``NAME-VARIANT``: a collection has one
 dimension for good. An upsert with one bad point is refused whole. An id is one point whatever store it is of.
 
-Other programs read the keys of a payload that the Note Q&A plan fixes (``vault_id`` … ``note_title``). A store
+Other programs read the payload keys that the Note Q&A plan fixes (``vault_id`` … ``note_title``). A store
 is its vault. ``text`` and ``doc`` rebuild the chunk, and ``filter`` holds what our filters ask for.
 """
 
@@ -226,8 +226,6 @@ class Qdrant(Remote[QdrantService]):
             self._call("delete_collection")
 
     def _encode(self, record: VectorRecord) -> tuple[dict[str, Any], int] | str:
-        if not _is_id(record.key):
-            return "Its key is not a UUID."
         path = whole(str(record.doc.get("path", "")))
         vault = hashlib.sha256(self._store.casefold().encode()).digest()[:6]
         fields = {
@@ -261,8 +259,7 @@ class Qdrant(Remote[QdrantService]):
         self._call("upsert", points=[make(**point) for point in items.values()], wait=True, **how)
 
     def _delete(self, keys: list[str]) -> None:
-        if ids := [key for key in keys if _is_id(key)]:
-            self._delete_where(self._mine, {"has_id": ids})
+        self._delete_where(self._mine, {"has_id": keys})
 
     def _delete_where(self, *conditions: Filter) -> None:
         selector = self.service.imported().models.FilterSelector(filter=self._filter(*conditions))
@@ -307,14 +304,6 @@ class Qdrant(Remote[QdrantService]):
         return self.service.ask(
             lambda client: getattr(client, operation)(self._collection, **arguments), attempts
         )
-
-
-def _is_id(key: str) -> bool:
-    """Whether ``key`` can be the id of a point, and comes back as it is."""
-    try:
-        return str(uuid.UUID(key)) == key
-    except ValueError:
-        return False
 
 
 def _either(condition: Condition) -> Filter:

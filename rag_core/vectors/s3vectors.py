@@ -18,7 +18,7 @@ from rag_core.errors import InvalidInput, VectorError
 from rag_core.models.addresses import destination, host_of, is_loopback
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import Metadata, VectorRecord, payload
-from rag_core.vectors.payload import DOC, TEXT, UNFILTERED, Value, whole
+from rag_core.vectors.payload import DOC, TEXT, UNFILTERED, Value
 from rag_core.vectors.remote import Remote, Shape, Undo, mark, unless
 from rag_core.vectors.service import CONNECT_S, SEARCH_ATTEMPTS, Busy, Options, Refused, Service
 
@@ -35,7 +35,6 @@ MAX_METADATA = 40_960
 MAX_CONSTRAINTS = 100
 
 _PAGE = 1000
-_KEY_BYTES = 1024
 _MAX_NAME = 63
 _OWNER_TAG = "commonplace:owner"
 _BUSY = {
@@ -248,13 +247,10 @@ class S3Vectors(Remote[S3Service]):
             self._delete_bucket()
 
     def _encode(self, record: VectorRecord) -> tuple[dict[str, Any], int] | str:
-        key = record.key
-        if not 1 <= len(key.encode("utf-8", "surrogatepass")) <= _KEY_BYTES or whole(key) != key:
-            return f"Its key is not 1 to {_KEY_BYTES} bytes of whole characters."
         metadata = {**fitted(record.metadata), TEXT: record.text, DOC: payload.document(record)}
         if (taken := size(metadata)) > MAX_METADATA:
             return f"It takes {taken:,} bytes, {MAX_METADATA:,} are allowed."
-        item = {"key": key, "data": {"float32": payload.numbers(record.vector)}, "metadata": metadata}
+        item = {"key": record.key, "data": {"float32": payload.numbers(record.vector)}, "metadata": metadata}
         return item, len(json.dumps(item)) + len(", ")
 
     def _put(self, items: dict[str, dict[str, Any]]) -> None:
