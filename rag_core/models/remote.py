@@ -136,7 +136,6 @@ class Remote:
         return not self._latin or is_latin(text)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """See Embedder.embed_documents."""
         if not texts:
             return np.empty((0, self.identity.dimension), np.float32)
         self._wake(None)
