@@ -81,9 +81,7 @@ def none_there(address: str, *, is_copy: bool) -> VectorError:
     """The error for an index that is not at ``address``; ``is_copy`` for one that another installation
     fills."""
     if is_copy:
-        advice = (
-            "If the computer that fills it switched to another address, attach that and delete this copy."
-        )
+        advice = "If the computer that fills it uses another address, attach that one and delete this copy."
         return VectorError(f"There is no vector index at {address!r}.", advice)
     return VectorError(f"There is no vector index at {address!r} any more.", say("heal_vectors"))
 
