@@ -118,7 +118,7 @@ def test_every_key_that_metadata_may_have_or_leave_out_is_known() -> None:
     assert undated["unfiltered"] == (*MAY_BE_UNFILTERED,)
 
 
-def test_requests_hold_as_many_records_as_the_server_takes(
+def test_requests_hold_a_limited_number_of_records(
     server: Relay, index: Chroma, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Chroma, "max_batch", 50)
@@ -126,10 +126,6 @@ def test_requests_hold_as_many_records_as_the_server_takes(
     index.put((note.record for note in vault(101, 16)), receipts.append)
     assert [len(body["ids"]) for body in sent(server, "/upsert")] == [50, 50, 1]
     assert [len(receipt.sent) for receipt in receipts] == [50, 50, 1]
-    assert len(sent(server, "/pre-flight-checks")) == 1  # there it says how many it takes
-    index.service.opened().engine.pre_flight_checks = {"max_batch_size": 40}
-    index.delete([note.key for note in vault(101, 16)])
-    assert [len(body["ids"]) for body in sent(server, "/delete")] == [40, 40, 21]
 
 
 def test_requests_stay_below_what_a_server_takes(server: Relay, index: Chroma) -> None:

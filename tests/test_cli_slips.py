@@ -44,8 +44,6 @@ def test_private_notes_are_marked(run: Run, garden: Path) -> None:
     assert "private" not in run("show", "rose.md").out
 
 
-
-
 @pytest.mark.parametrize(
     ("command", "option"),
     [(["store", "delete", "garden"], "--force"), (["source", "remove", "1"], "--yes")],

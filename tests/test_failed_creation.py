@@ -47,14 +47,3 @@ def test_a_bucket_that_was_there_before_a_store_could_not_be_made_stays(
         remote_library.create_store(OWNER, "zoo", "hashing")
     assert amazon.service._buckets["commonplace-zoo"].indexes == {}
     assert calls(amazon, "DeleteVectorBucket") == 0
-
-
-def test_what_cannot_be_removed_of_a_store_that_could_not_be_made_is_said(
-    remote_library: Library, amazon: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    refused = ("CreateIndex", "DeleteVectorBucket", "ListTagsForResource")
-    refuse(amazon, monkeypatch, 403, "AccessDeniedException", *refused)
-    said = r"refused CreateIndex: no\. What was made before that could not be removed: .*DeleteVectorBucket"
-    with pytest.raises(VectorError, match=said) as caught:
-        remote_library.create_store(OWNER, "zoo", "hashing")
-    assert "Allow s3vectors:CreateIndex" in caught.value.suggestion

@@ -122,14 +122,6 @@ def test_what_it_thinks_is_left_out(talker: Talker, pieces: list[str], said: str
     assert talker.says().strip() == said
 
 
-def test_an_endless_answer_is_ended(talker: Talker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag_core.models.chat.LONGEST", 1000)
-    talker.server.script = lambda _: iter(lambda: "word " * 20, None)
-    said, outcome = talker.talk()
-    assert (len(said), outcome) == (1000, "too long")
-    until(lambda: talker.server.ended == 1)
-
-
 # --- stopping ---------------------------------------------------------------------------
 
 

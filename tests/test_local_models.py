@@ -34,7 +34,7 @@ def opened(name: str, **options: object) -> FolderModel:
 
 def seen(embedder: FolderModel) -> list[str]:
     """What the model was given behind the probe."""
-    return embedder._runner._model.seen[1:]  # type: ignore[attr-defined, no-any-return]
+    return embedder._model.seen[1:]  # type: ignore[attr-defined, no-any-return]
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

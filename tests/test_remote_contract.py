@@ -72,9 +72,6 @@ def index(place: Place) -> Remote[Any]:
     return made
 
 
-HALF = "\ud800"  # half a character
-
-
 def record(**changes: Any) -> VectorRecord:
     made = VectorRecord(str(uuid.uuid4()), vectors(1, 16)[0], "A text", {"path": "a.md"})
     return replace(made, **changes)
@@ -95,8 +92,8 @@ def test_an_index_of_the_same_shape_and_owner_is_adopted_with_what_is_in_it(
 
 def test_an_index_of_another_shape_is_refused_with_the_difference(place: Place, index: Remote[Any]) -> None:
     for shape, difference in (
-        ({"dimension": 32}, "has dimension 16 instead of 32"),
-        ({"metric": "euclidean"}, "has distance '[Cc]osine' instead of "),
+        ({"dimension": 32}, "has dimension 16 and distance .* instead of 32 and "),
+        ({"metric": "euclidean"}, "distance '[Cc]osine' instead of 16 and '[Ee]uclid|l2"),
     ):
         with pytest.raises(VectorError, match=difference) as caught:
             place.open(**shape).prepare(ME)
@@ -171,8 +168,6 @@ def test_one_bad_record_is_refused_alone(index: Remote[Any]) -> None:
         record(vector=np.full(16, np.nan, np.float32)),
         record(vector=np.zeros(16, np.float32)),
         record(vector=np.ones(8, np.float32)),
-        record(key=HALF),
-        record(key=""),
     ]
     receipt = index.put([*good[:10], *bad, *good[10:]])
     assert {*receipt.refused} == {each.key for each in bad}

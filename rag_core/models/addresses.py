@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from ipaddress import ip_address
 from typing import TypedDict
 from urllib.parse import urlsplit
@@ -36,7 +37,7 @@ def destination(url: str) -> str:
 
 
 class Straight(TypedDict):
-    """Arguments of an HTTP client of httpx that goes straight to a server."""
+    """Arguments of httpx clients."""
 
     follow_redirects: bool
     trust_env: bool
@@ -52,20 +53,10 @@ def straight_to(url: str) -> Straight:
 
 
 def silence_about(server: object) -> str:
-    """Why ``server`` does not tell where text goes, as the end of a sentence; '' if it does: as '' where text
-    stays in this process, or as an address."""
-    try:
-        parts = urlsplit(server) if isinstance(server, str) else None
-    except ValueError:
-        parts = None
-    if server == "" or (parts and parts.scheme in ("http", "https") and parts.hostname):
+    """Why ``server`` does not tell where text goes, as the end of a sentence; '' if it does."""
+    if server == "" or (isinstance(server, str) and re.match(r"https?://[^/?#\s]", server)):
         return ""
     return "does not say where texts go (server): '' for this machine, or an address like https://example.org"
-
-
-def with_version(url: str) -> str:
-    """The address of a server of OpenAI's protocol; ``/v1`` is added to one without a path."""
-    return url if urlsplit(url).path.strip("/") else f"{url.rstrip('/')}/v1"
 
 
 def server_name(url: str, port: int) -> str:
@@ -85,11 +76,6 @@ def server_name(url: str, port: int) -> str:
         )
     bracketed = f"[{host}]" if ":" in host else host
     return f"{bracketed}:{said or port}{parts.path.rstrip('/')}"
-
-
-def whole_url(url: str, port: int) -> str:
-    """``url`` with its port, '' for ''. Raises InvalidInput like ``server_name``."""
-    return f"{urlsplit(url).scheme}://{server_name(url, port)}" if url else ""
 
 
 def shown(address: str) -> str:

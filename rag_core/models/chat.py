@@ -1,6 +1,6 @@
 """Models that answer questions: their names and options, a request under way, and streaming an answer.
 
-A model gets messages and gives text, piece by piece. It gets no tools, and nothing that it says is executed.
+A model gets no tools, and nothing that it says is executed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from rag_core.errors import InvalidInput
 from rag_core.models.addresses import OLLAMA_URL
@@ -20,9 +20,6 @@ from rag_core.models.server import Failure, Server
 
 if TYPE_CHECKING:
     import httpx
-
-LONGEST = 200_000
-"""Characters read of one answer: a server may ignore the limit in tokens."""
 
 _TRIES = 3
 _LOOK_S = 0.05
@@ -45,9 +42,9 @@ class Message:
 class LLMOptions:
     """The owner's settings for models that answer.
 
-    ``context`` is how many tokens a model reads and writes together, ``max_tokens`` how many of them it may
-    write; ``timeout_s`` is for a whole answer; ``retry_s`` is the wait before a busy server is asked again,
-    doubled each time.
+    ``context`` is how many tokens a model reads and writes together, ``max_tokens`` how many it may write.
+    ``timeout_s`` is for a whole answer, ``retry_s`` the wait before a busy server is asked again, doubled
+    each time.
     """
 
     ollama_url: str = OLLAMA_URL
@@ -60,36 +57,28 @@ class LLMOptions:
     retry_s: float = 0.5
 
 
-class LLMName(NamedTuple):
-    """``PROVIDER:MODEL``."""
-
-    provider: Literal["ollama", "openai"]
-    model: str
-
-
 class LLM(Protocol):
     """A model on a server."""
 
     server: Server
 
     def chat(self, messages: Sequence[Message], call: Call) -> Iterator[str]:
-        """The answer, in pieces that are not empty; what the model only thinks may be among them. ``call``
-        is told how it ended. Raises Failure."""
+        """The answer, in pieces that are not empty; ``call`` is told how it ended. Raises Failure."""
 
 
-def parse_llm(name: str) -> LLMName:
-    """The parts of a model's name. Raises InvalidInput for a malformed one."""
+def parse_llm(name: str) -> tuple[str, str]:
+    """Provider and model of a model's name. Raises InvalidInput for a malformed one."""
     provider, _, model = name.partition(":")
     if provider not in ("ollama", "openai") or not model.strip():
         raise InvalidInput(
             f"There is no model called {name[:80]!r}.", "Use 'ollama:MODEL' or 'openai:MODEL'."
         )
-    return LLMName("ollama" if provider == "ollama" else "openai", model)
+    return provider, model
 
 
 def server_of(name: str, options: LLMOptions) -> str:
     """The address that text for the model ``name`` goes to. Raises InvalidInput for a malformed name."""
-    return options.ollama_url if parse_llm(name).provider == "ollama" else options.openai_url
+    return options.ollama_url if parse_llm(name)[0] == "ollama" else options.openai_url
 
 
 class Call:
@@ -118,19 +107,22 @@ class Call:
         """End it now, whatever it waits for."""
         with self._lock:
             self.outcome = outcome
-            for each in self._sockets:
-                _shut(each)
+            self._shut()
+
+    def _shut(self) -> None:
+        for each in self._sockets:
+            with contextlib.suppress(OSError):  # closed already, or replaced by one with TLS
+                each.shutdown(socket.SHUT_RDWR)
 
     def hook(self, request: httpx.Request) -> None:
         """For ``event_hooks["request"]`` of httpx: learn which socket the request is sent over."""
 
         def trace(event: str, info: dict[str, Any]) -> None:
             if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
-                found = info["return_value"].get_extra_info("socket")
                 with self._lock:
-                    self._sockets.append(found)
+                    self._sockets.append(info["return_value"].get_extra_info("socket"))
                     if self.cut_off:
-                        _shut(found)
+                        self._shut()
 
         request.extensions["trace"] = trace
 
@@ -154,11 +146,6 @@ class Call:
             watcher.join()
 
 
-def _shut(each: socket.socket) -> None:
-    with contextlib.suppress(OSError):  # closed already, or replaced by one with TLS
-        each.shutdown(socket.SHUT_RDWR)
-
-
 def stream_answer(
     llm: LLM, messages: Sequence[Message], options: LLMOptions, stop: threading.Event, call: Call
 ) -> Generator[str]:
@@ -168,16 +155,11 @@ def stream_answer(
     """
     with call.limited(options.timeout_s, stop):
         for attempt in range(_TRIES):
-            left = LONGEST
             try:
                 for piece in _spoken(llm.chat(messages, call)):
                     if call.cut_off:
                         return
-                    yield piece[:left]
-                    left -= len(piece)
-                    if left <= 0:
-                        call.end("too long")
-                        return
+                    yield piece
                 if not call.outcome:
                     raise Failure("crashed", "it hung up")
             except Failure as failure:
@@ -191,24 +173,18 @@ def stream_answer(
 
 
 def _spoken(pieces: Iterator[str]) -> Iterator[str]:
-    """The pieces without what a model thinks first, between its marks."""
+    """The pieces without what a model thinks first, between ``<think>`` and ``</think>``."""
     held = ""
-    thinking: bool | None = None
     for piece in pieces:
-        if thinking is False:
-            yield piece
-            continue
         held += piece
         begun = held.lstrip()
-        if thinking is None and len(begun) < len(_THINKS) and _THINKS.startswith(begun):
-            continue
-        thinking = begun.startswith(_THINKS)
-        if thinking:
-            _, end, held = held.partition(_THOUGHT)
-            thinking = not end
-            held = held if end else begun
-        if not thinking and held:
-            yield held
-            held = ""
-    if thinking is None and held:
+        if not _THINKS.startswith(begun[: len(_THINKS)]):
+            break
+        if begun.startswith(_THINKS) and _THOUGHT in begun:
+            held = held.partition(_THOUGHT)[2]
+            break
+    else:
+        held = "" if held.lstrip().startswith(_THINKS) else held
+    if held:
         yield held
+    yield from pieces

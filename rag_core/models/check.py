@@ -1,4 +1,4 @@
-"""What a live check of a model, server or package finds."""
+"""What a live check finds, and what its sentences are made of."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Protocol
@@ -48,8 +48,7 @@ class Embedder(Protocol):
         """The address of the server that receives the texts; '' if they stay in this process."""
 
     def count_tokens(self, text: str) -> int:
-        """The number of tokens in ``text``, special tokens included. It is exact where the tokenizer is
-        available, otherwise an estimate that is rather too high."""
+        """The number of tokens in ``text``, special ones included; without a tokenizer rather too high."""
 
     def reads(self, text: str) -> bool:
         """Whether the model was trained on the script of most of ``text``; other vectors are noise."""
@@ -83,8 +82,8 @@ class EmbedderOptions:
     """The owner's settings for embedders.
 
     ``context`` is how many tokens a server's model may read, None for the known number of its family.
-    ``prompts`` maps embedder names to prompts. ``retry_s`` is the wait before the first retry of a request;
-    it doubles for each further one.
+    ``prompts`` maps embedder names to prompts. ``retry_s`` is the wait before the first retry of a request,
+    doubled for each further one.
     """
 
     model_dir: Path = Path()
@@ -100,11 +99,9 @@ class EmbedderOptions:
 
     def prompts_of(self, name: EmbedderName) -> Prompts | None:
         """The configured prompts of an embedder, whatever its dimension."""
-        for written, prompts in self.prompts:
-            known = parse_name(written)
-            if (known.provider, known.model) == (name.provider, name.model):
-                return prompts
-        return None
+        wanted = str(replace(name, dimension=None))
+        found = ((str(replace(parse_name(written), dimension=None)), own) for written, own in self.prompts)
+        return next((own for written, own in found if written == wanted), None)
 
 
 @cache
@@ -117,20 +114,18 @@ def parse_name(name: str) -> EmbedderName:
     """The parts of an embedder's name. Raises InvalidInput for an unknown provider or a malformed name."""
     shape = _SHAPE.fullmatch(name)
     provider, model = (shape["provider"], shape["model"] or "") if shape else ("", "")
-    match provider, model:
-        case "minilm", "":
+    match provider:
+        case "minilm" if not model:
             return EmbedderName(provider)
-        case "hashing", dimension if not dimension or re.fullmatch(r"[0-9]{1,9}", dimension):
-            return EmbedderName(provider, dimension)
-        case "ollama", "":
+        case "hashing" if not model or re.fullmatch(r"[0-9]{1,9}", model):
+            return EmbedderName(provider, model)
+        case "ollama" if not model:
             return EmbedderName(provider, OLLAMA_MODEL)
-        case (("ollama" | "openai"), model) if model and not re.search(r"\s", model):
+        case "ollama" | "openai" if model and not re.search(r"\s", model):
             if cut := _WITH_DIMENSION.fullmatch(model):
                 return EmbedderName(provider, cut["model"], int(cut["dimension"]))
             return EmbedderName(provider, model)
-        case provider, model if model and (
-            provider in ("sentence-transformers", "mlx") or provider in providers()
-        ):
+        case _ if model and (provider in ("sentence-transformers", "mlx") or provider in providers()):
             return EmbedderName(provider, model)
     foreign = model and provider not in BUILT_IN
     raise InvalidInput(
@@ -140,10 +135,7 @@ def parse_name(name: str) -> EmbedderName:
 
 
 def full_name(name: str) -> str:
-    """The canonical name of an embedder: ``ollama`` becomes ``ollama:embeddinggemma``.
-
-    Raises InvalidInput like ``parse_name``.
-    """
+    """The canonical name of an embedder: ``ollama:embeddinggemma`` for ``ollama``. Raises InvalidInput."""
     return str(parse_name(name))
 
 
@@ -160,5 +152,4 @@ def unit_rows(found: npt.NDArray[np.float64]) -> Vectors | None:
     lengths = np.linalg.norm(found, axis=1, keepdims=True)
     if not (np.isfinite(lengths).all() and (lengths > 0).all()):
         return None
-    vectors: Vectors = (found / lengths).astype(np.float32)
-    return vectors
+    return np.asarray(found / lengths, np.float32)

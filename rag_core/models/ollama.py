@@ -6,17 +6,14 @@ naming it, and cuts a long text silently unless that is forbidden. `Remote` hand
 
 from __future__ import annotations
 
-import hashlib
 import os
-import queue
 import shlex
-import threading
 import time
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,29 +22,19 @@ from rag_core.messages import say
 from rag_core.models.addresses import host_of, is_loopback
 from rag_core.models.chat import Call, LLMOptions, Message
 from rag_core.models.check import Found, Unanswered, listed, written
-from rag_core.models.deadline import in_background
 from rag_core.models.embedder import OLLAMA_MODEL, EmbedderName, EmbedderOptions, dimension_error, parse_name
 from rag_core.models.families import family_of
 from rag_core.models.remote import Remote
-from rag_core.models.server import (
-    CHECK_S,
-    QUESTION_S,
-    Failure,
-    Server,
-    asked,
-    connection_to,
-    failure_of,
-    probe,
-)
+from rag_core.models.server import CHECK_S, QUESTION_S, Failure, Server, asked, connection_to, probe
 from rag_core.reports import OllamaModel, Pulling
 from rag_core.wording import duration, plural, size
 
 if TYPE_CHECKING:
-    from ollama import ChatResponse, Client, EmbedResponse
+    from ollama import ChatResponse, Client, EmbedResponse, ProgressResponse
 
 CONTEXT = 2048
-"""How many tokens a model is asked to read where it could read more. No passage needs more, and the memory
-that a model takes grows with it."""
+"""How many tokens a model is asked to read where it could read more: no passage needs more, and memory grows
+with it."""
 
 KEEP_ALIVE_S = 1800
 """How long a model stays in the server's memory. A number: the text "-1" would be an error."""
@@ -56,22 +43,14 @@ _LEAST_DIMENSION = 32
 _CRASHED = ("eof", "do embedding request", "connection reset", "connection refused", "forcibly closed")
 _AT_ONCE = 8
 _SILENCE_S = 600.0  # a large model is compared with its digest without any progress
-_LOOK_S = 0.2
-_WINDOW_S = 5.0
-_STEPS = {
-    "pulling manifest": "Asking which parts it has",
-    "verifying sha256 digest": "Checking what was fetched",
-    "writing manifest": "Finishing",
-    "success": "Done",
-}
-
+_REPORT_S = 0.2
 Report = Callable[[Pulling], None]
-"""Called several times a second during a download; what it raises ends that."""
+"""Called for each step of a download, at most five times a second; what it raises ends the download."""
 
 
 class Ollama:
-    """A server and one of its models. Raises EmbedderError (LLMError where it ``answers``) when the package
-    cannot be used."""
+    """A server and one of its models. Raises EmbedderError (LLMError where it ``answers``) without a usable
+    package."""
 
     def __init__(self, url: str, model: str = "", *, answers: bool = False) -> None:
         where = "" if is_loopback(url) else f" on {host_of(url)}"
@@ -97,8 +76,9 @@ class Ollama:
     def client(self, read_s: float, call: Call | None = None) -> Client:
         """A client of the server; it is to be closed."""
         hooks = {"request": [call.hook] if call else []}
-        url = self.server.url
-        return self._package.Client(url, **connection_to(url, read_s), event_hooks=hooks)
+        return self._package.Client(
+            self.server.url, **connection_to(self.server.url, read_s), event_hooks=hooks
+        )
 
     @contextmanager
     def explained(self, sent: Sequence[str] = ()) -> Iterator[None]:
@@ -112,25 +92,20 @@ class Ollama:
     def _failure(self, status: int, said: str, sent: Sequence[str]) -> Failure:
         """What an error of the server means. Amid an answer its status is -1; 400 may be a crash."""
         words, model = said.lower(), self.server.model.lower()
-        missing = status == 404 and "not found" in words and model and model in words
-        if missing or "file does not exist" in words:
+        if "file does not exist" in words or (status == 404 and model and model in words):
             return Failure("no model")
         if status == 404:
             return Failure("no access", "status 404")
         if "does not support chat" in words:
             return Failure("no chat")
-        failure = failure_of(status, said, sent=sent)
+        failure = Failure.of(status, said, sent=sent)
         if failure.kind not in ("failed", "refused"):
             return failure
         if "nan or inf" in words or "value: nan" in words:
             return Failure("refused", "the model gives no numbers for the text (NaN)")
         if "context length" in words:
             return Failure("too long", failure.reason)
-        crashed = any(sign in words for sign in _CRASHED)
-        return Failure("crashed", failure.reason) if crashed else failure
-
-
-# --- embedding --------------------------------------------------------------------------
+        return Failure("crashed", failure.reason) if any(sign in words for sign in _CRASHED) else failure
 
 
 def open_ollama(name: EmbedderName, options: EmbedderOptions) -> Remote:
@@ -140,8 +115,17 @@ def open_ollama(name: EmbedderName, options: EmbedderOptions) -> Remote:
     when it does not answer, InvalidInput for a dimension that the model cannot give.
     """
     backend = _Embedding(name, options)
-    with backend.server.explained():
-        digest, dimension, context = backend.about()
+    model = name.model
+    with backend.server.explained(), backend.explained():
+        facts = backend.brisk.show(model).modelinfo or {}
+        models = backend.brisk.list().models
+    dimension, context = _sizes(facts)
+    if not dimension or not context:
+        raise EmbedderError(
+            f"{backend.server.called} does not say what the model {model!r} is.",
+            "Update Ollama, or choose another model.",
+        )
+    digest = next((each.digest for each in models if each.model == _tagged(model)), None) or ""
     family = family_of(name.model)
     shortened = family.shortens and _LEAST_DIMENSION <= (name.dimension or 0) < dimension
     if name.dimension not in (None, dimension) and not shortened:
@@ -160,25 +144,9 @@ class _Embedding(Ollama):
         super().__init__(options.ollama_url, name.model)
         self._dimension = name.dimension
         self._patient = self.client(options.timeout_s)
-        self._brisk = self.client(min(QUESTION_S, options.timeout_s))
-        for client in (self._patient, self._brisk):
+        self.brisk = self.client(min(QUESTION_S, options.timeout_s))
+        for client in (self._patient, self.brisk):
             weakref.finalize(self, client.close)
-
-    def about(self) -> tuple[str, int, int]:
-        """The digest, dimension and context length of the model."""
-        model = self.server.model
-        with self.explained():
-            facts: Mapping[str, Any] = self._brisk.show(model).modelinfo or {}
-            models = self._brisk.list().models
-        dimension, context = _sizes(facts)
-        if not dimension or not context:
-            raise EmbedderError(
-                f"{self.server.called} does not say what the model {model!r} is.",
-                "Update Ollama, or choose another model.",
-            )
-        digest = next((each.digest for each in models if each.model in (model, f"{model}:latest")), None)
-        told = sorted((key, value) for key, value in facts.items() if isinstance(value, str | int | float))
-        return digest or hashlib.sha256(repr(told).encode()).hexdigest(), dimension, context
 
     def load(self) -> None:
         """See Backend.load. An empty input embeds nothing."""
@@ -186,13 +154,11 @@ class _Embedding(Ollama):
             self._embed(self._patient, "")
 
     def embed(self, texts: Sequence[str], *, question: bool) -> Sequence[Sequence[float]]:
-        """See Backend.embed."""
         with self.explained(texts):
-            return self._embed(self._brisk if question else self._patient, texts).embeddings
+            return self._embed(self.brisk if question else self._patient, texts).embeddings
 
     def _embed(self, client: Client, given: str | Sequence[str]) -> EmbedResponse:
-        """Always with the same options: others would load the model again. A text must fit into one batch,
-        which is 2048 tokens unless it is set."""
+        """Always with the same options: others would load the model again. A text must fit into one batch."""
         return client.embed(
             self.server.model,
             given,
@@ -203,9 +169,6 @@ class _Embedding(Ollama):
         )
 
 
-# --- chat -------------------------------------------------------------------------------
-
-
 class OllamaChat(Ollama):
     """A model that answers; see LLM."""
 
@@ -214,14 +177,13 @@ class OllamaChat(Ollama):
         self._options = options
 
     def chat(self, messages: Sequence[Message], call: Call) -> Iterator[str]:
-        """See LLM.chat. Always with the same options: others would load the model again. Thoughts and calls
-        of tools are left out."""
+        """See LLM.chat. Always with the same options: others would load the model again."""
         options = self._options
         client = self.client(options.timeout_s, call)
         with closing(client), self.explained([message.content for message in messages]):
             parts: Iterator[ChatResponse] = client.chat(
                 self.server.model,
-                [{"role": message.role, "content": message.content} for message in messages],
+                [asdict(message) for message in messages],
                 stream=True,
                 options={
                     "temperature": options.temperature,
@@ -237,9 +199,6 @@ class OllamaChat(Ollama):
                     call.end("too long" if part.done_reason == "length" else "done")
 
 
-# --- its models -------------------------------------------------------------------------
-
-
 def list_models(url: str) -> list[OllamaModel]:
     """The models of the server, those that can embed first. Raises EmbedderError."""
     ollama = Ollama(url)
@@ -250,12 +209,8 @@ def list_models(url: str) -> list[OllamaModel]:
             shown = list(pool.map(lambda each: client.show(each.model or ""), models))
     found = []
     for model, about in zip(models, shown, strict=True):
-        facts: Mapping[str, Any] = about.modelinfo or {}
-        can = about.capabilities
-        if can is None:  # a server too old to tell
-            pools = any(name.endswith(".pooling_type") for name in facts)
-            can = ["embedding" if pools else "completion"]
-        dimension, context = _sizes(facts)
+        can = about.capabilities or ()
+        dimension, context = _sizes(about.modelinfo or {})
         found.append(
             OllamaModel(
                 name=model.model or "",
@@ -274,95 +229,54 @@ def list_models(url: str) -> list[OllamaModel]:
 def _sizes(facts: Mapping[str, Any]) -> tuple[int, int]:
     """The dimension and the context length that a model tells; 0 for what it does not tell."""
     kind = facts.get("general.architecture", "")
-    found = (facts.get(f"{kind}.{key}") for key in ("embedding_length", "context_length"))
-    dimension, context = (value if isinstance(value, int) else 0 for value in found)
-    return dimension, context
+    return int(facts.get(f"{kind}.embedding_length") or 0), int(facts.get(f"{kind}.context_length") or 0)
 
 
 def pull(url: str, model: str, report: Report) -> OllamaModel:
-    """Have the server download a model, and tell what it is.
+    """Have the server download a model, and tell what it is. The next download resumes one that has ended.
 
-    A download that ``report`` ends by raising goes on from there the next time. Raises InvalidInput for a
-    malformed name, ModelMissing when there is no such model, another EmbedderError when the download fails.
+    Raises InvalidInput for a malformed name, ModelMissing when there is no such model, else EmbedderError.
     """
     name = parse_name(f"ollama:{model.strip().removeprefix('ollama:')}").model
-    ollama = Ollama(url, name)
-    parts: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    stop = threading.Event()
-
-    def fetch() -> None:
-        try:
-            with closing(ollama.client(_SILENCE_S)) as client, ollama.explained():
-                for part in client.pull(name, stream=True):
-                    if stop.is_set():
-                        return
-                    parts.put(part)
-        finally:
-            parts.put(None)
-
-    ended = in_background("downloading a model", fetch)
-    download = _Download()
-    try:
-        report(download.progress())
-        while download.take(parts):
-            report(download.progress())
-    finally:
-        stop.set()
-    try:
-        ended.result()
-        if not download.succeeded:
+    ollama, download = Ollama(url, name), _Download()
+    server = replace(ollama.server, fetch="Look it up at ollama.com/library.")
+    with server.explained(), closing(ollama.client(_SILENCE_S)) as client, ollama.explained():
+        for part in client.pull(name, stream=True):
+            if (progress := download.progress(part)) is not None:
+                report(progress)
+        if download.status != "success":
             raise Failure("failed", f"the download of {name!r} stopped half way")
-        found = next((each for each in list_models(url) if each.name == _tagged(name)), None)
-        if found is None:
-            raise Failure("failed", f"it does not list {name!r} after the download")
-    except Failure as failure:
-        error = ollama.server.error(failure)
-        if failure.kind == "no model":
-            error = type(error)(error.message, "Look it up at ollama.com/library.")
-        raise error from None
-    return found
+        return next(each for each in list_models(url) if each.name == _tagged(name))
 
 
 class _Download:
-    """The bytes of a download, which comes in layers, and its rate in the last seconds."""
+    """The bytes of a download, which comes in layers, and its average rate."""
 
     def __init__(self) -> None:
-        self.succeeded = False
-        self._status = "pulling manifest"
+        self.status = ""
         self._layers: dict[str, tuple[int, int]] = {}
         self._there = 0  # bytes that an earlier try had downloaded
-        self._samples: deque[tuple[float, int]] = deque()
+        self._began = time.monotonic()
+        self._reported = 0.0
 
-    def take(self, parts: queue.SimpleQueue[Any]) -> bool:
-        """Count all that has come, or wait a moment for more; False when no more comes."""
-        try:
-            part = parts.get(timeout=_LOOK_S)
-            while part is not None:
-                self._status = part.status or ""
-                self.succeeded = self._status == "success"
-                if part.digest and part.total:
-                    if part.digest not in self._layers:
-                        self._there += part.completed or 0
-                    self._layers[part.digest] = (part.completed or 0, part.total)
-                part = parts.get_nowait()
-        except queue.Empty:
-            return True
-        return False
-
-    def progress(self) -> Pulling:
-        """How far it is at this moment."""
+    def progress(self, part: ProgressResponse) -> Pulling | None:
+        """How far it is after this ``part``; None when that was reported a moment ago."""
+        is_step, self.status = part.status != self.status, part.status or ""
+        if part.digest and part.total:
+            if part.digest not in self._layers:
+                self._there += part.completed or 0
+            self._layers[part.digest] = part.completed or 0, part.total
+        now = time.monotonic()
+        if not is_step and now - self._reported < _REPORT_S:
+            return None
+        self._reported = now
         done = sum(done for done, _ in self._layers.values())
         total = sum(total for _, total in self._layers.values())
-        now = time.monotonic()
-        self._samples.append((now, done - self._there))
-        while now - self._samples[0][0] > _WINDOW_S:
-            self._samples.popleft()
-        first, before = self._samples[0]
-        rate = max(done - self._there - before, 0) / (now - first) if now > first else 0.0
-        if self._status in _STEPS or not total:
-            return Pulling(_STEPS.get(self._status, "Fetching"), done, total)
+        if not part.total:
+            return Pulling(self.status.capitalize(), done, total)
         said = f"{size(done)} of {size(total)}"
-        if not rate:
+        rate = (done - self._there) / max(now - self._began, 1e-6)
+        if rate <= 0:
             return Pulling(said, done, total)
         eta = (total - done) / rate
         return Pulling(f"{said} · {size(round(rate))}/s · {duration(eta)} left", done, total)
@@ -371,9 +285,6 @@ class _Download:
 def _tagged(model: str) -> str:
     """The name of a model as the server lists it, with its tag."""
     return model if ":" in model.rpartition("/")[2] else f"{model}:latest"
-
-
-# --- live check -------------------------------------------------------------------------
 
 
 def check_ollama(url: str, needed: Sequence[str], config_file: Path | None, *, wanted: bool) -> Found:
@@ -396,16 +307,14 @@ def check_ollama(url: str, needed: Sequence[str], config_file: Path | None, *, w
     able = [model for model in models if model.embeds]
     names = tuple(model.embedder for model in able)
     there = {model.name for model in models}
-    missing = [name for name in dict.fromkeys(needed) if _tagged(name) not in there]
-    if missing or not able:
+    if missing := [name for name in dict.fromkeys(needed) if _tagged(name) not in there]:
+        sentence = f"{here} lacks {', '.join(map(repr, missing))}, which a store needs."
+        return Found("not set up", sentence, say("pull_model", model=missing[0]), embedders=names)
+    if not able:
         sentence = f"{here} has {plural(len(models), 'model')}, and none that can embed."
-        if missing:
-            sentence = f"{here} lacks {', '.join(map(repr, missing))}, which a store needs."
-        model = missing[0] if missing else OLLAMA_MODEL
-        return Found("not set up", sentence, say("pull_model", model=model), embedders=names)
+        return Found("not set up", sentence, say("pull_model", model=OLLAMA_MODEL))
     described = [
-        f"{model.called} ({model.dimension:,} numbers, {model.context:,} tokens"
-        f"{', loaded' if model.loaded else ''})"
-        for model in able
+        f"{each.called} ({each.dimension:,} numbers, {each.context:,} tokens{', loaded' * each.loaded})"
+        for each in able
     ]
     return Found("ready", f"{here} can embed with {listed(described)}.", embedders=names)

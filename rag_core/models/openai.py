@@ -1,7 +1,6 @@
 """Servers of OpenAI's protocol (llama.cpp, LM Studio, vLLM, hosted services): embedding, chat, a live check.
 
-The protocol tells neither the dimension nor the context length of a model, and promises neither the length
-of a vector nor that it is the same model tomorrow: the dimension is asked for, and a canary is compared.
+The protocol tells neither the dimension nor the context length of a model: the dimension is asked for.
 """
 
 from __future__ import annotations
@@ -11,25 +10,24 @@ import math
 import re
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from rag_core.errors import InvalidInput
-from rag_core.models.addresses import with_version
 from rag_core.models.chat import Call, LLMOptions, Message
 from rag_core.models.check import Found, listed, printable, written
 from rag_core.models.embedder import EmbedderName, EmbedderOptions, dimension_error
 from rag_core.models.families import family_of
 from rag_core.models.remote import Remote
-from rag_core.models.server import QUESTION_S, Failure, Server, asked, failure_of, http_client, probe, quoted
+from rag_core.models.server import QUESTION_S, Failure, Server, asked, http_client, probe, quoted
 
 if TYPE_CHECKING:
     import httpx
 
 CONTEXT = 512
-"""How many tokens a server is trusted to read: llama.cpp takes no more unless it is configured to, and the
-protocol does not tell."""
+"""How many tokens a server is trusted to read: llama.cpp takes no more unless it is configured to."""
 
 _PROBE = "How many numbers does a vector have?"
 _NEWER_LIMIT = "max_completion_tokens"
@@ -42,16 +40,11 @@ _TOO_LONG = re.compile(
 def server_at(url: str, setting: str, model: str = "") -> Server:
     """The server whose address is the ``setting`` embedding_base_url or chat_base_url."""
     answers = setting == "chat_base_url"
-    return Server(
-        "The server",
-        with_version(url),
-        start=f"Start it, or set `{setting}` to where it is.",
-        allow=f"Set COMMONPLACE_{'CHAT' if answers else 'EMBEDDING'}_API_KEY, best in .env.",
-        model=model,
-        fetch=f"Check the model's name and `{setting}`.",
-        timeout="llm_timeout_s" if answers else "embedding_timeout_s",
-        answers=answers,
-    )
+    kind, timeout = ("CHAT", "llm_timeout_s") if answers else ("EMBEDDING", "embedding_timeout_s")
+    start, fetch = f"Start it, or set `{setting}` to where it is.", f"Check the model's name and `{setting}`."
+    allow = f"Set COMMONPLACE_{kind}_API_KEY, best in .env."
+    base = url if urlsplit(url).path.strip("/") else f"{url.rstrip('/')}/v1"
+    return Server("The server", base, start, allow, model, fetch, timeout, answers)
 
 
 def _failure(answer: httpx.Response, key: str, sent: Sequence[str]) -> Failure:
@@ -63,12 +56,11 @@ def _failure(answer: httpx.Response, key: str, sent: Sequence[str]) -> Failure:
         wait_s = max(0.0, float(answer.headers.get("retry-after", "")))
     except ValueError:
         wait_s = 0.0
-    failure = failure_of(status, said, key, sent=sent, wait_s=wait_s)
+    failure = Failure.of(status, said, key, sent=sent, wait_s=wait_s)
+    if failure.kind not in ("failed", "refused"):
+        return failure
     too_long = status == 413 or _TOO_LONG.search(said.lower())
-    if failure.kind in ("failed", "refused"):
-        kind = "too long" if too_long else failure.kind
-        return Failure(kind, f"status {status}, {failure.reason}")
-    return failure
+    return Failure("too long" if too_long else failure.kind, f"status {status}, {failure.reason}")
 
 
 def _said_by(answer: httpx.Response) -> str:
@@ -80,10 +72,7 @@ def _said_by(answer: httpx.Response) -> str:
     for name in ("error", "message", "detail"):
         if isinstance(said, dict) and name in said:
             said = said[name]
-    return said if isinstance(said, str) else str(said)
-
-
-# --- embedding --------------------------------------------------------------------------
+    return str(said)
 
 
 def open_openai(name: EmbedderName, options: EmbedderOptions) -> Remote:
@@ -135,15 +124,10 @@ class _Embedding:
             if answer.status_code != 200:
                 raise _failure(answer, self._key, texts)
             data = answer.json()["data"]
-            rows: dict[int, list[float]] = {
-                int(each.get("index", at)): each["embedding"] for at, each in enumerate(data)
-            }
-            if sorted(rows) != list(range(len(texts))) or len(data) != len(texts):
+            rows = {int(each.get("index", at)): each["embedding"] for at, each in enumerate(data)}
+            if len(data) != len(texts):
                 raise Failure("failed", f"it gave {len(data)} vectors for {len(texts)} texts")
             return [rows[at] for at in range(len(texts))]
-
-
-# --- chat -------------------------------------------------------------------------------
 
 
 class OpenAIChat:
@@ -158,7 +142,7 @@ class OpenAIChat:
         options = self._options
         body: dict[str, Any] = {
             "model": self.server.model,
-            "messages": [{"role": message.role, "content": message.content} for message in messages],
+            "messages": [asdict(message) for message in messages],
             "temperature": options.temperature,
             "max_tokens": options.max_tokens,
             "stream": True,
@@ -166,57 +150,35 @@ class OpenAIChat:
         client = http_client(self.server.url, options.openai_key, options.timeout_s, call.hook)
         sent = [message.content for message in messages]
         with client, asked("its answer is not one of a chat"):
-            with self._post(client, body) as answer:
-                newer = answer.status_code == 400 and _NEWER_LIMIT in _said_by(answer)
-                if not newer:
-                    yield from self._pieces(answer, call, sent)
-                    return
-            body[_NEWER_LIMIT] = body.pop("max_tokens")
-            del body["temperature"]  # the models that want the one refuse the other
-            with self._post(client, body) as answer:
-                yield from self._pieces(answer, call, sent)
-
-    @contextmanager
-    def _post(self, client: httpx.Client, body: dict[str, Any]) -> Iterator[httpx.Response]:
-        with client.stream("POST", f"{self.server.url}/chat/completions", json=body) as answer:
-            if answer.status_code != 200 or "json" in answer.headers.get("content-type", ""):
-                answer.read()
-            yield answer
+            while True:
+                with client.stream("POST", f"{self.server.url}/chat/completions", json=body) as answer:
+                    if answer.status_code == 200:
+                        yield from self._pieces(answer, call, sent)
+                        return
+                    answer.read()
+                if answer.status_code != 400 or _NEWER_LIMIT in body or _NEWER_LIMIT not in _said_by(answer):
+                    raise _failure(answer, options.openai_key, sent)
+                body[_NEWER_LIMIT] = body.pop("max_tokens")
+                del body["temperature"]  # the models that want the one refuse the other
 
     def _pieces(self, answer: httpx.Response, call: Call, sent: Sequence[str]) -> Iterator[str]:
-        """The pieces of an answer. Raises Failure for an error instead of it, or in the middle."""
-        key = self._options.openai_key
-        if answer.status_code != 200:
-            raise _failure(answer, key, sent)
-        for event in _events(answer, call):
-            if "error" in event:
-                error = event["error"]
+        """The pieces of an answer. Raises Failure for an error in the middle of it."""
+        for line in answer.iter_lines():
+            name, _, value = line.partition(":")
+            if name != "data":  # comments, names of events and blank lines
+                continue
+            if value.strip() == "[DONE]":
+                call.end(call.outcome or "done")
+                return
+            event = json.loads(value)
+            if error := event.get("error"):
                 said = str(error.get("message", error) if isinstance(error, dict) else error)
-                raise Failure("failed", quoted(said, key, sent=sent))
+                raise Failure("failed", quoted(said, self._options.openai_key, sent=sent))
             for choice in event["choices"][:1]:  # the last event may have none
-                piece = (choice.get("delta") or choice.get("message") or {}).get("content")
-                if piece:
+                if piece := (choice.get("delta") or {}).get("content"):
                     yield str(piece)
                 if choice.get("finish_reason"):
                     call.end("too long" if choice["finish_reason"] == "length" else "done")
-
-
-def _events(answer: httpx.Response, call: Call) -> Iterator[dict[str, Any]]:
-    """The events of a stream; the one answer of a server that does not stream."""
-    if "json" in answer.headers.get("content-type", ""):
-        yield answer.json()
-        return
-    for line in answer.iter_lines():
-        name, _, value = line.partition(":")
-        if name != "data":  # comments, names of events and blank lines
-            continue
-        if value.strip() == "[DONE]":
-            call.end(call.outcome or "done")
-            return
-        yield json.loads(value)
-
-
-# --- live check -------------------------------------------------------------------------
 
 
 def list_model_names(server: Server, key: str) -> list[str] | None:
@@ -225,8 +187,8 @@ def list_model_names(server: Server, key: str) -> list[str] | None:
     data = said.get("data") if isinstance(said, dict) else None
     if status != 200 or not isinstance(data, list):
         return None
-    names = (each.get("id") for each in data if isinstance(each, dict))
-    return [name[:200] for name in names if isinstance(name, str) and name and printable(name)]
+    names = (str(each.get("id", ""))[:200] for each in data if isinstance(each, dict))
+    return [name for name in names if name and printable(name)]
 
 
 def check_openai(url: str, key: str, setting: str, needed: Sequence[str], config_file: Path | None) -> Found:

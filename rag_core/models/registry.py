@@ -25,11 +25,10 @@ Open = Callable[[str], Embedder]
 def open_embedder(name: str, options: EmbedderOptions) -> Embedder:
     """The embedder called ``name``: ``minilm``, ``hashing``, ``hashing:DIMENSION``, ``ollama:MODEL``,
     ``openai:MODEL`` (both with ``@DIMENSION``), ``sentence-transformers:FOLDER``, ``mlx:FOLDER``, or
-    ``PROVIDER:MODEL`` of an installed package.
+    ``PROVIDER:MODEL`` of an installed package. A server is asked for its model.
 
-    A server is asked for its model. Raises InvalidInput for an unknown name, ModelMissing when the weights
-    are not installed, Unreachable when the server does not answer, another EmbedderError when the package
-    is not installed.
+    Raises InvalidInput for an unknown name, ModelMissing when the weights are not installed, Unreachable
+    when the server does not answer, another EmbedderError when the package is not installed.
     """
     parsed = parse_name(name)
     match parsed.provider:
@@ -68,36 +67,28 @@ class Facts(NamedTuple):
 
 def known_facts(name: str) -> Facts | None:
     """The facts of an embedder that are known before its model is installed; None where only its server or
-    its files can tell.
-
-    Raises InvalidInput for an unknown name.
-    """
+    its files can tell. Raises InvalidInput for an unknown name."""
     match parse_name(name).provider:
         case "minilm":
             from rag_core.models.minilm import DIMENSION, MAX_TOKENS
 
             return Facts(DIMENSION, MAX_TOKENS)
         case "hashing":
-            return _told_by(open_embedder(name, EmbedderOptions()))
-        case _:
-            return None
+            opened = open_embedder(name, EmbedderOptions())
+            return Facts(opened.identity.dimension, opened.max_tokens)
+    return None
 
 
-def facts_of(name: str, opened: Open) -> Facts:
-    """The facts of an embedder; it is ``opened`` where they are not known.
-
-    Raises InvalidInput for an unknown name, otherwise like ``open_embedder``.
-    """
-    return known_facts(name) or _told_by(opened(name))
-
-
-def _told_by(embedder: Embedder) -> Facts:
-    return Facts(embedder.identity.dimension, embedder.max_tokens)
+def facts_of(name: str, open_it: Open) -> Facts:
+    """The facts of an embedder, which is opened where they are not known. Raises like ``open_embedder``."""
+    if known := known_facts(name):
+        return known
+    opened = open_it(name)
+    return Facts(opened.identity.dimension, opened.max_tokens)
 
 
 def with_dimension(name: str, dimension: int | None, opened: Open) -> str:
     """The full name of the embedder with vectors of ``dimension`` numbers; None: the model's own number.
-    It is ``opened`` if need be.
 
     Raises InvalidInput when the model cannot give that many, otherwise like ``facts_of``.
     """
@@ -125,13 +116,13 @@ def open_llm(name: str, options: LLMOptions) -> LLM:
         from rag_core.models.ollama import OllamaChat  # only now: these import httpx
 
         return OllamaChat(model, options)
+    from rag_core.models.openai import OpenAIChat
+
     if not options.openai_url:
         raise InvalidInput(
             f"The model {name!r} needs the address of its server.",
             "Set `chat_base_url`, such as http://127.0.0.1:8080/v1.",
         )
-    from rag_core.models.openai import OpenAIChat
-
     return OpenAIChat(model, options)
 
 
@@ -161,10 +152,8 @@ class CircuitBreaker:
 
 
 class SharedEmbedders:
-    """The embedders of one process: each is opened once, and the vectors of recent queries are remembered.
-
-    A failed opening is tried again by the next call. Safe to share between threads.
-    """
+    """The embedders of one process, each opened once, and the vectors of recent queries. Safe in several
+    threads."""
 
     def __init__(self, options: EmbedderOptions) -> None:
         self.options = options

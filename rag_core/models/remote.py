@@ -1,7 +1,6 @@
-"""An embedder whose model is on a server, whatever protocol the server speaks.
+"""An embedder whose model is on a server: one request at a time, in parts that it can take, with retries.
 
-One request at a time, in parts that a server can take, with retries where they help. A text that the server
-finds too long is shortened, as the server itself would do without telling.
+A text that the server finds too long is shortened here, as the server would do without telling.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -48,11 +48,11 @@ _sleep = time.sleep
 
 
 class Backend(Protocol):
-    """A server with one model. Every method may raise Failure, or EmbedderError where no retry would help."""
+    """A server with one model. Every method may raise Failure, or EmbedderError where no retry would help.
+    An unused model stays in memory for ``stays_loaded_s``; infinite where the server decides."""
 
     server: Server
     stays_loaded_s: float
-    """How long an unused model stays in memory; infinite where the server decides."""
 
     def load(self) -> None:
         """Bring the model into memory, however long that takes."""
@@ -77,12 +77,10 @@ class PriorityLock:
         """Hold the lock. Raises TimeoutError when it is not free within ``timeout_s``."""
         with self._changed:
             self._questions += question
-            try:
-                free = self._changed.wait_for(
-                    lambda: not self._taken and (question or not self._questions), timeout_s
-                )
-            finally:
-                self._questions -= question
+            free = self._changed.wait_for(
+                lambda: not self._taken and (question or not self._questions), timeout_s
+            )
+            self._questions -= question
             if not free:
                 self._changed.notify_all()
                 raise TimeoutError
@@ -95,14 +93,8 @@ class PriorityLock:
                 self._changed.notify_all()
 
 
-_LOCKS: dict[str, PriorityLock] = {}
-_lock = threading.Lock()
-
-
-def lock_of(url: str) -> PriorityLock:
-    """The lock of a server, the same for all its models."""
-    with _lock:
-        return _LOCKS.setdefault(url, PriorityLock())
+_LOCKS: defaultdict[str, PriorityLock] = defaultdict(PriorityLock)
+"""The lock of each server, the same for all its models."""
 
 
 class Remote:
@@ -130,7 +122,7 @@ class Remote:
         self._latin = family.latin
         self._most_characters = context * _CHARACTERS_A_TOKEN
         self._retry_s = options.retry_s
-        self._requests = lock_of(self.server)
+        self._requests = _LOCKS[self.server]
         self._lock = threading.Lock()
         self._loading: Future[None] | None = None
         self._used = -math.inf  # when the model was last known to be in memory
@@ -141,27 +133,19 @@ class Remote:
         return _tokens(text)
 
     def reads(self, text: str) -> bool:
-        """See Embedder.reads."""
         return not self._latin or is_latin(text)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """See Embedder.embed_documents."""
-        vectors = np.empty((len(texts), self.identity.dimension), np.float32)
-        if len(texts):
-            self._wake(None)
-        done = 0
-        for part in self._parts([self._readable(text) for text in texts]):
-            vectors[done : done + len(part)] = self._embedded(part, question=False)
-            done += len(part)
-        return vectors
+        if not texts:
+            return np.empty((0, self.identity.dimension), np.float32)
+        self._wake(None)
+        parts = self._parts([self._readable(text) for text in texts])
+        return np.concatenate([self._embedded(part, question=False) for part in parts])
 
     def embed_query(self, text: str) -> Vectors:
         """See Embedder.embed_query. It goes before documents that wait."""
         self._wake(QUESTION_PATIENCE_S)
-        vector: Vectors = self._embedded([self._readable(text)], question=True)[0]
-        return vector
-
-    # --- requests -------------------------------------------------------------------------
+        return np.asarray(self._embedded([self._readable(text)], question=True)[0])
 
     def _readable(self, text: str) -> str:
         """``text`` as any server takes it: no lone surrogate, no NUL, not empty, and not far longer than the
@@ -186,32 +170,35 @@ class Remote:
     def _embedded(self, texts: list[str], *, question: bool) -> Vectors:
         """The vectors of one request. A single text that is too long, or that some builds crash on, is
         shortened; several are split."""
-        crashes = 0
+        crashed = False
         while True:
             try:
                 return self._retried(partial(self._request, texts, question=question), question=question)
             except Failure as failure:
                 size = len(texts[0])
-                crashes += failure.kind == "crashed"
                 if failure.kind == "too long" and len(texts) > 1:
                     halves = texts[: len(texts) // 2], texts[len(texts) // 2 :]
                     return np.concatenate([self._embedded(half, question=question) for half in halves])
                 if failure.kind == "too long" and size > _SHORTEST:
                     texts = [texts[0][: int(size * _SHORTER)]]
-                elif crashes == 1 and len(texts) == 1 and failure.kind == "crashed":
+                elif failure.kind == "crashed" and len(texts) == 1 and not crashed:
+                    crashed = True
                     _sleep(self._retry_s)  # the server starts the model anew
-                elif crashes == 2 and size > _CRASHING and failure.kind == "crashed":
-                    _sleep(self._retry_s)
                     texts = [texts[0][:_CRASHING]]
                 else:
                     raise self._backend.server.error(failure) from None
 
     def _request(self, texts: Sequence[str], *, question: bool) -> Vectors:
         prompt = self._prompts.query if question else self._prompts.document
-        with self._turn(question=question):
-            started = time.monotonic()
-            rows = self._backend.embed([prompt + text for text in texts], question=question)
-            self._used = time.monotonic()
+        try:
+            with self._requests.hold(question=question, timeout_s=QUESTION_PATIENCE_S if question else None):
+                started = time.monotonic()
+                rows = self._backend.embed([prompt + text for text in texts], question=question)
+                self._used = time.monotonic()
+        except TimeoutError:
+            raise Unreachable(
+                f"{self._backend.server.called} is busy embedding documents.", "Search again in a moment."
+            ) from None
         if not question:
             pace = sum(map(_tokens, texts)) / max(self._used - started, 1e-6)
             self._room = int(min(MOST_TOKENS, max(_LEAST_TOKENS, pace * _REQUEST_S)))
@@ -222,16 +209,6 @@ class Remote:
         if vectors is None:
             raise Failure("refused", "the model gave no numbers for it")
         return vectors
-
-    @contextmanager
-    def _turn(self, *, question: bool) -> Iterator[None]:
-        try:
-            with self._requests.hold(question=question, timeout_s=QUESTION_PATIENCE_S if question else None):
-                yield
-        except TimeoutError:
-            raise Unreachable(
-                f"{self._backend.server.called} is busy embedding documents.", "Search again in a moment."
-            ) from None
 
     def _retried(self, send: Callable[[], T], *, question: bool) -> T:
         """What ``send`` returns, tried again where that may help."""
@@ -264,11 +241,8 @@ class Remote:
             ) from None
 
     def _load(self) -> None:
-        def load() -> None:
-            with self._turn(question=False):
-                self._backend.load()
-
-        self._retried(load, question=False)
+        with self._requests.hold(question=False):
+            self._retried(self._backend.load, question=False)
         self._used = time.monotonic()
 
 

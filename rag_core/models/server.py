@@ -1,11 +1,10 @@
-"""One way to speak to a server of models: clients, what went wrong, retries, errors, and a live check.
+"""Requests to a server of models: clients, failures and their errors, and a live check.
 
 The texts that are sent are notes. A server may repeat them in an error, so its words are quoted with care.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,7 +28,6 @@ QUESTION_S = 15.0
 """Seconds to wait for the vector of a question."""
 
 CHECK_S = 3.0
-_MOST_BYTES = 2_000_000
 _LONGEST_WAIT_S = 30.0
 _QUOTED = 160
 _PIECE = 12  # so many characters in a row are repeated, not a coincidence
@@ -45,9 +43,21 @@ class Failure(Exception):
 
     def __init__(self, kind: Kind, reason: str = "", wait_s: float = 0.0) -> None:
         super().__init__(reason)
-        self.kind = kind
-        self.reason = reason
-        self.wait_s = wait_s
+        self.kind, self.reason, self.wait_s = kind, reason, wait_s
+
+    @classmethod
+    def of(
+        cls, status: int, said: str, *secrets: str, sent: Sequence[str] = (), wait_s: float = 0
+    ) -> Failure:
+        """What an HTTP status means on every server."""
+        if 300 <= status < 400:
+            return cls("redirects", f"status {status}")
+        if status in (401, 403):
+            return cls("no access", f"status {status}")
+        reason = quoted(said, *secrets, sent=sent)
+        if status in (429, 503):
+            return cls("busy", reason, wait_s)
+        return cls("refused" if 400 <= status < 500 else "failed", reason)
 
     def backoff_s(self, attempt: int, retry_s: float) -> float:
         """Seconds to wait before the next attempt, counted from 0: twice as long each time."""
@@ -57,7 +67,7 @@ class Failure(Exception):
 @dataclass(frozen=True, slots=True)
 class Server:
     """A server as errors name it. ``start``, ``allow`` and ``fetch`` say what to do when it does not answer,
-    refuses access, or lacks the ``model``."""
+    refuses access, or lacks the ``model``. ``answers``: its model answers questions; otherwise it embeds."""
 
     name: str
     url: str
@@ -67,7 +77,6 @@ class Server:
     fetch: str = ""
     timeout: str = "embedding_timeout_s"
     answers: bool = False
-    """Whether its model answers questions; otherwise it embeds."""
 
     @property
     def called(self) -> str:
@@ -76,32 +85,32 @@ class Server:
 
     def error(self, failure: Failure) -> EmbedderError | LLMError:
         """The error that the owner sees when nothing more is tried."""
-        called, model, reason, its_log = self.called, self.model, failure.reason, "Look at the server's log."
+        called, model, reason = self.called, self.model, failure.reason
         away = f"{called} {'is not running' if is_loopback(self.url) else 'does not answer'}."
         hint = "Ask again, or look at its log." if self.answers else "Its words are found."
         broken = f"{called} broke off" if self.answers else f"The model {model!r} crashes on the text"
+        moved = f"{called} redirects to another address ({reason})."
         message, suggestion = {
             "away": (away, self.start),
             "busy": (f"{called} is too busy: {reason}.", "Try again later."),
             "slow": (f"{called} did not answer in time.", f"Try again, or set `{self.timeout}` higher."),
-            "failed": (f"{called} failed: {reason}.", its_log),
+            "failed": (f"{called} failed: {reason}.", "Look at the server's log."),
             "no access": (f"{called} refuses access ({reason}).", self.allow),
-            "redirects": (
-                f"{called} redirects to another address ({reason}).",
-                "Set that one if you trust it.",
-            ),
+            "redirects": (moved, "Set that one if you trust it."),
             "no model": (f"{called} does not have the model {model!r}.", self.fetch),
             "no chat": (f"The model {model!r} of {called} cannot chat.", "Choose another as `llm`."),
             "too long": (f"The model {model!r} finds the text too long.", hint),
             "crashed": (f"{broken}.", hint),
-            "refused": (f"{called} refuses: {reason}.", its_log),
+            "refused": (f"{called} refuses: {reason}.", "Look at the server's log."),
         }[failure.kind]
+        kind: type[EmbedderError | LLMError] = EmbedderError
         if self.answers:
-            return LLMError(message, suggestion)
-        if failure.kind == "no model":
-            return ModelMissing(message, suggestion)
-        unreachable = failure.kind in ("away", "busy", "no access", "redirects")
-        return (Unreachable if unreachable else EmbedderError)(message, suggestion)
+            kind = LLMError
+        elif failure.kind == "no model":
+            kind = ModelMissing
+        elif failure.kind in ("away", "busy", "no access", "redirects"):
+            kind = Unreachable
+        return kind(message, suggestion)
 
     @contextmanager
     def explained(self) -> Iterator[None]:
@@ -112,20 +121,15 @@ class Server:
             raise self.error(failure) from None
 
 
-# --- HTTP -------------------------------------------------------------------------------
-
-
 def http_client(
     url: str, key: str = "", read_s: float = CHECK_S, hook: Callable[[httpx.Request], None] | None = None
 ) -> httpx.Client:
     """A client that sends ``key`` and nothing else to ``url``; ``hook`` sees every request."""
     import httpx
 
-    return httpx.Client(
-        headers={"Authorization": f"Bearer {key}"} if key else {},
-        **connection_to(url, read_s),
-        event_hooks={"request": [hook] if hook else []},
-    )
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    hooks = {"request": [hook] if hook else []}
+    return httpx.Client(headers=headers, **connection_to(url, read_s), event_hooks=hooks)
 
 
 def connection_to(url: str, read_s: float) -> dict[str, Any]:
@@ -138,7 +142,7 @@ def connection_to(url: str, read_s: float) -> dict[str, Any]:
 @contextmanager
 def asked(answer: str) -> Iterator[None]:
     """Turn what httpx and JSON raise into a Failure, without the texts that were sent. ``answer`` says what
-    was expected: "its answer holds no vectors"."""
+    is wrong with an answer that cannot be read."""
     import httpx
 
     try:
@@ -151,18 +155,6 @@ def asked(answer: str) -> Iterator[None]:
         raise Failure("crashed", "it hung up") from None
     except (ValueError, LookupError, TypeError, AttributeError):
         raise Failure("failed", answer) from None
-
-
-def failure_of(status: int, said: str, *secrets: str, sent: Sequence[str] = (), wait_s: float = 0) -> Failure:
-    """What an HTTP status means on every server."""
-    if 300 <= status < 400:
-        return Failure("redirects", f"status {status}")
-    if status in (401, 403):
-        return Failure("no access", f"status {status}")
-    reason = quoted(said, *secrets, sent=sent)
-    if status in (429, 503):
-        return Failure("busy", reason, wait_s)
-    return Failure("refused" if 400 <= status < 500 else "failed", reason)
 
 
 def quoted(said: str, *secrets: str, sent: Sequence[str] = ()) -> str:
@@ -179,33 +171,21 @@ def quoted(said: str, *secrets: str, sent: Sequence[str] = ()) -> str:
     return repr(short) if short else "it says nothing"
 
 
-# --- live check -------------------------------------------------------------------------
-
-
 def probe(server: Server, path: str, key: str = "") -> tuple[int, Any]:
     """The status and the JSON (None for anything else) that the server gives for ``path``. Raises Unanswered
     when it does not answer, refuses access, redirects or fails."""
     try:
-        with (
-            asked("its answer cannot be read"),
-            http_client(server.url, key) as client,
-            client.stream("GET", f"{server.url}{path}") as answer,
-        ):
-            data = b""
-            for part in answer.iter_bytes():
-                data += part
-                if len(data) > _MOST_BYTES:
-                    return answer.status_code, None
+        with asked("its answer cannot be read"), http_client(server.url, key) as client:
+            answer = client.get(f"{server.url}{path}")
         status = answer.status_code
-        failure = failure_of(status, "")
+        failure = Failure.of(status, "")
         if status >= 300 and failure.kind != "refused":
             raise Failure(failure.kind, f"status {status}")
     except Failure as failure:
         error = server.error(failure)
-        refused = failure.kind in ("no access", "redirects")
-        state: ConnectionState = "refused" if refused else "unreachable"
+        state: ConnectionState = "refused" if failure.kind in ("no access", "redirects") else "unreachable"
         raise Unanswered(Found(state, error.message, error.suggestion)) from None
     try:
-        return answer.status_code, json.loads(data)
+        return status, answer.json()
     except ValueError:
-        return answer.status_code, None
+        return status, None

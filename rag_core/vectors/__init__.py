@@ -1,7 +1,6 @@
 """Vector indexes: one protocol to search them, one to fill remote ones. The store's file stays the truth.
 
-``local`` reads the store's own file. A *remote* index (``s3vectors``, …) has a copy of every chunk
-that the outbox sends to it; a second protocol says what it takes to write, compare and rebuild it.
+``local`` reads the store's own file. A *remote* index (``s3vectors``, …) has a copy of every chunk.
 """
 
 from __future__ import annotations
@@ -30,27 +29,24 @@ class Match(NamedTuple):
 
 
 class VectorIndex(Protocol):
-    """Finds the nearest chunks. What it returns is checked against the store by the caller,
-    who asks for more when too few are eligible."""
+    """Finds the nearest chunks. The caller checks them against the store, and asks for more when too few are
+    eligible."""
 
     def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
-        """The ``k`` nearest chunks to ``query`` (shape (dimension,)), best first; fewer only when
-        there are no more, or the index cannot look further.
+        """The ``k`` nearest chunks to ``query`` (shape (dimension,)), best first; fewer only when there are
+        no more, or the index cannot look further.
 
-        ``filters`` is a permission, not a promise: the index may leave out what does not fit, and
-        must never leave out what does. Raises VectorError.
+        The index may leave out what does not fit ``filters``, and must never leave out what does. Raises
+        VectorError.
         """
-
-
-# --- remote indexes ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class VectorRecord:
     """A chunk as a remote index keeps it.
 
-    ``vector`` has shape (dimension,). ``text`` and ``doc``, a JSON object, are all that another
-    machine needs to rebuild the chunk and its document; ``metadata`` is what filters ask for.
+    ``vector`` has shape (dimension,). ``text`` and ``doc``, a JSON object, rebuild the chunk and its document
+    on another machine; ``metadata`` is what filters ask for.
     """
 
     key: str
@@ -61,8 +57,7 @@ class VectorRecord:
 
 
 class Receipt(NamedTuple):
-    """What became of records: the keys that are in the index now (or gone from it), and why others
-    never will be, by key."""
+    """The keys that are in the index now (or gone from it), and why others never will be, by key."""
 
     sent: tuple[str, ...] = ()
     refused: Mapping[str, str] = {}
@@ -88,22 +83,21 @@ class RemoteIndex(VectorIndex, Protocol):
     def prepare(self, owner: str, *, take_over: bool = False) -> None:
         """Create the index for ``owner``, or make sure that the one there has the same shape and owner.
 
-        Raises VectorError with the difference. ``take_over`` makes another owner's index this one's. What
-        this call made is removed when it fails.
+        Raises VectorError with the difference, and removes what this call made. ``take_over`` makes another
+        owner's index this one's.
         """
 
     def owner(self) -> str:
         """The owner of the index; ``""`` when there is no index or no owner."""
 
     def drop(self, owner: str) -> None:
-        """Delete the index with everything in it, or what is left of one, if it is ``owner``'s; nothing
-        happens to another's, and one that is not there is no error."""
+        """Delete the index, or what is left of one, if it is ``owner``'s; otherwise do nothing."""
 
     def put(self, records: Iterable[VectorRecord], settled: Settled = unnoticed) -> Receipt:
         """Add ``records`` or replace them whole; of records with the same key the last counts.
 
-        They are read as they are sent, in the largest requests the index takes; ``settled`` hears of
-        each request that is through. One bad record is refused alone.
+        They are read as they are sent; ``settled`` gets the receipt of each request. One bad record is
+        refused alone.
         """
 
     def delete(self, keys: Iterable[str], settled: Settled = unnoticed) -> Receipt:
@@ -126,8 +120,3 @@ def unit(vector: Vectors) -> Vectors:
     if not np.isfinite(length) or length == 0:
         return vector
     return (vector / length).astype(np.float32)
-
-
-def best_first(found: Iterable[Match]) -> list[Match]:
-    """``found`` in the order in which matches are given: those that are equally near by their keys."""
-    return sorted(found, key=lambda match: (-match.similarity, match.key))

@@ -1,7 +1,4 @@
-"""The vector indexes that a store can have, by the name of their kind; an address begins with it.
-
-``local`` is the store's own file. Others are built in, or come with an installed package.
-"""
+"""The vector indexes that a store can have, by the name of their kind, which begins their addresses."""
 
 from __future__ import annotations
 
@@ -34,10 +31,7 @@ def address_of(
     backend: str, store: str, options: VectorOptions, identity: EmbedderIdentity | None = None
 ) -> str:
     """The address of the index that a store called ``store`` gets, '' for its own file; with ``identity``
-    that of the one which a switch to this embedder builds beside it.
-
-    Raises InvalidInput for a kind that does not exist.
-    """
+    that of the one which a switch to this embedder builds. Raises InvalidInput for an unknown kind."""
     variant = mark(str(identity)) if identity else ""
     if backend == LOCAL:
         return ""
@@ -52,10 +46,8 @@ def kinds() -> tuple[str, ...]:
 
 
 def destination(backend: str, options: VectorOptions) -> str:
-    """Where the text goes that is kept in a vector index of this kind, in words.
-
-    Raises InvalidInput for a kind that does not exist, VectorError when its package is broken.
-    """
+    """Where the text goes that is kept in a vector index of this kind, in words. Raises InvalidInput for an
+    unknown kind, VectorError when its package is broken."""
     if backend in BUILT_IN:
         return str(options[backend].destination)
     return destination_of("" if backend == LOCAL else _foreign(backend).server)
@@ -86,14 +78,12 @@ def existing(address: str, options: VectorOptions) -> RemoteIndex:
 
 
 def none_there(address: str, *, is_copy: bool) -> VectorError:
-    """The error for an index that is not at ``address`` (any more); ``is_copy`` for one that another
-    installation fills."""
-    if not is_copy:
-        return VectorError(f"There is no vector index at {address!r} any more.", say("heal_vectors"))
-    return VectorError(
-        f"There is no vector index at {address!r}.",
-        "If the computer that fills it switched to another address, attach that one and delete this copy.",
-    )
+    """The error for an index that is not at ``address``; ``is_copy`` for one that another installation
+    fills."""
+    if is_copy:
+        advice = "If the computer that fills it uses another address, attach that one and delete this copy."
+        return VectorError(f"There is no vector index at {address!r}.", advice)
+    return VectorError(f"There is no vector index at {address!r} any more.", say("heal_vectors"))
 
 
 def _foreign(backend: str) -> foreign.Backend:

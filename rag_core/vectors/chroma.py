@@ -4,13 +4,14 @@ An upsert leaves the keys of an old record that the new one lacks, so each recor
 has none. Metadata is flat: texts, numbers, yes or no, and lists of one of these, never empty. A collection
 learns its dimension from the first vector, and its search is approximate.
 
-The package's own client waits for ever, asks the server while it is made, goes through a proxy to this
-machine, and turns a failing server into a plain Exception. So its parts are put together here, with an HTTP
-client of ours. It never has an embedding function: the default one downloads a model.
+The package's own client waits for ever, goes through a proxy to this machine, and turns a failing server into
+a plain Exception. So its parts are put together here, with an HTTP client of ours. It never has an embedding
+function: the default one downloads a model.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import weakref
@@ -25,9 +26,9 @@ from rag_core.errors import VectorError
 from rag_core.models.addresses import straight_to
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import VectorRecord, payload
-from rag_core.vectors.payload import DOC, MAY_BE_UNFILTERED, UNFILTERED, whole
+from rag_core.vectors.payload import DOC, MAY_BE_UNFILTERED, UNFILTERED
 from rag_core.vectors.remote import KEYS_A_PAGE, RECORDS_A_PAGE, Remote, Shape, Undo, mark, unless
-from rag_core.vectors.service import CONNECT_S, SEARCH_ATTEMPTS, Busy, Program, ProgramOptions, Refused
+from rag_core.vectors.service import CONNECT_S, SEARCH_ATTEMPTS, Busy, Program, ProgramOptions
 
 if TYPE_CHECKING:
     import httpx
@@ -35,14 +36,14 @@ if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
 HNSW = {"max_neighbors": 32, "ef_construction": 200, "ef_search": 400}
-"""How collections link and search their vectors: more than 99 of 100 of the nearest ten are found even among
-random directions, where Chroma's own defaults lose a third."""
+"""How vectors are linked and searched: over 99 of 100 of the nearest ten are found even among random
+directions, where Chroma's own defaults lose a third."""
 
 KEYS = ("file_type", "folder", "folders", "names", "private", "tags", "page", "date", UNFILTERED)
 """Every key that ``payload.metadata`` may give."""
 
 MAX_ALTERNATIVES = 500
-"""So many in one filter, all together: they are looked up in SQLite, which takes no more than 1,000."""
+"""In one filter, all together: they are looked up in SQLite, which takes no more than 1,000."""
 
 _OWNER, _DIMENSION = "commonplace:owner", "commonplace:dimension"
 _NUMBER_BYTES = 6  # of base64, or fewer
@@ -56,9 +57,6 @@ class ChromaOptions(ProgramOptions):
     """How to reach Chroma."""
 
     port = 8000
-
-
-# --- calls --------------------------------------------------------------------------------------
 
 
 class ChromaService(Program[ChromaOptions]):
@@ -87,14 +85,10 @@ class ChromaService(Program[ChromaOptions]):
         return api
 
     def _start(self, folder: Path) -> Any:
-        errors = self.imported("chromadb.errors")
+        local = "chromadb.api.rust.RustBindingsAPI"
         try:
-            return self._wired(
-                chroma_api_impl="chromadb.api.rust.RustBindingsAPI",
-                is_persistent=True,
-                persist_directory=str(folder),
-            )
-        except errors.ChromaError as error:
+            return self._wired(chroma_api_impl=local, is_persistent=True, persist_directory=str(folder))
+        except self.imported("chromadb.errors").ChromaError as error:
             raise self.damage(error) from error
 
     def _wired(self, **settings: Any) -> Any:
@@ -117,8 +111,6 @@ class ChromaService(Program[ChromaOptions]):
 
         errors = self.imported("chromadb.errors")
         match error:
-            case httpx.UnsupportedProtocol():
-                return self.mistaken()
             case httpx.TransportError():
                 return Busy(type(error).__name__)
             case errors.InternalError():  # of the engine in this process; a server's comes as an answer
@@ -139,12 +131,7 @@ class ChromaService(Program[ChromaOptions]):
             raise self.answered(response.status_code, response.text, wait_s)
 
 
-# --- the index ---------------------------------------------------------------
-
-
 class Chroma(Remote[ChromaService]):
-    """See RemoteIndex."""
-
     service_type = ChromaService
     form = "chroma://HOST:PORT/COLLECTION"
     pattern = re.compile(rf"chroma://(?P<server>.*)/(?P<collection>{_COLLECTION.pattern})")
@@ -153,8 +140,6 @@ class Chroma(Remote[ChromaService]):
     max_batch = 2000
     max_bytes = 16 * 2**20  # a server takes 40 MB unless it is told otherwise
     other_place = "give the store another name"
-
-    # --- where it is ------------------------------------------------------------------------
 
     @classmethod
     def options(cls, settings: Settings) -> ChromaOptions:
@@ -173,13 +158,9 @@ class Chroma(Remote[ChromaService]):
     def _locate(self, names: Mapping[str, str]) -> None:
         self.service.require(self.address, names["server"])
         self._collection = names["collection"]
-        self._known: Any = None
-
-    # --- the index itself -------------------------------------------------------------------
 
     def _describe(self) -> Any:
-        self._known = self.service.ask(lambda api: api.get_collection(self._collection))
-        return self._known
+        return self.service.ask(lambda api: api.get_collection(self._collection))
 
     def _shape(self, found: Any) -> Shape:
         hnsw = found.configuration_json.get("hnsw")
@@ -189,36 +170,18 @@ class Chroma(Remote[ChromaService]):
                 f"The collection {self._collection!r} of {self.service.called} was not made for notes.",
                 "Check its name, and use a Chroma server of your own: others have no HNSW index.",
             )
-        return {"dimension": dimension, "distance": hnsw["space"]}
+        return dimension, hnsw["space"]
 
     def _owner_of(self, found: Any) -> str:
         return str((found.metadata or {}).get(_OWNER, ""))
 
     def _create(self, owner: str, undo: Undo) -> None:
-        hnsw = {"space": self.metric, **HNSW}
-        metadata = {_OWNER: owner, _DIMENSION: self.dimension}
-        undo.append(partial(self._delete_if_empty, owner))
-        self.service.ask(
-            lambda api: api.create_collection(
-                self._collection,
-                metadata=metadata,
-                configuration={"hnsw": hnsw, "embedding_function": None},
-                get_or_create=True,
-            )
-        )
-
-    def _adopt(self, found: Any, owner: str, undo: Undo) -> str:  # noqa: ARG002
-        """Make sure that lists can be filtered by, which a server's version does not tell."""
-        asked = {"names": {"$contains": "any"}}
-        try:
-            self._with(lambda collection: collection.get(where=asked, limit=1, include=[]))
-        except Refused as error:
-            if error.status not in (400, 422):
-                raise
-            raise VectorError(
-                f"{self.service.called} is too old: it cannot filter by lists.", "Use Chroma 1.5 or newer."
-            ) from None
-        return self._owner_of(found)
+        undo.append(partial(self.drop, owner))
+        made = {
+            "metadata": {_OWNER: owner, _DIMENSION: self.dimension},
+            "configuration": {"hnsw": {"space": self.metric, **HNSW}, "embedding_function": None},
+        }
+        self.service.ask(lambda api: api.create_collection(self._collection, **made, get_or_create=True))
 
     def _give_to(self, found: Any, owner: str) -> None:
         mine = {**(found.metadata or {}), _OWNER: owner, _DIMENSION: self.dimension}
@@ -227,25 +190,9 @@ class Chroma(Remote[ChromaService]):
 
     def drop(self, owner: str) -> None:
         if self.owner() == owner:
-            self._delete_collection()
-
-    def _delete_if_empty(self, owner: str) -> None:
-        if self.owner() == owner and not self._with(lambda collection: collection.count()):
-            self._delete_collection()
-
-    def _delete_collection(self) -> None:
-        unless((404,), partial(self.service.ask, lambda api: api.delete_collection(self._collection)))
-        self._known = None
-
-    # --- records ------------------------------------------------------------------------------
-
-    def _most(self) -> int:
-        said: int = self.service.ask(lambda api: api.get_max_batch_size())
-        return min(said, self.max_batch) if said > 0 else self.max_batch
+            unless((404,), partial(self.service.ask, lambda api: api.delete_collection(self._collection)))
 
     def _encode(self, record: VectorRecord) -> tuple[tuple[Any, ...], int] | str:
-        if not record.key or whole(record.key) != record.key:
-            return "Its key is empty, or holds halves of characters."
         given = payload.values(record.metadata)
         asked = {key: value for key, value in given.items() if value != []}
         metadata = {**dict.fromkeys(KEYS), **asked, DOC: payload.document(record)}
@@ -280,13 +227,11 @@ class Chroma(Remote[ChromaService]):
                 yield payload.rebuilt(key, vector, text or "", kept.pop(DOC, "{}"), kept)
 
     def _pages(self, count: int, include: list[str]) -> Iterator[dict[str, Any]]:
-        start = 0
-        while True:
+        for start in itertools.count(step=count):
             page = self._with(methodcaller("get", limit=count, offset=start, include=include))
             yield page
             if len(page["ids"]) < count:
                 return
-            start += count
 
     def _with(self, act: Callable[[Any], _T], attempts: int = 0) -> _T:
         """What ``act`` gives, which asks the package's Collection. Raises as Service.ask."""
@@ -294,13 +239,7 @@ class Chroma(Remote[ChromaService]):
         def use(api: Any) -> _T:
             from chromadb.api.models.Collection import Collection
 
-            if self._known is None:
-                self._known = api.get_collection(self._collection)
-            return act(Collection(client=api, model=self._known, embedding_function=None))
+            found = api.get_collection(self._collection)
+            return act(Collection(client=api, model=found, embedding_function=None))
 
-        try:
-            return self.service.ask(use, attempts)
-        except Refused as error:
-            if error.is_absence:  # another of the same name may come
-                self._known = None
-            raise
+        return self.service.ask(use, attempts)

@@ -1,12 +1,12 @@
-"""Vector indexes of installed packages.
+"""Vector indexes of installed packages, named by entry points in ``commonplace.vector_indexes``.
 
-A package names its backend by an entry point in ``commonplace.vector_indexes``; the addresses of its
-indexes begin with that name and ``://``.
+The addresses of a package's indexes begin with that name and ``://``.
 """
 
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from functools import cache
 from typing import Protocol, cast
 
@@ -21,24 +21,22 @@ from rag_core.vectors.builtin import BUILT_IN
 class Backend(Protocol):
     """What an entry point in ``commonplace.vector_indexes`` names; a module will do.
 
-    Credentials and the like are the package's own to find, best in variables of the environment.
+    Credentials are the package's own to find, best in variables of the environment.
     """
 
     server: str
     """Where vectors and texts go: '' for this machine, or an address like https://example.org."""
 
     def address(self, store: str, variant: str) -> str:
-        """The address of the index that a store gets: ``NAME://`` and whatever finds it again.
+        """The address, beginning with ``NAME://``, of the index that the store called ``store`` gets.
 
-        ``store`` is the store's name. ``variant`` is '' or a short word: indexes of one store with
-        different variants stand side by side while its embedder is switched.
+        ``variant`` is '' or a short word: indexes of one store with different variants stand side by side
+        while its embedder is switched.
         """
 
     def open(self, address: str, dimension: int, metric: Metric) -> RemoteIndex:
-        """The index at ``address``, there or not, for vectors of this shape. Asks nobody yet.
-
-        Raises VectorError when it cannot be had.
-        """
+        """The index at ``address``, there or not, for vectors of this shape. Sends no request. Raises
+        VectorError."""
 
     def existing(self, address: str) -> RemoteIndex:
         """The index that is at ``address`` already, with the shape it has. Raises VectorError."""
@@ -52,15 +50,12 @@ def backends() -> dict[str, Extension]:
 
 def usable() -> tuple[str, ...]:
     """The names of those that load and say where texts go; `commonplace doctor` tells of the others."""
-    return tuple(name for name, extension in backends().items() if _works(extension))
-
-
-def _works(extension: Extension) -> bool:
-    try:
-        backend_of(extension)
-    except VectorError:
-        return False
-    return True
+    names = []
+    for name, extension in backends().items():
+        with suppress(VectorError):
+            backend_of(extension)
+            names.append(name)
+    return tuple(names)
 
 
 def backend_of(extension: Extension) -> Backend:
@@ -96,10 +91,8 @@ class _Index(Guarded):
 
     def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
         with self._extension.errors(VectorError, "search"):
-            near = [
-                Match(str(key), float(similarity))
-                for key, similarity in self._target.search(query, k, filters)
-            ]
+            found = self._target.search(query, k, filters)
+            near = [Match(str(key), float(similarity)) for key, similarity in found]
         if not all(math.isfinite(match.similarity) for match in near):
             raise self._extension.failed(VectorError, "gave a similarity that is no number")
         return near[:k]

@@ -1,11 +1,10 @@
 """The vector index inside the store's own file: its embeddings in memory, following the file.
 
-When the store's generation moved, only the vectors that are new are read. Few vectors are all compared. Of
-many, the signs of their numbers choose first: two unit vectors are the nearer the more signs they share
-(random hyperplanes: Charikar, "Similarity estimation techniques from rounding algorithms", STOC 2002). The
-signs of a number lie together for all vectors, 64 numbers to a column, so that counting them is as quick as
-reading them. Those that share most are then compared exactly, so every similarity is exact; of MiniLM's
-vectors one of a hundred among the nearest hundred is missed, and one of a thousand among the nearest ten.
+Few vectors are all compared. Of many, the signs of their numbers choose first: the nearer two vectors, the
+more signs they share (random hyperplanes: Charikar, "Similarity estimation techniques from rounding
+algorithms", STOC 2002). The signs of a number lie together for all vectors, 64 numbers to a column, which is
+quick to count. Those that share most are compared exactly; of MiniLM's vectors one of a hundred among the
+nearest hundred is missed, and one of a thousand among the nearest ten.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import sqlite3
 import threading
 from dataclasses import dataclass
 from operator import itemgetter
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -45,8 +45,7 @@ Ids = npt.NDArray[np.int64]
 _Signs = npt.NDArray[np.uint64]
 
 
-@dataclass(frozen=True, slots=True)
-class _Snapshot:
+class _Snapshot(NamedTuple):
     """The embeddings of one identity at one generation."""
 
     generation: int
@@ -79,8 +78,7 @@ class LocalVectors:
                 near = matrix.nearest(query, count)
                 rows = rows_at_once(db, ["key", "id"], _CHUNKS, (json.dumps(list(near)),))
                 if len(rows) >= k or count >= matrix.count:
-                    for key, embedding_id in sorted(rows):  # equally near ones by their keys
-                        found.append(Match(key, near[embedding_id]))
+                    found = [Match(key, near[id_]) for key, id_ in sorted(rows)]  # equally near ones by keys
                     break
                 count *= 4
         return sorted(found, key=itemgetter(1), reverse=True)[:k]
@@ -124,15 +122,12 @@ def _refreshed(db: sqlite3.Connection, identity_id: int, matrix: Matrix) -> Matr
     return matrix.only(np.array([embedding_id for (embedding_id,) in alive], np.int64))
 
 
-# --- vectors in memory -----------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Matrix:
     """The first ``count`` of these rows, ids ascending; there may be room for more behind them.
 
-    ``rows`` has shape (room, dimension), float32, or float16 when ``signs`` are kept, of shape
-    (columns of 64, room). A matrix does not change; the one that it is extended to shares its memory.
+    ``rows`` has shape (room, dimension), float32, or float16 when ``signs`` are kept, of shape (columns of
+    64, room). A matrix does not change; the one that it is extended to shares its memory.
     """
 
     ids: Ids
@@ -177,8 +172,7 @@ class Matrix:
         if len(self.signs) and (refined := wanted * _REFINED) < self.count:
             chosen = np.argpartition(self._distances(query), refined)[:refined]
             ids, rows = ids[chosen], rows[chosen]
-        # einsum, not @: BLAS would start threads for this and wait for them, ten times as long
-        # when the machine is busy indexing.
+        # einsum, not @: BLAS would start threads and wait for them, ten times as long on a busy machine.
         similarities = np.empty(len(rows), np.float32)
         for start in range(0, len(rows), _BLOCK):
             block = rows[start : start + _BLOCK].astype(np.float32, copy=False)

@@ -10,8 +10,7 @@ import json
 import posixpath
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -29,9 +28,6 @@ MAY_BE_UNFILTERED = frozenset({"date"})
 TEXT, DOC = "text", "doc"
 """The keys that hold what rebuilds a chunk, where an index has no place of its own for it."""
 
-NUMBER_BYTES = 14
-"""A number of ``numbers`` takes at most so many bytes of a request: ``-0.123456789, ``."""
-
 Value = str | int | bool | list[str]
 
 NO_DATE = 0
@@ -39,32 +35,24 @@ _DIGITS = 9  # of a number in a unit vector: closer than float32 tells apart
 _DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _WILD = re.compile(r"[*?]")
 
-# --- what filters ask for -----------------------------------------------------------------
-
 
 def metadata(
-    path: str,
-    *,
-    file_type: str,
-    folded_tags: Iterable[str],
-    date: str,
-    private: bool,
-    anchor_type: str = "",
-    anchor_ref: str = "",
-) -> Metadata:
+    path: str, *, file_type: str, folded_tags: Iterable[str], date: str, private: bool,
+    anchor_type: str = "", anchor_ref: str = "",
+) -> Metadata:  # fmt: skip
     """What can be asked of a chunk at ``path`` (the document's, as shown).
 
     ``folded_tags`` come with their parents, as the store keeps them; ``date`` is an ISO day or "".
     A key without a value is left out. Letter case is folded here and in the conditions alike.
     """
     parts = path.split("/")
-    name = parts[-1]
     folders = (name_key("/".join(parts[:depth])) for depth in range(1, len(parts) + 1))
+    names = name_key(parts[-1]), name_key(posixpath.splitext(parts[-1])[0])
     values: dict[str, str | int | bool | tuple[str, ...]] = {
         "file_type": file_type,
         "folder": name_key(posixpath.dirname(path)),
         "folders": tuple(dict.fromkeys(folders)),
-        "names": tuple(dict.fromkeys((name_key(name), name_key(posixpath.splitext(name)[0])))),
+        "names": tuple(dict.fromkeys(names)),
         "private": private,
     }
     if tags := tuple(sorted(set(folded_tags))):
@@ -78,10 +66,9 @@ def metadata(
     return values
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """``any``: the value of ``key``, or one of its values, is any of ``values``; ``from`` and ``below``: it
-    is not below, or below, the one."""
+class Condition(NamedTuple):
+    """``any``: the value of ``key``, or one of its values, is any of ``values``; ``from``: it is the one or
+    above; ``below``: it is below it."""
 
     key: str
     test: Literal["any", "from", "below"]
@@ -92,7 +79,7 @@ class Condition:
 def conditions(filters: Filters) -> list[Condition]:
     """Conditions that all hold for whatever fits ``filters``. Their values are whole characters, as records
     are kept."""
-    found = []
+    found: list[Condition] = []
     if filters.types:
         types = tuple(type_of_suffix(f".{each}") or each for each in filters.types)
         found.append(Condition("file_type", "any", types))
@@ -105,12 +92,12 @@ def conditions(filters: Filters) -> list[Condition]:
         found.append(Condition("names", "any", last, is_list=True))
     if filters.pages:
         found.append(Condition("page", "any", filters.pages))
-    if filters.after is not None and (day := _number(filters.after)) is not None:
+    if (day := _number(filters.after or "none")) is not None:
         found.append(Condition("date", "from", (day,)))
-    if filters.before is not None and (day := _number(filters.before)) is not None:
+    if (day := _number(filters.before or "none")) is not None:
         found.append(Condition("date", "below", (day,)))
     return [
-        replace(each, values=tuple(whole(v) if isinstance(v, str) else v for v in each.values))
+        each._replace(values=tuple(whole(v) if isinstance(v, str) else v for v in each.values))
         for each in found
     ]
 
@@ -129,15 +116,11 @@ def filter_objects(
         if len(each.values) >= most:
             continue
         most -= len(each.values) + 1
-        match each.test:
-            case "from":
-                alternatives: list[dict[str, Any]] = [{each.key: {"$gte": each.values[0]}}]
-            case "below":
-                alternatives = [{each.key: {"$lt": each.values[0]}}]
-            case "any" if each.is_list:
-                alternatives = [{each.key: {contains: value}} for value in each.values]
-            case _:
-                alternatives = [{each.key: {"$in": [*each.values]}}]
+        alternatives: list[dict[str, Any]] = [{each.key: {"$in": [*each.values]}}]
+        if each.test != "any":
+            alternatives = [{each.key: {"$gte" if each.test == "from" else "$lt": each.values[0]}}]
+        elif each.is_list:
+            alternatives = [{each.key: {contains: value}} for value in each.values]
         if unfiltered is None or each.key in unfiltered:
             alternatives.append({UNFILTERED: {contains: each.key}})
         asked.append({"$or": alternatives} if len(alternatives) > 1 else alternatives[0])
@@ -168,17 +151,9 @@ def _number(day: str) -> int | None:
     return int("".join(match.groups())) if match else None
 
 
-# --- what rebuilds a chunk ----------------------------------------------------------------
-
-
 def whole(text: str) -> str:
     """``text`` with a replacement for each lone surrogate, which no index takes."""
     return text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
-
-
-def whole_record(record: VectorRecord) -> VectorRecord:
-    """``record`` with a vector of length 1 and whole characters in its text."""
-    return replace(record, vector=unit(record.vector), text=whole(record.text))
 
 
 def document(record: VectorRecord) -> str:
@@ -188,14 +163,12 @@ def document(record: VectorRecord) -> str:
 
 def values(metadata: Metadata) -> dict[str, Value]:
     """``metadata`` as it is kept: whole characters, and lists for tuples."""
-    return {
-        key: [*map(whole, value)]
-        if isinstance(value, tuple)
-        else whole(value)
-        if isinstance(value, str)
-        else value
-        for key, value in metadata.items()
-    }
+    kept: dict[str, Value] = {}
+    for key, value in metadata.items():
+        kept[key] = [*map(whole, value)] if isinstance(value, tuple) else value
+        if isinstance(value, str):
+            kept[key] = whole(value)
+    return kept
 
 
 def numbers(vector: Vectors) -> list[float]:

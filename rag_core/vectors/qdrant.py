@@ -1,12 +1,10 @@
 """The vector index in Qdrant: stores share a collection and see their own points only.
 
 After a switch of the embedder the new vectors go to the collection ``NAME-VARIANT``: a collection has one
-dimension for good. An upsert that holds one bad point is refused whole, and an id is one point whatever
-store it is of.
+dimension for good. An upsert with one bad point is refused whole. An id is one point whatever store it is of.
 
-The keys of a point's payload that other programs read are those that the Note Q&A plan fixes (``vault_id`` …
-``note_title``); a store is its vault. ``text`` and ``doc`` rebuild the chunk, and ``filter`` holds what our
-filters ask for: ``folder`` is another thing there.
+Other programs read the payload keys that the Note Q&A plan fixes (``vault_id`` … ``note_title``). A store
+is its vault. ``text`` and ``doc`` rebuild the chunk, and ``filter`` holds what our filters ask for.
 """
 
 from __future__ import annotations
@@ -18,9 +16,8 @@ import posixpath
 import re
 import sqlite3
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,24 +36,18 @@ KEY_VARIABLE = "COMMONPLACE_QDRANT_API_KEY"
 
 HNSW = {"m": 32, "ef_construct": 200}
 HNSW_EF = 400
-"""How new collections link their vectors, and candidates of a search: more than 99 of 100 of the nearest ten
-are found even among random directions, where the server's own defaults lose a quarter."""
+"""How vectors are linked, and candidates of a search: over 99 of 100 of the nearest ten are found even among
+random directions, where the server's own defaults lose a quarter."""
 
 STORE = "vault_name"
 FILTER = "filter"
 OWNER, OWNER_OF = "commonplace_owner", "commonplace_owner_of"
 """The keys of the one point that names a store's owner. It has no vault, so no store finds it."""
 
-INDEXED = {
-    STORE: "tenant",
-    **{f"{FILTER}.{key}": "keyword" for key in (
-        "file_type", "folder", "folders", "names", "tags", "page", UNFILTERED,
-    )},
-    f"{FILTER}.date": "integer",
-}  # fmt: skip
+_KEYWORDS = ("file_type", "folder", "folders", "names", "tags", "page", UNFILTERED)
+INDEXED = {f"{FILTER}.{key}": "keyword" for key in _KEYWORDS} | {STORE: "tenant", f"{FILTER}.date": "integer"}
 """Keys that are filtered by → what kind of payload index they get on a server."""
 
-_RECORD_BYTES = 128  # names, braces and commas of one point
 _SPACE = uuid.UUID("7b0f6ddc-6a5e-5f0e-9d5e-2f1f2f3e6c11")
 
 Filter = dict[str, Any]
@@ -76,7 +67,6 @@ class QdrantService(Program[QdrantOptions]):
 
     name, extra, package, module = "Qdrant", "qdrant", "qdrant-client", "qdrant_client"
     url_setting, example = "qdrant_url", "http://127.0.0.1:6333"
-    takes_turns = True
     access = f"Set {KEY_VARIABLE}, best in .env."
 
     def _connect(self) -> Any:
@@ -93,12 +83,7 @@ class QdrantService(Program[QdrantOptions]):
         client = self.imported().QdrantClient
         try:
             return client(path=str(folder), force_disable_check_same_thread=True)  # we take turns
-        except RuntimeError as error:
-            raise VectorError(
-                f"The folder {str(folder)!r} of Qdrant is in use by another program.",
-                "End that program, or run a server that both can use.",
-            ) from error
-        except (ValueError, sqlite3.Error, OSError) as error:
+        except (RuntimeError, ValueError, sqlite3.Error, OSError) as error:
             raise self.damage(error) from error
 
     @staticmethod
@@ -106,7 +91,7 @@ class QdrantService(Program[QdrantOptions]):
         engine.close()
 
     def explained(self, error: Exception) -> Exception:
-        from httpx import TransportError, UnsupportedProtocol
+        from httpx import TransportError
 
         busy = self.imported("qdrant_client.common.client_exceptions")
         http = self.imported("qdrant_client.http.exceptions")
@@ -123,16 +108,14 @@ class QdrantService(Program[QdrantOptions]):
                 return self.answered(error.status_code or 0, content, secret=self.options.api_key)
             case busy.QdrantException():  # without a number of seconds it named a day to wait for
                 return Busy("it answered 429", float(getattr(error, "retry_after_s", 0)))
-            case TransportError() if not isinstance(error, UnsupportedProtocol):
+            case TransportError():
                 return Busy(type(error).__name__)
-            case UnsupportedProtocol() | ValueError() | AssertionError():  # no JSON, or not all of it
+            case ValueError() | AssertionError():  # no JSON, or not all of it
                 return self.mistaken()
         return error
 
 
 class Qdrant(Remote[QdrantService]):
-    """See RemoteIndex."""
-
     service_type = QdrantService
     form = "qdrant://HOST:PORT/COLLECTION#STORE"
     pattern = re.compile(
@@ -144,8 +127,6 @@ class Qdrant(Remote[QdrantService]):
     max_batch = 500
     max_bytes = 24 * 2**20  # a server takes 32 MB unless it is told otherwise
     other_place = "set another `qdrant_collection`"
-
-    # --- where it is ------------------------------------------------------------------------
 
     @classmethod
     def options(cls, settings: Settings) -> QdrantOptions:
@@ -168,17 +149,12 @@ class Qdrant(Remote[QdrantService]):
         self._mine = {"key": STORE, "match": {"value": self._store}}
         self._marker = str(uuid.uuid5(_SPACE, f"owner of {self._store}"))
 
-    # --- the index itself -------------------------------------------------------------------
-
     @classmethod
     def existing(cls, address: str, options: QdrantOptions) -> Qdrant:
         index = super().existing(address, options)
         if not index.owner():
-            raise Refused(
-                f"There is no store at {address!r}.",
-                "Check the name of the store behind the '#', and the collection.",
-                404,
-            )
+            advice = "Check the name of the store behind the '#', and the collection."
+            raise Refused(f"There is no store at {address!r}.", advice, 404)
         return index
 
     def _describe(self) -> Any:
@@ -188,11 +164,10 @@ class Qdrant(Remote[QdrantService]):
         vectors = found.config.params.vectors
         if not hasattr(vectors, "size"):  # several with names, or none
             raise VectorError(
-                f"The collection {self._collection!r} of {self.service.called} was not made for notes:"
-                " its vectors have names.",
+                f"The collection {self._collection!r} of {self.service.called} was not made for notes.",
                 "Set another `qdrant_collection`.",
             )
-        return {"dimension": vectors.size, "distance": vectors.distance.value}
+        return vectors.size, vectors.distance.value
 
     def _owner_of(self, _: Any) -> str:
         found = self._call("retrieve", ids=[self._marker], with_payload=[OWNER])
@@ -213,26 +188,20 @@ class Qdrant(Remote[QdrantService]):
         else:
             undo.append(self._delete_if_empty)
 
-    def _adopt(self, found: Any, owner: str, undo: Undo) -> str:
+    def _adopt(self, found: Any, owner: str) -> str:
         """Index what filters ask for; a store that has neither owner nor points is ``owner``'s."""
-        self._index_keys(found)
+        if self.service.options.url:  # in this process indexes have no effect
+            models = self.service.imported().models
+            tenant = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
+            for key in INDEXED.keys() - found.payload_schema.keys():
+                schema = tenant if INDEXED[key] == "tenant" else models.PayloadSchemaType(INDEXED[key])
+                self._call("create_payload_index", field_name=key, field_schema=schema, wait=True)
         theirs = self._owner_of(found)
         if theirs or self._call("count", count_filter=self._filter(self._mine), exact=True).count:
             return theirs
         is_mine = {"key": OWNER, "match": {"value": owner}}
-        undo.append(partial(self._delete_where, {"has_id": [self._marker]}, is_mine))
         self._mark(owner, update_filter=self._filter(is_mine))  # a mark of another owner stays
         return self._owner_of(found)
-
-    def _index_keys(self, found: Any) -> None:
-        """Have a server index what filters ask for; in this process indexes have no effect."""
-        if not self.service.options.url:
-            return
-        models = self.service.imported().models
-        tenant = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
-        for key in INDEXED.keys() - found.payload_schema.keys():
-            schema = tenant if INDEXED[key] == "tenant" else models.PayloadSchemaType(INDEXED[key])
-            self._call("create_payload_index", field_name=key, field_schema=schema, wait=True)
 
     def _give_to(self, _: Any, owner: str) -> None:
         self._mark(owner)
@@ -240,7 +209,7 @@ class Qdrant(Remote[QdrantService]):
     def _mark(self, owner: str, **how: object) -> None:
         vector = [1.0, *[0.0] * (self.dimension - 1)]
         fields = {OWNER_OF: self._store, OWNER: owner}
-        self._upsert([{"id": self._marker, "vector": vector, "payload": fields}], **how)
+        self._put({self._marker: {"id": self._marker, "vector": vector, "payload": fields}}, **how)
 
     def drop(self, owner: str) -> None:
         """See RemoteIndex.drop. The collection goes with the last store in it."""
@@ -256,11 +225,7 @@ class Qdrant(Remote[QdrantService]):
         if not self._call("count", exact=True).count:
             self._call("delete_collection")
 
-    # --- records ------------------------------------------------------------------------------
-
     def _encode(self, record: VectorRecord) -> tuple[dict[str, Any], int] | str:
-        if not _is_id(record.key):
-            return "Its key is not a UUID."
         path = whole(str(record.doc.get("path", "")))
         vault = hashlib.sha256(self._store.casefold().encode()).digest()[:6]
         fields = {
@@ -276,9 +241,8 @@ class Qdrant(Remote[QdrantService]):
             DOC: payload.document(record),
             FILTER: payload.values(record.metadata),
         }
-        vector = payload.numbers(record.vector)
-        size = len(json.dumps(fields)) + len(vector) * payload.NUMBER_BYTES + _RECORD_BYTES
-        return {"id": record.key, "vector": vector, "payload": fields}, size
+        point = {"id": record.key, "vector": payload.numbers(record.vector), "payload": fields}
+        return point, len(json.dumps(point)) + len(", ")
 
     def _send(self, batch: Batch) -> Receipt:
         """Copies of one store's file have the same keys: those of another store's points are refused."""
@@ -290,25 +254,19 @@ class Qdrant(Remote[QdrantService]):
                 batch.refused[point.id] = "Another store in this collection has the same passage."
         return super()._send(batch)
 
-    def _put(self, items: dict[str, dict[str, Any]]) -> None:
-        self._upsert(items.values())
-
-    def _upsert(self, points: Iterable[dict[str, Any]], **how: object) -> None:
+    def _put(self, items: dict[str, dict[str, Any]], **how: object) -> None:
         make = self.service.imported().models.PointStruct
-        self._call("upsert", points=[make(**point) for point in points], wait=True, **how)
+        self._call("upsert", points=[make(**point) for point in items.values()], wait=True, **how)
 
     def _delete(self, keys: list[str]) -> None:
-        if ids := [key for key in keys if _is_id(key)]:
-            self._delete_where(self._mine, {"has_id": ids})
+        self._delete_where(self._mine, {"has_id": keys})
 
     def _delete_where(self, *conditions: Filter) -> None:
         selector = self.service.imported().models.FilterSelector(filter=self._filter(*conditions))
         self._call("delete", points_selector=selector, wait=True)
 
     def _nearest(self, query: Vectors, k: int, filters: Filters) -> Iterator[tuple[str, float]]:
-        how = {}
-        if self.service.options.url:  # in this process every vector is compared
-            how = {"search_params": self.service.imported().models.SearchParams(hnsw_ef=HNSW_EF)}
+        params = self.service.imported().models.SearchParams(hnsw_ef=HNSW_EF)
         found = self._call(
             "query_points",
             SEARCH_ATTEMPTS,
@@ -316,7 +274,7 @@ class Qdrant(Remote[QdrantService]):
             limit=k,
             query_filter=self._filter(self._mine, *map(_either, payload.conditions(filters))),
             with_payload=False,
-            **how,
+            search_params=params if self.service.options.url else None,  # a folder compares all
         )
         for point in found.points:
             yield point.id, 1 - point.score**2 / 2 if self.metric == "Euclid" else point.score
@@ -348,24 +306,12 @@ class Qdrant(Remote[QdrantService]):
         )
 
 
-def _is_id(key: str) -> bool:
-    """Whether ``key`` can be the id of a point, and comes back as it is."""
-    try:
-        return str(uuid.UUID(key)) == key
-    except ValueError:
-        return False
-
-
 def _either(condition: Condition) -> Filter:
     """What ``condition`` says, or where need be a point that says of itself that it cannot be asked."""
     key = f"{FILTER}.{condition.key}"
-    match condition.test:
-        case "from":
-            asked: Filter = {"key": key, "range": {"gte": condition.values[0]}}
-        case "below":
-            asked = {"key": key, "range": {"lt": condition.values[0]}}
-        case _:
-            asked = {"key": key, "match": {"any": [*condition.values]}}
+    asked: Filter = {"key": key, "match": {"any": [*condition.values]}}
+    if condition.test != "any":
+        asked = {"key": key, "range": {"gte" if condition.test == "from" else "lt": condition.values[0]}}
     if condition.key not in MAY_BE_UNFILTERED:
         return asked
     return {"should": [asked, {"key": f"{FILTER}.{UNFILTERED}", "match": {"value": condition.key}}]}

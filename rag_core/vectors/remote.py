@@ -1,7 +1,4 @@
-"""The base of every index outside a store's file: its shape and owner, batches of records, one search.
-
-A backend adds what its service is asked: see the abstract methods of `Remote`, in their order.
-"""
+"""The base of every index outside a store's file: its shape and owner, batches of records, one search."""
 
 from __future__ import annotations
 
@@ -10,7 +7,8 @@ import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
@@ -19,18 +17,8 @@ from rag_core.models.addresses import shown
 from rag_core.models.deadline import with_deadline
 from rag_core.models.registry import CircuitBreaker
 from rag_core.types import Filters, Metric, Vectors
-from rag_core.vectors import (
-    EVERYTHING,
-    Match,
-    Receipt,
-    RemoteIndex,
-    Settled,
-    VectorRecord,
-    best_first,
-    payload,
-    unit,
-    unnoticed,
-)
+from rag_core.vectors import EVERYTHING, Match, Receipt, RemoteIndex, Settled, VectorRecord, unit, unnoticed
+from rag_core.vectors.payload import reason_against, whole
 from rag_core.vectors.service import Options, Refused, Service
 
 if TYPE_CHECKING:
@@ -42,28 +30,30 @@ SEARCH_S = 5.0
 KEYS_A_PAGE, RECORDS_A_PAGE = 5000, 256
 
 Undo = list[Callable[[], object]]
-Shape = dict[str, object]
+"""Steps that remove what was made."""
+
+Shape = tuple[int, str]
+"""Dimension and distance of an index."""
 
 _Service = TypeVar("_Service", bound=Service[Any])
 
 
 class Remote(RemoteIndex, ABC, Generic[_Service]):
-    """An index outside the store's file. Making one connects to nothing yet."""
+    """An index outside the store's file. Making one connects to nothing yet.
+
+    ``form`` is how an address is written, ``pattern`` what it matches; ``_locate`` gets its groups.
+    ``metrics`` maps our metrics to the service's names. A request holds ``max_batch`` records and
+    ``max_bytes`` bytes of them. ``other_place`` says what to do when the index there is another's.
+    """
 
     service_type: ClassVar[Any]
     form: ClassVar[str]
-    """How an address is written."""
     pattern: ClassVar[re.Pattern[str]]
-    """What addresses match; its groups are given to ``_locate``."""
     metrics: ClassVar[Mapping[Metric, str]]
-    """Our metrics → the service's names."""
     max_dimension: ClassVar[int]
     max_batch: ClassVar[int]
-    """Records in one request."""
     max_bytes: ClassVar[int]
-    """Bytes of the records in one request."""
     other_place: ClassVar[str]
-    """What to do when the index there is of another shape or owner."""
 
     def __init__(self, address: str, dimension: int, metric: Metric, options: Any) -> None:
         if not 1 <= dimension <= self.max_dimension:
@@ -71,15 +61,13 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
                 f"The index {shown(address)} cannot keep vectors of dimension {dimension!r}.",
                 f"Choose an embedder with a dimension from 1 to {self.max_dimension}.",
             )
+        if not (match := self.pattern.fullmatch(address)):
+            raise InvalidInput(f"{shown(address)} is not the address of an index.", f"Write {self.form}.")
         self.address = address
         self.dimension = dimension
         self.metric = self.metrics[metric]
         self.service: _Service = self.service_type(options)
-        if not (match := self.pattern.fullmatch(address)):
-            raise InvalidInput(f"{shown(address)} is not the address of an index.", f"Write {self.form}.")
         self._locate(match.groupdict(""))
-
-    # --- what a backend says ----------------------------------------------------------------
 
     @classmethod
     @abstractmethod
@@ -101,7 +89,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
 
     @abstractmethod
     def _shape(self, found: Any) -> Shape:
-        """The ``dimension``, the ``distance`` and whatever else cannot be changed of what was described."""
+        """The shape of what was described. Raises VectorError when it was not made for notes."""
 
     @abstractmethod
     def _owner_of(self, found: Any) -> str:
@@ -111,7 +99,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
     def _create(self, owner: str, undo: Undo) -> None:
         """Create the index unless another process just did; ``undo`` gets what removes it."""
 
-    def _adopt(self, found: Any, owner: str, undo: Undo) -> str:  # noqa: ARG002
+    def _adopt(self, found: Any, owner: str) -> str:  # noqa: ARG002
         """Get an index of the right shape ready; its owner then."""
         return self._owner_of(found)
 
@@ -136,8 +124,6 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
     def _nearest(self, query: Vectors, k: int, filters: Filters) -> Iterable[tuple[str, float]]:
         """The keys nearest to a unit vector, with their cosines."""
 
-    # --- the index itself -------------------------------------------------------------------
-
     @property
     def server(self) -> str:
         return str(self.service.options.server)
@@ -147,23 +133,26 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
 
     @classmethod
     def existing(cls, address: str, options: Any) -> Self:
-        """The index that is at ``address`` already, with the shape it has.
-
-        Raises InvalidInput for another kind of address, VectorError when there is nothing.
-        """
+        """The index at ``address``, with the shape it has. Raises InvalidInput, VectorError."""
         index = cls(address, 1, "cosine", options)
-        shape: Any = index._shape(index._describe())
-        index.dimension, index.metric = shape["dimension"], shape["distance"]
+        index.dimension, index.metric = index._shape(index._describe())
         return index
 
     def prepare(self, owner: str, *, take_over: bool = False) -> None:
-        with undone_on_failure() as undo:
+        undo: Undo = []
+        try:
             found = self._found()
             if found is None:
                 self._create(owner, undo)
                 found = self._describe()  # ours, or one that was made meanwhile
-            self._check_shape(found)
-            theirs = self._adopt(found, owner, undo)
+            has, needs = self._shape(found), (self.dimension, self.metric)
+            if has != needs:
+                raise VectorError(
+                    f"The index {self.address!r} is there already and has dimension {has[0]} and distance"
+                    f" {has[1]!r} instead of {needs[0]} and {needs[1]!r}.",
+                    f"It cannot be changed: {self.other_place}, or delete it if nobody needs it.",
+                )
+            theirs = self._adopt(found, owner)
             if theirs == owner:
                 return
             if not take_over:
@@ -173,6 +162,11 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
                     f"Attach it to read it, take it over to write to it, or {self.other_place}.",
                 )
             self._give_to(found, owner)
+        except BaseException:
+            for step in reversed(undo):
+                with suppress(VectorError):
+                    step()
+            raise
 
     def owner(self) -> str:
         found = self._found()
@@ -187,63 +181,45 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
                 return None
             raise
 
-    def _needs(self) -> Shape:
-        return {"dimension": self.dimension, "distance": self.metric}
-
-    def _check_shape(self, found: Any) -> None:
-        has = self._shape(found)
-        differing = [f"{what} {has[what]!r} instead of {needs!r}" for what, needs in self._needs().items()
-                     if has[what] != needs]  # fmt: skip
-        if differing:
-            raise VectorError(
-                f"The index {self.address!r} is there already and has {'; '.join(differing)}.",
-                f"It cannot be changed: {self.other_place}, or delete it if nobody needs it.",
-            )
-
-    # --- records ------------------------------------------------------------------------------
-
     def put(self, records: Iterable[VectorRecord], settled: Settled = unnoticed) -> Receipt:
-        return _summed(self._sent(self._batches(records)), settled)
+        return _summed(map(self._send, self._batches(records)), settled)
 
     def delete(self, keys: Iterable[str], settled: Settled = unnoticed) -> Receipt:
-        return _summed(self._deleted([*dict.fromkeys(keys)]), settled)
+        every, most = [*dict.fromkeys(keys)], self.max_batch
+
+        def receipts() -> Iterator[Receipt]:
+            for start in range(0, len(every), most):
+                self._delete(every[start : start + most])
+                yield Receipt(tuple(every[start : start + most]))
+
+        return _summed(receipts(), settled)
 
     def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
         query = unit(query)
-        if k < 1 or payload.reason_against(query, len(query)):
+        if k < 1 or reason_against(query, len(query)):
             return []
         found = self._nearest(query, k, filters)
-        return best_first(Match(key, max(-1.0, min(1.0, cosine))) for key, cosine in found)[:k]  # rounding
-
-    def _most(self) -> int:
-        """How many records one request may hold."""
-        return self.max_batch
+        matches = [Match(key, max(-1.0, min(1.0, cosine))) for key, cosine in found]  # of rounding
+        return sorted(matches, key=lambda match: (-match.similarity, match.key))[:k]
 
     def _batches(self, records: Iterable[VectorRecord]) -> Iterator[Batch]:
-        """``records`` in batches of at most ``_most`` and, but for a single larger one, ``max_bytes``. Of
-        records with the same key the last counts."""
-        most = self._most()
-        batch, sizes, total = Batch({}, {}), dict[str, int](), 0
+        """``records`` in batches of at most ``max_batch`` and, but for a single larger one, ``max_bytes``. No
+        batch has two records with the same key."""
+        batch, total = Batch({}, {}), 0
         for record in records:
-            key, reason = record.key, payload.reason_against(record.vector, self.dimension)
-            encoded = reason or self._encode(payload.whole_record(record))
-            if isinstance(encoded, str):
-                batch.items.pop(key, None)
-                total -= sizes.pop(key, 0)
-                batch.refused[key] = encoded
-                continue
-            item, size = encoded
-            if sizes and key not in sizes and (len(sizes) == most or total + size > self.max_bytes):
+            made = replace(record, vector=unit(record.vector), text=whole(record.text))
+            encoded = reason_against(record.vector, self.dimension) or self._encode(made)
+            size = 0 if isinstance(encoded, str) else encoded[1]
+            is_full = len(batch.items) == self.max_batch or (batch.items and total + size > self.max_bytes)
+            if is_full or record.key in batch.items or record.key in batch.refused:
                 yield batch
-                batch, sizes, total = Batch({}, {}), {}, 0
-            batch.refused.pop(key, None)
-            total += size - sizes.get(key, 0)
-            batch.items[key], sizes[key] = item, size
-        if batch.items or batch.refused:
-            yield batch
-
-    def _sent(self, batches: Iterable[Batch]) -> Iterator[Receipt]:
-        return map(self._send, batches)
+                batch, total = Batch({}, {}), 0
+            if isinstance(encoded, str):
+                batch.refused[record.key] = encoded
+            else:
+                batch.items[record.key] = encoded[0]
+                total += size
+        yield batch
 
     def _send(self, batch: Batch) -> Receipt:
         """Put a batch; what the service refuses is found and left out."""
@@ -260,21 +236,12 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
             if not error.about_records:
                 raise
             keys = [*items]
-            bad = {keys[at] for at in error.named if at < len(keys)} or ({*keys} if len(keys) == 1 else set())
-            if bad:
-                rest = {key: item for key, item in items.items() if key not in bad}
-                return {**dict.fromkeys(bad, error.reason), **self._refused(rest)}
+            if len(keys) == 1:
+                return {keys[0]: error.reason}
             halves = keys[: len(keys) // 2], keys[len(keys) // 2 :]
             first, second = (self._refused({key: items[key] for key in half}) for half in halves)
             return {**first, **second}
         return {}
-
-    def _deleted(self, keys: list[str]) -> Iterator[Receipt]:
-        most = self._most()
-        for start in range(0, len(keys), most):
-            part = keys[start : start + most]
-            self._delete(part)
-            yield Receipt(tuple(part))
 
 
 class Batch(NamedTuple):
@@ -288,10 +255,7 @@ class WithDeadline:
     """The ``index`` at ``server`` for one search. ``absent`` is raised when there is none."""
 
     def __init__(self, index: RemoteIndex, server: str, breaker: CircuitBreaker, absent: VectorError) -> None:
-        self._index = index
-        self._server = server
-        self._breaker = breaker
-        self._absent = absent
+        self._index, self._server, self._breaker, self._absent = index, server, breaker, absent
         self._left = SEARCH_S
 
     def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
@@ -332,24 +296,6 @@ def unless(statuses: tuple[int, ...], act: Callable[[], object]) -> bool:
             raise
         return False
     return True
-
-
-@contextmanager
-def undone_on_failure() -> Iterator[Undo]:
-    """A list for the steps that remove what the block has made. If the block fails they are taken, the last
-    one first; the error then says what could not be removed."""
-    steps: Undo = []
-    try:
-        yield steps
-    except BaseException as error:
-        try:
-            for step in reversed(steps):
-                step()
-        except VectorError as stays:
-            if isinstance(error, VectorError):
-                left = f"{error.message} What was made before that could not be removed: {stays.message}"
-                raise VectorError(left, error.suggestion) from error
-        raise
 
 
 def mark(text: str) -> str:

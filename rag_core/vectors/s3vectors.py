@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-import threading
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from rag_core.errors import InvalidInput, VectorError
 from rag_core.models.addresses import destination, host_of, is_loopback
 from rag_core.types import Filters, Vectors
-from rag_core.vectors import Metadata, Receipt, VectorRecord, payload
-from rag_core.vectors.payload import DOC, TEXT, UNFILTERED, Value, whole
-from rag_core.vectors.remote import Batch, Remote, Shape, Undo, mark, unless
+from rag_core.vectors import Metadata, VectorRecord, payload
+from rag_core.vectors.payload import DOC, TEXT, UNFILTERED, Value
+from rag_core.vectors.remote import Remote, Shape, Undo, mark, unless
 from rag_core.vectors.service import CONNECT_S, SEARCH_ATTEMPTS, Busy, Options, Refused, Service
 
 if TYPE_CHECKING:
@@ -37,9 +34,7 @@ MAX_FILTERABLE = 2_048
 MAX_METADATA = 40_960
 MAX_CONSTRAINTS = 100
 
-_AT_ONCE = 2
 _PAGE = 1000
-_KEY_BYTES = 1024
 _MAX_NAME = 63
 _OWNER_TAG = "commonplace:owner"
 _BUSY = {
@@ -49,7 +44,6 @@ _BUSY = {
 _BAD_CREDENTIALS = {"UnrecognizedClientException", "InvalidSignatureException"}
 _ABOUT_RECORDS = {"ValidationException", "SerializationException"}
 _NOT_FOUND, _CONFLICT = 404, 409
-_RECORD = re.compile(r"vectors\[(\d+)\]")
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")
 
 
@@ -77,17 +71,10 @@ class S3Options(Options):
         return destination(self.endpoint_url) if self.endpoint_url else "goes to Amazon S3 Vectors"
 
 
-# --- calls ----------------------------------------------------------------------------------
-
-
 class S3Service(Service[S3Options]):
     """Amazon S3 Vectors. Every operation that is used may be repeated."""
 
     remedy = "Check the network"
-
-    def __init__(self, options: S3Options) -> None:
-        super().__init__(options)
-        self._written = threading.local()
 
     @property
     def endpoint(self) -> str:
@@ -102,22 +89,6 @@ class S3Service(Service[S3Options]):
         """The answer to ``operation``, a method of boto3's client. Raises as ``ask``."""
         return self.ask(lambda client: getattr(client, operation)(**arguments), attempts)
 
-    def put_vectors(self, where: Mapping[str, str], written: Iterable[bytes]) -> None:
-        """Put records that are JSON already. Raises as ``ask``.
-
-        boto3 takes two thirds of all the time that sending takes to write numbers one by one, so it is given
-        a record in their place, and the body before it is signed.
-        """
-        self._written.body = json.dumps(where).encode()[:-1] + b',"vectors":[%s]}' % b",".join(written)
-        instead = [{"key": "-", "data": {"float32": [1.0]}}]
-        try:
-            self.call("put_vectors", **where, vectors=instead)
-        finally:
-            del self._written.body
-
-    def _fill_in(self, params: dict[str, Any], **_: object) -> None:
-        params["body"] = self._written.body
-
     def _open(self) -> Any:
         import boto3
         from botocore import config
@@ -127,15 +98,14 @@ class S3Service(Service[S3Options]):
             retries={"mode": "standard", "total_max_attempts": 1},  # `ask` retries, and waits longer
             connect_timeout=min(options.timeout, CONNECT_S),
             read_timeout=options.timeout,
+            parameter_validation=False,
             proxies={} if is_loopback(options.endpoint_url) else None,
         )
         try:
             session = boto3.Session(profile_name=options.profile or None, region_name=options.region or None)
-            client = session.client("s3vectors", endpoint_url=options.endpoint_url or None, config=settings)
+            return session.client("s3vectors", endpoint_url=options.endpoint_url or None, config=settings)
         except Exception as error:
             raise self.explained(error) from None
-        client.meta.events.register("before-call.s3vectors.PutVectors", self._fill_in)
-        return client
 
     def explained(self, error: Exception) -> Exception:
         from botocore import exceptions
@@ -159,6 +129,7 @@ def _refusal(operation: str, response: Mapping[str, Any]) -> Exception:
     code, status = said.get("Code", ""), response["ResponseMetadata"]["HTTPStatusCode"]
     if code in _BUSY or status >= 500:
         return Busy(f"it answered {code}")
+    advice = "Check the bucket, the index and the region in the configuration, and your quota."
     if code.startswith("AccessDenied") or code in _BAD_CREDENTIALS:
         advice = (
             f"Allow s3vectors:{operation} to the credentials in use, and s3vectors:GetVectors, TagResource"
@@ -166,24 +137,13 @@ def _refusal(operation: str, response: Mapping[str, Any]) -> Exception:
         )
     elif code.startswith("Kms"):
         advice = "Check the KMS key: its state, and that indexing.s3vectors.amazonaws.com may use it."
-    elif code == "ServiceQuotaExceededException":
-        advice = "Ask AWS for a higher quota, or delete what is not needed there."
-    else:
-        advice = "Check the bucket, the index and the region in the configuration."
     reason = str(said.get("Message") or response.get("message") or code)
     reason = reason.partition("\n")[0][:300].rstrip(".")  # more may repeat the request's headers
-    paths = (str(each.get("path", "")) for each in response.get("fieldList", ()))
-    named = sorted({int(match[1]) for path in paths if (match := _RECORD.match(path))})
     message, is_record = f"Amazon S3 Vectors refused {operation}: {reason}.", code in _ABOUT_RECORDS
-    return Refused(message, advice, status, reason, code, named, about_records=is_record)
-
-
-# --- the index ---------------------------------------------------------------
+    return Refused(message, advice, status, reason, code, about_records=is_record)
 
 
 class S3Vectors(Remote[S3Service]):
-    """See RemoteIndex."""
-
     service_type = S3Service
     form = "s3vectors://BUCKET/INDEX"
     pattern = re.compile(
@@ -194,8 +154,6 @@ class S3Vectors(Remote[S3Service]):
     max_batch = 500
     max_bytes = 20 * 2**20 - 4096  # with room for all that is not a record
     other_place = "choose another bucket prefix"
-
-    # --- where it is ----------------------------------------------------------------------
 
     @classmethod
     def options(cls, settings: Settings) -> S3Options:
@@ -229,21 +187,17 @@ class S3Vectors(Remote[S3Service]):
         self._bucket = {"vectorBucketName": names["bucket"]}
         self._here = {**self._bucket, "indexName": names["index"] or "main"}
 
-    # --- the index itself -------------------------------------------------------------------
-
     def _describe(self) -> dict[str, Any]:
         return dict(self.service.call("get_index", **self._here)["index"])
 
     def _shape(self, found: Mapping[str, Any]) -> Shape:
         keys = found.get("metadataConfiguration", {}).get("nonFilterableMetadataKeys", [])
-        return {
-            "dimension": found["dimension"],
-            "distance": found["distanceMetric"],
-            "non-filterable keys": ", ".join(sorted(keys)),
-        }
-
-    def _needs(self) -> Shape:
-        return {**super()._needs(), "non-filterable keys": ", ".join(sorted(NON_FILTERABLE))}
+        if {*keys} != {*NON_FILTERABLE}:
+            raise VectorError(
+                f"The index {self.address!r} was not made for notes: its non-filterable keys are {keys!r}.",
+                f"It cannot be changed: {self.other_place}.",
+            )
+        return found["dimension"], found["distanceMetric"]
 
     def _owner_of(self, found: Mapping[str, Any]) -> str:
         arn = found.get("indexArn") or found["vectorBucketArn"]
@@ -279,60 +233,38 @@ class S3Vectors(Remote[S3Service]):
     def drop(self, owner: str) -> None:
         """See RemoteIndex.drop. The bucket goes with the last index in it."""
         found = self._found()
-        if (self._owner_of(found) if found else self._bucket_owner()) == owner:
+        if found:
+            theirs = self._owner_of(found)
+        else:
+            try:
+                bucket = self.service.call("get_vector_bucket", **self._bucket)["vectorBucket"]
+                theirs = self._owner_of(bucket)
+            except Refused:  # there is none, or it cannot be seen
+                return
+        if theirs == owner:
             if found:
                 self._delete_index()
             self._delete_bucket()
 
-    def _bucket_owner(self) -> str:
-        """The owner of the bucket; '' when there is none, or it cannot be seen."""
-        try:
-            return self._owner_of(self.service.call("get_vector_bucket", **self._bucket)["vectorBucket"])
-        except Refused:
-            return ""
-
-    # --- records ------------------------------------------------------------------------------
-
-    def _encode(self, record: VectorRecord) -> tuple[bytes, int] | str:
-        key = record.key
-        if not 1 <= len(key.encode("utf-8", "surrogatepass")) <= _KEY_BYTES or whole(key) != key:
-            return f"Its key is not 1 to {_KEY_BYTES} bytes of whole characters."
+    def _encode(self, record: VectorRecord) -> tuple[dict[str, Any], int] | str:
         metadata = {**fitted(record.metadata), TEXT: record.text, DOC: payload.document(record)}
         if (taken := size(metadata)) > MAX_METADATA:
             return f"It takes {taken:,} bytes, {MAX_METADATA:,} are allowed."
-        item = {"key": key, "data": {"float32": payload.numbers(record.vector)}, "metadata": metadata}
-        written = json.dumps(item, separators=(",", ":")).encode()
-        return written, len(written) + len(b",")
+        item = {"key": record.key, "data": {"float32": payload.numbers(record.vector)}, "metadata": metadata}
+        return item, len(json.dumps(item)) + len(", ")
 
-    def _sent(self, batches: Iterable[Batch]) -> Iterator[Receipt]:
-        """The receipts of batches in their order: while one is on its way the next is made ready, but never
-        two with the same key are under way."""
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            under_way: deque[tuple[set[str], Future[Receipt]]] = deque()
-            for batch in batches:
-                keys = {*batch.items}
-                while under_way and (len(under_way) == _AT_ONCE or any(keys & some for some, _ in under_way)):
-                    yield under_way.popleft()[1].result()
-                under_way.append((keys, pool.submit(self._send, batch)))
-            while under_way:
-                yield under_way.popleft()[1].result()
-
-    def _put(self, items: dict[str, bytes]) -> None:
-        self.service.put_vectors(self._here, items.values())
+    def _put(self, items: dict[str, dict[str, Any]]) -> None:
+        self.service.call("put_vectors", vectors=[*items.values()], **self._here)
 
     def _delete(self, keys: list[str]) -> None:
         self.service.call("delete_vectors", keys=keys, **self._here)
 
     def _nearest(self, query: Vectors, k: int, filters: Filters) -> Iterator[tuple[str, float]]:
-        arguments: dict[str, Any] = {
-            "topK": min(k, MAX_FOUND),
-            "queryVector": {"float32": payload.numbers(query)},
-            "returnDistance": True,
-        }
+        arguments = {"topK": min(k, MAX_FOUND), "queryVector": {"float32": payload.numbers(query)}}
         if condition := compiled(filters):
             arguments["filter"] = condition
         found: dict[str, float] = {}
-        for hit in self._listed("query_vectors", SEARCH_ATTEMPTS, **arguments):
+        for hit in self._listed("query_vectors", SEARCH_ATTEMPTS, returnDistance=True, **arguments):
             distance = hit["distance"]
             found.setdefault(hit["key"], 1 - (distance if self.metric == "cosine" else distance**2 / 2))
             if len(found) == k:
@@ -358,23 +290,17 @@ class S3Vectors(Remote[S3Service]):
             arguments["nextToken"] = token
 
 
-# --- metadata and filters -------------------------------------------------------------------
-
-
 def size(metadata: Mapping[str, Value]) -> int:
     """The bytes of ``metadata`` as the service counts them."""
     return 4 + sum(8 + len(key.encode()) + _value_size(value) for key, value in metadata.items())
 
 
 def _value_size(value: Value) -> int:
-    match value:
-        case str():
-            return len(value.encode())
-        case bool():
-            return 0
-        case list():
-            return sum(4 + _value_size(element) for element in value)
-    return 4
+    if isinstance(value, list):
+        return sum(4 + _value_size(element) for element in value)
+    if isinstance(value, str):
+        return len(value.encode())
+    return 0 if isinstance(value, bool) else 4
 
 
 def fitted(metadata: Metadata) -> dict[str, Value]:

@@ -1,4 +1,4 @@
-"""How a vector service is asked: again while it is busy, and with its refusals as our errors."""
+"""Requests to a vector service: repeated while it is busy, and with its refusals as our errors."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ import random
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
+from urllib.parse import urlsplit
 
 from rag_core.errors import VectorError, VectorsUnreachable
 from rag_core.extensions import install_line
-from rag_core.models.addresses import destination, server_name, shown, whole_url
+from rag_core.models.addresses import destination, server_name, shown
 from rag_core.vectors.folder import Running, running
 
 SEARCH_ATTEMPTS = 3
@@ -33,8 +35,8 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(ABC):
-    """What every service is asked with. ``timeout`` is seconds for one request. ``backoff`` is the wait in
-    seconds before the first of ``attempts`` - 1 retries; it doubles each time."""
+    """Options of every service. ``timeout`` is seconds for one request. ``backoff`` is the wait in seconds
+    before the first of ``attempts`` - 1 retries; it doubles each time."""
 
     attempts: int = 7
     timeout: float = 30.0
@@ -52,11 +54,10 @@ class Options(ABC):
 
 
 class Busy(Exception):
-    """The request may succeed later. ``reason`` ends a sentence; ``wait_s`` is the wait it asks for."""
+    """The request may succeed later. The reason ends a sentence; ``wait_s`` is the wait it asks for."""
 
     def __init__(self, reason: str, wait_s: float = 0.0) -> None:
         super().__init__(reason)
-        self.reason = reason
         self.wait_s = wait_s
 
 
@@ -64,25 +65,15 @@ class Refused(VectorError):
     """The service understood a request and will not do it.
 
     ``status`` is the reason as an HTTP status and ``code`` the service's own name for it. ``about_records``:
-    a record may be at fault, not the request. ``named`` has the positions of bad records, if it says so.
+    a record may be at fault, not the request.
     """
 
     def __init__(
-        self,
-        message: str,
-        suggestion: str,
-        status: int,
-        reason: str = "",
-        code: str = "",
-        named: Sequence[int] = (),
-        *,
-        about_records: bool = False,
-    ) -> None:
+        self, message: str, suggestion: str, status: int, reason: str = "", code: str = "",
+        *, about_records: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(message, suggestion)
-        self.status = status
-        self.reason = reason
-        self.code = code
-        self.named = named
+        self.status, self.reason, self.code = status, reason, code
         self.about_records = about_records
 
     @property
@@ -136,16 +127,15 @@ class Service(ABC, Generic[_Options]):
         limit = min(attempts or self.options.attempts, self.options.attempts)
         for attempt in range(1, limit + 1):
             try:
-                client = self.opened()
                 try:
-                    return self._once(client, act)
+                    return self._once(self.opened(), act)
                 except Exception as error:
                     raise self.explained(error) from None
             except Busy as busy:
-                reason, asked = busy.reason, busy.wait_s
+                reason, wait_s = str(busy), busy.wait_s
             if attempt < limit:
                 longest = self.options.backoff * 2 ** (attempt - 1) * random.uniform(0.5, 1)
-                time.sleep(min(max(asked, longest), _LONGEST_WAIT))
+                time.sleep(min(max(wait_s, longest), _LONGEST_WAIT))
         raise VectorsUnreachable(
             f"{self.called} cannot be used: {reason}.",
             f"{self.remedy}; what was to be sent waits and is sent with the next run.",
@@ -155,13 +145,10 @@ class Service(ABC, Generic[_Options]):
         return act(client)
 
 
-# --- a server, or a folder ----------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramOptions(Options):
-    """A program on the server at ``url``. Without one it works in the folder ``path`` and this process; one
-    process at a time can use a folder."""
+    """A program on the server at ``url`` or, without one, in this process and the folder ``path``, which one
+    process at a time can use."""
 
     url: str = ""
     path: Path | None = None
@@ -169,8 +156,7 @@ class ProgramOptions(Options):
 
     @property
     def server(self) -> str:
-        """See Options.server."""
-        return whole_url(self.url, self.port)
+        return f"{urlsplit(self.url).scheme}://{self.host}" if self.url else ""
 
     @property
     def host(self) -> str:
@@ -182,8 +168,9 @@ _Settings = TypeVar("_Settings", bound=ProgramOptions)
 
 
 class Program(Service[_Settings]):
-    """A program on a server or, without one, in a folder and this process. The ``package`` talks to it; the
-    ``extra`` of ours installs that."""
+    """A program on a server, or in a folder and this process. The ``package`` talks to it; the ``extra`` of
+    ours installs that. ``example`` is the address of a server on this machine, ``access`` what to do when
+    the server refuses access."""
 
     name: ClassVar[str]
     extra: ClassVar[str]
@@ -191,11 +178,7 @@ class Program(Service[_Settings]):
     module: ClassVar[str]
     url_setting: ClassVar[str]
     example: ClassVar[str]
-    """The address of a server on this machine."""
     access: ClassVar[str]
-    """What to do when the server refuses access."""
-    takes_turns: ClassVar[bool] = False
-    """Whether its engine must not be used by two threads at once."""
 
     @abstractmethod
     def _connect(self) -> Any:
@@ -229,33 +212,27 @@ class Program(Service[_Settings]):
         """Raise VectorError unless ``server``, of the index at ``address``, is the configured one: notes and
         keys go nowhere else."""
         host, setting = self.options.host, f"`{self.url_setting}`"
-        named = server_name(f"http://{server}", self.options.port) if server else ""
-        if named != host:
+        if (server_name(f"http://{server}", self.options.port) if server else "") != host:
             raise VectorError(
                 f"The index {shown(address)} is not where {setting} points to ({host or 'nowhere'}).",
-                f"Set {setting} to its server."
-                if named
-                else f"Take {setting} away: the index is in a folder of this computer.",
+                f"Set {setting} to its server, or take it away if the index is in a folder of this computer.",
             )
 
     def _open(self) -> Running[Any]:
         if self.options.url:
-            return Running(self._connect(), takes_turns=False)
+            return Running(self._connect(), nullcontext())
         assert self.options.path is not None  # noqa: S101 - settings have one
-        return running(self.options.path, self.name, self._start, self._stop, takes_turns=self.takes_turns)
+        return running(self.options.path, self.name, self._start, self._stop)
 
     def _once(self, client: Running[Any], act: Callable[[Any], _T]) -> _T:
         with client.turn:
             return act(client.engine)
 
     def close(self) -> None:
-        """See Service.close."""
         with self._lock:
             found, self._opened = self._opened, None
         if found is not None and self.options.url:
             self._stop(found.engine)
-
-    # --- what its answers mean --------------------------------------------------------------
 
     def answered(self, status: int, content: str, wait_s: float = 0.0, secret: str = "") -> Exception:
         """What an answer of the server with a ``status`` that is not success means."""
@@ -264,34 +241,25 @@ class Program(Service[_Settings]):
         if status in (401, 403):
             return VectorError(f"{self.called} refuses access (status {status}).", self.access)
         if status < 400:
-            return VectorError(
-                f"{self.called} redirects to another address (status {status}).",
-                f"Set `{self.url_setting}` to where it is.",
-            )
-        try:
+            moved = f"{self.called} redirects to another address (status {status})."
+            return VectorError(moved, f"Set `{self.url_setting}` to where it is.")
+        with suppress(ValueError, LookupError, TypeError):  # no JSON, or another program's
             found = json.loads(content)
             content = str(found["message"] if "message" in found else found["status"]["error"])
-        except (ValueError, LookupError, TypeError):
-            pass  # no JSON, or another program's
         return self.refusal(status, content.replace(secret, "…") if secret else content)
 
     def refusal(self, status: int, said: str) -> Refused:
         """The program understood the request and will not do it."""
         reason = _quoted(said)
         return Refused(
-            f"{self.called} refuses: {reason}.",
-            "Check the collection and the address in the configuration.",
-            status,
-            reason,
-            about_records=status in _ABOUT_RECORDS,
-        )
+            f"{self.called} refuses: {reason}.", "Check the collection and the address in the configuration.",
+            status, reason, about_records=status in _ABOUT_RECORDS,
+        )  # fmt: skip
 
     def mistaken(self) -> VectorError:
         """The server is another program's."""
-        return VectorError(
-            f"What answers at {self.options.host} is not {self.name}.",
-            f"Set `{self.url_setting}` to where it is.",
-        )
+        advice = f"Set `{self.url_setting}` to where it is."
+        return VectorError(f"What answers at {self.options.host} is not {self.name}.", advice)
 
     def damage(self, error: Exception) -> VectorError:
         """The engine in this process cannot read or write its folder."""
