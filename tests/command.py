@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,12 +29,3 @@ class Result:
 
 
 Run = Callable[..., Result]
-
-
-def pytest_of_its_own(folder: Path) -> list[str]:
-    """The beginning of a command that runs tests within a test.
-
-    It gets its temporary folder from here: one that chooses it itself closes the folder above to
-    everybody else, while other tests go through there as somebody else.
-    """
-    return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={folder / 'own'}"]

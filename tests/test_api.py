@@ -163,10 +163,7 @@ def test_a_bad_body_is_refused_with_its_field(api: Rest, body: Any, said: str) -
 BAD_QUESTIONS: dict[str, tuple[Any, str]] = {
     "nothing asked": ({}, "question: It is missing."),
     "blank": ({"question": " "}, "question: There is no question."),
-    "too many": (
-        {"question": "x", "k": 21},
-        "k: 21 cannot be used. Input should be ",
-    ),
+    "too many": ({"question": "x", "k": 21}, "k: 21 cannot be used. Input should be "),
     "no store": ({"question": "x", "vaults": ["nine"]}, "vaults: There is no store called 'nine'."),
     "history": ({"question": "x", "history": [{"question": "y", "answer": "z"}]}, "history[0].private: "),
 }

@@ -231,10 +231,7 @@ def test_a_control_character_in_a_path_is_shown_escaped(zoo: Library, second: Li
 
 @pytest.mark.parametrize("doc", ["[1", "[]", "[" * 30_000])
 def test_what_is_no_json_object_makes_no_store(
-    zoo: Library,
-    second: Library,
-    amazon: Server,
-    doc: str,
+    zoo: Library, second: Library, amazon: Server, doc: str
 ) -> None:
     there = amazon.service._buckets["commonplace-zoo"].indexes["main"]
     there.records["0" * 36] = np.ones(256, np.float32), {"text": "text", "doc": doc}

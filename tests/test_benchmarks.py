@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.__main__ import NAMES, TAKES_SETS, main, question, words
-from benchmarks.process import percentile, spread
+from benchmarks.__main__ import NAMES
 from tests.doc_pages import ROOT
-from tests.trees import plant, write
+from tests.trees import write
 
 
 def a_set(folder: Path, count: int = 2) -> Path:
@@ -48,35 +47,6 @@ def test_every_benchmark_has_its_name_and_stands_in_the_documentation() -> None:
     assert set(re.findall(r"(?m)^\| `(\w+)`", page)) == programs
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_benchmark_can_print_its_figures_for_a_program(name: str) -> None:
-    assert '"--json"' in (ROOT / "benchmarks" / f"{name}.py").read_text("utf-8")
-
-
-def test_without_a_name_they_are_named_with_their_questions(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == 0
-    shown = capsys.readouterr().out
-    assert all(question(name) in shown for name in NAMES)
-
-
-def test_an_unknown_name_is_refused_with_those_that_are_there(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["sped"]) == 2
-    said = capsys.readouterr().err
-    assert "'sped'" in said
-    assert "speed" in said
-
-
-def test_of_all_only_those_that_lack_their_data_are_left_out(tmp_path: Path) -> None:
-    small, large = a_set(tmp_path / "small"), a_set(tmp_path / "large", 9)
-    assert {name for name in NAMES if words(name, []) is None} == set(TAKES_SETS)
-    assert {name for name in NAMES if words(name, [small]) is None} == {"calibration"}
-    assert (
-        words("calibration", [small, large]) == words("retrieval", [small, large]) == [str(small), str(large)]
-    )
-    assert (words("readers", []), words("readers", [small, large])) == ([], [str(large)])
-    assert words("speed", [small, large]) == []
-
-
 def test_a_judged_set_is_measured_by_name(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "benchmarks", "retrieval", str(a_set(tmp_path / "herons", 5))]
     done = subprocess.run(
@@ -107,24 +77,3 @@ def test_a_folder_is_timed_and_never_written_to(tmp_path: Path) -> None:
     found = figures_of("speed", str(notes), "--parts", "words,edits", "--embedder", "hashing")
     assert found["words"]["files"] == 3
     assert {file: file.stat().st_mtime_ns for file in notes.iterdir()} == before
-
-
-@pytest.mark.parametrize("values", [[7.0], [1.0, 53.0], [3.0, 1.0, 2.0], [*map(float, range(100))]])
-def test_a_percentile_is_no_more_than_the_most_that_was_measured(values: list[float]) -> None:
-    found = [percentile(values, part) for part in (1, 50, 95, 99)]
-    assert min(values) <= found[0]
-    assert found == sorted(found)
-    assert found[-1] <= max(values)
-    assert spread(values)["p50"] == found[1]
-
-
-def test_one_that_fails_is_named_and_the_status_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("benchmarks.__main__.NAMES", ("retrieval", "calibration"))
-    monkeypatch.chdir(ROOT)
-    plant(tmp_path, "corpus.jsonl", text=b"not JSON")
-    assert main(["all", str(tmp_path)]) == 1
-    said = capfd.readouterr()
-    assert "retrieval failed" in said.err
-    assert "left out: it takes 2 judged sets" in said.out

@@ -42,11 +42,6 @@ def test_tilde_is_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("key", ["COMMONPLACE_HOME", "COMMONPLACE_MODELS", "COMMONPLACE_ROOTS"])
-def test_empty_variable_is_the_default(key: str) -> None:
-    assert config.load({key: ""}) == config.load({})
-
-
-@pytest.mark.parametrize("key", ["COMMONPLACE_HOME", "COMMONPLACE_MODELS", "COMMONPLACE_ROOTS"])
 @pytest.mark.parametrize("value", ["book", "./book", "../book", "~nobody-of-this-name/book"])
 def test_folder_that_is_not_absolute_is_refused_by_name(key: str, value: str) -> None:
     with pytest.raises(InvalidInput) as error:

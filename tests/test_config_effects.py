@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.config import Settings
 from rag_core.errors import StoreError, VectorsUnreachable
 from rag_core.extract.chunk import CHUNK_SIZES
 from rag_core.library import Library
@@ -62,28 +61,22 @@ def zoo(notes: Path, count: int = 6) -> None:
 # --- searching --------------------------------------------------------------------------
 
 
-def test_top_k_is_how_many_passages_a_search_gives(configured: OpenLibrary, notes: Path) -> None:
-    library = configured("top_k: 2\n")
+def test_a_search_takes_top_k_and_mode_unless_it_is_asked_otherwise(
+    configured: OpenLibrary, notes: Path
+) -> None:
+    library = configured("top_k: 2\nmode: lexical\n")
     zoo(notes)
     index(library, "zoo", notes)
-    assert len(library.search(OWNER, "zebra").hits) == 2
-    assert len(library.search(OWNER, "zebra", top_k=4).hits) == 4
-
-
-def test_mode_is_how_a_search_goes(configured: OpenLibrary, notes: Path) -> None:
-    library = configured("mode: lexical\n")
-    zoo(notes)
-    index(library, "zoo", notes)
-    assert library.search(OWNER, "zebra").mode == "lexical"
-    assert library.search(OWNER, "zebra", mode="vector").mode == "vector"
+    answer = library.search(OWNER, "zebra")
+    assert (len(answer.hits), answer.mode) == (2, "lexical")
+    answer = library.search(OWNER, "zebra", top_k=4, mode="vector")
+    assert (len(answer.hits), answer.mode) == (4, "vector")
 
 
 def test_min_score_leaves_out_what_is_below_it(configured: OpenLibrary, notes: Path) -> None:
     library = configured("mode: lexical\n")
     zoo(notes)
-    (notes / "other.md").write_text(
-        "# Other\n\nOne zebra among many things, of which the llama is the best.\n"
-    )
+    (notes / "other.md").write_text("# Other\n\nOne zebra among many things, the llama is the best.\n")
     index(library, "zoo", notes)
     scores = [hit.score for hit in library.search(OWNER, "zebra llamas").hits]
     between = (scores[0] + scores[-1]) / 2
@@ -301,30 +294,6 @@ def test_a_declared_store_whose_folder_is_missing_waits_for_it(
     assert len(library.stores.info(OWNER, "zoo").sources) == 2
 
 
-def test_a_declared_store_whose_patterns_match_nothing_waits_for_a_file(
-    configured: OpenLibrary, notes: Path
-) -> None:
-    (notes / "a.txt").write_text("A.", "utf-8")
-    library = configured(declared(notes))
-    said = library.stores.make_declared(OWNER)
-    assert f"No file below {str(notes)!r} matches '**/*.md'. Its files end in .txt." in said[0]
-    assert library.stores.names(OWNER) == ["empty"]
-    (notes / "a.md").write_text("A.", "utf-8")
-    assert "Made store 'zoo'." in library.stores.make_declared(OWNER)[0]
-
-
-def test_a_declared_folder_that_another_one_takes_whole_is_not_lacking(
-    configured: OpenLibrary, notes: Path
-) -> None:
-    (notes / "inner").mkdir()
-    (notes / "inner" / "a.md").write_text("A.", "utf-8")
-    inner = f", {{root: {notes / 'inner'}, include: ['**/*.md']}}"
-    library = configured(declared(notes, inner).replace(", exclude: [old/**]", ""))
-    library.stores.make_declared(OWNER)
-    assert [each.root for each in library.stores.info(OWNER, "zoo").sources] == [str(notes)]
-    assert library.stores.make_declared(OWNER) == []
-
-
 def test_serve_makes_declared_stores_before_it_serves(
     run: Run, home: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -343,12 +312,3 @@ def test_serve_makes_declared_stores_before_it_serves(
 def test_other_commands_make_no_declared_store(run: Run, home: Path, notes: Path) -> None:
     configure(home, declared(notes))
     assert run("status", "--json").json["stores"] == []
-
-
-# --- the shape of Settings --------------------------------------------------------------
-
-
-def test_settings_of_three_places_have_every_default(tmp_path: Path) -> None:
-    made = Settings(tmp_path / "data", tmp_path / "data" / "models", (tmp_path,))
-    read = settings(tmp_path, ROOTS=str(tmp_path))
-    assert [row.value for row in made.rows()] == [row.value for row in read.rows()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 from typing import get_args
@@ -136,15 +135,6 @@ def test_a_running_program_sees_a_changed_file(tmp_path: Path) -> None:
 # --- where the files are ----------------------------------------------------------------
 
 
-def test_a_user_without_a_home_folder_has_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def nobody(_: int) -> None:
-        raise KeyError
-
-    monkeypatch.delenv("HOME")
-    monkeypatch.setattr("pwd.getpwuid", nobody)
-    assert config.load({"COMMONPLACE_HOME": str(tmp_path)}).roots == (Path("~"),)
-
-
 def test_without_a_home_the_files_are_in_the_systems_configuration_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -164,24 +154,6 @@ def test_files_of_the_working_directory_are_not_read(monkeypatch: pytest.MonkeyP
     assert config.load({"COMMONPLACE_HOME": str(tmp_path / "home")}).top_k == 10
 
 
-def test_reading_creates_nothing(tmp_path: Path) -> None:
-    Library.open(config.load({"COMMONPLACE_HOME": str(tmp_path / "book")})).stores.names(OWNER)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_reading_loads_no_heavy_package(tmp_path: Path) -> None:
-    configure(tmp_path, "top_k: 3\nmin_score: 0.1\n", "COMMONPLACE_PORT=9000\n")
-    code = "import sys; from rag_core import config; print(config.load().top_k); print(*sys.modules)"
-    ended = subprocess.run(
-        [sys.executable, "-c", code],
-        env={"COMMONPLACE_HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[1])},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    top_k, modules = ended.stdout.splitlines()
-    assert top_k == "3"
-    assert not {"numpy", "pandas", "streamlit", "onnxruntime", "rag_core.types"} & set(modules.split())
-
-
 # --- variables of the environment -------------------------------------------------------
 
 
@@ -190,15 +162,6 @@ def test_a_variable_that_means_nothing_is_named_in_a_warning(tmp_path: Path) -> 
     assert warning == (
         "The variable COMMONPLACE_TOPK means nothing to Commonplace. Did you mean 'COMMONPLACE_TOP_K'?"
     )
-
-
-@pytest.mark.parametrize("name", ["TEST_CHROMIUM", "TEST_MODELS", "TORTURE"])
-def test_the_variables_of_the_tests_are_none_of_the_programs(tmp_path: Path, name: str) -> None:
-    assert settings(tmp_path, **{name: "x"}).warnings == ()
-
-
-def test_other_programs_variables_are_not_looked_at(tmp_path: Path) -> None:
-    assert config.load({"COMMONPLACE_HOME": str(tmp_path), "OTHER_TOP_K": "x"}).warnings == ()
 
 
 @pytest.mark.parametrize(

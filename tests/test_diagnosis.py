@@ -94,13 +94,6 @@ def test_a_bare_name_leads_to_the_documents_that_have_it(library: Library, vault
     assert all(path in str(found.advice) for path in ("'sub/b.md'", "'other/b.md'"))
 
 
-def test_a_bare_name_leads_to_a_file_that_was_not_read(library: Library, vault: Path) -> None:
-    (vault / "sub" / "draft-2.md").write_text("Not ready.")
-    found = ask(library, "draft-2.md", here=Path("/"))
-    assert (found.findable, found.path) == (False, "sub/draft-2.md")
-    assert last(found) == "It was not read yet."
-
-
 def test_changed_and_missing_files_are_found_as_they_were(library: Library, vault: Path) -> None:
     (vault / "a.md").write_text("# Heron\n\nIt flew away, and much has changed.", "utf-8")
     (vault / "sub/b.md").unlink()

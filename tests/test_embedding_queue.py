@@ -16,7 +16,6 @@ from rag_core.library import Library
 from rag_core.models import Embedder
 from rag_core.models.hashing import Hashing
 from rag_core.store import Store
-from rag_core.store.identities import ACTIVE
 from rag_core.types import OWNER, Job, Vectors, Viewer
 from tests.conftest import index
 from tests.consistency import check, check_library
@@ -174,11 +173,6 @@ def test_passages_that_the_model_cannot_read_are_counted_and_said_with_who_reads
     assert run(store, Flaky()).message == "", "nothing new was met"
 
 
-def test_what_cannot_be_read_is_counted_without_a_look_at_every_vector(store: Store) -> None:
-    sql = f"SELECT count(*) FROM embeddings e WHERE e.identity_id = {ACTIVE} AND e.vector = x''"
-    assert "embeddings_unreadable" in str(rows(store, f"EXPLAIN QUERY PLAN {sql}"))
-
-
 class Drifted(Hashing):
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         return np.roll(super().embed_documents(texts), 1, axis=1)
@@ -219,27 +213,6 @@ def test_a_vector_that_no_passage_needs_is_removed_and_made_again_later(store: S
     assert run(store, Hashing(64)).texts_embedded == 1
 
 
-def test_vectors_that_a_cancelled_run_left_over_are_removed_by_the_next_one(
-    library: Library, store: Store, notes: Path
-) -> None:
-    def cancel(job: Job) -> None:
-        if job.progress.phase == "embedding":
-            library.jobs.cancel(OWNER, "s")
-
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    run(store, Hashing(64))
-    (notes / "a.md").write_text("The hyena sleeps.\n")
-    rag_core.index.index.request(store, None)
-    stopped = rag_core.index.index.run(store, lambda: Hashing(64), cancel)
-    assert stopped is not None
-    assert stopped.state == "cancelled"
-    assert [finding.check for finding in library.upkeep.verify(OWNER, "s").findings] == ["leftovers"]
-
-    run(store, Hashing(64))
-
-    assert library.upkeep.verify(OWNER, "s").findings == ()
-
-
 def test_an_unforeseen_error_of_the_embedder_ends_the_run_and_the_next_one_goes_on(
     store: Store, notes: Path
 ) -> None:
@@ -259,40 +232,3 @@ def test_an_unforeseen_error_of_the_embedder_ends_the_run_and_the_next_one_goes_
     check(store)
 
     assert run(store, Hashing(64)).texts_embedded == 1
-
-
-def test_a_large_store_does_not_slow_down_what_one_document_costs(store: Store, notes: Path) -> None:
-    """Storing a document looks up its own texts among the vectors, never through all of them."""
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    run(store, Hashing(64))
-    steps = {}
-    for count in (10, 5000):
-        with store.write() as db:
-            db.executemany(
-                "INSERT OR IGNORE INTO embeddings (identity_id, hash, vector) VALUES (1, ?, x'')",
-                [(number.to_bytes(32, "big"),) for number in range(count)],
-            )
-        (notes / f"{count}.md").write_text(f"The zebra sleeps after {count}.\n")
-        steps[count] = _steps(store)
-    assert steps[5000] < steps[10] + 50  # a look at each of 5,000 takes 900
-
-
-def _steps(store: Store) -> int:
-    """How many times a hundred instructions of SQLite's machine a run took up to its first vector."""
-    counted = 0
-
-    def count() -> int:
-        nonlocal counted
-        counted += 1
-        return 0
-
-    def nothing() -> Embedder:
-        raise ModelMissing("It is not there.", "Install it.")
-
-    with store.note() as db:
-        db.set_progress_handler(count, 100)
-    rag_core.index.index.request(store, None)
-    rag_core.index.index.run(store, nothing)
-    with store.note() as db:
-        db.set_progress_handler(None, 0)
-    return counted

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import sqlite3
-from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -51,36 +46,6 @@ def test_every_file_has_the_state_it_has_on_disk_now(library: Library, shelf: Pa
     }
     assert states(library) == expected
     assert {path: library.files.get(OWNER, "s", path).state for path in expected} == expected
-
-
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda own: own.files.all(OWNER, "s"),
-        lambda own: own.files.get(OWNER, "s", "tea.md"),
-        lambda own: own.files.states(OWNER, "s"),
-    ],
-)
-def test_nobody_keeps_a_snapshot_of_the_store_while_the_disk_is_asked(
-    library: Library, shelf: Path, monkeypatch: pytest.MonkeyPatch, ask: Callable[[Library], Any]
-) -> None:
-    """A slow disk would keep the log from being folded into the store."""
-    store = library._shared.stores.open(OWNER, "s").store
-    with store.write() as db:
-        db.execute("UPDATE meta SET value = value")
-    looked: list[bool] = []
-    look = os.stat
-
-    def slow(path: Any, *rest: Any, **options: Any) -> os.stat_result:
-        if os.fsencode(path).endswith(b"tea.md"):
-            with closing(sqlite3.connect(store.path)) as db:
-                busy = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-            looked.append(bool(busy))
-        return look(path, *rest, **options)
-
-    monkeypatch.setattr("os.stat", slow)
-    ask(library)
-    assert looked == [False]
 
 
 # --- reading one again ----------------------------------------------------------------

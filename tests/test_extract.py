@@ -89,8 +89,7 @@ def test_other_alphabets_are_not_mistaken_for_chinese(encoding: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "head"),
-    [("a.py", "# -*- coding: koi8-r -*-\n"), ("a.html", "<html><meta charset='koi8-r'>\n")],
+    ("name", "head"), [("a.py", "# -*- coding: koi8-r -*-\n"), ("a.html", "<html><meta charset='koi8-r'>\n")]
 )
 def test_a_declared_encoding_is_used(name: str, head: str) -> None:
     text = head + "Привет, как дела"

@@ -11,12 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag_core.errors import ExtractError, InvalidInput, NotText
-from rag_core.files import (
-    contained,
-    display,
-    list_folders,
-    read_bytes,
-)
+from rag_core.files import contained, display, list_folders, read_bytes
 from tests.trees import plant
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="links, pipes and modes as on POSIX")

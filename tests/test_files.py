@@ -13,13 +13,7 @@ from pathlib import Path
 import pytest
 
 from rag_core.errors import InvalidInput
-from rag_core.files import (
-    preview,
-    read_bytes,
-    scan,
-    split_glob,
-    why_skipped,
-)
+from rag_core.files import preview, read_bytes, scan, split_glob, why_skipped
 from tests.trees import found, plant, skipped
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="links, pipes and modes as on POSIX")
@@ -44,8 +38,7 @@ def test_a_file_is_described_by_what_its_stat_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [b"two\nlines.md", b"bad\xff\xfe.md", "Übung.md".encode(), "U\u0308bung.md".encode(), b"-rf *.md"],
+    "name", [b"two\nlines.md", b"bad\xff\xfe.md", "Übung.md".encode(), "U\u0308bung.md".encode(), b"-rf *.md"]
 )
 def test_an_odd_name_survives_as_the_bytes_it_has_on_disk(tmp_path: Path, name: bytes) -> None:
     plant(tmp_path, b"dir/" + name, text=b"here")

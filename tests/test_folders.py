@@ -238,10 +238,7 @@ def test_files_that_are_hardly_text_are_counted_and_noted_beforehand(library: Li
 
     expected = plan.expected()
     unlikely = [(path, note) for became, path, note in plan.rows() if became == "skipped"]
-    assert unlikely == [
-        ("photo.JPG", "will probably be skipped"),
-        ("tea.zip", "will probably be skipped"),
-    ]
+    assert unlikely == [("photo.JPG", "will probably be skipped"), ("tea.zip", "will probably be skipped")]
     added = sum(became == "added" for became, _, _ in plan.rows())
     assert (expected["added"], expected["unlikely"], "skipped" in expected) == (added, 2, False)
     assert (plan.counts()["added"], plan.counts()["skipped"]) == (added, 2)

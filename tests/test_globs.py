@@ -15,11 +15,7 @@ from hypothesis import strategies as st
 from wcmatch import glob as reference
 
 from rag_core.errors import InvalidInput
-from rag_core.files import (
-    scan,
-    validate_globs,
-    why_skipped,
-)
+from rag_core.files import scan, validate_globs, why_skipped
 from tests.trees import found, plant
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="links, pipes and modes as on POSIX")

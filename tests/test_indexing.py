@@ -24,19 +24,6 @@ from tests.stored import (
 )
 
 
-def test_new_files_are_added_and_found(library: Library, notes: Path) -> None:
-    (notes / "tea.md").write_text("# Tea\n\nSteep the leaves for three minutes.\n")
-    (notes / "sub").mkdir()
-    (notes / "sub" / "coffee.txt").write_text("Grind the beans.\n")
-
-    job = index(library, "s", notes)
-
-    assert outcomes(job) == {"tea.md": "added", "sub/coffee.txt": "added"}
-    assert found(library, "Grind the beans") == ["sub/coffee.txt"]
-    assert found(library, "three minutes") == ["tea.md"]
-    check_library(library, "s")
-
-
 def test_a_run_without_changes_writes_nothing_and_leaves_every_cache_valid(
     library: Library, notes: Path
 ) -> None:

@@ -67,22 +67,6 @@ def test_a_failed_job_does_not_leave_its_request(library: Library, store: Store,
     assert not library.jobs.requested(OWNER, "s")
 
 
-def test_an_interrupt_from_the_keyboard_ends_the_job_as_cancelled(
-    library: Library, store: Store, notes: Path
-) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    library.jobs.request(OWNER, "s")
-
-    def interrupt() -> Hashing:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        rag_core.index.index.run(store, interrupt)
-
-    assert library.jobs.all(OWNER, "s")[0].state == "cancelled"
-    assert not store.running()
-
-
 def test_old_jobs_are_forgotten_with_their_results(library: Library, store: Store, notes: Path) -> None:
     (notes / "a.md").write_text("The zebra sleeps.\n")
     first = index(library, "s")

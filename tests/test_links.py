@@ -45,10 +45,7 @@ LEADS: dict[str, tuple[dict[str, str], dict[tuple[str, str], str | None]]] = {
             "long/way/down/here.md": "[[x]]\n",
             "elsewhere/here.md": "[[x]]\n",
         },
-        {
-            ("long/way/down/here.md", "x"): "long/way/down/x.md",
-            ("elsewhere/here.md", "x"): "mid/x.md",
-        },
+        {("long/way/down/here.md", "x"): "long/way/down/x.md", ("elsewhere/here.md", "x"): "mid/x.md"},
     ),
     "to a file name rather than an alias": (
         {

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -63,15 +60,6 @@ def test_a_file_that_is_renamed_before_it_is_read_is_found_in_the_same_run(
     assert contents(herd, "s") == fresh_contents(herd, notes)
 
 
-def test_a_folder_whose_place_a_file_takes_is_gone(herd: Library, notes: Path) -> None:
-    def replace() -> None:
-        shutil.rmtree(notes / "sub")
-        (notes / "sub").write_text("The lion sleeps.\n")
-
-    job = run(herd, replace)
-    assert outcomes(job) == {"a.md": "added", "b.md": "added", "sub": "added"}
-
-
 def test_an_indexed_file_that_is_deleted_before_it_is_read_again_is_counted_as_deleted(
     herd: Library, notes: Path
 ) -> None:
@@ -91,20 +79,6 @@ def test_an_indexed_file_that_is_renamed_before_it_is_read_again_has_moved(
     assert (job.texts_embedded, job.total_files) == (0, 3)  # what was read again is so once
 
 
-def test_a_file_that_is_asked_for_and_renamed_before_it_is_read_has_moved(herd: Library, notes: Path) -> None:
-    index(herd, "s")
-    (notes / "a.md").write_text("The zebra wakes.\n")
-    herd.jobs.request_file(OWNER, "s", "b.md")
-
-    def rename(job: Job) -> None:
-        if job.progress.phase == "reading" and (notes / "b.md").exists():
-            (notes / "b.md").rename(notes / "tall.md")
-
-    job = herd.jobs.run(OWNER, "s", rename)
-    assert job is not None
-    assert outcomes(job) == {"tall.md": "moved"}
-
-
 def test_a_folder_that_is_removed_before_it_is_read_is_said_once_and_keeps_its_documents(
     herd: Library, notes: Path, tmp_path: Path
 ) -> None:
@@ -115,40 +89,3 @@ def test_a_folder_that_is_removed_before_it_is_read_is_said_once_and_keeps_its_d
     assert outcomes(job) == {str(notes): "failed"}
     assert job.message.startswith(f"The folder {str(notes)!r} does not exist.")
     assert paths(herd) == ["a.md", "b.md", "sub/c.md"]
-
-
-def test_a_folder_in_which_files_are_always_renamed_ends_the_run_and_the_next_one_goes_on(
-    herd: Library, notes: Path
-) -> None:
-    def rename() -> None:
-        [old] = notes.glob("b*.md")
-        old.rename(notes / f"b{len(old.name)}{old.name[1:]}")
-
-    (notes / "link.md").symlink_to("nothing")
-    job = run(herd, rename, 1000)
-    assert (job.state, job.failed) == ("done", 0)
-    assert outcomes(job) == {"a.md": "added", "sub/c.md": "added"}
-    gone = f"Some files of {str(notes)!r} were gone before they could be read."
-    passed_over = "Passed over link.md: is a symbolic link to nothing."
-    assert job.message == f"{passed_over} {gone} The next run looks for them again."
-    index(herd, "s")
-    assert contents(herd, "s") == fresh_contents(herd, notes)
-
-
-def test_a_folder_that_is_renamed_during_the_scan_has_moved_in_the_same_run(
-    herd: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    index(herd, "s")
-    scan = os.scandir
-
-    def rename(path: Any) -> Any:
-        if os.fsencode(path).endswith(b"/sub/") and (notes / "sub").exists():
-            (notes / "sub").rename(notes / "below")
-        return scan(path)
-
-    with monkeypatch.context() as patch:
-        patch.setattr("os.scandir", rename)
-        job = index(herd, "s")
-    assert outcomes(job) == {"below/c.md": "moved"}
-    assert (job.failed, job.message) == (0, "")
-    assert contents(herd, "s") == fresh_contents(herd, notes)

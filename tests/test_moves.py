@@ -126,22 +126,6 @@ def test_a_move_with_an_edit_is_a_new_file_that_embeds_only_what_is_new(
     assert 1 <= job.texts_embedded <= 2
 
 
-def test_equal_files_are_paired_by_name(library: Library, notes: Path) -> None:
-    (notes / "old").mkdir()
-    for name in ("b.md", "c.md"):
-        (notes / "old" / name).write_text("The same words.\n")
-    index(library, "s", notes)
-    before = {name: keys(library, "s", f"old/{name}") for name in ("b.md", "c.md")}
-    (notes / "new").mkdir()
-    (notes / "old" / "c.md").rename(notes / "new" / "a.md")
-    (notes / "old" / "b.md").rename(notes / "new" / "b.md")
-
-    assert index(library, "s").counts["moved"] == 2
-
-    assert keys(library, "s", "new/b.md") == before["b.md"]
-    assert keys(library, "s", "new/a.md") == before["c.md"]
-
-
 def test_one_of_two_equal_files_that_moves_leaves_the_other_alone(library: Library, notes: Path) -> None:
     for name in ("a.md", "b.md"):
         (notes / name).write_text("The same words.\n")

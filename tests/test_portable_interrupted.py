@@ -1,11 +1,8 @@
-"""Exports and imports that do not come to their end: stopped, refused by the disk, killed, two at once."""
+"""Exports and imports that do not come to their end: stopped, or refused by the disk."""
 
 from __future__ import annotations
 
-import signal
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -17,12 +14,9 @@ from rag_core.library import Library
 from rag_core.library.portable import Transfer
 from rag_core.types import OWNER
 from tests.conftest import index
-from tests.runner import REPOSITORY
 from tests.sea_store import leftovers, names_in
-from tests.stored import found, long_note
+from tests.stored import long_note
 from tests.unwritable import no_file_grows
-
-# --- stopped, full, not allowed ---------------------------------------------------------
 
 
 class Stop(Exception):
@@ -83,14 +77,6 @@ def test_a_full_disk_ends_an_export_and_nothing_is_left(sea: Library, tmp_path: 
     assert leftovers(sea) == []
 
 
-def test_a_full_disk_ends_an_import_and_nothing_is_left(sea: Library, exported: Path) -> None:
-    with no_file_grows(), pytest.raises(StoreError, match="'back' cannot be made") as refused:
-        sea.stores.import_file(OWNER, exported, "back")
-    assert "is not full" in refused.value.suggestion
-    assert sea.stores.names(OWNER) == ["sea"]
-    assert leftovers(sea) == []
-
-
 def test_a_damaged_store_is_sent_to_repair(sea: Library, tmp_path: Path) -> None:
     sea.close()
     path = sea.settings.store_dir / "sea.db"
@@ -104,57 +90,3 @@ def test_a_damaged_store_is_sent_to_repair(sea: Library, tmp_path: Path) -> None
         sea.stores.export(OWNER, "sea", tmp_path)
     assert "repair" in refused.value.suggestion
     assert names_in(tmp_path) == ["home", "notes"]
-
-
-# --- killed -----------------------------------------------------------------------------
-
-KILLED = """
-import sys, time
-from pathlib import Path
-from rag_core.config import Settings
-from rag_core.library import Library
-from rag_core.types import OWNER
-
-def stay(now):
-    if now.phase == sys.argv[3]:
-        print("there", flush=True)
-        time.sleep(60)
-
-home, file = Path(sys.argv[1]), Path(sys.argv[2])
-library = Library.open(Settings(home, home / "models", ()))
-if sys.argv[3] in ("copying", "packing"):
-    library.stores.export(OWNER, "sea", file, stay)
-else:
-    library.stores.import_file(OWNER, file, "back", stay)
-"""
-
-
-def kill_in(library: Library, phase: str, file: Path) -> None:
-    """Export to ``file`` or import it in a process of its own, and kill that in this phase."""
-    command = [sys.executable, "-c", KILLED, str(library.settings.data_dir), str(file), phase]
-    with subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "there\n"
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-
-
-def test_a_killed_import_lists_no_store_and_the_next_one_removes_its_leftovers(
-    sea: Library, exported: Path
-) -> None:
-    kill_in(sea, "checking", exported)
-    assert sea.stores.names(OWNER) == ["sea"]
-    assert leftovers(sea)
-    sea.stores.import_file(OWNER, exported, "back")
-    assert leftovers(sea) == []
-    assert found(sea, "opens at six", "back") == ["harbour.md"]
-
-
-def test_a_killed_export_leaves_no_file_of_its_name_and_the_next_one_removes_its_leftovers(
-    sea: Library, tmp_path: Path
-) -> None:
-    kill_in(sea, "packing", tmp_path)
-    assert not (tmp_path / "sea.commonplace").exists()
-    sea.stores.export(OWNER, "sea", tmp_path)
-    assert leftovers(sea) == []
-    assert names_in(tmp_path) == ["home", "notes", "sea.commonplace"]

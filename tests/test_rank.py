@@ -109,10 +109,6 @@ def test_min_score_keeps_exactly_the_scores_from_it(library: Library, mode: Mode
     assert len(kept) < len(every)
 
 
-def test_min_score_of_1_leaves_nothing_uncertain(library: Library) -> None:
-    assert library.search(OWNER, "amber fjord", min_score=1).hits == ()
-
-
 @pytest.mark.parametrize(
     ("mode", "measures"),
     [("hybrid", {(True, True)}), ("lexical", {(False, True)}), ("vector", {(True, False)})],

@@ -9,17 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.config import DeclaredFolder, DeclaredStore, Settings
+from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.replies import Reply
 from rag_core.types import OWNER
 from tests.conftest import index
-from tests.refused_writes import LOCKED, WHY, Said, Step, assert_refused
+from tests.refused_writes import LOCKED, Said, Step, assert_refused
 from tests.unwritable import for_reading_only, no_file_grows, without_rights
 
 CREATED = Said(
-    "Store 'new' cannot be created: {why}.",
-    "Check that '{stores}' can be written and its disk is not full.",
+    "Store 'new' cannot be created: {why}.", "Check that '{stores}' can be written and its disk is not full."
 )
 IMPORTED = Said(
     "Store 'copy' cannot be made: {why}.",
@@ -196,39 +195,3 @@ def test_a_data_folder_that_may_be_written_again_is_written_without_a_restart(
         assert_refused(copied, pause, tmp_path, pause.read_only)
     pause.act(copied, tmp_path)
     assert [each.source.paused for each in copied.sources.all(OWNER, "s")] == [True]
-
-
-def test_a_switch_that_cannot_be_abandoned_goes_on(copied: Library, tmp_path: Path) -> None:
-    copied.placement.switch(OWNER, "s", "hashing:64")
-    copied.close()
-    abandon = Step(lambda here, _: here.placement.abandon_switch(OWNER, "s"), read_only=LOCKED)
-
-    with no_file_grows():
-        assert_refused(copied, abandon, tmp_path, abandon.full)
-    with for_reading_only(tmp_path), without_rights():
-        assert_refused(copied, abandon, tmp_path, abandon.read_only)
-
-    assert copied.stores.info(OWNER, "s").switching == "hashing:64"
-    assert copied.placement.abandon_switch(OWNER, "s").switching == ""
-    assert_as_it_was(copied)
-
-
-def test_a_declared_store_that_cannot_be_made_is_told_and_made_later(copied: Library, tmp_path: Path) -> None:
-    declared = DeclaredStore("new", "hashing", (DeclaredFolder(tmp_path / "more"),))
-    library = Library.open(copied.settings.model_copy(update={"stores": (declared,)}))
-    stores = library.settings.store_dir
-    said = (
-        "The declared store 'new' could not be made. Store 'new' cannot be created: {}."
-        f" Check that '{stores}' can be written and its disk is not full."
-    )
-
-    with no_file_grows():
-        [full] = library.stores.make_declared(OWNER)
-    with for_reading_only(tmp_path), without_rights():
-        [read_only] = library.stores.make_declared(OWNER)
-
-    assert full in [said.format(why) for why in WHY]
-    assert read_only == said.format("Permission denied")
-    assert_as_it_was(library)
-    assert library.stores.make_declared(OWNER)[0].startswith("Made store 'new'.")
-    library.close()

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from rag_core.config import Settings
-from rag_core.errors import StoreBusy, StoreDamaged, StoreError
+from rag_core.errors import StoreBusy, StoreError
 from rag_core.index.index import Limits
 from rag_core.index.priority import SearchPriority
 from rag_core.index.repair import repair
@@ -412,11 +412,3 @@ def test_a_repair_that_is_killed_is_taken_whole_or_not_at_all(
         library.close()
     library.create_store(OWNER, "next", "hashing")
     assert [left.name for left in stores.iterdir() if left.is_dir()] == [], "the next one cleans up"
-
-
-def test_a_store_that_is_damaged_and_open_says_what_to_do(library: Library) -> None:
-    assert library.search(OWNER, "subject7").hits
-    tear(library, "chunks")
-    with pytest.raises(StoreDamaged) as refused:
-        library.search(OWNER, "subject7", ["s"])
-    assert refused.value.suggestion.startswith("Check the disk, then repair the store.")

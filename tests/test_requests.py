@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -22,7 +20,6 @@ from tests.conftest import index
 from tests.consistency import check_library
 from tests.runner import HOLD, REPOSITORY, WAIT_S, Gate, Run, child
 from tests.stored import found, new_store, paths
-from tests.unwritable import no_file_grows
 
 
 @pytest.fixture
@@ -33,18 +30,6 @@ def store(library: Library, notes: Path) -> Store:
 
 
 # --- asking ---------------------------------------------------------------------------
-
-
-def test_who_asks_without_a_runner_becomes_it(library: Library, store: Store, notes: Path) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    library.jobs.request(OWNER, "s")
-    assert library.jobs.requested(OWNER, "s")
-
-    assert library.jobs.run(OWNER, "s") is not None
-
-    assert found(library, "zebra") == ["a.md"]
-    assert not library.jobs.requested(OWNER, "s")
-    assert library.jobs.run(OWNER, "s") is None
 
 
 def test_a_runner_takes_what_is_asked_while_it_embeds(library: Library, store: Store, notes: Path) -> None:
@@ -106,50 +91,6 @@ def test_two_requests_that_wait_are_one_reading(library: Library, store: Store, 
     assert (job.total_files, job.counts["reread"]) == (3, 3)
 
 
-def test_a_second_process_is_refused_while_a_runner_works_and_not_after(
-    library: Library, store: Store, notes: Path
-) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    process = child(HOLD, store.path)
-    try:
-        library.jobs.request(OWNER, "s")
-        assert store.running()
-        with pytest.raises(StoreBusy, match="The request was left for that run"):
-            library.jobs.run(OWNER, "s")
-        assert library.jobs.requested(OWNER, "s")
-        with pytest.raises(StoreBusy):
-            library.stores.delete(OWNER, "s")
-    finally:
-        process.communicate("\n", timeout=WAIT_S)
-
-    assert not store.running()
-    assert library.jobs.run(OWNER, "s") is not None
-    assert paths(library) == ["a.md"]
-
-
-def test_looking_whether_a_runner_works_does_not_keep_one_from_starting(
-    library: Library, store: Store, notes: Path
-) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    done = threading.Event()
-
-    def look() -> None:
-        while not done.is_set():
-            store.running()
-
-    watchers = [threading.Thread(target=look) for _ in range(3)]
-    for watcher in watchers:
-        watcher.start()
-    try:
-        for _ in range(5):
-            index(library, "s")
-    finally:
-        done.set()
-        for watcher in watchers:
-            watcher.join(WAIT_S)
-    assert paths(library) == ["a.md"]
-
-
 LOOK = """
 import sys
 from pathlib import Path
@@ -181,14 +122,6 @@ def test_two_processes_that_look_at_once_do_not_take_each_other_for_a_runner(
         looker.stdin.flush()
 
     assert [looker.communicate(timeout=WAIT_S)[0] for looker in lookers] == ["0\n", "0\n"]
-
-
-def test_looking_for_a_runner_leaves_no_lock_file(tmp_path: Path) -> None:
-    store = new_store(tmp_path / "a.db")
-    (tmp_path / "a.lock").unlink()
-    assert not store.running()
-    assert not (tmp_path / "a.lock").exists()
-    store.close()
 
 
 # --- while something else than a run has the lock -------------------------------------
@@ -234,21 +167,6 @@ def test_who_repairs_renames_or_deletes_meanwhile_is_told_to_try_again(
             with pytest.raises(InUpkeep, match=r"is being repaired\.") as refused:
                 act()
             assert refused.value.suggestion == f"{nothing}; try again when that has ended."
-
-
-@pytest.mark.usefixtures("impatient")
-def test_what_is_done_on_a_full_disk_is_not_taken_for_a_run(library: Library, store: Store) -> None:
-    library.jobs.request(OWNER, "s")
-    with lock.hold(store.path):
-        pass
-    with ExitStack() as held:
-        with no_file_grows():
-            held.enter_context(lock.hold(store.path, "repair"))
-        assert not store.running()
-        with pytest.raises(InUpkeep, match=r"^Store 's' is in use\.") as refused:
-            library.jobs.run(OWNER, "s")
-        assert "nobody takes it meanwhile" in refused.value.suggestion
-    assert library.jobs.run(OWNER, "s") is not None
 
 
 def test_a_repair_is_not_shown_as_a_run(library: Library, store: Store) -> None:
@@ -365,21 +283,6 @@ def test_cancel_without_a_run_or_a_request_does_nothing(library: Library, store:
 
     assert not library.jobs.requested(OWNER, "s")
     assert index(library, "s").state == "done"
-
-
-def test_a_cancel_after_the_request_and_before_the_run_is_honoured(
-    library: Library, store: Store, notes: Path
-) -> None:
-    for n in range(3):
-        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
-    library.jobs.request(OWNER, "s")
-    library.jobs.cancel(OWNER, "s")
-
-    job = library.jobs.run(OWNER, "s")
-
-    assert job is not None
-    assert (job.state, job.texts_embedded) == ("cancelled", 0)
-    assert not library.jobs.requested(OWNER, "s")
 
 
 def test_what_was_asked_before_a_cancel_is_not_done_for_what_was_asked_behind_it(

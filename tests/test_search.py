@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from rag_core.config import Settings
-from rag_core.errors import InvalidInput, NotFound, StoreError
+from rag_core.errors import InvalidInput, NotFound
 from rag_core.extract.chunk import estimate_tokens
 from rag_core.library import Library
 from rag_core.library.searching import MAX_TOP_K
@@ -255,55 +254,6 @@ def test_search_without_any_store_says_how_to_make_one(library: Library) -> None
     with pytest.raises(NotFound) as error:
         library.search(OWNER, "tea")
     assert "commonplace init" in error.value.suggestion
-
-
-def overwrite(library: Library, store: str, what: bytes) -> None:
-    library.close()
-    (library.settings.store_dir / f"{store}.db").write_bytes(what)
-
-
-def damage_chunks(library: Library, store: str) -> None:
-    """Overwrite the root page of the chunks, so that the file opens and reading it fails."""
-    library.close()
-    file = library.settings.store_dir / f"{store}.db"
-    db = sqlite3.connect(file)
-    page = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'chunks'").fetchone()[0]
-    size = db.execute("PRAGMA page_size").fetchone()[0]
-    db.close()
-    data = bytearray(file.read_bytes())
-    data[(page - 1) * size : page * size] = b"\x55" * size
-    file.write_bytes(data)
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda library: overwrite(library, "coffee", b""),
-        lambda library: overwrite(library, "coffee", b"not a database, by any means" * 100),
-        lambda library: damage_chunks(library, "coffee"),
-    ],
-    ids=["empty", "no database", "a damaged page"],
-)
-def test_damaged_store_is_a_warning_and_the_others_answer_but_alone_an_error(
-    two: Library, damage: Callable[[Library], None]
-) -> None:
-    damage(two)
-    answer = two.search(OWNER, "tea")
-    assert paths(answer) == ["a.md"]
-    (warning,) = answer.warnings
-    assert warning.startswith("Store 'coffee' ")
-    with pytest.raises(StoreError, match="'coffee'"):
-        two.search(OWNER, "tea", ["coffee"])
-
-
-def test_store_that_another_process_replaced_is_opened_anew(two: Library, notes: Path) -> None:
-    two.search(OWNER, "tea")
-    write(notes, "mint/c.md", "# Mint\n\nMint tea.")
-    other = Library.open(two.settings)
-    other.stores.delete(OWNER, "tea")
-    index(other, "tea", notes / "mint")
-    other.close()
-    assert paths(two.search(OWNER, "tea", ["tea"])) == ["c.md"]
 
 
 # --- how much ---------------------------------------------------------------------------

@@ -80,11 +80,7 @@ def doors(mcp_library: Library) -> Iterator[dict[str, Ask]]:
 
 @pytest.mark.parametrize(
     ("door", "at_once"),
-    [
-        ("REST search", app._AT_ONCE),
-        ("REST ask", app._ASKS_AT_ONCE),
-        ("MCP search", server.WORKERS),
-    ],
+    [("REST search", app._AT_ONCE), ("REST ask", app._ASKS_AT_ONCE), ("MCP search", server.WORKERS)],
 )
 def test_guests_who_take_all_they_can_leave_the_owner_a_share(
     doors: dict[str, Ask], monkeypatch: pytest.MonkeyPatch, door: str, at_once: int

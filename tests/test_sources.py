@@ -70,27 +70,6 @@ def test_a_folder_called_like_one_of_the_first_folder_goes_by_a_name_of_its_own(
     assert found(library, f"Text below {tmp_path.name}") == ["work-2/a.md"]
 
 
-def test_one_run_hands_a_file_on_to_the_overlapping_folder_that_may_take_it(
-    library: Library, notes: Path
-) -> None:
-    (notes / "sub").mkdir()
-    (notes / "a.md").write_text("# A\n\nText of a.\n")
-    (notes / "sub" / "b.md").write_text("# B\n\nText of b.\n")
-    library.create_store(OWNER, "s", "hashing")
-    library.add_source(OWNER, "s", notes / "sub", ["**/*"])
-    library.sources.pause(OWNER, "s", 1)
-    index(library, "s", notes)
-    library.sources.pause(OWNER, "s", 1, paused=False)
-    library.sources.change(OWNER, "s", 2, ["**/*"], ["sub"])
-
-    job = index(library, "s")
-
-    assert job.counts == {"unchanged": 1, "deleted": 1, "added": 1}
-    assert paths(library) == ["b.md", "notes/a.md"]
-    assert index(library, "s").counts == {"unchanged": 2}
-    check_library(library, "s")
-
-
 def test_a_request_may_name_the_sources_to_read(library: Library, notes: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from filelock import FileLock
 
 from rag_core.config import Settings
 from rag_core.errors import InvalidInput, NotFound, StoreBusy, StoreError
@@ -27,16 +26,6 @@ from tests.stored import found, long_note, new_store, paths, store_of
 # --- making ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["", "-a", "_a", "a b", "a/b", "../a", "a.b", "ä", "a\n", "x" * 64, "a\0b", ".hidden", "con:"],
-)
-def test_a_name_that_is_no_name_is_refused(library: Library, name: str) -> None:
-    with pytest.raises(InvalidInput, match="cannot be a store's name"):
-        library.create_store(OWNER, name, "hashing")
-    assert library.stores.names(OWNER) == []
-
-
 @pytest.mark.parametrize("name", ["a", "0", "A-b_C9", "x" * 63])
 def test_a_name_of_letters_digits_hyphens_and_underscores_is_taken(library: Library, name: str) -> None:
     assert library.create_store(OWNER, name, "hashing").name == name
@@ -47,26 +36,6 @@ def test_a_name_is_taken_once_whatever_its_case(library: Library) -> None:
     library.create_store(OWNER, "Work", "hashing")
     with pytest.raises(InvalidInput, match="'Work' exists already"):
         library.create_store(OWNER, "wORK", "hashing")
-
-
-def test_an_unknown_embedder_is_refused_and_makes_no_store(library: Library) -> None:
-    with pytest.raises(InvalidInput, match="no embedder called 'word2vec'"):
-        library.create_store(OWNER, "a", "word2vec")
-    assert library.stores.names(OWNER) == []
-
-
-def test_a_new_store_tells_what_it_is(library: Library) -> None:
-    info = library.create_store(OWNER, "a", "hashing")
-
-    assert (info.name, info.embedder, info.backend, info.distance_metric) == (
-        "a",
-        "hashing",
-        "local",
-        "cosine",
-    )
-    assert (info.file_count, info.chunk_count, info.pending, info.sources) == (0, 0, 0, ())
-    assert info.created_at.endswith("Z")
-    assert info.size_bytes > 0
 
 
 def test_the_size_of_a_store_does_not_depend_on_its_log(library: Library, notes: Path) -> None:
@@ -151,11 +120,6 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     assert str(tmp_path / "file") in refused.value.suggestion
 
 
-def test_looking_at_an_empty_library_creates_nothing(library: Library, home: Path) -> None:
-    assert library.stores.names(OWNER) == []
-    assert not home.exists()
-
-
 # --- opening --------------------------------------------------------------------------
 
 
@@ -172,24 +136,6 @@ def test_a_file_that_is_no_store_is_named(library: Library) -> None:
     for name in ("empty", "other"):
         with pytest.raises(StoreError, match=f"'{name}.db' is not a Commonplace store"):
             library.stores.info(OWNER, name)
-
-
-def test_a_store_that_is_not_there_is_told_with_the_nearest_name(library: Library) -> None:
-    library.create_store(OWNER, "recipes", "hashing")
-    with pytest.raises(NotFound, match="Did you mean 'recipes'"):
-        library.stores.info(OWNER, "recipies")
-
-
-def test_a_guest_learns_nothing_of_a_store_that_is_not_granted(library: Library) -> None:
-    library.create_store(OWNER, "secret", "hashing")
-    guest = Viewer("guest")
-    messages = []
-    for name in ("secret", "nothing"):
-        with pytest.raises(NotFound) as refused:
-            library.stores.info(guest, name)
-        messages.append(str(refused.value).replace(name, "NAME"))
-    assert messages[0] == messages[1]
-    assert library.stores.names(guest) == []
 
 
 def test_a_closed_store_is_one_file_that_can_be_copied(library: Library, notes: Path) -> None:
@@ -303,13 +249,6 @@ def test_a_folder_of_stores_that_cannot_be_read_is_not_taken_for_an_empty_one(li
     assert str(library.settings.store_dir) not in str(refused.value)
 
 
-def test_a_link_that_leads_nowhere_hides_no_store(library: Library) -> None:
-    library.create_store(OWNER, "s", "hashing")
-    (library.settings.store_dir / "loop.db").symlink_to("loop.db")
-    (library.settings.store_dir / "folder.db").mkdir()
-    assert library.stores.names(OWNER) == ["s"]
-
-
 def test_a_store_of_an_embedder_that_is_not_known_here_is_listed(library: Library) -> None:
     for name in ("hashing", f"hashing:{'9' * 5000}", "ollama:nomic-embed-text"):
         library.create_store(OWNER, "s", "hashing")
@@ -373,25 +312,6 @@ def test_a_store_that_is_being_indexed_stays_open_when_it_is_not_renamed_or_dele
         with pytest.raises(StoreBusy, match="Nothing was deleted"):
             stores.delete(OWNER, "s")
     assert stores.open(OWNER, "s") is opened
-
-
-def test_the_lock_file_of_a_store_that_goes_is_removed_while_it_is_held(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Behind its release it may be the next one's: then two would hold the lock of one name."""
-    new_store(tmp_path / "a.db").close()
-    there: dict[str, bool] = {}
-    release = FileLock.release
-
-    def look(held: FileLock, force: bool = False) -> None:
-        there[Path(held.lock_file).name] = Path(held.lock_file).exists()
-        release(held, force=force)
-
-    monkeypatch.setattr(FileLock, "release", look)
-    store_file.rename(tmp_path / "a.db", tmp_path / "b.db", lambda: None)
-    assert there == {"a.lock": False, "b.lock": True}
-    store_file.remove(tmp_path / "b.db", lambda: None)
-    assert there == {"a.lock": False, "b.lock": False}
 
 
 def test_a_store_that_is_not_renamed_or_made_leaves_no_lock_of_the_other_name(tmp_path: Path) -> None:

@@ -1,13 +1,11 @@
-"""Reading and writing a store: snapshots, generations, many threads, a full disk, its log."""
+"""Reading and writing a store: snapshots, generations, what is safe on the disk, its log."""
 
 from __future__ import annotations
 
 import sqlite3
 import stat
 import threading
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,14 +14,11 @@ import pytest
 
 from rag_core.library import Library
 from rag_core.store import Store
-from rag_core.store.connection import READERS
 from rag_core.types import OWNER
 from tests.conftest import index
-from tests.consistency import check, check_library
+from tests.consistency import check
 from tests.runner import WAIT_S
-from tests.stored import found, new_store, paths, store_of
-
-# --- reading and writing --------------------------------------------------------------
+from tests.stored import new_store, store_of
 
 
 def test_a_store_made_again_has_no_generation_that_a_cache_may_have_met(
@@ -69,21 +64,6 @@ def test_readers_cannot_write(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_reader_sees_one_moment_however_long_it_looks(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    index(library, "s", notes)
-    store = store_of(library, "s")
-    with store.read() as db:
-        count = "SELECT (SELECT count(*) FROM chunks), (SELECT value FROM meta WHERE key = 'generation')"
-        before = tuple(db.execute(count).fetchone())
-        (notes / "b.md").write_text("The giraffe sleeps.\n")
-        index(library, "s")
-        assert tuple(db.execute(count).fetchone()) == before
-    with store.read() as db:
-        assert tuple(db.execute(count).fetchone()) > before
-    store.close()
-
-
 def test_every_moment_of_a_run_is_consistent(library: Library, notes: Path) -> None:
     for n in range(120):
         (notes / f"{n}.md").write_text(f"It tells of [[{(n + 1) % 120}]] and subject{n}. #tag{n}\n")
@@ -118,53 +98,6 @@ def test_every_moment_of_a_run_is_consistent(library: Library, notes: Path) -> N
 
     assert faults == []
     assert looks > 1
-
-
-def test_more_readers_than_connections_wait_for_one_another(tmp_path: Path) -> None:
-    store = new_store(tmp_path / "a.db")
-    at_once: list[int] = []
-    reading = 0
-
-    def read() -> None:
-        nonlocal reading
-        for _ in range(5):
-            with store.read():
-                reading += 1
-                at_once.append(reading)
-                time.sleep(0.002)
-                reading -= 1
-
-    readers = [threading.Thread(target=read) for _ in range(3 * READERS)]
-    for reader in readers:
-        reader.start()
-    for reader in readers:
-        reader.join(WAIT_S)
-
-    assert len(at_once) == 15 * READERS
-    assert 1 < max(at_once) <= READERS
-    store.close()
-
-
-def test_a_full_disk_ends_the_run_says_so_and_loses_nothing(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    index(library, "s", notes)
-    store = library._shared.stores.open(OWNER, "s").store
-    with store.note() as db:
-        pages = db.execute("PRAGMA page_count").fetchone()[0]
-        db.execute("INSERT INTO meta VALUES ('x', 'y')")
-    store._writer._db.execute(f"PRAGMA max_page_count = {pages}")  # type: ignore[union-attr]
-    for n in range(200):
-        (notes / f"{n}.md").write_text(f"It tells of subject{n} at length. " * 100)
-
-    job = index(library, "s")
-
-    assert (job.state, job.failed) == ("failed", 0)
-    assert "Store 's' cannot be written: database or disk is full. Free some disk space" in job.message
-    assert found(library, "zebra") == ["a.md"]
-    check_library(library, "s")
-    store._writer._db.execute("PRAGMA max_page_count = 1000000")  # type: ignore[union-attr]
-    assert index(library, "s").state == "done"
-    assert len(paths(library)) == 201
 
 
 _NORMAL, _FULL = 1, 2
@@ -224,13 +157,6 @@ def test_a_damaged_store_can_be_deleted(library: Library) -> None:
     library.stores.delete(OWNER, "notes")
     assert library.stores.names(OWNER) == []
     assert list(library.settings.store_dir.iterdir()) == []
-
-
-def test_many_threads_may_ask_about_a_store_at_once(library: Library) -> None:
-    library.create_store(OWNER, "notes", "hashing")
-    with ThreadPoolExecutor(24) as pool:
-        asked = [pool.submit(library.stores.info, OWNER, "notes") for _ in range(200)]
-        assert {each.result(timeout=30).name for each in asked} == {"notes"}
 
 
 def test_a_thread_that_borrows_a_second_connection_is_told_so(library: Library) -> None:

@@ -4,7 +4,6 @@ and searched meanwhile."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,7 +27,6 @@ from tests.remote_zoo import (
     run,
 )
 from tests.s3vectors import Server
-from tests.s3vectors.rules import ServiceError
 from tests.stored import contents, store_of
 from tests.test_crash import as_version_1
 
@@ -232,15 +230,6 @@ def test_a_switch_that_is_asked_for_again_goes_on_where_it_was(local_zoo: Librar
     assert local_zoo.stores.info(OWNER, "zoo").embedder == "hashing:64"
 
 
-def test_after_an_abandoned_switch_the_same_one_can_begin(local_zoo: Library) -> None:
-    local_zoo.placement.switch(OWNER, "zoo", "hashing:64")
-    local_zoo.placement.abandon_switch(OWNER, "zoo")
-    local_zoo.placement.switch(OWNER, "zoo", "hashing:64")
-    local_zoo.jobs.run(OWNER, "zoo")
-    assert local_zoo.stores.info(OWNER, "zoo").embedder == "hashing:64"
-    assert local_zoo.upkeep.verify(OWNER, "zoo").findings == ()
-
-
 def test_a_switch_that_is_changed_prepares_only_the_last(remote_zoo: Library, amazon: Server) -> None:
     remote_zoo.placement.switch(OWNER, "zoo", "hashing:64")
     remote_zoo.placement.switch(OWNER, "zoo", "hashing:32")
@@ -263,21 +252,6 @@ def test_nothing_of_an_abandoned_switch_is_left(remote_zoo: Library, amazon: Ser
     assert indexes(amazon) == [address]
     assert rows(remote_zoo, "SELECT count(DISTINCT identity_id) FROM embeddings") == [(1,)]
     assert remote_zoo.upkeep.verify(OWNER, "zoo").findings == ()
-
-
-def test_an_index_that_was_made_for_a_switch_that_never_began_is_deleted(
-    remote_zoo: Library, amazon: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def killed(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr("rag_core.store.switch.begin", killed)
-        with pytest.raises(KeyboardInterrupt):
-            remote_zoo.placement.switch(OWNER, "zoo", "hashing:64")
-    assert len(indexes(amazon)) == 2
-    run(remote_zoo)
-    assert indexes(amazon) == [remote_zoo.stores.info(OWNER, "zoo").address]
 
 
 @pytest.mark.parametrize("then_cut", [False, True])
@@ -313,42 +287,6 @@ def test_what_becomes_private_during_a_switch_leaves_the_index_that_is_searched(
     assert not [metadata for _, metadata in there if "otter" in metadata["text"]]
 
 
-def test_what_only_the_old_embedder_reads_is_found_by_it_until_the_end(
-    remote_zoo: Library, amazon: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("rag_core.search.retrieve._FEW", 0)
-    monkeypatch.setattr(
-        Hashing, "reads", lambda self, text: self.identity.dimension == 256 or "otter" not in text
-    )
-    remote_zoo._shared.settings = remote_zoo.settings.model_copy(update={"batch_size": 1})
-    remote_zoo.placement.switch(OWNER, "zoo", "hashing:64")
-    with embedder_away(after=1):
-        remote_zoo.jobs.run(OWNER, "zoo")
-    assert remote_zoo.stores.info(OWNER, "zoo").switching
-    assert meant(remote_zoo, "The otter swam.").hits[0].document.path == "otter.md"
-
-
-def test_an_index_that_could_not_be_deleted_and_is_used_again_is_not_deleted(
-    remote_zoo: Library, notes: Path, amazon: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(_: object) -> dict[str, Any]:
-        raise ServiceError(403, "AccessDeniedException", "no")
-
-    remote_zoo.placement.switch(OWNER, "zoo", "hashing:64")
-    remote_zoo.jobs.run(OWNER, "zoo")
-    remote_zoo.placement.switch(OWNER, "zoo", "hashing")
-    with monkeypatch.context() as patched:
-        patched.setattr(amazon.service, "DeleteIndex", refuse)
-        remote_zoo.jobs.run(OWNER, "zoo")
-        (notes / "otter.md").unlink()
-        run(remote_zoo)
-    assert len(indexes(amazon)) == 2
-    remote_zoo.placement.switch(OWNER, "zoo", "hashing:64")
-    remote_zoo.jobs.run(OWNER, "zoo")
-    assert indexes(amazon) == [remote_zoo.stores.info(OWNER, "zoo").address]
-    assert keys_there(remote_zoo) == keys_here(remote_zoo)
-
-
 def test_a_store_that_was_never_read_can_switch_and_stay(library: Library, notes: Path) -> None:
     library.create_store(OWNER, "zoo", "hashing")
     for embedder in ("hashing:64", "hashing:32"):
@@ -359,15 +297,6 @@ def test_a_store_that_was_never_read_can_switch_and_stay(library: Library, notes
     (notes / "otter.md").write_text("The otter swam.\n", "utf-8")
     index(library, "zoo", notes)
     assert library.stores.info(OWNER, "zoo").dimension == 256
-
-
-def test_a_document_that_moved_while_all_are_cut_again_is_cut_again_by_the_same_run(
-    local_zoo: Library, notes: Path
-) -> None:
-    local_zoo.placement.switch(OWNER, "zoo", "hashing:64", rechunk=True)
-    (notes / "otter.md").rename(notes / "stoat two.md")
-    local_zoo.jobs.run(OWNER, "zoo")
-    assert local_zoo.stores.info(OWNER, "zoo").embedder == "hashing:64"
 
 
 def test_another_model_of_the_same_name_is_switched_to(

@@ -10,11 +10,7 @@ import pytest
 import rag_core.search.retrieve
 from rag_core.library import Library
 from rag_core.types import OWNER
-from tests.remote_zoo import (
-    change,
-    meant,
-    run,
-)
+from tests.remote_zoo import change, meant, run
 
 
 def test_a_search_during_which_a_switch_ends_mixes_nothing(

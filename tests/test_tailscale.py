@@ -24,10 +24,6 @@ def look(library: Library, port: int | None = None) -> Tailscale:
     return library.sharing.tailscale(OWNER, port)
 
 
-def said(found: Tailscale) -> str:
-    return " ".join((found.sentence, found.next_step, *found.warnings))
-
-
 # --- not there, or not ready ------------------------------------------------------------
 
 

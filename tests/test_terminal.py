@@ -153,14 +153,6 @@ def test_json_holds_hostile_text_as_escapes(hostile: Path) -> None:
     assert json.loads(run("query", f"heron {ESCAPES}", "--json").stdout)["query"] == f"heron {ESCAPES}"
 
 
-def test_name_that_is_no_text_is_listed_and_found(library: Library, notes: Path) -> None:
-    (notes / os.fsdecode(b"caf\xe9.md")).write_text("A heron.", "utf-8")
-    index(library, "birds", notes)
-    for command in (["list", "--store", "birds"], ["query", "heron"]):
-        assert run(*command).returncode == 0
-        assert json.loads(run(*command, "--json").stdout)
-
-
 # --- pipes, signals, progress -----------------------------------------------------------
 
 
@@ -264,33 +256,7 @@ def test_columns_stand_below_each_other_whatever_the_script(birds: Path) -> None
         assert len(rows) == 3
 
 
-@pytest.mark.parametrize("command", [["list"], ["index", "--json"]])
-def test_a_closed_output_is_no_error(birds: Path, command: list[str]) -> None:
-    words = " ".join(command)
-    code = f"import os; os.close(1); os.execv({sys.executable!r}, {[*COMMAND, *command]!r})"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
-    assert "Traceback" not in done.stderr, words
-
-
 # --- stopping ---------------------------------------------------------------------------
-
-
-STOPPED_EARLY = """
-import signal, sys
-class Key:
-    def find_spec(self, name, *_):
-        if name == "rag_core.cli.indexing":
-            signal.raise_signal(signal.SIGINT)
-sys.meta_path.insert(0, Key())
-from rag_core.__main__ import main
-main()
-"""
-
-
-def test_a_command_that_is_stopped_while_it_is_loaded_ends_quietly() -> None:
-    command = [sys.executable, "-c", STOPPED_EARLY, "status"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout + done.stderr) == (130, "")
 
 
 def test_interrupted_run_ends_as_shells_count_it_and_goes_on_next_time(home: Path, notes: Path) -> None:

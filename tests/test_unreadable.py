@@ -216,27 +216,6 @@ def test_an_unforeseen_error_in_one_file_does_not_stop_the_run(
     check_library(library, "s")
 
 
-def test_a_full_disk_is_not_put_down_to_the_file(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("".join(f"The zebra number {n} sleeps. " for n in range(10_000)))
-    library.create_store(OWNER, "s", "hashing")
-    library.add_source(OWNER, "s", notes, ("**/*",))
-    library.jobs.request(OWNER, "s")
-    db = library._shared.stores.open(OWNER, "s").store._writer._db
-
-    def fill(job: Job) -> None:
-        if job.progress.phase == "reading":
-            db.execute(f"PRAGMA max_page_count = {db.execute('PRAGMA page_count').fetchone()[0]}")
-
-    job = library.jobs.run(OWNER, "s", fill)
-
-    assert job is not None
-    assert (job.state, job.failed, job.results) == ("failed", 0, ())
-    assert "Store 's' cannot be written: database or disk is full. Free some disk space" in job.message
-    assert paths(library) == []
-    db.execute("PRAGMA max_page_count = 1000000")
-    assert outcomes(index(library, "s")) == {"a.md": "added"}
-
-
 def test_an_edit_during_the_run_is_seen_by_the_next_one(library: Library, notes: Path) -> None:
     note = notes / "a.md"
     note.write_text("The zebra sleeps.\n")
@@ -377,22 +356,6 @@ def test_one_file_that_is_left_of_many_under_another_name_shows_that_the_disk_is
     (notes / "0.md").rename(notes / "kept.md")
     job = index(library, "s")
     assert (job.counts["moved"], job.counts["deleted"]) == (1, 29)
-
-
-def test_files_that_are_there_and_that_a_rule_leaves_out_now_are_forgotten(
-    library: Library, notes: Path
-) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    index(library, "s", notes)
-    (notes / ".gitignore").write_text("*\n")
-    assert outcomes(index(library, "s")) == {"a.md": "deleted"}
-
-
-def test_a_source_that_never_held_anything_may_be_empty(library: Library, notes: Path) -> None:
-    job = index(library, "s", notes)
-
-    assert (job.state, job.total_files) == ("done", 0)
-    assert "The folder holds no files that are read." in job.message
 
 
 def test_a_source_that_goes_away_during_the_scan_keeps_its_documents(

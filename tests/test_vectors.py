@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -60,22 +58,6 @@ def test_nearest_are_exactly_those_of_brute_force(store: Store, text: str, k: in
     assert_same(LocalVectors(store).search(query, k), by_brute_force(store, query, k))
 
 
-def test_store_without_vectors_finds_nothing(library: Library) -> None:
-    library.create_store(OWNER, "empty", "hashing")
-    store = Store(library.settings.store_dir / "empty.db")
-    assert LocalVectors(store).search(EMBEDDER.embed_query("otter"), 5) == []
-    store.close()
-
-
-def test_store_that_lost_all_its_documents_finds_nothing(library: Library, notes: Path, store: Store) -> None:
-    vectors = LocalVectors(store)
-    assert vectors.search(EMBEDDER.embed_query("otter"), 5)
-    [source] = library.stores.info(OWNER, "zoo").sources
-    library.sources.remove(OWNER, "zoo", source.id)
-    library.jobs.run(OWNER, "zoo")
-    assert vectors.search(EMBEDDER.embed_query("otter"), 5) == []
-
-
 @pytest.mark.parametrize("large", [local.LARGE, 0])
 def test_index_follows_new_changed_deleted_and_returned_passages(
     library: Library, notes: Path, store: Store, monkeypatch: pytest.MonkeyPatch, large: int
@@ -125,44 +107,3 @@ def test_vectors_that_no_passage_needs_take_no_place(library: Library, notes: Pa
         library.jobs.run(OWNER, "zoo", stop)
     found = LocalVectors(store).search(EMBEDDER.embed_query("The otter met 0 of the otters."), 5)
     assert len(found) == 5
-
-
-def test_filtered_search_looks_on_until_it_has_enough(library: Library, notes: Path) -> None:
-    (notes / "rare").mkdir()
-    for number in range(450):
-        (notes / f"{number}.md").write_text(f"The tench swam {number}.", "utf-8")
-    for number in range(5):
-        (notes / "rare" / f"{number}.md").write_text(f"A quite different bird, {number}.", "utf-8")
-    index(library, "zoo", notes)
-    hits = library.search(OWNER, "tench swam path:rare", mode="vector", top_k=5).hits
-    assert len(hits) == 5
-
-
-def test_readers_in_parallel_see_only_whole_states_while_the_store_is_written(
-    library: Library, notes: Path, store: Store
-) -> None:
-    vectors = LocalVectors(store)
-    query = EMBEDDER.embed_query("the stoat met the ibex")
-    done = threading.Event()
-
-    def read() -> int:
-        rounds = 0
-        while not done.is_set() or not rounds:
-            found = vectors.search(query, 10)
-            similarities = [match.similarity for match in found]
-            assert len({match.key for match in found}) == len(found) == 10
-            assert similarities == sorted(similarities, reverse=True)
-            rounds += 1
-        return rounds
-
-    with ThreadPoolExecutor(4) as pool:
-        readers = [pool.submit(read) for _ in range(4)]
-        try:
-            for round_number in range(6):
-                for number in range(10):
-                    (notes / f"{number}.md").write_text(f"Round {round_number}, stoat {number}.", "utf-8")
-                index(library, "zoo")
-        finally:
-            done.set()
-        assert all(reader.result() for reader in readers)
-    assert_same(vectors.search(query, 10), by_brute_force(store, query, 10))

@@ -115,10 +115,7 @@ DAMAGES: dict[str, tuple[Damage, set[str]]] = {
     "an index less": ("DROP INDEX chunks_by_hash", {"schema"}),
     "no words": ("DROP TABLE words", {"schema"}),
     "a row that an index has lost": (lose_a_row_of_an_index, {"structure"}),
-    "a link to nobody": (
-        "UPDATE links SET target_id = 999 WHERE target = 'd/shed'",
-        {"structure", "links"},
-    ),
+    "a link to nobody": ("UPDATE links SET target_id = 999 WHERE target = 'd/shed'", {"structure", "links"}),
     "passages of nobody": (f"DELETE FROM documents WHERE id = {SHED}", {"structure", "links"}),
     "a generation that is no number": ("UPDATE meta SET value = 'x' WHERE key = 'generation'", {"values"}),
     "another embedder": ("UPDATE identities SET canary = zeroblob(1024)", {"decisions"}),

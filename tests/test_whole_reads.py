@@ -74,23 +74,6 @@ def test_a_run_that_removed_a_folder_does_not_count(library: Library, two_folder
     assert library.jobs.last_begun(OWNER, ["s"]) == before < last(library)
 
 
-def test_a_new_folder_is_not_taken_for_the_one_whose_number_it_has(
-    library: Library, two_folders: tuple[int, int], tmp_path: Path
-) -> None:
-    library.sources.remove(OWNER, "s", two_folders[1])
-    run(library)
-    write(tmp_path, {"three/c.md": "A seal.\n"})
-    library.add_source(OWNER, "s", tmp_path / "three", ["**/*"])
-    assert library.jobs.last_begun(OWNER, ["s"]) == ""
-
-
-def test_other_patterns_were_never_read(library: Library, two_folders: tuple[int, int]) -> None:
-    library.sources.change(OWNER, "s", two_folders[0], ["*.md"])
-    assert library.jobs.last_begun(OWNER, ["s"]) == ""
-    index(library, "s")
-    assert library.jobs.last_begun(OWNER, ["s"]) == last(library)
-
-
 def test_a_folder_that_was_not_there_was_not_read(
     library: Library, two_folders: tuple[int, int], tmp_path: Path
 ) -> None:
@@ -98,21 +81,6 @@ def test_a_folder_that_was_not_there_was_not_read(
     (tmp_path / "two").rename(tmp_path / "away")
     index(library, "s")
     assert library.jobs.last_begun(OWNER, ["s"]) == before < last(library)
-
-
-def test_what_was_cleared_was_not_read(library: Library, two_folders: tuple[int, int]) -> None:
-    library.stores.clear(OWNER, "s", confirm=True)
-    run(library)
-    library.sources.pause(OWNER, "s", two_folders[0], paused=False)
-    assert library.jobs.last_begun(OWNER, ["s"]) == ""
-
-
-def test_what_was_imported_was_read_elsewhere(
-    library: Library, two_folders: tuple[int, int], tmp_path: Path
-) -> None:
-    library.stores.export(OWNER, "s", tmp_path / "s.commonplace")
-    library.stores.import_file(OWNER, tmp_path / "s.commonplace", "copy")
-    assert library.jobs.last_begun(OWNER, ["copy"]) == ""
 
 
 @pytest.mark.usefixtures("owner", "tokyo")

@@ -108,10 +108,7 @@ class Service:
         shown = [self._buckets[name].about for name in names[start : start + limit]]
         kept = ("vectorBucketName", "vectorBucketArn", "creationTime")
         listed = [{key: about[key] for key in kept} for about in shown]
-        return {
-            "vectorBuckets": listed,
-            **_next(body, "ListVectorBuckets", start + len(shown), len(names)),
-        }
+        return {"vectorBuckets": listed, **_next(body, "ListVectorBuckets", start + len(shown), len(names))}
 
     def DeleteVectorBucket(self, body: Body) -> Body:  # noqa: N802
         bucket = self._bucket(body)
