@@ -90,14 +90,12 @@ def test_default_store_is_what_store_is_when_it_is_left_out(run: Run, home: Path
         ("commonplace query --store n", "notes novels"),
         ("commonplace share add ada@github --store n", "notes novels"),
         ("commonplace verify --store z", "zoo"),
-        ("commonplace token revoke b", "backup"),
         ("commonplace list --fo", ""),
     ],
 )
 def test_bash_completes_commands_and_names(run: Run, tmp_path: Path, line: str, answers: str) -> None:
     for name in ("zoo", "notes", "novels"):
         run("store", "create", name, "--embedder", "hashing")
-    run("token", "create", "backup")
     assert sorted(completed(run, tmp_path, line)) == sorted(answers.split())
 
 

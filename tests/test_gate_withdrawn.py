@@ -151,7 +151,7 @@ def test_a_stream_ends_when_its_store_is_withdrawn(place: Place, talker: OllamaC
 
 
 def test_a_stream_ends_when_its_token_is_revoked(place: Place, talker: OllamaChat) -> None:
-    secret = place.library.sharing.create_token(OWNER, "short").secret
+    secret = place.library.sharing.create_token(OWNER, "short").token
     script = Speaker("script", place.server, (("Authorization", f"Bearer {secret}"),))
     with held(talker), asking(script) as stream:
         place.library.sharing.revoke_token(OWNER, "short")

@@ -20,9 +20,6 @@ COPY = Said("Store 'copy' cannot be attached: {why}.", KEPT)
 AGAIN = Said("Store 's' cannot be attached: {why}.", KEPT)
 STEPS = {
     "attach": Step(lambda here, _: here.placement.attach(OWNER, ADDRESS, "copy"), COPY, COPY),
-    "attach and take over": Step(
-        lambda here, _: here.placement.attach(OWNER, ADDRESS, "copy", take_over=True), COPY, COPY
-    ),
     "bring up to date": Step(lambda here, _: here.placement.attach(OWNER, ADDRESS), OPENED, AGAIN),
     "take over": Step(lambda here, _: here.placement.take_over(OWNER, "s"), OPENED, AGAIN),
 }
