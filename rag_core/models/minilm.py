@@ -35,8 +35,7 @@ Kind = Literal["int8", "fp32"]
 _LONGEST_WORD = 100  # tokens of one word (max_input_chars_per_word in tokenizer.json)
 _CUT = 4096  # characters; enough unless a text is nearly all blanks or one word
 
-# The tokenizer ends a word at white space and punctuation, so the token count of a word can be remembered.
-# Only its own marks, such as [CLS], are recognised before that.
+# The tokenizer ends a word at white space and punctuation, but for its own marks, such as [CLS].
 _WORD = re.compile(r"[^\t\n\r !-/:-@\[-`{-~]+|[!-/:-@\[-`{-~]")
 _MARK = re.compile(r"\[(?:PAD|UNK|CLS|SEP|MASK)\]")
 _MARKS_AROUND = 2

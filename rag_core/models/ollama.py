@@ -47,7 +47,8 @@ Report = Callable[[Pulling], None]
 
 
 class Ollama:
-    """A server and one of its models, which ``answers`` questions or embeds."""
+    """A server and one of its models, which ``answers`` questions or embeds. Raises EmbedderError or LLMError
+    when OLLAMA_HOST is not an address."""
 
     def __init__(self, url: str, model: str = "", *, answers: bool = False) -> None:
         where = "" if is_loopback(url) else f" on {host_of(url)}"
@@ -55,8 +56,10 @@ class Ollama:
         allow = "Set OLLAMA_API_KEY, or allow this computer there."
         fetch = f"Run `ollama pull {shlex.quote(model)}`{where}."
         self.server = Server("Ollama", url, start, allow, model, fetch, answers)
-        import ollama
-
+        try:
+            import ollama
+        except ValueError:
+            raise self.server.error(Failure("failed", "OLLAMA_HOST is not an address")) from None
         self._package = ollama
 
     def client(self, read_s: float, call: Call | None = None) -> Client:
