@@ -91,7 +91,7 @@ def test_without_a_choice_the_models_and_the_line_that_chooses_one_are_told(
     found = connection(library, "chat")
     assert (found.state, found.is_missed) == ("not set up", False)
     assert found.models == ("ollama:talker", "openai:talker"), "what can only embed is no choice"
-    assert "These could: ollama:talker, openai:talker." in found.sentence
+    assert "These could: ollama:talker and openai:talker." in found.sentence
     assert str(found.next_step).startswith("Write `llm: ollama:talker` into ")
     assert str(found.next_step).endswith(", or set COMMONPLACE_LLM.")
     assert ollama_chat.bodies("/api/chat") == []

@@ -19,12 +19,12 @@ import pytest
 
 from rag_core.errors import VectorError
 from rag_core.types import Filters, Metric
-from rag_core.vectors import Receipt, VectorRecord
+from rag_core.vectors import VectorRecord
 from rag_core.vectors.chroma import KEYS, Chroma, ChromaOptions
 from rag_core.vectors.payload import MAY_BE_UNFILTERED, metadata
 from tests.relay import Relay
 from tests.standin import StandIn, serving
-from tests.vector_bench import vault, vectors
+from tests.vector_bench import vectors
 from tests.vector_services import Services
 
 ME = "owner-1"
@@ -116,16 +116,6 @@ def test_every_key_that_metadata_may_have_or_leave_out_is_known() -> None:
     )  # fmt: skip
     assert dated.keys() | undated.keys() == {*KEYS}
     assert undated["unfiltered"] == (*MAY_BE_UNFILTERED,)
-
-
-def test_requests_hold_a_limited_number_of_records(
-    server: Relay, index: Chroma, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Chroma, "max_batch", 50)
-    receipts: list[Receipt] = []
-    index.put((note.record for note in vault(101, 16)), receipts.append)
-    assert [len(body["ids"]) for body in sent(server, "/upsert")] == [50, 50, 1]
-    assert [len(receipt.sent) for receipt in receipts] == [50, 50, 1]
 
 
 def test_requests_stay_below_what_a_server_takes(server: Relay, index: Chroma) -> None:

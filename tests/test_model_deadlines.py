@@ -8,7 +8,7 @@ import pytest
 
 from rag_core.errors import EmbedderError, Unreachable, VectorsUnreachable
 from rag_core.models import registry
-from rag_core.models.deadline import with_deadline
+from rag_core.models.deadline import ask_index
 from rag_core.models.registry import CircuitBreaker
 
 
@@ -59,13 +59,13 @@ def test_what_takes_too_long_is_left_to_itself() -> None:
         go_on.wait()
         ended.set()
 
-    with pytest.raises(TimeoutError):
-        with_deadline(0.01, act)
+    with pytest.raises(VectorsUnreachable, match="gives no answer"):
+        ask_index(act, "far", 0.01)
     go_on.set()
     assert ended.wait(5)
 
 
 def test_what_is_soon_there_is_given_or_raised() -> None:
-    assert with_deadline(5, lambda: 7) == 7
+    assert ask_index(lambda: 7, "near") == 7
     with pytest.raises(ZeroDivisionError):
-        with_deadline(5, lambda: 1 // 0)
+        ask_index(lambda: 1 // 0, "near")

@@ -134,9 +134,8 @@ def test_a_request_that_is_refused_for_its_key_is_no_fault_of_the_records(
 
     index = opened(amazon)
     monkeypatch.setattr(amazon.service, "PutVectors", locked)
-    with pytest.raises(VectorError, match="The key is disabled") as caught:
+    with pytest.raises(VectorError, match="The key is disabled"):
         index.put(record(f"{n}") for n in range(20))
-    assert "Check the KMS key" in caught.value.suggestion
     assert len(asked) == 1
 
 

@@ -1,8 +1,5 @@
-"""Checking what a model says against the passages that it was given.
-
-Each statement is checked as soon as it is whole: its quotes must stand in the passage that it names, word
-for word; numbers of passages that do not exist are taken out.
-"""
+"""Checking what a model says, statement by statement: its quotes must stand in the passage that it names,
+word for word; numbers of passages that do not exist are taken out."""
 
 from __future__ import annotations
 
@@ -17,10 +14,9 @@ from rag_core.ask.verbatim import Held
 from rag_core.replies import Draft, Quote, Reference, Span, Statement, Support
 
 Edit = tuple[Span, str]
-"""A place in a text, and what is to stand there."""
+"""A place in a text and its replacement."""
 
-LONGEST = 2000
-"""A statement of more characters is cut."""
+LONGEST = 2000  # characters of a statement; longer ones are cut
 
 _STOPS = ".!?…。！？"
 _WIDE_STOPS = "。！？"  # a sentence ends behind these without a space
@@ -58,7 +54,6 @@ class Checker:
         self._open = "" if final else self._open[start:]
 
     def end(self) -> None:
-        """Take the answer as complete."""
         self.feed("", final=True)
 
     @property
@@ -86,9 +81,8 @@ class Checker:
         spoken = [Quoted(0, len(text), 0, len(text))] if is_block else quotes(text)
         found = [quote for each in spoken if (quote := self._quote(each, text, named))]
         if not is_block:  # a number in a quote that holds is part of what was quoted
-            named = [
-                each for each in named if not any(q.holds and each.within(q.start, q.end) for q in found)
-            ]
+            held = [quote for quote in found if quote.holds]
+            named = [each for each in named if not any(each.within(q.start, q.end) for q in held)]
         numbers = tuple(dict.fromkeys(n for each in named for n in each.numbers if n in self._held))
         self._cited.update(numbers)
         quoted = any(quote.holds and quote.number in numbers for quote in found)
@@ -155,21 +149,16 @@ def _joined(spans: set[Span]) -> tuple[Span, ...]:
     return tuple(joined)
 
 
-# A statement ends after a sentence, with the numbers ``[n]`` that follow it, or with its line. Nothing ends
-# inside quote marks.
-
-
 def lead_of(text: str) -> int:
-    """How long the white space and the mark of a list or block quote at the beginning of ``text`` are."""
+    """The length of the white space and the mark of a list or block quote that begin ``text``."""
     match = _LEAD.match(text)
     return match.end() if match else 0
 
 
 def next_end(text: str, start: int, *, final: bool) -> int | None:
-    """Where the statement that begins at ``start`` ends; None as long as that is open.
-
-    ``final`` says that the text is complete.
-    """
+    """Where the statement that begins at ``start`` ends: after a sentence and the numbers ``[n]`` that follow
+    it, or with its line, never inside quote marks. None as long as that is open; ``final`` says that the text
+    is complete."""
     at = start + lead_of(text[start : start + LONGEST])
     space = text.rfind(" ", start + LONGEST // 2, start + LONGEST)
     cut = space if space > 0 else start + LONGEST
@@ -193,8 +182,7 @@ def next_end(text: str, start: int, *, final: bool) -> int | None:
 
 
 def _step(text: str, at: int, *, final: bool) -> tuple[int, bool] | None:
-    """The next place to look at, and whether a sentence may end there; None in a quote or code that is still
-    open."""
+    """The next place to look at, and whether a sentence may end there; None in an open quote or code."""
     if code := CODE.match(text, at):
         return code.end(), False
     if text[at] == "`" and not final and "\n" not in text[at:]:
@@ -213,8 +201,7 @@ def _step(text: str, at: int, *, final: bool) -> tuple[int, bool] | None:
 
 
 def _end_behind(text: str, start: int, at: int, *, final: bool) -> int | Literal["open", "goes on"]:
-    """Where the statement ends whose sentence may end at ``at``: *open* when that depends on what follows,
-    *goes on* when not here."""
+    """Where the statement ends whose sentence may end at ``at``; *open*: that depends on what follows."""
     uncited = at  # behind the brackets, emphasis and quotes that end with the sentence
     while uncited < len(text):
         mark = mark_at(text, uncited)

@@ -15,7 +15,7 @@ _NUMBERS = re.compile(
     r"(\d+(?:\s*(?:,|;|-|–|and|&|/)\s*\d+)*)\s*(?:†[^\]】］\n]{0,40})?[\]】］]",
     re.IGNORECASE,
 )
-_SPACES = re.compile("[ \\t]*")
+_CITED = re.compile(rf"(?:[ \t]*{_NUMBERS.pattern})+", re.IGNORECASE)
 _LONGEST_RANGE = 1000
 
 
@@ -28,7 +28,6 @@ class Citation:
     numbers: tuple[int, ...]
 
     def within(self, start: int, end: int) -> bool:
-        """Whether it stands between ``start`` and ``end``."""
         return start <= self.start and self.end <= end
 
 
@@ -44,9 +43,8 @@ def citations(text: str) -> list[Citation]:
 
 def end_of_citations(text: str, at: int) -> int:
     """The end of the numbers at ``at``, with spaces before them; ``at`` when there are none."""
-    while match := _NUMBERS.match(text, _SPACES.match(text, at).end()):  # type: ignore[union-attr]
-        at = match.end()
-    return at
+    match = _CITED.match(text, at)
+    return match.end() if match else at
 
 
 def next_citation(text: str, at: int) -> int:

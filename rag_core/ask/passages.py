@@ -1,12 +1,9 @@
-"""The numbered passages that a model is given: the chunks of hits, best first, neighbours joined.
-
-A hit that is part of a longer section gets the parts before and behind it, as far as there is room.
-"""
+"""The numbered passages that a model is given: the chunks of hits, best first, neighbours joined."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from rag_core.extract.chunk import estimate_tokens
@@ -42,34 +39,22 @@ def numbered(hits: Sequence[Hit], room: int, around: Around) -> tuple[list[Refer
             break
         kept[hit.key], room = hit, left
     count = len(kept)
-    for part in [part for hit in kept.values() for part in _other_parts(hit, around)]:
-        takes = tokens(part.content)
-        if part.key not in kept and takes <= room:
-            kept[part.key], room = part, room - takes
-    runs = sorted(_runs(list(kept.values())), key=lambda run: min(hit.rank for hit in run))
+    for hit in list(kept.values()):
+        for each in around(hit, 1) if hit.split_part else ():
+            step, takes = each.split_part - hit.split_part, tokens(each.content)
+            if each.split_part and abs(step) == 1 and each.key not in kept and takes <= room:
+                room -= takes
+                kept[each.key] = replace(
+                    hit, key=each.key, content=each.content, start_line=each.start_line,
+                    end_line=each.end_line, chunk_index=hit.chunk_index + step, split_part=each.split_part,
+                    score=0.0, relevant=False,
+                )  # fmt: skip
+    groups: dict[tuple[str, int, int], list[Hit]] = {}  # of hits that follow each other, by the place behind
+    for hit in sorted(kept.values(), key=lambda hit: (hit.store, hit.document.id, hit.chunk_index)):
+        group = groups.pop((hit.store, hit.document.id, hit.chunk_index), [])
+        groups[hit.store, hit.document.id, hit.chunk_index + 1] = [*group, hit]
+    runs = sorted(groups.values(), key=lambda run: min(hit.rank for hit in run))
     return [_reference(number, run, around) for number, run in enumerate(runs, 1)], count
-
-
-def _other_parts(hit: Hit, around: Around) -> Iterator[Hit]:
-    """The parts before and behind a hit of the section that it is a part of."""
-    if not hit.split_part:
-        return
-    for each in around(hit, 1):
-        step = each.split_part - hit.split_part
-        if each.split_part and abs(step) == 1:
-            yield replace(
-                hit, key=each.key, content=each.content, start_line=each.start_line, end_line=each.end_line,
-                chunk_index=hit.chunk_index + step, split_part=each.split_part, score=0.0, relevant=False,
-            )  # fmt: skip
-
-
-def _runs(hits: Sequence[Hit]) -> list[list[Hit]]:
-    """The hits in groups of such as follow each other in their document."""
-    runs: dict[tuple[str, int, int], list[Hit]] = {}  # by the place behind them
-    for hit in sorted(hits, key=lambda hit: (hit.store, hit.document.id, hit.chunk_index)):
-        run = runs.pop((hit.store, hit.document.id, hit.chunk_index), [])
-        runs[hit.store, hit.document.id, hit.chunk_index + 1] = [*run, hit]
-    return list(runs.values())
 
 
 def _reference(number: int, run: Sequence[Hit], around: Around) -> Reference:
@@ -98,10 +83,7 @@ def _joined(run: Sequence[Hit], around: Around) -> str:
 
 
 def heading_path(hit: Hit) -> str:
-    """The headings that lead to a hit as the seed writes them: ``# Meetings > ## Weekly standup``.
-
-    A passage before any heading has the document's title.
-    """
+    """The headings that lead to a hit (``# Meetings > ## Weekly standup``), else the document's title."""
     title = hit.document.title
     mark = "# " if hit.document.file_type == "markdown" and title else ""
     return hit.headings or f"{mark}{title}"

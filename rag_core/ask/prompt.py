@@ -1,8 +1,7 @@
 """What a model is told: the rules, the passages, the conversation and the question.
 
-A note is data. Its text stands between fences that its author could not know; its path and its headings are
-on one line each. A model that obeys a note can do no harm: it has no tools, and what it says is checked and
-shown as text.
+A note is data: its text stands between fences that its author could not know. A model that obeys a note can
+do no harm: it has no tools, and what it says is checked and shown as text.
 """
 
 from __future__ import annotations
@@ -50,8 +49,7 @@ _LONGEST_TURN = 2000  # characters of an earlier answer
 
 
 def beginning(question: str, context: int) -> str:
-    """As much of a long question as takes a quarter of what a model reads, and never less than 2,000
-    characters."""
+    """As much of a long question as takes a quarter of what a model reads, at least 2,000 characters."""
     fits = len(question) * (context // _SHARE) // max(1, tokens(question))
     return question[: max(_SHORT_QUESTION, fits)]
 
@@ -71,8 +69,7 @@ def messages(question: str, references: Sequence[Reference], history: Sequence[M
 
 
 def conversation(history: Sequence[Turn], context: int) -> list[Message]:
-    """The last turns that fit, oldest first, without their numbers, which were those of other passages, and
-    without the mark of sentences that have no quote, which a model would copy."""
+    """The last turns that fit, oldest first, without the numbers and marks that a model would copy."""
     room = context // _SHARE
     kept: list[Message] = []
     for turn in reversed(history):

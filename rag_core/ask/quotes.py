@@ -1,8 +1,5 @@
-"""The quotes in what a model says: which quote marks open one, and where it is closed.
-
-A mark may be written as one of the characters below, doubled (``""``), as HTML (``&quot;``, ``<q>``),
-as LaTeX (two backticks) or with a backslash before it.
-"""
+"""The quotes in what a model says. A quote mark may be one of the characters below, doubled (``""``), HTML
+(``&quot;``, ``<q>``), LaTeX (two backticks) or behind a backslash."""
 
 from __future__ import annotations
 
@@ -27,6 +24,7 @@ _CLOSERS = {
 _OTHER_CLOSERS = {"“": '"', "”": '"', "„": '"', "‟": '"'}
 """Those that close where none of the others does in that line: the marks of a quote may be of two kinds."""
 _SINGLE = frozenset("‘’'‚‛❛＇´")
+_INCHES = frozenset('"″＂')
 _CLOSES_TOO = frozenset("”’»›")  # these open only behind a space
 SIGNS = frozenset("".join((*_CLOSERS, *_CLOSERS.values()))) - {"`"}
 """Every character that is a quote mark."""
@@ -61,11 +59,6 @@ class Mark:
         """Whether a quote may end with it."""
         return self.sign in _CLOSE
 
-    @property
-    def ends_word(self) -> bool:
-        """Whether it stands right behind a word."""
-        return not self.before.isspace() and not self.after.isalnum()
-
 
 def mark_at(text: str, at: int) -> Mark | None:
     """The quote mark that begins at ``at``, with those of the same kind right behind it."""
@@ -98,7 +91,7 @@ def _marks(text: str, start: int, end: int) -> Iterator[Mark]:
 
 
 def opening(text: str, at: int) -> Mark | None:
-    """The quote mark at ``at`` if a quote may begin with it: no apostrophe, and no empty quote."""
+    """The quote mark at ``at`` if a quote may begin with it: no apostrophe, no inches, no empty quote."""
     mark = mark_at(text, at)
     if mark is None or mark.sign not in _CLOSERS or not mark.after:
         return None
@@ -106,14 +99,14 @@ def opening(text: str, at: int) -> Mark | None:
     is_empty = mark.count > 1 and (after.isspace() or after in ".,;:!?)]}")
     is_apostrophe = mark.weak and (before.isalnum() or before in (")", "]") or after.isspace())
     is_closing = mark.sign in _CLOSES_TOO and before.strip(" \n(")
-    return None if is_empty or is_apostrophe or is_closing else mark
+    is_inches = mark.sign in _INCHES and before.isdigit()
+    return None if is_empty or is_apostrophe or is_closing or is_inches else mark
 
 
 def closing(text: str, mark: Mark) -> Mark | None:
     """What closes the quote that ``mark`` opens, in the same paragraph."""
-    end = min(_reach(text, mark), mark.end + LONGEST_QUOTE)
-    if mark.before.isdigit():
-        return _closing_behind_digit(text, mark, end)
+    paragraph = _BLANK_LINE.search(text, mark.end)
+    end = min(paragraph.start() if paragraph else len(text), mark.end + LONGEST_QUOTE)
     close = _first_of(_CLOSERS[mark.sign], text, mark, end)
     line = text.find("\n", mark.end, close.start if close else end)
     if close and line < 0:
@@ -123,19 +116,9 @@ def closing(text: str, mark: Mark) -> Mark | None:
 
 def is_decided(text: str, mark: Mark, close: Mark | None) -> bool:
     """Whether nothing that may follow ``text`` changes that ``close`` is what closes ``mark``, or nothing."""
-    if _reach(text, mark) < len(text):
+    if _BLANK_LINE.search(text, mark.end):
         return True
-    if mark.before.isdigit():
-        return _next_closer(text, mark, len(text)) is not None
     return close is not None and (close.sign in _CLOSERS[mark.sign] or "\n" in text[mark.end :])
-
-
-def _reach(text: str, mark: Mark) -> int:
-    """How far a quote may go: to the end of its paragraph, behind a digit to that of its line."""
-    match = _BLANK_LINE.search(text, mark.end)
-    paragraph = match.start() if match else len(text)
-    line = text.find("\n", mark.end) if mark.before.isdigit() else -1
-    return paragraph if line < 0 else line
 
 
 def _first_of(closers: str, text: str, mark: Mark, end: int) -> Mark | None:
@@ -153,26 +136,13 @@ def _opens_inside(each: Mark, mark: Mark, closer: str) -> int:
     """How many quotes a mark opens inside the one of ``mark``; below 0: how many it closes."""
     if mark.weak:
         times = {(closer, closer): each.count, ("'", '"'): each.count // 2}  # '' is LaTeX's for "
-        return -times.get((each.sign, closer), 0) if each.ends_word else 0
+        ends_word = not each.before.isspace() and not each.after.isalnum()
+        return -times.get((each.sign, closer), 0) if ends_word else 0
     leads = (not each.before or each.before.isspace() or each.before in "([{") and each.after.isalnum()
     is_opener = each.sign == mark.sign and (mark.sign != closer or leads)
     if is_opener or (each.sign, closer) == ("“", "”"):
         return each.count
     return -each.count if each.sign == closer else 0
-
-
-def _next_closer(text: str, mark: Mark, end: int) -> Mark | None:
-    return next((each for each in _marks(text, mark.end, end) if each.sign in _CLOSERS[mark.sign]), None)
-
-
-def _closing_behind_digit(text: str, mark: Mark, end: int) -> Mark | None:
-    """The next mark, unless it opens a quote of its own or is one of inches like this: 5" and 3", 5"x3"."""
-    close = _next_closer(text, mark, end)
-    if close is None or not close.ends_word:
-        return None
-    inner = text[mark.end : close.start]
-    is_inches = close.before.isdigit() and (inner[:1].isspace() or not re.search(r"\s", inner))
-    return None if is_inches or inner[-1:] in ("(", "[", "{") else close
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,10 +156,8 @@ class Quoted:
 
 
 def quotes(text: str) -> Iterator[Quoted]:
-    """The quoted spans of a statement, in order, but for those in a fenced block of code.
-
-    A mark that is never closed quotes up to the next number, or the end.
-    """
+    """The quoted spans of a statement, in order, but for those in a fenced block of code. A mark that is
+    never closed quotes up to the next number, or the end."""
     at = 0
     while at < len(text):
         if text[at] == "`" and (fenced := FENCED.match(text, at)):
@@ -197,14 +165,10 @@ def quotes(text: str) -> Iterator[Quoted]:
             continue
         mark = opening(text, at)
         close = closing(text, mark) if mark else None
-        if mark and close:
-            quoted = Quoted(mark.start, close.end, mark.end, close.start)
-        elif mark and not (mark.weak or mark.before.isdigit()):  # no apostrophe, nor the inches of 5"
-            end = max(next_citation(text, mark.end), mark.end)
-            quoted = Quoted(mark.start, end, mark.end, end)
+        if mark and (close or not mark.weak):
+            last = close.start if close else max(next_citation(text, mark.end), mark.end)
+            at = close.end if close else last
+            yield Quoted(mark.start, at, mark.end, last)
         else:
             mark = mark_at(text, at)
             at = mark.end if mark else at + 1
-            continue
-        yield quoted
-        at = quoted.end

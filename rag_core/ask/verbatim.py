@@ -16,14 +16,13 @@ from rag_core.ask.quotes import SIGNS
 from rag_core.replies import Span
 from rag_core.text.words import is_unspaced
 
-_LIKE = {
+_LIKE = {  # what a character is compared as
     **dict.fromkeys(SIGNS | {"`"}, "'"),
     **dict.fromkeys("‐‑‒–—―−", "-"),
     **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", ""),  # invisible
     "…": "...",
     "|": " ",
 }
-"""What a character is compared as."""
 _HYPHENS = "-‐‑"
 _ENDS = ".,;:!?…。，、；：！？' "
 _ELLIPSIS = re.compile(r"\s*[\[(]?\s*(?:\.\.\.+|(?:\. ){2,}\.)\s*[\])]?\s*")
@@ -41,7 +40,6 @@ _MARKUP = tuple(
         r"(</?[A-Za-z][^<>\n]{0,100}>)",
         r"(\\)[!-/:-@\[-`{-~]",
         r"(?<=[^\W\d_])(-\n[ \t]*)(?=[^\W\d_])",  # a word that a line break divided
-        r"(\|)",
     )
 )
 
@@ -133,9 +131,8 @@ def _marks_of(text: str, held: str | None = None) -> bytearray:
                 start, end = match.span(group)
                 if held is None or match[group] in held or not any(map(str.isalnum, match[group])):
                     marks[start:end] = b"\x01" * (end - start)
-    for at, char in enumerate(text):
-        if marks[at] and char == "|":
-            marks[at] = char != "|"  # a cell ends where a word does
+    for bar in re.finditer(r"\|", text):  # a cell ends where a word does
+        marks[bar.start()] = 0
     return marks
 
 

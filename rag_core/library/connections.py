@@ -18,7 +18,7 @@ from rag_core.messages import say
 from rag_core.models import LLMOptions, Message, open_llm
 from rag_core.models.addresses import destination, leaves
 from rag_core.models.chat import Call, stream_answer
-from rag_core.models.check import Found, Unanswered, listed, package_version, printable, written
+from rag_core.models.check import Found, Unanswered, package_version, printable, written
 from rag_core.models.deadline import in_background
 from rag_core.models.registry import Open
 from rag_core.models.server import CHECK_S, Server, probe
@@ -27,7 +27,7 @@ from rag_core.vectors.chroma import ChromaOptions, ChromaService
 from rag_core.vectors.qdrant import QdrantOptions, QdrantService
 from rag_core.vectors.s3vectors import S3Options, S3Service
 from rag_core.vectors.service import Program, Refused
-from rag_core.wording import GET_A_MODEL
+from rag_core.wording import GET_A_MODEL, some
 
 WITHIN_S = 5.0
 """Seconds for all checks together."""
@@ -116,7 +116,7 @@ def check_chat(
     there = "None was found at Ollama or another server."
     step = f"{GET_A_MODEL} in {config_file or 'config.yaml'}"
     if models:
-        there = f"These could: {listed(models)}."
+        there = f"These could: {some(models, 'model')}."
         step = written("llm", models[0], config_file).replace("write", "Write", 1)
     sentence = f"No model is chosen to answer questions. {there}"
     return Found("not set up", sentence, f"{step}, or set COMMONPLACE_LLM.", models=models)
@@ -174,7 +174,6 @@ def check_s3vectors(options: S3Options, *, wanted: bool, used: bool) -> Found:
         return Found("not set up", sentence, step, unasked=has_region)
     client = S3Service(replace(options, timeout=CHECK_S))
     try:
-        goes = destination(client.endpoint)
         client.call("list_vector_buckets", 1, maxResults=1)
     except VectorsUnreachable as error:
         return Found("unreachable", error.message, "Check the network and the region.")
@@ -186,7 +185,7 @@ def check_s3vectors(options: S3Options, *, wanted: bool, used: bool) -> Found:
             return Found("refused", error.message, advice)
     except VectorError as error:
         return Found("not set up", error.message, _CONFIGURE)
-    return Found("ready", f"It answers at {client.endpoint}.", goes=goes)
+    return Found("ready", f"It answers at {client.endpoint}.", goes=destination(client.endpoint))
 
 
 def check_program(options: QdrantOptions | ChromaOptions, config_file: Path | None = None) -> Found:

@@ -13,7 +13,6 @@ OLLAMA_URL = "http://127.0.0.1:11434"
 
 
 def host_of(url: str) -> str:
-    """The host of an address, without port and path."""
     return urlsplit(url).hostname or ""
 
 
@@ -37,16 +36,14 @@ def destination(url: str) -> str:
 
 
 class Straight(TypedDict):
-    """Arguments of httpx clients."""
-
     follow_redirects: bool
     trust_env: bool
     verify: bool
 
 
 def straight_to(url: str) -> Straight:
-    """The arguments that let text go to ``url`` and nowhere else: no redirect is followed, and text for this
-    machine goes through no proxy. Without encryption, no certificates are read."""
+    """The arguments that let text go to ``url`` only: no redirect, and no proxy to this machine. Without
+    encryption, no certificates are read."""
     local = is_loopback(url)
     plain = local and urlsplit(url).scheme == "http"
     return Straight(follow_redirects=False, trust_env=not local, verify=not plain)
@@ -60,10 +57,8 @@ def silence_about(server: object) -> str:
 
 
 def server_name(url: str, port: int) -> str:
-    """``HOST:PORT`` and path of ``url``; ``port`` is the default.
-
-    Raises InvalidInput for a malformed address, or one with a user or password.
-    """
+    """``HOST:PORT`` and path of ``url``; ``port`` is the default. Raises InvalidInput for an address that is
+    malformed or has a user or password."""
     parts = urlsplit(url)
     try:
         host, said = parts.hostname, parts.port

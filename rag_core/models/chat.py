@@ -1,16 +1,13 @@
 """Models that answer questions: their names and options, a request under way, and streaming an answer.
-
-A model gets no tools, and nothing that it says is executed.
-"""
+A model gets no tools, and nothing that it says is executed."""
 
 from __future__ import annotations
 
-import contextlib
 import socket
 import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -40,12 +37,9 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class LLMOptions:
-    """The owner's settings for models that answer.
-
-    ``context`` is how many tokens a model reads and writes together, ``max_tokens`` how many it may write.
-    ``timeout_s`` is for a whole answer, ``retry_s`` the wait before a busy server is asked again, doubled
-    each time.
-    """
+    """The owner's settings for models that answer: ``context`` tokens are read and written together, at most
+    ``max_tokens`` are written. ``timeout_s`` is for a whole answer, ``retry_s`` the first wait for a busy
+    server, doubled each time."""
 
     ollama_url: str = OLLAMA_URL
     openai_url: str = ""
@@ -70,9 +64,8 @@ def parse_llm(name: str) -> tuple[str, str]:
     """Provider and model of a model's name. Raises InvalidInput for a malformed one."""
     provider, _, model = name.partition(":")
     if provider not in ("ollama", "openai") or not model.strip():
-        raise InvalidInput(
-            f"There is no model called {name[:80]!r}.", "Use 'ollama:MODEL' or 'openai:MODEL'."
-        )
+        said = f"There is no model called {name[:80]!r}."
+        raise InvalidInput(said, "Use 'ollama:MODEL' or 'openai:MODEL'.")
     return provider, model
 
 
@@ -82,11 +75,8 @@ def server_of(name: str, options: LLMOptions) -> str:
 
 
 class Call:
-    """A request under way, which can be cut from another thread.
-
-    A model may be silent for minutes while it loads, and nothing else ends a read of its stream. So the
-    socket is shut down: the server notices at once and stops working, too.
-    """
+    """A request under way, which can be cut from another thread. Its socket is shut down: nothing else ends
+    a read from a silent model, and the server notices and stops working, too."""
 
     def __init__(self) -> None:
         self.outcome: Outcome = ""
@@ -95,7 +85,6 @@ class Call:
 
     @property
     def cut_off(self) -> bool:
-        """Whether it was ended from here."""
         return self.outcome in ("stopped", "out of time")
 
     def end(self, outcome: Outcome) -> None:
@@ -111,7 +100,7 @@ class Call:
 
     def _shut(self) -> None:
         for each in self._sockets:
-            with contextlib.suppress(OSError):  # closed already, or replaced by one with TLS
+            with suppress(OSError):  # closed already, or replaced by one with TLS
                 each.shutdown(socket.SHUT_RDWR)
 
     def hook(self, request: httpx.Request) -> None:
@@ -150,9 +139,7 @@ def stream_answer(
     llm: LLM, messages: Sequence[Message], options: LLMOptions, stop: threading.Event, call: Call
 ) -> Generator[str]:
     """The model's answer, piece by piece, until its end, ``stop`` or the time limit; ``call`` tells which.
-
-    A busy server is asked again as long as it has said nothing. Raises LLMError.
-    """
+    A busy server is asked again. Raises LLMError."""
     with call.limited(options.timeout_s, stop):
         for attempt in range(_TRIES):
             try:
@@ -162,14 +149,13 @@ def stream_answer(
                     yield piece
                 if not call.outcome:
                     raise Failure("crashed", "it hung up")
+                return
             except Failure as failure:
                 if call.cut_off:
                     return
                 if failure.kind != "busy" or attempt == _TRIES - 1:
                     raise llm.server.error(failure) from None
                 stop.wait(failure.backoff_s(attempt, options.retry_s))
-            else:
-                return
 
 
 def _spoken(pieces: Iterator[str]) -> Iterator[str]:

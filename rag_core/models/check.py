@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -10,8 +10,6 @@ from pathlib import Path
 
 from rag_core.messages import Message
 from rag_core.reports import ConnectionState
-
-_NAMED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +38,6 @@ def written(setting: str, example: str, config_file: Path | None) -> str:
     return f"write `{setting}: {example}` into {config_file or 'config.yaml'}"
 
 
-def listed(names: Sequence[str]) -> str:
-    """The names in a sentence, at most four of them."""
-    shown = ", ".join(names[:_NAMED])
-    return f"{shown} and {len(names) - _NAMED:,} more" if len(names) > _NAMED else shown
-
-
 def printable(name: str) -> bool:
     """Whether a name fits into a line without spaces."""
     return not any(char.isspace() or not char.isprintable() for char in name)
@@ -53,9 +45,6 @@ def printable(name: str) -> bool:
 
 def package_version(package: str, module: str) -> str:
     """The version of an installed package, '' if it is not installed. It is not imported."""
-    if find_spec(module) is None:
-        return ""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "(of unknown version)"
+    with suppress(PackageNotFoundError):
+        return version(package) if find_spec(module) else ""
+    return "(of unknown version)"

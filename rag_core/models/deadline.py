@@ -29,23 +29,15 @@ def in_background(name: str, work: Callable[[], T]) -> Future[T]:
     return future
 
 
-def with_deadline(seconds: float, act: Callable[[], T]) -> T:
-    """What ``act`` returns or raises; TimeoutError when it takes longer, while it goes on in its thread.
-
-    The timeout of a connection is not enough: host names and credentials are looked up before there is one.
-    """
-    return in_background("asking a server", act).result(seconds)
-
-
-def ask_index(act: Callable[[], T], server: str) -> T:
-    """What ``act`` returns, which asks the vector index at ``server``.
-
-    Raises VectorsUnreachable when that takes longer than ``ANSWER_S``.
-    """
+def ask_index(act: Callable[[], T], server: str, within_s: float | None = None) -> T:
+    """What ``act`` returns or raises, which asks the vector index at ``server``. Raises VectorsUnreachable
+    after ``within_s`` (by default ``ANSWER_S``), while it goes on in its thread. The timeout of a connection
+    is not enough: host names and credentials are looked up before there is one."""
+    seconds = ANSWER_S if within_s is None else within_s
     try:
-        return with_deadline(ANSWER_S, act)
+        return in_background("asking a server", act).result(seconds)
     except TimeoutError:
         raise VectorsUnreachable(
-            f"The vector index at {server} gives no answer within {ANSWER_S:g} seconds.",
+            f"The vector index at {server} gives no answer within {seconds:.2g} seconds.",
             "Check that it runs and can be reached, then try again.",
         ) from None

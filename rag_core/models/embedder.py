@@ -22,18 +22,14 @@ DEFAULT_EMBEDDER = "minilm"
 OLLAMA_MODEL = "embeddinggemma"
 
 BUILT_IN = frozenset({"minilm", "hashing", "ollama", "openai", "sentence-transformers", "mlx"})
-"""The providers that no package can replace."""
-
 _SHAPE = re.compile(r"(?P<provider>[a-z][a-z0-9-]*)(?::(?P<model>[^\x00-\x1f\x7f]{1,300}))?")
 _WITH_DIMENSION = re.compile(r"(?P<model>.+)@(?P<dimension>[1-9][0-9]{0,4})")
 _KNOWN = "'minilm' (built in), 'ollama:MODEL', 'openai:MODEL', 'sentence-transformers:FOLDER', 'mlx:FOLDER'"
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors of length 1. A text has the same vector alone and in any batch.
-
-    One embedder may be used from several threads at once.
-    """
+    """Turns texts into vectors of length 1. A text has the same vector alone and in any batch. Safe to share
+    between threads."""
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -54,11 +50,8 @@ class Embedder(Protocol):
         """Whether the model was trained on the script of most of ``text``; other vectors are noise."""
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Vectors for passages, shape (len(texts), dimension), in order.
-
-        Raises ModelMissing or Unreachable when no text can be embedded now, another EmbedderError when
-        one of the texts may be the cause.
-        """
+        """Vectors for passages, shape (len(texts), dimension), in order. Raises ModelMissing or Unreachable
+        when no text can be embedded now, another EmbedderError when a text may be the cause."""
 
     def embed_query(self, text: str) -> Vectors:
         """The vector for a question, shape (dimension,)."""
@@ -79,12 +72,9 @@ class EmbedderName:
 
 @dataclass(frozen=True, slots=True)
 class EmbedderOptions:
-    """The owner's settings for embedders.
-
-    ``context`` is how many tokens a server's model may read, None for the known number of its family.
-    ``prompts`` maps embedder names to prompts. ``retry_s`` is the wait before the first retry of a request,
-    doubled for each further one.
-    """
+    """The owner's settings for embedders. ``context`` is how many tokens a server's model may read, None for
+    the known number of its family. ``prompts`` maps embedder names to prompts. ``retry_s`` is the wait before
+    the first retry of a request, doubled for each further one."""
 
     model_dir: Path = Path()
     ollama_url: str = OLLAMA_URL
@@ -127,11 +117,7 @@ def parse_name(name: str) -> EmbedderName:
             return EmbedderName(provider, model)
         case _ if model and (provider in ("sentence-transformers", "mlx") or provider in providers()):
             return EmbedderName(provider, model)
-    foreign = model and provider not in BUILT_IN
-    raise InvalidInput(
-        f"There is no embedder called {name[:80]!r}.",
-        f"{'No installed package adds it. ' if foreign else ''}Use {_KNOWN} or 'hashing' (for tests).",
-    )
+    raise InvalidInput(f"There is no embedder called {name[:80]!r}.", f"Use {_KNOWN}.")
 
 
 def full_name(name: str) -> str:
@@ -141,10 +127,8 @@ def full_name(name: str) -> str:
 
 def dimension_error(model: str, wanted: int, possible: int) -> InvalidInput:
     """The error for a dimension that a model cannot give."""
-    return InvalidInput(
-        f"The model {model!r} cannot give vectors of {wanted} numbers.",
-        f"Use {possible}, or leave the dimension away.",
-    )
+    said = f"The model {model!r} cannot give vectors of {wanted} numbers."
+    return InvalidInput(said, f"Use {possible}, or leave the dimension away.")
 
 
 def unit_rows(found: npt.NDArray[np.float64]) -> Vectors | None:

@@ -1,7 +1,5 @@
-"""Known families of embedding models. Servers add no prompt, and without it a model finds far less.
-
-The prompts come from the models' own cards, as the mteb benchmark uses them.
-"""
+"""Known families of embedding models. Servers add no prompt, and without it a model finds far less. The
+prompts come from the models' own cards, as the mteb benchmark uses them."""
 
 from __future__ import annotations
 
@@ -13,14 +11,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """The text put in front of a question and in front of a passage. A model learnt one, both or none."""
+    """The text put in front of a question and in front of a passage."""
 
     query: str = ""
     document: str = ""
 
 
 NO_PROMPTS = Prompts()
-
 _LETTERS = re.compile(r"[^\W\d_]")
 _LATIN = re.compile("[A-Za-zÀ-ÖØ-öø-ɏ]")
 _PASSAGES = "Represent this sentence for searching relevant passages: "
@@ -31,11 +28,9 @@ _QWEN = "Instruct: Given a web search query, retrieve relevant passages that ans
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Models that are used alike. ``pattern`` is searched in the model's name, in lower case.
-
-    ``max_tokens``: 0 if unknown. ``latin``: trained on Latin script only. ``shortens``: the first numbers of
-    a vector are a vector themselves (Matryoshka), so a smaller dimension can be requested.
-    """
+    """Models that are used alike. ``pattern`` is searched in the model's name, in lower case. ``max_tokens``:
+    0 if unknown. ``latin``: trained on Latin script only. ``shortens``: the first numbers of a vector are a
+    vector themselves (Matryoshka), so a smaller dimension can be requested."""
 
     pattern: str
     max_tokens: int

@@ -1,7 +1,5 @@
-"""Models in a folder of this machine, run by sentence-transformers or MLX where the owner installed them.
-
-MLX is untested on hardware: its contract is tested with a stand-in written after `mlx-embeddings` 0.1.0.
-"""
+"""Models in a folder of this machine, run by sentence-transformers or MLX where the owner installed them. MLX
+is untested on hardware: its contract is tested with a stand-in written after `mlx-embeddings` 0.1.0."""
 
 from __future__ import annotations
 
@@ -24,9 +22,7 @@ from rag_core.models.embedder import EmbedderName, EmbedderOptions, unit_rows
 from rag_core.models.families import NO_PROMPTS, Prompts, family_of, is_latin, prompt_scheme
 from rag_core.types import EmbedderIdentity, Vectors
 
-CONTEXT = 512
-"""How many tokens are read where neither the model nor its family tells."""
-
+CONTEXT = 512  # tokens that are read where neither the model nor its family tells
 _MOST_TOKENS = 8192
 _PROBE = "How many numbers does a vector have?"
 _PARTS = {".safetensors", ".bin", ".json", ".txt", ".model"}
@@ -82,15 +78,12 @@ class FolderModel(ABC):
         with self._lock:
             vectors = unit_rows(self._encode(texts))
         if vectors is None:
-            raise EmbedderError(
-                f"The model {self.identity.model!r} gives no numbers for a text.", "Its words are found."
-            )
+            said = f"The model {self.identity.model!r} gives no numbers for a text."
+            raise EmbedderError(said, "Its words are found.")
         return vectors
 
 
 class _SentenceTransformer(FolderModel):
-    """A model of sentence-transformers. We add the prompts, so it gets an empty one."""
-
     package, module = "sentence-transformers", "sentence_transformers"
     remedy = "Check that the folder holds a whole model, and that the device is there."
 
@@ -109,8 +102,6 @@ class _SentenceTransformer(FolderModel):
 
 
 class _MLX(FolderModel):
-    """A model of mlx-embeddings."""
-
     package, module = "mlx-embeddings", "mlx_embeddings"
     remedy = "Check that the folder holds a whole model in MLX's format."
 
@@ -129,32 +120,24 @@ _KINDS: dict[str, type[FolderModel]] = {"sentence-transformers": _SentenceTransf
 
 
 def open_folder(name: EmbedderName, options: EmbedderOptions) -> FolderModel:
-    """The embedder ``sentence-transformers:FOLDER`` or ``mlx:FOLDER``.
-
-    Raises ModelMissing when there is no such folder (nothing is downloaded while `offline` holds),
-    EmbedderError when the package is not installed or cannot load the folder.
-    """
+    """The embedder ``sentence-transformers:FOLDER`` or ``mlx:FOLDER``. Raises ModelMissing when there is no
+    such folder, EmbedderError when the package is not installed or cannot load it."""
     kind = _KINDS[name.provider]
     folder = Path(name.model).expanduser()
     there = folder.is_absolute() and folder.is_dir()
     if not there and (options.offline or folder.is_absolute()):
-        raise ModelMissing(
-            f"There is no folder {name.model!r} with a model.",
-            f"Write the whole path, like {name.provider}:/home/me/models/NAME; nothing is fetched while"
-            " `offline` is true.",
-        )
+        step = f"Write the whole path, like {name.provider}:/home/me/models/NAME; nothing is fetched while"
+        raise ModelMissing(f"There is no folder {name.model!r} with a model.", f"{step} `offline` is true.")
     try:
         imported = importlib.import_module(kind.module)
     except ImportError:
-        raise EmbedderError(
-            f"The package {kind.package!r} is not installed.", f"Run {install_line(name.provider)}."
-        ) from None
+        said = f"The package {kind.package!r} is not installed."
+        raise EmbedderError(said, f"Run {install_line(name.provider)}.") from None
     try:
         return kind(imported, str(folder) if there else name.model, name, options)
     except (OSError, ValueError, RuntimeError, KeyError, ImportError, AttributeError) as error:
-        raise EmbedderError(
-            f"{kind.package} cannot load {name.model!r} ({type(error).__name__}).", kind.remedy
-        ) from error
+        said = f"{kind.package} cannot load {name.model!r} ({type(error).__name__})."
+        raise EmbedderError(said, kind.remedy) from error
 
 
 def _digest(folder: Path) -> str:

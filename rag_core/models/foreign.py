@@ -1,7 +1,5 @@
-"""Embedders of installed packages, named by entry points in ``commonplace.embedders``.
-
-The shape of their vectors is checked, because others would spoil a store.
-"""
+"""Embedders of installed packages, named by entry points in ``commonplace.embedders``. The shape of their
+vectors is checked: others would spoil a store."""
 
 from __future__ import annotations
 
@@ -25,12 +23,9 @@ class Opener(Protocol):
     """What an entry point in ``commonplace.embedders`` names."""
 
     def __call__(self, model: str, options: EmbedderOptions) -> Embedder:
-        """The embedder ``PROVIDER:model``, ready to be used.
-
-        Its ``identity.provider`` is the name of the entry point, and its ``server`` says where texts go.
-        Raises ModelMissing when the model is not there, Unreachable when its server does not answer,
-        another EmbedderError when it cannot be had.
-        """
+        """The embedder ``PROVIDER:model``, ready to be used. Its ``identity.provider`` is the name of the
+        entry point, and its ``server`` says where texts go. Raises ModelMissing when the model is not there,
+        Unreachable when its server does not answer, another EmbedderError when it cannot be had."""
 
 
 def open_foreign(name: EmbedderName, options: EmbedderOptions) -> Embedder:
@@ -53,8 +48,7 @@ class _Foreign(Guarded):
         return self._checked(self._target.embed_documents, texts, len(texts))
 
     def embed_query(self, text: str) -> Vectors:
-        vector: Vectors = self._checked(lambda text: [self._target.embed_query(text)], text, 1)[0]
-        return vector
+        return np.asarray(self._checked(lambda text: [self._target.embed_query(text)], text, 1)[0])
 
     def _checked(self, embed: Any, given: str | Sequence[str], count: int) -> Vectors:
         shape = count, self._target.identity.dimension

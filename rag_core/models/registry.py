@@ -25,11 +25,9 @@ Open = Callable[[str], Embedder]
 def open_embedder(name: str, options: EmbedderOptions) -> Embedder:
     """The embedder called ``name``: ``minilm``, ``hashing``, ``hashing:DIMENSION``, ``ollama:MODEL``,
     ``openai:MODEL`` (both with ``@DIMENSION``), ``sentence-transformers:FOLDER``, ``mlx:FOLDER``, or
-    ``PROVIDER:MODEL`` of an installed package. A server is asked for its model.
-
-    Raises InvalidInput for an unknown name, ModelMissing when the weights are not installed, Unreachable
-    when the server does not answer, another EmbedderError when the package is not installed.
-    """
+    ``PROVIDER:MODEL`` of an installed package. A server is asked for its model. Raises InvalidInput for an
+    unknown name, ModelMissing without the weights, Unreachable when the server does not answer, another
+    EmbedderError without the package."""
     parsed = parse_name(name)
     match parsed.provider:
         case "minilm":
@@ -68,30 +66,26 @@ class Facts(NamedTuple):
 def known_facts(name: str) -> Facts | None:
     """The facts of an embedder that are known before its model is installed; None where only its server or
     its files can tell. Raises InvalidInput for an unknown name."""
-    match parse_name(name).provider:
-        case "minilm":
-            from rag_core.models.minilm import DIMENSION, MAX_TOKENS
+    provider = parse_name(name).provider
+    if provider == "minilm":
+        from rag_core.models.minilm import DIMENSION, MAX_TOKENS
 
-            return Facts(DIMENSION, MAX_TOKENS)
-        case "hashing":
-            opened = open_embedder(name, EmbedderOptions())
-            return Facts(opened.identity.dimension, opened.max_tokens)
-    return None
+        return Facts(DIMENSION, MAX_TOKENS)
+    return _facts(open_embedder(name, EmbedderOptions())) if provider == "hashing" else None
 
 
 def facts_of(name: str, open_it: Open) -> Facts:
     """The facts of an embedder, which is opened where they are not known. Raises like ``open_embedder``."""
-    if known := known_facts(name):
-        return known
-    opened = open_it(name)
+    return known_facts(name) or _facts(open_it(name))
+
+
+def _facts(opened: Embedder) -> Facts:
     return Facts(opened.identity.dimension, opened.max_tokens)
 
 
 def with_dimension(name: str, dimension: int | None, opened: Open) -> str:
     """The full name of the embedder with vectors of ``dimension`` numbers; None: the model's own number.
-
-    Raises InvalidInput when the model cannot give that many, otherwise like ``facts_of``.
-    """
+    Raises InvalidInput when the model cannot give that many, otherwise like ``facts_of``."""
     parsed = parse_name(name)
     if dimension is None or dimension == facts_of(str(parsed), opened).dimension:
         return str(parsed)
@@ -106,11 +100,8 @@ def with_dimension(name: str, dimension: int | None, opened: Open) -> str:
 
 
 def open_llm(name: str, options: LLMOptions) -> LLM:
-    """The model called ``name``; its server is not asked yet.
-
-    Raises InvalidInput for a malformed name or without an address, LLMError where Ollama's package cannot
-    be used.
-    """
+    """The model called ``name``; its server is not asked yet. Raises InvalidInput for a malformed name or
+    without an address."""
     provider, model = parse_llm(name)
     if provider == "ollama":
         from rag_core.models.ollama import OllamaChat  # only now: these import httpx
@@ -119,10 +110,8 @@ def open_llm(name: str, options: LLMOptions) -> LLM:
     from rag_core.models.openai import OpenAIChat
 
     if not options.openai_url:
-        raise InvalidInput(
-            f"The model {name!r} needs the address of its server.",
-            "Set `chat_base_url`, such as http://127.0.0.1:8080/v1.",
-        )
+        said = f"The model {name!r} needs the address of its server."
+        raise InvalidInput(said, "Set `chat_base_url`, such as http://127.0.0.1:8080/v1.")
     return OpenAIChat(model, options)
 
 
@@ -178,8 +167,7 @@ class SharedEmbedders:
 
     def renewed(self, name: str) -> Embedder:
         """Like ``get``, but a server is asked again for its model: for a run, not for a search."""
-        known = self._open.get(name)
-        if known is not None and known.server:
+        if (known := self._open.get(name)) and known.server:
             with self._lock:
                 self._open.pop(name, None)
                 self._vectors.clear()
@@ -197,6 +185,6 @@ class SharedEmbedders:
         vector = embedder.embed_query(text) if kind == "query" else embedder.embed_documents([text])[0]
         with self._lock:
             self._vectors[key] = vector
-            while len(self._vectors) > _VECTORS:
+            if len(self._vectors) > _VECTORS:
                 self._vectors.popitem(last=False)
         return vector

@@ -1,7 +1,4 @@
-"""An embedder whose model is on a server: one request at a time, in parts that it can take, with retries.
-
-A text that the server finds too long is shortened here, as the server would do without telling.
-"""
+"""An embedder whose model is on a server: one request at a time, in parts that it can take, with retries."""
 
 from __future__ import annotations
 
@@ -27,12 +24,8 @@ from rag_core.types import EmbedderIdentity, Vectors
 
 TRIES = 4
 QUESTION_TRIES = 2
-QUESTION_PATIENCE_S = 10.0
-"""Seconds that a search waits for a model to load or for its turn; then it goes by words."""
-
-MOST_TEXTS = 64
-"""Texts in one request: hosted servers refuse more, and larger requests are not faster."""
-
+QUESTION_PATIENCE_S = 10.0  # that a search waits for a model to load or for its turn
+MOST_TEXTS = 64  # in one request: hosted servers refuse more, and larger requests are not faster
 MOST_TOKENS = 16_384
 _LEAST_TOKENS = 1024
 _REQUEST_S = 3.0  # a question waits behind one request, so none should take longer
@@ -62,10 +55,8 @@ class Backend(Protocol):
 
 
 class PriorityLock:
-    """One request at a time for all threads of this process; a question goes before waiting documents.
-
-    Servers embed one text after the other anyway, and some give wrong vectors or errors for several at once.
-    """
+    """One request at a time for all threads of this process; a question goes before waiting documents. Some
+    servers give wrong vectors or errors for several at once."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -73,8 +64,9 @@ class PriorityLock:
         self._questions = 0
 
     @contextmanager
-    def hold(self, *, question: bool, timeout_s: float | None = None) -> Iterator[None]:
-        """Hold the lock. Raises TimeoutError when it is not free within ``timeout_s``."""
+    def hold(self, *, question: bool) -> Iterator[None]:
+        """Hold the lock. Raises TimeoutError when it is not free for a question in time."""
+        timeout_s = QUESTION_PATIENCE_S if question else None
         with self._changed:
             self._questions += question
             free = self._changed.wait_for(
@@ -143,13 +135,11 @@ class Remote:
         return np.concatenate([self._embedded(part, question=False) for part in parts])
 
     def embed_query(self, text: str) -> Vectors:
-        """See Embedder.embed_query. It goes before documents that wait."""
         self._wake(QUESTION_PATIENCE_S)
         return np.asarray(self._embedded([self._readable(text)], question=True)[0])
 
     def _readable(self, text: str) -> str:
-        """``text`` as any server takes it: no lone surrogate, no NUL, not empty, and not far longer than the
-        model reads."""
+        """``text`` as any server takes it, not far longer than the model reads."""
         clean = text[: self._most_characters].encode("utf-8", "replace").decode().replace("\0", " ")
         return clean if clean.strip() else "."
 
@@ -164,12 +154,10 @@ class Remote:
                 part, tokens = [], 0
             part.append(text)
             tokens += more
-        if part:
-            yield part
+        yield part
 
     def _embedded(self, texts: list[str], *, question: bool) -> Vectors:
-        """The vectors of one request. A single text that is too long, or that some builds crash on, is
-        shortened; several are split."""
+        """The vectors of one request. A text that is too long, or crashes some builds, is shortened."""
         crashed = False
         while True:
             try:
@@ -191,14 +179,13 @@ class Remote:
     def _request(self, texts: Sequence[str], *, question: bool) -> Vectors:
         prompt = self._prompts.query if question else self._prompts.document
         try:
-            with self._requests.hold(question=question, timeout_s=QUESTION_PATIENCE_S if question else None):
+            with self._requests.hold(question=question):
                 started = time.monotonic()
                 rows = self._backend.embed([prompt + text for text in texts], question=question)
                 self._used = time.monotonic()
         except TimeoutError:
-            raise Unreachable(
-                f"{self._backend.server.called} is busy embedding documents.", "Search again in a moment."
-            ) from None
+            said = f"{self._backend.server.called} is busy embedding documents."
+            raise Unreachable(said, "Search again in a moment.") from None
         if not question:
             pace = sum(map(_tokens, texts)) / max(self._used - started, 1e-6)
             self._room = int(min(MOST_TOKENS, max(_LEAST_TOKENS, pace * _REQUEST_S)))
@@ -212,15 +199,14 @@ class Remote:
 
     def _retried(self, send: Callable[[], T], *, question: bool) -> T:
         """What ``send`` returns, tried again where that may help."""
-        tries = QUESTION_TRIES if question else TRIES
-        for attempt in range(tries):
+        for attempt in range((QUESTION_TRIES if question else TRIES) - 1):
             try:
                 return send()
             except Failure as failure:
-                if attempt == tries - 1 or failure.kind not in ("away", "busy", "failed"):
+                if failure.kind not in ("away", "busy", "failed"):
                     raise
                 _sleep(failure.backoff_s(attempt, self._retry_s))
-        raise AssertionError("the last try returns or raises")
+        return send()
 
     def _wake(self, timeout_s: float | None) -> None:
         """Wait until the model is in memory. Loading goes on after a timeout: a server whose connection is
@@ -235,10 +221,8 @@ class Remote:
             with self._backend.server.explained():
                 loading.result(timeout_s)
         except TimeoutError:
-            raise Unreachable(
-                f"{self._backend.server.called} is still loading the model {self.identity.model!r}.",
-                "Search again in a moment.",
-            ) from None
+            said = f"{self._backend.server.called} is still loading the model {self.identity.model!r}."
+            raise Unreachable(said, "Search again in a moment.") from None
 
     def _load(self) -> None:
         with self._requests.hold(question=False):

@@ -1,14 +1,12 @@
-"""Requests to a server of models: clients, failures and their errors, and a live check.
-
-The texts that are sent are notes. A server may repeat them in an error, so its words are quoted with care.
-"""
+"""Requests to a server of models: clients, failures and their errors, and a live check. The texts that are
+sent are notes: a server may repeat them in an error, so its words are quoted with care."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from rag_core.errors import EmbedderError, LLMError, ModelMissing, Unreachable
 from rag_core.models.addresses import is_loopback, straight_to
@@ -24,9 +22,7 @@ Kind = Literal[
 ]  # fmt: skip
 
 _CONNECT_S = 5.0
-QUESTION_S = 15.0
-"""Seconds to wait for the vector of a question."""
-
+QUESTION_S = 15.0  # to wait for the vector of a question
 CHECK_S = 3.0
 _LONGEST_WAIT_S = 30.0
 _QUOTED = 160
@@ -35,20 +31,16 @@ _WORD = 4  # a shorter text appears in many answers
 
 
 class Failure(Exception):
-    """What a server said instead of an answer; ``reason`` is the end of a sentence.
-
-    *away*: nothing answers. *busy*: try again, after ``wait_s`` if it tells. *failed*: its own error. *slow*:
-    no answer in time. *too long*, *crashed*, *refused*: one of the texts may be the cause.
-    """
+    """What a server said instead of an answer; ``reason`` is the end of a sentence. *away*: nothing answers.
+    *busy*: try again, after ``wait_s`` if it tells. *failed*: its own error. *slow*: no answer in time.
+    *too long*, *crashed*, *refused*: one of the texts may be the cause."""
 
     def __init__(self, kind: Kind, reason: str = "", wait_s: float = 0.0) -> None:
         super().__init__(reason)
         self.kind, self.reason, self.wait_s = kind, reason, wait_s
 
     @classmethod
-    def of(
-        cls, status: int, said: str, *secrets: str, sent: Sequence[str] = (), wait_s: float = 0
-    ) -> Failure:
+    def of(cls, status: int, said: str, *secrets: str, sent: Sequence[str] = (), wait_s: float = 0) -> Self:
         """What an HTTP status means on every server."""
         if 300 <= status < 400:
             return cls("redirects", f"status {status}")
@@ -75,25 +67,24 @@ class Server:
     allow: str = ""
     model: str = ""
     fetch: str = ""
-    timeout: str = "embedding_timeout_s"
     answers: bool = False
 
     @property
     def called(self) -> str:
-        """Its name in a sentence."""
         return f"{self.name} at {self.url}"
 
     def error(self, failure: Failure) -> EmbedderError | LLMError:
         """The error that the owner sees when nothing more is tried."""
         called, model, reason = self.called, self.model, failure.reason
         away = f"{called} {'is not running' if is_loopback(self.url) else 'does not answer'}."
+        timeout = "llm_timeout_s" if self.answers else "embedding_timeout_s"
         hint = "Ask again, or look at its log." if self.answers else "Its words are found."
         broken = f"{called} broke off" if self.answers else f"The model {model!r} crashes on the text"
         moved = f"{called} redirects to another address ({reason})."
         message, suggestion = {
             "away": (away, self.start),
             "busy": (f"{called} is too busy: {reason}.", "Try again later."),
-            "slow": (f"{called} did not answer in time.", f"Try again, or set `{self.timeout}` higher."),
+            "slow": (f"{called} did not answer in time.", f"Try again, or set `{timeout}` higher."),
             "failed": (f"{called} failed: {reason}.", "Look at the server's log."),
             "no access": (f"{called} refuses access ({reason}).", self.allow),
             "redirects": (moved, "Set that one if you trust it."),
@@ -141,8 +132,8 @@ def connection_to(url: str, read_s: float) -> dict[str, Any]:
 
 @contextmanager
 def asked(answer: str) -> Iterator[None]:
-    """Turn what httpx and JSON raise into a Failure, without the texts that were sent. ``answer`` says what
-    is wrong with an answer that cannot be read."""
+    """Turn what httpx and JSON raise into a Failure, without the texts that were sent. ``answer`` is its
+    reason for an answer that cannot be read."""
     import httpx
 
     try:

@@ -1,7 +1,5 @@
-"""Vector indexes: one protocol to search them, one to fill remote ones. The store's file stays the truth.
-
-``local`` reads the store's own file. A *remote* index (``s3vectors``, …) has a copy of every chunk.
-"""
+"""Vector indexes: one protocol to search them, one to fill remote ones, which have a copy of every chunk. The
+store's file stays the truth."""
 
 from __future__ import annotations
 
@@ -29,25 +27,18 @@ class Match(NamedTuple):
 
 
 class VectorIndex(Protocol):
-    """Finds the nearest chunks. The caller checks them against the store, and asks for more when too few are
-    eligible."""
+    """Finds the nearest chunks. The caller checks them, and asks for more when too few are eligible."""
 
     def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
         """The ``k`` nearest chunks to ``query`` (shape (dimension,)), best first; fewer only when there are
-        no more, or the index cannot look further.
-
-        The index may leave out what does not fit ``filters``, and must never leave out what does. Raises
-        VectorError.
-        """
+        no more, or the index cannot look further. It may leave out what does not fit ``filters``, and never
+        leaves out what does. Raises VectorError."""
 
 
 @dataclass(frozen=True, slots=True)
 class VectorRecord:
-    """A chunk as a remote index keeps it.
-
-    ``vector`` has shape (dimension,). ``text`` and ``doc``, a JSON object, rebuild the chunk and its document
-    on another machine; ``metadata`` is what filters ask for.
-    """
+    """A chunk as a remote index keeps it. ``vector`` has shape (dimension,). ``text`` and ``doc``, a JSON
+    object, rebuild the chunk and its document; ``metadata`` is what filters ask for."""
 
     key: str
     vector: Vectors
@@ -71,21 +62,17 @@ def unnoticed(_: Receipt) -> None:
 
 
 class RemoteIndex(VectorIndex, Protocol):
-    """A vector index outside the store's file. Safe to share between threads.
-
-    Every method raises VectorsUnreachable when it may work later, VectorError when it will not.
-    """
+    """A vector index outside the store's file. Safe to share between threads. Every method raises
+    VectorsUnreachable when it may work later, VectorError when it will not."""
 
     @property
     def server(self) -> str:
         """The address of the server that gets the texts, '' when they stay in this process."""
 
     def prepare(self, owner: str, *, take_over: bool = False) -> None:
-        """Create the index for ``owner``, or make sure that the one there has the same shape and owner.
-
-        Raises VectorError with the difference, and removes what this call made. ``take_over`` makes another
-        owner's index this one's.
-        """
+        """Create the index for ``owner``, or make sure that the one there has the same shape and owner;
+        ``take_over`` makes another's index this owner's. Raises VectorError with the difference, and removes
+        what this call made."""
 
     def owner(self) -> str:
         """The owner of the index; ``""`` when there is no index or no owner."""
@@ -94,11 +81,8 @@ class RemoteIndex(VectorIndex, Protocol):
         """Delete the index, or what is left of one, if it is ``owner``'s; otherwise do nothing."""
 
     def put(self, records: Iterable[VectorRecord], settled: Settled = unnoticed) -> Receipt:
-        """Add ``records`` or replace them whole; of records with the same key the last counts.
-
-        They are read as they are sent; ``settled`` gets the receipt of each request. One bad record is
-        refused alone.
-        """
+        """Add ``records`` or replace them whole; of records with the same key the last counts. They are read
+        as they are sent; ``settled`` gets the receipt of each request. One bad record is refused alone."""
 
     def delete(self, keys: Iterable[str], settled: Settled = unnoticed) -> Receipt:
         """Remove the chunks ``keys``; those that are not there are no error."""

@@ -46,8 +46,8 @@ def kinds() -> tuple[str, ...]:
 
 
 def destination(backend: str, options: VectorOptions) -> str:
-    """Where the text goes that is kept in a vector index of this kind, in words. Raises InvalidInput for an
-    unknown kind, VectorError when its package is broken."""
+    """Where the text in a vector index of this kind goes, in words. Raises InvalidInput for an unknown kind,
+    VectorError when its package is broken."""
     if backend in BUILT_IN:
         return str(options[backend].destination)
     return destination_of("" if backend == LOCAL else _foreign(backend).server)
@@ -59,10 +59,8 @@ def backend_of(address: str) -> str:
 
 
 def open_remote(address: str, dimension: int, metric: Metric, options: VectorOptions) -> RemoteIndex:
-    """The index at ``address`` for vectors of this shape, there or not; connects to nothing yet.
-
-    Raises VectorError when its package is not installed, InvalidInput for a bad address.
-    """
+    """The index at ``address`` for vectors of this shape, there or not; connects to nothing yet. Raises
+    VectorError when its package is not installed, InvalidInput for a bad address."""
     kind = backend_of(address)
     if index := BUILT_IN.get(kind):
         return index(address, dimension, metric, options[kind])
@@ -78,12 +76,10 @@ def existing(address: str, options: VectorOptions) -> RemoteIndex:
 
 
 def none_there(address: str, *, is_copy: bool) -> VectorError:
-    """The error for an index that is not at ``address``; ``is_copy`` for one that another installation
-    fills."""
-    if is_copy:
-        advice = "If the computer that fills it uses another address, attach that one and delete this copy."
-        return VectorError(f"There is no vector index at {address!r}.", advice)
-    return VectorError(f"There is no vector index at {address!r} any more.", say("heal_vectors"))
+    """The error for an index that is gone; ``is_copy`` when another installation fills it."""
+    advice = "If the computer that fills it uses another address, attach that one and delete this copy."
+    gone = f"There is no vector index at {address!r}."
+    return VectorError(gone, advice if is_copy else say("heal_vectors"))
 
 
 def _foreign(backend: str) -> foreign.Backend:

@@ -1,12 +1,10 @@
 """The vector index in Chroma: one collection a store, named after it.
 
-An upsert leaves the keys of an old record that the new one lacks, so each record says of every key that it
-has none. Metadata is flat: texts, numbers, yes or no, and lists of one of these, never empty. A collection
-learns its dimension from the first vector, and its search is approximate.
+An upsert leaves the keys of an old record that the new one lacks, so each record names every key. Metadata is
+flat, and its lists are never empty. A collection learns its dimension from the first vector.
 
 The package's own client waits for ever, goes through a proxy to this machine, and turns a failing server into
-a plain Exception. So its parts are put together here, with an HTTP client of ours. It never has an embedding
-function: the default one downloads a model.
+a plain Exception, so it gets an HTTP client of ours. Its default embedding function would download a model.
 """
 
 from __future__ import annotations
@@ -36,8 +34,7 @@ if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
 HNSW = {"max_neighbors": 32, "ef_construction": 200, "ef_search": 400}
-"""How vectors are linked and searched: over 99 of 100 of the nearest ten are found even among random
-directions, where Chroma's own defaults lose a third."""
+"""Finds over 99 of 100 of the nearest ten even among random directions; the defaults lose a third."""
 
 KEYS = ("file_type", "folder", "folders", "names", "private", "tags", "page", "date", UNFILTERED)
 """Every key that ``payload.metadata`` may give."""
@@ -54,14 +51,10 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChromaOptions(ProgramOptions):
-    """How to reach Chroma."""
-
     port = 8000
 
 
 class ChromaService(Program[ChromaOptions]):
-    """Chroma on a server, or in this process."""
-
     name, extra, package, module = "Chroma", "chroma", "chromadb", "chromadb"
     url_setting, example = "chroma_url", "http://127.0.0.1:8000"
     access = "Use a server without a key, or let a proxy on this machine add it."
@@ -151,7 +144,6 @@ class Chroma(Remote[ChromaService]):
 
     @staticmethod
     def address_of(store: str, variant: str, options: ChromaOptions) -> str:
-        """See Remote.address_of. The collection has the store's name where Chroma takes it."""
         name = store if _COLLECTION.fullmatch(store) else f"{store.rstrip('-_')}-{mark(store)}"
         return f"chroma://{options.host}/{name}{variant and f'-{variant}'}"
 
@@ -211,7 +203,7 @@ class Chroma(Remote[ChromaService]):
     def _nearest(self, query: Vectors, k: int, filters: Filters) -> Iterator[tuple[str, float]]:
         where = payload.filter_objects(filters, MAX_ALTERNATIVES, "$contains", MAY_BE_UNFILTERED)
         asked = {"query_embeddings": [query], "n_results": k, "where": where, "include": ["distances"]}
-        found = self._with(lambda collection: collection.query(**asked), SEARCH_ATTEMPTS)
+        found = self._with(methodcaller("query", **asked), SEARCH_ATTEMPTS)
         for key, distance in zip(found["ids"][0], found["distances"][0], strict=True):
             yield key, 1 - distance / 2 if self.metric == "l2" else 1 - distance  # l2 is squared
 

@@ -1,8 +1,5 @@
-"""A folder that a vector engine uses inside this process; no other process can use it meanwhile.
-
-The engines fail late, or not at all, when two processes share a folder. So a lock is held as long as the
-engine runs; the system frees it on ``kill -9``.
-"""
+"""A folder that a vector engine uses inside this process. A lock keeps other processes out meanwhile: engines
+fail late, or not at all, when two share a folder. The system frees it on ``kill -9``."""
 
 from __future__ import annotations
 
@@ -33,12 +30,9 @@ class Running(Generic[_T]):
 
 
 def running(folder: Path, name: str, start: Callable[[Path], _T], stop: Callable[[_T], None]) -> Running[_T]:
-    """The engine ``name`` of ``folder``, started unless this process runs it already. One thread at a time
-    uses it.
-
-    Raises VectorsUnreachable while another process uses the folder, VectorError when it cannot be used, and
-    what ``start`` raises.
-    """
+    """The engine ``name`` of ``folder``, started unless this process runs it already, for one thread at a
+    time. Raises VectorsUnreachable while another process uses the folder, VectorError when it cannot be used,
+    and what ``start`` raises."""
     folder = folder.resolve()
     with _starting:
         known = _running.get(folder)
@@ -65,8 +59,6 @@ def _locked(folder: Path, name: str) -> FileLock:
             f"Close the app or the other program, or run a server that both can use (`{name.lower()}_url`).",
         ) from None
     except OSError as error:
-        raise VectorError(
-            f"The folder {str(folder)!r} of {name} cannot be used: {error.strerror}.",
-            "Check that it can be written, or configure another one.",
-        ) from error
+        said = f"The folder {str(folder)!r} of {name} cannot be used: {error.strerror}."
+        raise VectorError(said, "Check that it can be written, or configure another one.") from error
     return lock

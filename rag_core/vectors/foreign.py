@@ -1,7 +1,5 @@
-"""Vector indexes of installed packages, named by entry points in ``commonplace.vector_indexes``.
-
-The addresses of a package's indexes begin with that name and ``://``.
-"""
+"""Vector indexes of installed packages, named by entry points in ``commonplace.vector_indexes``. The
+addresses of a package's indexes begin with that name and ``://``."""
 
 from __future__ import annotations
 
@@ -19,20 +17,16 @@ from rag_core.vectors.builtin import BUILT_IN
 
 
 class Backend(Protocol):
-    """What an entry point in ``commonplace.vector_indexes`` names; a module will do.
-
-    Credentials are the package's own to find, best in variables of the environment.
-    """
+    """What an entry point in ``commonplace.vector_indexes`` names; a module will do. It finds its credentials
+    itself, best in variables of the environment."""
 
     server: str
     """Where vectors and texts go: '' for this machine, or an address like https://example.org."""
 
     def address(self, store: str, variant: str) -> str:
         """The address, beginning with ``NAME://``, of the index that the store called ``store`` gets.
-
         ``variant`` is '' or a short word: indexes of one store with different variants stand side by side
-        while its embedder is switched.
-        """
+        while its embedder is switched."""
 
     def open(self, address: str, dimension: int, metric: Metric) -> RemoteIndex:
         """The index at ``address``, there or not, for vectors of this shape. Sends no request. Raises

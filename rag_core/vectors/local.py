@@ -27,12 +27,8 @@ from rag_core.store.identities import active_identity
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import EVERYTHING, Match
 
-LARGE = 20_000 * 384
-"""So many numbers are compared in 3 ms on one core; above, the signs choose."""
-
-FEWEST_SIGNS = 256
-"""Vectors of fewer numbers have too few signs to choose by."""
-
+LARGE = 20_000 * 384  # so many numbers are compared in 3 ms on one core; above, the signs choose
+FEWEST_SIGNS = 256  # vectors of fewer numbers have too few signs to choose by
 _REFINED = 40  # vectors compared exactly for each one that is wanted
 _BLOCK = 16_384  # vectors whose columns fit into a core's cache
 _GROWTH = 2
@@ -46,8 +42,6 @@ _Signs = npt.NDArray[np.uint64]
 
 
 class _Snapshot(NamedTuple):
-    """The embeddings of one identity at one generation."""
-
     generation: int
     identity_id: int
     matrix: Matrix
@@ -67,14 +61,10 @@ class LocalVectors:
         with self._store.read() as db:
             matrix = self._follow(db)
             if matrix.count and query.shape != matrix.rows.shape[1:]:
-                raise VectorError(
-                    f"The vectors of store {self._store.name!r} are another embedder's by now.",
-                    "Search again.",
-                )
+                said = f"The vectors of store {self._store.name!r} are another embedder's by now."
+                raise VectorError(said, "Search again.")
             count = k
-            while (
-                matrix.count
-            ):  # a vector may have several chunks, or none until the run that dropped them ends
+            while matrix.count:  # a vector has several chunks, or none until the run that dropped them ends
                 near = matrix.nearest(query, count)
                 rows = rows_at_once(db, ["key", "id"], _CHUNKS, (json.dumps(list(near)),))
                 if len(rows) >= k or count >= matrix.count:
@@ -124,11 +114,9 @@ def _refreshed(db: sqlite3.Connection, identity_id: int, matrix: Matrix) -> Matr
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """The first ``count`` of these rows, ids ascending; there may be room for more behind them.
-
-    ``rows`` has shape (room, dimension), float32, or float16 when ``signs`` are kept, of shape (columns of
-    64, room). A matrix does not change; the one that it is extended to shares its memory.
-    """
+    """The first ``count`` of these rows, ids ascending; there may be room for more behind them. ``rows`` has
+    shape (room, dimension), float32, or float16 when ``signs`` are kept, of shape (columns of 64, room). A
+    matrix does not change; the one that it is extended to shares its memory."""
 
     ids: Ids
     rows: npt.NDArray[np.floating]

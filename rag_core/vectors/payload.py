@@ -1,8 +1,5 @@
-"""What remote indexes keep of a chunk, and what of a filter they are asked: the same for all of them.
-
-The local check decides; a remote filter only saves hits that it would drop. So every condition is as wide as
-the filter or wider, and a filter without such a condition is left to the check.
-"""
+"""What remote indexes keep of a chunk, and what of a filter they are asked: the same for all of them. The
+local check decides; a remote filter only saves hits that it would drop, so it is as wide or wider."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ from rag_core.types import Filters, Vectors
 from rag_core.vectors import Metadata, VectorRecord, unit
 
 UNFILTERED = "unfiltered"
-"""The key that lists which other keys had no room in a record. Such a record fits every condition on them."""
+"""The key that lists which others had no room in a record, which then fits every condition on them."""
 
 MAY_BE_UNFILTERED = frozenset({"date"})
 """What ``metadata`` lists there itself: an index with room for everything need not ask for more."""
@@ -40,11 +37,9 @@ def metadata(
     path: str, *, file_type: str, folded_tags: Iterable[str], date: str, private: bool,
     anchor_type: str = "", anchor_ref: str = "",
 ) -> Metadata:  # fmt: skip
-    """What can be asked of a chunk at ``path`` (the document's, as shown).
-
-    ``folded_tags`` come with their parents, as the store keeps them; ``date`` is an ISO day or "".
-    A key without a value is left out. Letter case is folded here and in the conditions alike.
-    """
+    """What can be asked of a chunk at ``path`` (the document's, as shown). ``folded_tags`` come with their
+    parents, as the store keeps them; ``date`` is an ISO day or "". A key without a value is left out. Letter
+    case is folded here and in the conditions alike."""
     parts = path.split("/")
     folders = (name_key("/".join(parts[:depth])) for depth in range(1, len(parts) + 1))
     names = name_key(parts[-1]), name_key(posixpath.splitext(parts[-1])[0])
@@ -77,8 +72,7 @@ class Condition(NamedTuple):
 
 
 def conditions(filters: Filters) -> list[Condition]:
-    """Conditions that all hold for whatever fits ``filters``. Their values are whole characters, as records
-    are kept."""
+    """Conditions that all hold for whatever fits ``filters``."""
     found: list[Condition] = []
     if filters.types:
         types = tuple(type_of_suffix(f".{each}") or each for each in filters.types)
@@ -92,10 +86,11 @@ def conditions(filters: Filters) -> list[Condition]:
         found.append(Condition("names", "any", last, is_list=True))
     if filters.pages:
         found.append(Condition("page", "any", filters.pages))
-    if (day := _number(filters.after or "none")) is not None:
-        found.append(Condition("date", "from", (day,)))
-    if (day := _number(filters.before or "none")) is not None:
-        found.append(Condition("date", "below", (day,)))
+    tests: tuple[tuple[Literal["from", "below"], str | None], ...]
+    tests = ("from", filters.after), ("below", filters.before)
+    for test, given in tests:
+        if given and (day := _number(given)) is not None:
+            found.append(Condition("date", test, (day,)))
     return [
         each._replace(values=tuple(whole(v) if isinstance(v, str) else v for v in each.values))
         for each in found
@@ -105,12 +100,9 @@ def conditions(filters: Filters) -> list[Condition]:
 def filter_objects(
     filters: Filters, most: int, contains: str, unfiltered: frozenset[str] | None = None
 ) -> dict[str, Any] | None:
-    """``filters`` in the JSON that S3 Vectors and Chroma share, of at most ``most`` alternatives; None when
-    there is nothing to ask. Conditions that are too many are left out, the longest first.
-
-    ``contains`` is the operator for one value of a list; ``unfiltered`` the keys that a record may lack for
-    want of room (None: all).
-    """
+    """``filters`` in the JSON that S3 Vectors and Chroma share, of at most ``most`` alternatives: the longest
+    conditions are left out; None when there is nothing to ask. ``contains`` is the operator for one value of
+    a list; ``unfiltered`` the keys that a record may lack for want of room (None: all)."""
     asked = []
     for each in sorted(conditions(filters), key=lambda condition: len(condition.values)):
         if len(each.values) >= most:
@@ -165,16 +157,14 @@ def values(metadata: Metadata) -> dict[str, Value]:
     """``metadata`` as it is kept: whole characters, and lists for tuples."""
     kept: dict[str, Value] = {}
     for key, value in metadata.items():
-        kept[key] = [*map(whole, value)] if isinstance(value, tuple) else value
-        if isinstance(value, str):
-            kept[key] = whole(value)
+        text = whole(value) if isinstance(value, str) else value
+        kept[key] = [*map(whole, text)] if isinstance(text, tuple) else text
     return kept
 
 
 def numbers(vector: Vectors) -> list[float]:
     """A unit vector as Python numbers that are short when written."""
-    found: list[float] = np.round(vector.astype(np.float64), _DIGITS).tolist()
-    return found
+    return list(np.round(vector.astype(np.float64), _DIGITS).tolist())
 
 
 def rebuilt(key: str, vector: Any, text: str, doc: str, kept: Mapping[str, Any]) -> VectorRecord:

@@ -1,7 +1,5 @@
-"""The vector index in Qdrant: stores share a collection and see their own points only.
-
-After a switch of the embedder the new vectors go to the collection ``NAME-VARIANT``: a collection has one
-dimension for good. An upsert with one bad point is refused whole. An id is one point whatever store it is of.
+"""The vector index in Qdrant: stores share a collection and see their own points only. A collection has one
+dimension for good, so a switched embedder gets the collection ``NAME-VARIANT``.
 
 Other programs read the payload keys that the Note Q&A plan fixes (``vault_id`` … ``note_title``). A store
 is its vault. ``text`` and ``doc`` rebuild the chunk, and ``filter`` holds what our filters ask for.
@@ -18,6 +16,8 @@ import sqlite3
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from operator import methodcaller
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from rag_core.models.addresses import straight_to
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import Receipt, VectorRecord, payload
 from rag_core.vectors.payload import DOC, MAY_BE_UNFILTERED, TEXT, UNFILTERED, Condition, whole
-from rag_core.vectors.remote import KEYS_A_PAGE, RECORDS_A_PAGE, Batch, Remote, Shape, Undo
+from rag_core.vectors.remote import KEYS_A_PAGE, RECORDS_A_PAGE, Batch, Remote, Shape, Undo, unless
 from rag_core.vectors.service import SEARCH_ATTEMPTS, Busy, Program, ProgramOptions, Refused
 
 if TYPE_CHECKING:
@@ -36,8 +36,7 @@ KEY_VARIABLE = "COMMONPLACE_QDRANT_API_KEY"
 
 HNSW = {"m": 32, "ef_construct": 200}
 HNSW_EF = 400
-"""How vectors are linked, and candidates of a search: over 99 of 100 of the nearest ten are found even among
-random directions, where the server's own defaults lose a quarter."""
+"""Finds over 99 of 100 of the nearest ten even among random directions; the defaults lose a quarter."""
 
 STORE = "vault_name"
 FILTER = "filter"
@@ -63,8 +62,6 @@ class QdrantOptions(ProgramOptions):
 
 
 class QdrantService(Program[QdrantOptions]):
-    """Qdrant on a server, or in this process."""
-
     name, extra, package, module = "Qdrant", "qdrant", "qdrant-client", "qdrant_client"
     url_setting, example = "qdrant_url", "http://127.0.0.1:6333"
     access = f"Set {KEY_VARIABLE}, best in .env."
@@ -163,10 +160,8 @@ class Qdrant(Remote[QdrantService]):
     def _shape(self, found: Any) -> Shape:
         vectors = found.config.params.vectors
         if not hasattr(vectors, "size"):  # several with names, or none
-            raise VectorError(
-                f"The collection {self._collection!r} of {self.service.called} was not made for notes.",
-                "Set another `qdrant_collection`.",
-            )
+            said = f"The collection {self._collection!r} of {self.service.called} was not made for notes."
+            raise VectorError(said, "Set another `qdrant_collection`.")
         return vectors.size, vectors.distance.value
 
     def _owner_of(self, _: Any) -> str:
@@ -175,17 +170,9 @@ class Qdrant(Remote[QdrantService]):
 
     def _create(self, owner: str, undo: Undo) -> None:  # noqa: ARG002 - collections have no owner
         models = self.service.imported().models
-        shape = models.VectorParams(
-            size=self.dimension,
-            distance=models.Distance(self.metric),
-            hnsw_config=models.HnswConfigDiff(**HNSW),
-        )
-        try:
-            self._call("create_collection", vectors_config=shape)
-        except Refused:
-            if self._found() is None:  # it was not made meanwhile
-                raise
-        else:
+        distance, hnsw = models.Distance(self.metric), models.HnswConfigDiff(**HNSW)
+        shape = models.VectorParams(size=self.dimension, distance=distance, hnsw_config=hnsw)
+        if unless((400, 409), partial(self._call, "create_collection", vectors_config=shape)):
             undo.append(self._delete_if_empty)
 
     def _adopt(self, found: Any, owner: str) -> str:
@@ -199,8 +186,8 @@ class Qdrant(Remote[QdrantService]):
         theirs = self._owner_of(found)
         if theirs or self._call("count", count_filter=self._filter(self._mine), exact=True).count:
             return theirs
-        is_mine = {"key": OWNER, "match": {"value": owner}}
-        self._mark(owner, update_filter=self._filter(is_mine))  # a mark of another owner stays
+        is_mine = self._filter({"key": OWNER, "match": {"value": owner}})
+        self._mark(owner, update_filter=is_mine)  # a mark of another owner stays
         return self._owner_of(found)
 
     def _give_to(self, _: Any, owner: str) -> None:
@@ -301,9 +288,7 @@ class Qdrant(Remote[QdrantService]):
         return self.service.imported().models.Filter(must=[*conditions])
 
     def _call(self, operation: str, attempts: int = 0, /, **arguments: Any) -> Any:
-        return self.service.ask(
-            lambda client: getattr(client, operation)(self._collection, **arguments), attempts
-        )
+        return self.service.ask(methodcaller(operation, self._collection, **arguments), attempts)
 
 
 def _either(condition: Condition) -> Filter:

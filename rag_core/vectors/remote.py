@@ -12,9 +12,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
-from rag_core.errors import InvalidInput, VectorError, VectorsUnreachable
+from rag_core.errors import InvalidInput, VectorError
 from rag_core.models.addresses import shown
-from rag_core.models.deadline import with_deadline
+from rag_core.models.deadline import ask_index
 from rag_core.models.registry import CircuitBreaker
 from rag_core.types import Filters, Metric, Vectors
 from rag_core.vectors import EVERYTHING, Match, Receipt, RemoteIndex, Settled, VectorRecord, unit, unnoticed
@@ -24,27 +24,21 @@ from rag_core.vectors.service import Options, Refused, Service
 if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
-SEARCH_S = 5.0
-"""Seconds for everything that one search asks of an index."""
+SEARCH_S = 5.0  # for everything that one search asks of an index
 
 KEYS_A_PAGE, RECORDS_A_PAGE = 5000, 256
 
-Undo = list[Callable[[], object]]
-"""Steps that remove what was made."""
-
-Shape = tuple[int, str]
-"""Dimension and distance of an index."""
+Undo = list[Callable[[], object]]  # steps that remove what was made
+Shape = tuple[int, str]  # dimension and distance of an index
 
 _Service = TypeVar("_Service", bound=Service[Any])
 
 
 class Remote(RemoteIndex, ABC, Generic[_Service]):
-    """An index outside the store's file. Making one connects to nothing yet.
-
-    ``form`` is how an address is written, ``pattern`` what it matches; ``_locate`` gets its groups.
-    ``metrics`` maps our metrics to the service's names. A request holds ``max_batch`` records and
-    ``max_bytes`` bytes of them. ``other_place`` says what to do when the index there is another's.
-    """
+    """An index outside the store's file. Making one connects to nothing yet. ``form`` is how an address is
+    written, ``pattern`` what it matches; ``_locate`` gets its groups. ``metrics`` maps our metrics to the
+    service's names. A request holds ``max_batch`` records and ``max_bytes`` bytes of them. ``other_place``
+    says what to do when the index there is another's."""
 
     service_type: ClassVar[Any]
     form: ClassVar[str]
@@ -57,15 +51,11 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
 
     def __init__(self, address: str, dimension: int, metric: Metric, options: Any) -> None:
         if not 1 <= dimension <= self.max_dimension:
-            raise InvalidInput(
-                f"The index {shown(address)} cannot keep vectors of dimension {dimension!r}.",
-                f"Choose an embedder with a dimension from 1 to {self.max_dimension}.",
-            )
+            said = f"The index {shown(address)} cannot keep vectors of dimension {dimension!r}."
+            raise InvalidInput(said, f"Choose an embedder with a dimension from 1 to {self.max_dimension}.")
         if not (match := self.pattern.fullmatch(address)):
             raise InvalidInput(f"{shown(address)} is not the address of an index.", f"Write {self.form}.")
-        self.address = address
-        self.dimension = dimension
-        self.metric = self.metrics[metric]
+        self.address, self.dimension, self.metric = address, dimension, self.metrics[metric]
         self.service: _Service = self.service_type(options)
         self._locate(match.groupdict(""))
 
@@ -109,8 +99,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
 
     @abstractmethod
     def _encode(self, record: VectorRecord) -> tuple[Any, int] | str:
-        """A record with a unit vector as the service takes it, and the most bytes of a request that it fills;
-        or why it is refused."""
+        """A record with a unit vector as the service takes it, and its most bytes; or why it is refused."""
 
     @abstractmethod
     def _put(self, items: dict[str, Any]) -> None:
@@ -203,8 +192,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
         return sorted(matches, key=lambda match: (-match.similarity, match.key))[:k]
 
     def _batches(self, records: Iterable[VectorRecord]) -> Iterator[Batch]:
-        """``records`` in batches of at most ``max_batch`` and, but for a single larger one, ``max_bytes``. No
-        batch has two records with the same key."""
+        """``records`` in batches of at most ``max_batch`` and ``max_bytes``, without the same key twice."""
         batch, total = Batch({}, {}), 0
         for record in records:
             made = replace(record, vector=unit(record.vector), text=whole(record.text))
@@ -259,19 +247,13 @@ class WithDeadline:
         self._left = SEARCH_S
 
     def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
-        """See VectorIndex.search. Raises VectorsUnreachable at the deadline, and at once after another search
-        got no answer."""
+        """See VectorIndex.search. Raises VectorsUnreachable at once after another search got no answer."""
         started = time.monotonic()
         with self._breaker.guard(self._server):
             try:
-                return with_deadline(self._left, partial(self._index.search, query, k, filters))
+                return ask_index(partial(self._index.search, query, k, filters), self._server, self._left)
             except Refused as error:
                 raise self._absent if error.is_absence else error from None
-            except TimeoutError:
-                raise VectorsUnreachable(
-                    f"The vector index at {self._server} gives no answer within {SEARCH_S:g} seconds.",
-                    "Check the network; it is asked again in a few seconds.",
-                ) from None
             finally:
                 self._left -= time.monotonic() - started
 

@@ -1,9 +1,5 @@
-"""The vector index in Amazon S3 Vectors: one bucket a store, one index an embedder.
-
-The service sets these rules: an index never changes its shape, a put replaces a record whole, nothing is
-counted, and one bad record fails a whole request. It counts bytes by a rule of its own, and refuses empty
-lists, nulls, nested values and halves of characters.
-"""
+"""The vector index in Amazon S3 Vectors: one bucket a store, one index an embedder. The service counts bytes
+by a rule of its own, and refuses empty lists, nulls, nested values and halves of characters."""
 
 from __future__ import annotations
 
@@ -25,9 +21,7 @@ from rag_core.vectors.service import CONNECT_S, SEARCH_ATTEMPTS, Busy, Options, 
 if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
-MAX_FOUND = 10_000
-"""Hits of one search at most, a hundred to a page."""
-
+MAX_FOUND = 10_000  # hits of one search
 NON_FILTERABLE = (TEXT, DOC)
 """The keys that hold the chunk; declared when an index is made, and fixed from then on."""
 MAX_FILTERABLE = 2_048
@@ -49,11 +43,8 @@ _BUCKET = re.compile(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class S3Options(Options):
-    """How to reach the service. Empty means: as the AWS configuration of this machine says.
-
-    Credentials are never options: they come from the AWS configuration, ``profile`` names which.
-    ``kms_key`` and ``tags`` are for what is created; a key is the ARN of one, not an alias.
-    """
+    """How to reach the service. Empty means: as the AWS configuration of this machine says, which also has
+    the credentials; ``profile`` names which. ``kms_key`` (an ARN) and ``tags`` are for what is created."""
 
     region: str = ""
     profile: str = ""
@@ -78,7 +69,7 @@ class S3Service(Service[S3Options]):
 
     @property
     def endpoint(self) -> str:
-        """The address of the service. Raises VectorError when this machine is not set up for it."""
+        """The address of the service."""
         return str(self.opened().meta.endpoint_url)
 
     @property
@@ -101,11 +92,8 @@ class S3Service(Service[S3Options]):
             parameter_validation=False,
             proxies={} if is_loopback(options.endpoint_url) else None,
         )
-        try:
-            session = boto3.Session(profile_name=options.profile or None, region_name=options.region or None)
-            return session.client("s3vectors", endpoint_url=options.endpoint_url or None, config=settings)
-        except Exception as error:
-            raise self.explained(error) from None
+        session = boto3.Session(profile_name=options.profile or None, region_name=options.region or None)
+        return session.client("s3vectors", endpoint_url=options.endpoint_url or None, config=settings)
 
     def explained(self, error: Exception) -> Exception:
         from botocore import exceptions
@@ -116,10 +104,8 @@ class S3Service(Service[S3Options]):
             case exceptions.HTTPClientError() | exceptions.ConnectionError():
                 return Busy(type(error).__name__)
             case exceptions.BotoCoreError() | ValueError():
-                return VectorError(
-                    f"Amazon S3 Vectors cannot be used from here: {str(error).rstrip('.')}.",
-                    "Set region, profile and endpoint in the configuration, credentials as for the AWS CLI.",
-                )
+                said = f"Amazon S3 Vectors cannot be used from here: {str(error).rstrip('.')}."
+                return VectorError(said, "Set region, profile, endpoint, and credentials as for the AWS CLI.")
         return error
 
 
@@ -135,8 +121,6 @@ def _refusal(operation: str, response: Mapping[str, Any]) -> Exception:
             f"Allow s3vectors:{operation} to the credentials in use, and s3vectors:GetVectors, TagResource"
             " and ListTagsForResource, which it may need too."
         )
-    elif code.startswith("Kms"):
-        advice = "Check the KMS key: its state, and that indexing.s3vectors.amazonaws.com may use it."
     reason = str(said.get("Message") or response.get("message") or code)
     reason = reason.partition("\n")[0][:300].rstrip(".")  # more may repeat the request's headers
     message, is_record = f"Amazon S3 Vectors refused {operation}: {reason}.", code in _ABOUT_RECORDS
@@ -193,10 +177,8 @@ class S3Vectors(Remote[S3Service]):
     def _shape(self, found: Mapping[str, Any]) -> Shape:
         keys = found.get("metadataConfiguration", {}).get("nonFilterableMetadataKeys", [])
         if {*keys} != {*NON_FILTERABLE}:
-            raise VectorError(
-                f"The index {self.address!r} was not made for notes: its non-filterable keys are {keys!r}.",
-                f"It cannot be changed: {self.other_place}.",
-            )
+            said = f"The index {self.address!r} was not made for notes: its non-filterable keys are {keys!r}."
+            raise VectorError(said, f"It cannot be changed: {self.other_place}.")
         return found["dimension"], found["distanceMetric"]
 
     def _owner_of(self, found: Mapping[str, Any]) -> str:
@@ -304,10 +286,8 @@ def _value_size(value: Value) -> int:
 
 
 def fitted(metadata: Metadata) -> dict[str, Value]:
-    """The filterable keys that have a value and fit together, the largest left out first.
-
-    The record itself lists which were left out: ``compiled`` lets it pass wherever they are asked for.
-    """
+    """The filterable keys that have a value and fit together, the largest left out first. The record lists
+    which were left out: ``compiled`` lets it pass wherever they are asked for."""
     kept = {key: value for key, value in payload.values(metadata).items() if value != []}
     while size(kept) > MAX_FILTERABLE:
         largest = max((key for key in kept if key != UNFILTERED), key=lambda key: _value_size(kept[key]))
@@ -318,5 +298,5 @@ def fitted(metadata: Metadata) -> dict[str, Value]:
 
 
 def compiled(filters: Filters) -> dict[str, Any] | None:
-    """The filter that passes whatever fits ``filters``; None for none. Lists are asked by ``$eq`` only."""
+    """The filter that passes whatever fits ``filters``; None for none."""
     return payload.filter_objects(filters, MAX_CONSTRAINTS, "$eq")

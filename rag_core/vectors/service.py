@@ -21,11 +21,7 @@ from rag_core.models.addresses import destination, server_name, shown
 from rag_core.vectors.folder import Running, running
 
 SEARCH_ATTEMPTS = 3
-"""Attempts of a search's request."""
-
 CONNECT_S = 10.0
-"""The longest time to connect to a server."""
-
 _LONGEST_WAIT = 20.0
 _BUSY = {408, 425, 429}
 _ABOUT_RECORDS = {400, 409, 413, 422}
@@ -35,8 +31,8 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(ABC):
-    """Options of every service. ``timeout`` is seconds for one request. ``backoff`` is the wait in seconds
-    before the first of ``attempts`` - 1 retries; it doubles each time."""
+    """``timeout`` is seconds for one request, ``backoff`` those before the first of ``attempts`` - 1 retries,
+    doubled each time."""
 
     attempts: int = 7
     timeout: float = 30.0
@@ -62,11 +58,8 @@ class Busy(Exception):
 
 
 class Refused(VectorError):
-    """The service understood a request and will not do it.
-
-    ``status`` is the reason as an HTTP status and ``code`` the service's own name for it. ``about_records``:
-    a record may be at fault, not the request.
-    """
+    """The service understood a request and will not do it. ``status`` is the reason as an HTTP status and
+    ``code`` the service's own name for it. ``about_records``: a record may be at fault, not the request."""
 
     def __init__(
         self, message: str, suggestion: str, status: int, reason: str = "", code: str = "",
@@ -78,7 +71,6 @@ class Refused(VectorError):
 
     @property
     def is_absence(self) -> bool:
-        """Whether there is no such index."""
         return self.status == 404
 
 
@@ -120,10 +112,8 @@ class Service(ABC, Generic[_Options]):
 
     def ask(self, act: Callable[[Any], _T], attempts: int = 0) -> _T:
         """What ``act`` returns, given the client; ``attempts`` times at most while the service is busy.
-
         Raises VectorsUnreachable when it stays busy, Refused when it says no, VectorError when this machine
-        is not set up for it.
-        """
+        is not set up for it."""
         limit = min(attempts or self.options.attempts, self.options.attempts)
         for attempt in range(1, limit + 1):
             try:
@@ -136,10 +126,8 @@ class Service(ABC, Generic[_Options]):
             if attempt < limit:
                 longest = self.options.backoff * 2 ** (attempt - 1) * random.uniform(0.5, 1)
                 time.sleep(min(max(wait_s, longest), _LONGEST_WAIT))
-        raise VectorsUnreachable(
-            f"{self.called} cannot be used: {reason}.",
-            f"{self.remedy}; what was to be sent waits and is sent with the next run.",
-        )
+        advice = f"{self.remedy}; what was to be sent waits and is sent with the next run."
+        raise VectorsUnreachable(f"{self.called} cannot be used: {reason}.", advice)
 
     def _once(self, client: Any, act: Callable[[Any], _T]) -> _T:
         return act(client)
@@ -168,9 +156,8 @@ _Settings = TypeVar("_Settings", bound=ProgramOptions)
 
 
 class Program(Service[_Settings]):
-    """A program on a server, or in a folder and this process. The ``package`` talks to it; the ``extra`` of
-    ours installs that. ``example`` is the address of a server on this machine, ``access`` what to do when
-    the server refuses access."""
+    """A program on a server, or in a folder and this process. The ``package`` talks to it; our ``extra``
+    installs that. ``example`` is a server's address, ``access`` what to do when it refuses access."""
 
     name: ClassVar[str]
     extra: ClassVar[str]
@@ -199,9 +186,8 @@ class Program(Service[_Settings]):
         try:
             return importlib.import_module(module or cls.module)
         except ImportError:
-            raise VectorError(
-                f"The package {cls.package!r} is not installed.", f"Run {install_line(cls.extra)}."
-            ) from None
+            said = f"The package {cls.package!r} is not installed."
+            raise VectorError(said, f"Run {install_line(cls.extra)}.") from None
 
     @property
     def called(self) -> str:
@@ -235,7 +221,7 @@ class Program(Service[_Settings]):
             self._stop(found.engine)
 
     def answered(self, status: int, content: str, wait_s: float = 0.0, secret: str = "") -> Exception:
-        """What an answer of the server with a ``status`` that is not success means."""
+        """What an answer of the server means that is not success."""
         if status in _BUSY or status >= 500:
             return Busy(f"it answered {status}", wait_s)
         if status in (401, 403):
@@ -257,16 +243,13 @@ class Program(Service[_Settings]):
         )  # fmt: skip
 
     def mistaken(self) -> VectorError:
-        """The server is another program's."""
         advice = f"Set `{self.url_setting}` to where it is."
         return VectorError(f"What answers at {self.options.host} is not {self.name}.", advice)
 
     def damage(self, error: Exception) -> VectorError:
         """The engine in this process cannot read or write its folder."""
-        return VectorError(
-            f"{self.called} cannot be read or written: {_quoted(str(error))}.",
-            "Check the disk; if the folder is damaged, remove it and send everything again.",
-        )
+        said = f"{self.called} cannot be read or written: {_quoted(str(error))}."
+        return VectorError(said, "Check the disk; if the folder is damaged, remove it and send all again.")
 
 
 def _quoted(said: str) -> str:
