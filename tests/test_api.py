@@ -16,7 +16,8 @@ from urllib.parse import quote
 import jsonschema
 import pytest
 
-from rag_core.access import NOT_LET_IN, OWNER_HEADERS, security_headers
+from rag_core.access.decide import NOT_LET_IN
+from rag_core.access.headers import OWNER_HEADERS, security_headers
 from rag_core.api.openapi import document
 from rag_core.cli import main
 from rag_core.config import Settings

@@ -36,33 +36,18 @@ class Throttle:
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._lock = threading.Lock()
-        self._written: dict[Hashable, float] = {}
-        self._skipped: dict[Hashable, int] = {}
+        self._last: dict[Hashable, tuple[float, int]] = {}  # when it was written, and lines skipped since
 
     def admit(self, key: Hashable) -> str | None:
         """The end of the line to write, which counts the lines skipped before it; None to skip this one."""
         now = self._now()
         with self._lock:
-            if now - self._written.get(key, now - _EVERY_S) < _EVERY_S:
-                self._skipped[key] = self._skipped.get(key, 0) + 1
+            then, skipped = self._last.get(key, (now - _EVERY_S, 0))
+            if now - then < _EVERY_S:
+                self._last[key] = then, skipped + 1
                 return None
-            self._written[key] = now
-            skipped = self._skipped.pop(key, 0)
+            self._last[key] = now, 0
         return f" {skipped:,} more before it." if skipped else ""
-
-
-class RefusalLog:
-    """Logs the refusals of the gate."""
-
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        self._throttle = Throttle(now)
-
-    def add(self, kind: str, reason: str) -> None:
-        """Log one refused request or websocket (``kind``); reasons are few."""
-        more = self._throttle.admit(reason)
-        if more is not None:
-            named = "a WebSocket" if kind == "websocket" else "an HTTP"
-            _LOG.warning("Refused %s request: %s.%s", named, reason, more)
 
 
 class ServerLog(logging.Filter):

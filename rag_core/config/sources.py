@@ -28,9 +28,7 @@ from rag_core.errors import InvalidInput
 MAX_BYTES = 256_000
 """A longer file is refused."""
 
-NOT_SETTINGS = (HOME, f"{PREFIX}TEST_", f"{PREFIX}TORTURE")
-"""Variables that begin so are no settings: the last two are for the test suite."""
-
+NOT_SETTINGS = (HOME, f"{PREFIX}TEST_", f"{PREFIX}TORTURE")  # the last two are for the test suite
 Given = dict[str, Any]
 """Setting → its value as written."""
 
@@ -130,9 +128,9 @@ def _from_dotenv(text: str, file: Origin) -> Given:
             raise place.error("This is no assignment", advice)
         if binding.key == HOME:
             raise place.error(f"{HOME} says where this file is", "Set it in the environment.")
-        if binding.key and binding.key not in BY_VARIABLE:
-            raise unknown(Text(binding.key, place), _VARIABLES)
         if binding.key:
+            if binding.key not in BY_VARIABLE:
+                raise unknown(Text(binding.key, place), _VARIABLES)
             given.append(Text(binding.value or "", place))
     return _from_variables(given)
 
@@ -165,9 +163,7 @@ def _from_variables(given: list[Text]) -> Given:
         name = value.origin.name
         key = BY_VARIABLE[name].name
         if key in found:
-            other = found[key].origin.name
-            twice = "is there twice" if other == name else f"and {other} mean the same"
-            raise value.origin.error(f"{name} {twice}", "Remove one of them.")
+            raise value.origin.error(f"{name} and {found[key].origin.name} mean the same", "Remove one.")
         if value:
             found[key] = meant(name, value)
     return found

@@ -9,7 +9,6 @@ import yaml
 
 from rag_core.config.origin import Listing, Origin, Table, Text, Written
 
-_MAX_DEPTH = 16
 _SHAPE = "Write lines like 'top_k: 5'."
 
 
@@ -19,32 +18,24 @@ def parse(text: str, file: Origin) -> Table:
     Raises InvalidSettings, with file and line, for anything but names and values, for a name that is there
     twice, and for aliases.
     """
-    opened: list[int] = []
     try:
         for event in yaml.parse(text, yaml.BaseLoader):
-            place = file.at(_line(event))
             if isinstance(event, yaml.AliasEvent):  # its name may be a secret that begins with an asterisk
-                raise place.error(
+                raise file.at(_line(event)).error(
                     "What begins with '*' is an alias, which is not read",
                     "Write the value itself, in quotes.",
                 )
-            if isinstance(event, yaml.CollectionStartEvent):
-                opened.append(place.line)
-            if isinstance(event, yaml.CollectionEndEvent):
-                opened.pop()
-            if len(opened) > _MAX_DEPTH:
-                raise place.error("This is nested too deeply", "See docs/configuration.md.")
         node = yaml.compose(text, yaml.BaseLoader)
-    except yaml.YAMLError as error:
+        found = _written(node, file.at(_line(node))) if node else Table(file)
+    except (yaml.YAMLError, RecursionError) as error:
         # Where something is still open at the end, the line is the one on which it begins.
         marks = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
         end = len(text.rstrip())
-        line = next((mark.line + 1 for mark in marks if mark and mark.index < end), (opened or [1])[-1])
+        line = next((mark.line + 1 for mark in marks if mark and mark.index < end), 1)
         raise file.at(line).error(
             "This is not valid YAML",
             "Write lines like 'top_k: 5', indented with spaces; quote values with ': ' or ' #' in them.",
         ) from None
-    found = _written(node, file.at(_line(node))) if node else Table(file)
     if isinstance(found, Text) and found.empty:
         return Table(file)
     if not isinstance(found, Table):
@@ -62,15 +53,12 @@ def _written(node: yaml.Node, place: Origin) -> Written:
     if isinstance(node, yaml.SequenceNode):
         items = [_written(item, place.at(_line(item), place.name)) for item in node.value]
         return Listing(place, items)
-    lines: dict[str, int] = {}
     table = Table(place)
     for name, value in node.value:
         here = place.at(_line(name), str(name.value))
         if not isinstance(name, yaml.ScalarNode):
             raise here.error("A name here is no plain text", _SHAPE)
-        if first := lines.get(name.value):
-            problem = f"{name.value[:80]!r} is there twice, first in line {first}"
-            raise here.error(problem, "Remove one of them.")
-        lines[name.value] = here.line
+        if name.value in table:
+            raise here.error(f"{name.value[:80]!r} is there twice", "Remove one of them.")
         table[Text(name.value, here)] = _written(value, here)
     return table

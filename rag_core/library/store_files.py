@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import cast
 
 from rag_core.config.keys import STORE_NAME
-from rag_core.errors import InvalidInput, NotFound, StoreError, VectorError
+from rag_core.errors import InvalidInput, NotFound, StoreError
 from rag_core.library.access_list import AccessList
 from rag_core.messages import say
 from rag_core.models.registry import CircuitBreaker
@@ -23,7 +23,7 @@ from rag_core.store import file as store_file
 from rag_core.store.errors import blames_file, for_viewer, not_written
 from rag_core.store.identities import active_identity, target_identity
 from rag_core.store.workroom import sync, workroom
-from rag_core.types import OWNER, Metric, Viewer
+from rag_core.types import Metric, Viewer
 from rag_core.vectors import RemoteIndex, VectorIndex
 from rag_core.vectors.backends import none_there
 from rag_core.vectors.local import LocalVectors
@@ -136,28 +136,7 @@ class StoreFiles:
         Raises VectorError, InvalidInput."""
         with store.read() as db:
             address, known = outbox.target(db), target_identity(db)
-        return self.own_remote(store, address, known.identity.dimension) if address and known else None
-
-    def own_remote(self, store: Store, address: str, dimension: int) -> RemoteIndex:
-        """The index at ``address``, for ``store`` to fill. Raises VectorError, also if a copy of the store's
-        file would fill it too."""
-        if twins := self.twins(store):
-            named = " and ".join(map(repr, sorted((store.name, *twins), key=str.casefold)))
-            raise VectorError(
-                f"The stores {named} are copies of one file, so none of them may fill their vector index.",
-                "Delete all but one; the index stays for that. Export and import makes a second store.",
-            )
-        return self.remote(store, address, dimension)
-
-    def twins(self, store: Store) -> list[str]:
-        """The names of other stores whose files are copies of the same file: each would own the same vector
-        index."""
-        found = []
-        for name in self.names(OWNER):
-            with suppress(StoreError, NotFound):  # it is damaged, or was deleted since
-                if name != store.name and self.open(OWNER, name).store.id == store.id:
-                    found.append(name)
-        return found
+        return self.remote(store, address, known.identity.dimension) if address and known else None
 
     def remote(self, store: Store, address: str, dimension: int) -> RemoteIndex:
         """The index at ``address`` for vectors of ``dimension``, opened once. Raises as ``index``."""

@@ -92,17 +92,13 @@ class Unfit(Exception):
 def pack(store: Path, part: Path, info: StoreInfo, report: Report) -> None:
     """Write the archive ``part`` around the store file ``store``; it is on the disk when this returns.
     ``info`` describes the store. Raises OSError."""
+    counts = {"files": info.file_count, "passages": info.chunk_count}
     manifest = {
         "format": FORMAT,
         "schema": migrations.VERSION,
         "program": __version__,
         "exported_at": now(),
-        "store": {
-            "name": info.name,
-            "embedder": info.embedder,
-            "files": info.file_count,
-            "passages": info.chunk_count,
-        },
+        "store": {"name": info.name, "embedder": info.embedder, **counts},
     }
     handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)  # private notes are in it
     with open(handle, "wb") as raw:  # noqa: PTH123 - it has a handle already
@@ -132,8 +128,7 @@ class Packed:
     schema: int
 
     def unpack(self, target: Path, report: Report) -> None:
-        """Write the store to ``target``, which must not exist. Raises StoreError, and OSError when ``target``
-        cannot be written."""
+        """Write the store to ``target``, which must not exist. Raises StoreError, OSError."""
         total = self.archive.getinfo(STORE).file_size
         require_space(target.parent, total, f"The store in {self.path.name!r}")
         with refusing(self.path), target.open("xb") as file, self.archive.open(STORE) as member:
