@@ -14,17 +14,10 @@ from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from rag_core.access import limits
 from rag_core.access.connection import GUARDED
 from rag_core.access.decide import Header, Refused, Sender, decide, is_loopback
 from rag_core.access.headers import with_identity
-from rag_core.access.limits import (
-    HEADERS_TOO_LARGE,
-    MAX_HEADERS,
-    MAX_OPEN,
-    RateLimiter,
-    refuse_larger,
-    too_many,
-)
 from rag_core.access.log import Throttle, Visits
 from rag_core.access.programs import is_program, sent_token
 from rag_core.access.request import ActiveRequest, PageMessages, is_upload, refuse
@@ -59,7 +52,7 @@ class AccessGate:
     ) -> None:  # fmt: skip
         self.app = app
         self._viewers = Viewers(library)
-        self._rates = RateLimiter()
+        self._rates = limits.RateLimiter()
         self._throttle = Throttle()
         self._visits = visits
         self._messages = messages
@@ -98,8 +91,8 @@ class AccessGate:
 
     async def _judge(self, scope: Scope) -> ActiveRequest | Refused:
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
-        if sum(len(name) + len(value) for name, value in headers) > MAX_HEADERS:
-            return HEADERS_TOO_LARGE
+        if sum(len(name) + len(value) for name, value in headers) > limits.MAX_HEADERS:
+            return limits.HEADERS_TOO_LARGE
         path: str = scope["path"]
         settings = await self._viewers.settings()
         try:
@@ -116,16 +109,15 @@ class AccessGate:
             return Refused("only the owner may do this")
         declared = [value for name, value in headers if name.lower() == "content-length"]
         sizes = (int(each) if each.isdecimal() and len(each) < 16 else 10**16 for each in declared)
-        if not is_upload(path) and (refused := refuse_larger(max(sizes, default=0), settings)):
+        if not is_upload(path) and (refused := limits.refuse_larger(max(sizes, default=0), settings)):
             return refused
-        if not viewer.is_owner and self._viewers.count(sender.login) >= MAX_OPEN:
-            return too_many(1)
+        if not viewer.is_owner and self._viewers.count(sender.login) >= limits.MAX_OPEN:
+            return limits.too_many(1)
         if sender.login and (scope["type"] == "websocket" or is_program(path)):
             self._visits.count(sender.login, path)
-            if not viewer.is_owner and (
-                wait := self._rates.take(sender.login, settings.guest_requests_per_minute)
-            ):
-                return too_many(wait)
+            per_minute = settings.guest_requests_per_minute
+            if not viewer.is_owner and (wait := self._rates.take(sender.login, per_minute)):
+                return limits.too_many(wait)
         identified = with_identity(scope["headers"], sender.login or viewer.login, is_owner=viewer.is_owner)
         on_message = self._on_message if sender.login else None
         scope = {**scope, "headers": identified}

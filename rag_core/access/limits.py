@@ -23,12 +23,9 @@ HEADERS_TOO_LARGE: Final = Refused(
 
 def refuse_larger(size: int, settings: Settings) -> Refused | None:
     """The refusal of a body or message of ``size`` bytes; None if it is not too large."""
-    most = settings.max_body_kb
-    return (
-        Refused(f"the body is larger than {most} kB", 413, "Ask for less at once.")
-        if size > most * 1024
-        else None
-    )
+    if size <= settings.max_body_kb * 1024:
+        return None
+    return Refused(f"the body is larger than {settings.max_body_kb} kB", 413, "Ask for less at once.")
 
 
 def too_many(wait_s: float) -> Refused:

@@ -24,7 +24,6 @@ from rag_core.reports import Door
 
 SERVER_LOGGERS: Final = ("asyncio", "uvicorn.error")  # websockets writes to the second one, too
 _EVERY_S: Final = 1.0
-_OURS: Final = frozenset({"ui", "rag_core", "__main__"})  # Streamlit runs a page as __main__
 _MAX_CALLS: Final = 6
 _MAX_WAITING: Final = 200  # logins and doors; a tailnet has fewer, a flood of invented names has more
 _LOG = logging.getLogger(__name__)
@@ -83,15 +82,10 @@ def limit(loggers: Iterable[str]) -> None:
 
 
 def _in_a_line(error: BaseException) -> str:
-    """The type of an error and where it was raised: the last calls of ours, and the innermost of all."""
-    frames = list(traceback.walk_tb(error.__traceback__))
-    ours = [each for each in frames if each[0].f_globals.get("__name__", "").partition(".")[0] in _OURS]
-    shown = dict.fromkeys([*ours[-_MAX_CALLS:], *frames[-1:]])
-    places = (f"{'/'.join(Path(frame.f_code.co_filename).parts[-2:])}:{line}" for frame, line in shown)
+    """The type of an error and where it was raised: the innermost calls."""
+    frames = [*traceback.walk_tb(error.__traceback__)][-_MAX_CALLS:]
+    places = (f"{'/'.join(Path(frame.f_code.co_filename).parts[-2:])}:{line}" for frame, line in frames)
     return f"{type(error).__qualname__} at {' > '.join(places)}"
-
-
-# --- visits -----------------------------------------------------------------------------
 
 
 class Visits:

@@ -123,8 +123,6 @@ def listed(written: Any, separator: str = "") -> Any:
     return written if isinstance(written, (Listing, list, tuple)) else [written]
 
 
-# --- the types of settings --------------------------------------------------------------
-
 FOLDER = Kind(
     "an absolute folder",
     schemas.no_info_plain_validator_function(_folder),

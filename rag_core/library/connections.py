@@ -78,11 +78,8 @@ def run_checks(checks: Sequence[Check], within_s: float = 5.0) -> list[Connectio
 
 
 def check_foreign(names: Sequence[str], opened: Open) -> Found:
-    """Embedders of an installed package that stores need, opened."""
-    try:
-        servers = [opened(name).server for name in dict.fromkeys(names)]
-    except EmbedderError as error:
-        return Found("unreachable", error.message, error.suggestion)
+    """Embedders of an installed package that stores need, opened. Raises EmbedderError."""
+    servers = [opened(name).server for name in dict.fromkeys(names)]
     away = next((server for server in servers if leaves(server)), "")
     return Found("ready", "The embedder of an installed package can be opened.", goes=destination(away))
 

@@ -57,8 +57,7 @@ class Placement(Service):
             limit = store.spec.max_tokens
             if opened.max_tokens < limit and not rechunk:
                 raise InvalidInput(
-                    f"The embedder {chosen!r} reads {opened.max_tokens} tokens of a passage, and those of"
-                    f" store {name!r} have up to {limit}.",
+                    f"{chosen!r} reads {opened.max_tokens} tokens; passages of store {name!r} have {limit}.",
                     "Let its documents be cut again as well (`--rechunk`), or choose one that reads more.",
                 )
             backend = backend or (begun.backend if begun else store.backend)
@@ -77,10 +76,8 @@ class Placement(Service):
         )
         same_place = backend == store.backend
         if same_model and same_place and not rechunk:
-            raise InvalidInput(
-                f"Store {store.name!r} has this embedder and vector index already.",
-                "Nothing was changed; a switch that is under way can be abandoned.",
-            )
+            said = "Nothing was changed; a switch that is under way can be abandoned."
+            raise InvalidInput(f"Store {store.name!r} has this embedder and vector index already.", said)
         if not (same_model and same_place):
             beside = embedder.identity if address and same_place else None
             address = address_of(backend, store.name, self._shared.vector_options, beside)
@@ -226,8 +223,7 @@ def drop_remote(stores: StoreFiles, store: Store) -> None:
         except (VectorError, InvalidInput) as error:
             command = f"commonplace store delete {store.name} --leave-index"
             raise VectorError(
-                f"The vector index of store {store.name!r} cannot be deleted, and so nothing was:"
-                f" {error.message}",
+                f"Nothing was deleted, as the vector index of {store.name!r} cannot be: {error.message}",
                 f"Try again later, or leave what is there: `{command}`.",
             ) from error
         with store.decide() as db:

@@ -71,19 +71,14 @@ class StoreFiles:
             return []
         except OSError as error:
             where = f" {str(self._folder)!r}" if viewer.is_owner else ""
-            raise StoreError(
-                f"The folder of stores{where} cannot be read: {error.strerror}.", "Check who may read it."
-            ) from error
+            said = f"The folder of stores{where} cannot be read: {error.strerror}."
+            raise StoreError(said, "Check who may read it.") from error
         return sorted((name for name in names if viewer.may_see(name)), key=str.casefold)
 
     def new_path(self, viewer: Viewer, name: str, but: str = "") -> Path:
         """The file of a new store called ``name``. Raises InvalidInput for a name that is unusable, or taken
         by another store than ``but``: names that differ only in case are one file on some systems."""
-        if not STORE_NAME.fullmatch(name):
-            raise InvalidInput(
-                f"{name[:80]!r} cannot be a store's name.",
-                "Use 1 to 63 letters, digits, hyphens and underscores, starting with a letter or digit.",
-            )
+        check_name(name, "a store")
         others = (other for other in self.names(viewer) if other != but)
         if twin := next((other for other in others if other.casefold() == name.casefold()), None):
             raise InvalidInput(f"A store called {twin!r} exists already.", "Choose another name.")
@@ -148,9 +143,7 @@ class StoreFiles:
 
     def each(self, viewer: Viewer, names: Sequence[str]) -> tuple[list[Opened], list[StoreError]]:
         """The named stores (none: all) that can be read, and an error for each other one. Raises NotFound for
-        an unknown name, InvalidInput for one text instead of a list, StoreError if no store can be read."""
-        if isinstance(names, str):
-            raise InvalidInput(f"The stores are one text, {names[:80]!r}.", f"Give a list: {[names[:80]]!r}.")
+        an unknown name, StoreError if no store can be read."""
         opened: list[Opened] = []
         failed: list[StoreError] = []
         for name in dict.fromkeys(names) if names else self.names(viewer):
@@ -237,6 +230,15 @@ def new_store_file(path: Path, what: str, advice: str, make_room: Callable[[], N
 def _is_store(entry: os.DirEntry[str]) -> bool:
     stem, _, suffix = entry.name.rpartition(".")
     return suffix == "db" and STORE_NAME.fullmatch(stem) is not None and os.path.isfile(entry)  # noqa: PTH113
+
+
+def check_name(name: str, of: str) -> None:
+    """Raise InvalidInput for what cannot be the name ``of`` a store or token."""
+    if not STORE_NAME.fullmatch(name):
+        raise InvalidInput(
+            f"{name[:80]!r} cannot be {of}'s name.",
+            "Use 1 to 63 letters, digits, hyphens and underscores, starting with a letter or digit.",
+        )
 
 
 def no_store(viewer: Viewer, message: str) -> NotFound:

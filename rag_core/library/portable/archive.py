@@ -47,11 +47,9 @@ _DISK = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")
 
 TransferPhase = Literal["copying", "packing", "unpacking", "checking"]
 _PHASES: dict[TransferPhase, str] = {
-    "copying": "Copying the store",
-    "packing": "Writing the file",
-    "unpacking": "Reading the file",
-    "checking": "Checking the store",
-}
+    "copying": "Copying the store", "packing": "Writing the file",
+    "unpacking": "Reading the file", "checking": "Checking the store",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +175,7 @@ def _manifest(path: Path, archive: zipfile.ZipFile) -> tuple[str, int]:
             if number > ours:
                 program = str(about.get("program", ""))[:20]
                 raise StoreError(
-                    f"{path.name!r} was written by a newer version of Commonplace ({program!r}, {what}"
-                    f" {number}).",
+                    f"{path.name!r} was written by a newer Commonplace ({program!r}, {what} {number}).",
                     f"Update Commonplace; this one reads up to {what} {ours}.",
                 )
         return str(about["store"]["name"]), about["schema"]

@@ -74,7 +74,7 @@ def _copy(store: Path, copy: Path, report: Report) -> None:
 
 
 def forget_runs(store: Store) -> None:
-    """Remove what was asked of a store, and the history of its runs."""
+    """Remove the requests to a store, and the history of its runs."""
     with store.note() as db:
         db.execute("PRAGMA secure_delete = ON")
         db.execute("DELETE FROM requests")
@@ -93,9 +93,7 @@ def _explained(store: Store, target: Path) -> Iterator[None]:
         yield
     except (OSError, sqlite3.DatabaseError) as error:
         if is_damage(error):
-            raise StoreError(
-                f"Store {store.name!r} is damaged: {error}.", "Verify and repair it, then export it again."
-            ) from error
+            raise StoreError(f"Store {store.name!r} is damaged: {error}.", "Verify and repair it.") from error
         own = store.path.parent
         is_own = isinstance(error, sqlite3.Error) or str(error.filename).startswith(str(own))
         folder = own if is_own else target.parent
