@@ -101,7 +101,7 @@ def test_aliases_are_refused_before_they_unfold(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("yaml", "said"),
     [
-        ("roots: " + "[" * 100_000, "This is not valid YAML [config.yaml:1]."),
+        ("roots: " + "[" * 100_000, "This is nested too deeply [config.yaml:1]."),
         ("top_k: !!python/object/apply:os.abort []\n", "top_k is a list"),
     ],
     ids=["nesting", "tag"],

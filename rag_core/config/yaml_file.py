@@ -9,6 +9,7 @@ import yaml
 
 from rag_core.config.origin import Listing, Origin, Table, Text, Written
 
+_MAX_DEPTH = 16
 _SHAPE = "Write lines like 'top_k: 5'."
 
 
@@ -18,24 +19,32 @@ def parse(text: str, file: Origin) -> Table:
     Raises InvalidSettings, with file and line, for anything but names and values, for a name that is there
     twice, and for aliases.
     """
+    opened: list[int] = []
     try:
         for event in yaml.parse(text, yaml.BaseLoader):
+            place = file.at(_line(event))
             if isinstance(event, yaml.AliasEvent):  # its name may be a secret that begins with an asterisk
-                raise file.at(_line(event)).error(
+                raise place.error(
                     "What begins with '*' is an alias, which is not read",
                     "Write the value itself, in quotes.",
                 )
+            if isinstance(event, yaml.CollectionStartEvent):
+                opened.append(place.line)
+            if isinstance(event, yaml.CollectionEndEvent):
+                opened.pop()
+            if len(opened) > _MAX_DEPTH:
+                raise place.error("This is nested too deeply", "See docs/configuration.md.")
         node = yaml.compose(text, yaml.BaseLoader)
-        found = _written(node, file.at(_line(node))) if node else Table(file)
-    except (yaml.YAMLError, RecursionError) as error:
+    except yaml.YAMLError as error:
         # Where something is still open at the end, the line is the one on which it begins.
         marks = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
         end = len(text.rstrip())
-        line = next((mark.line + 1 for mark in marks if mark and mark.index < end), 1)
+        line = next((mark.line + 1 for mark in marks if mark and mark.index < end), (opened or [1])[-1])
         raise file.at(line).error(
             "This is not valid YAML",
             "Write lines like 'top_k: 5', indented with spaces; quote values with ': ' or ' #' in them.",
         ) from None
+    found = _written(node, file.at(_line(node))) if node else Table(file)
     if isinstance(found, Text) and found.empty:
         return Table(file)
     if not isinstance(found, Table):

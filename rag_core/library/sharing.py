@@ -115,7 +115,10 @@ class Sharing(Service):
                ORDER BY last_at DESC, id DESC LIMIT ?""",
             limit,
         )
-        return [Visit(*known, bool(refused)) for *known, refused in rows]
+        return [
+            Visit(login, door, started_at, last_at, requests, bool(refused))
+            for login, door, started_at, last_at, requests, refused in rows
+        ]
 
     @open_to_all
     def record_visit(self, login: str, door: Door, requests: int = 1, *, refused: bool = False) -> None:
