@@ -144,7 +144,7 @@ EMBEDDERS = """
 
 A server receives the text of passages and queries; the other embedders run in this process. Private documents
 are never sent to a server on another computer, unless the store allows it; they are found by words. Keys are
-read only from the environment and `.env`. `OLLAMA_API_KEY` is sent to `ollama_url` by the package ollama. If
+read only from the environment and `.env`. `OLLAMA_API_KEY` is sent to `ollama_url` by Ollama's package. If
 a model can shorten its vectors, `--dimension 256` makes a store with `ollama:MODEL@256`.
 """
 

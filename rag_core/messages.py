@@ -53,7 +53,6 @@ TEXTS = {
     "add_folder": "Add its folder on the Index page, or with `commonplace init FOLDER --store NAME`.",
     "ask_amazon": "`commonplace connections --all` asks it.",
     "ask_file_in_it": "Ask about a file in it.",
-    "ask_in_store": "It is in store {store!r}: ask about it there.",
     "check_file": "Check that the file is there and that this user may read it.",
     "edit_exclude": "Edit the folder: `commonplace source edit {number} --store {store} --exclude PATTERN`.",
     "fix_file": "Fix the file, then index again.",
@@ -126,9 +125,5 @@ TEXTS = {
     "no_embedder": "Nothing is found by meaning now. {error}",
     "by_meaning": "{count:passage} can be found by meaning.",
     "private": "It is private, {why}: only the owner finds it.",
-    "left_out": (
-        "The query itself leaves this file out: by a filter, words in quotes, words behind a minus, or the"
-        " store that it names."
-    ),
 }  # fmt: skip
 """Code → sentence. The values in braces are the message's data."""

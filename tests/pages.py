@@ -11,7 +11,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from rag_core.access import OWNER_HEADERS
+from rag_core.access.headers import OWNER_HEADERS
 from rag_core.library import background
 from rag_core.types import Viewer
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from rag_core.access import LOGIN_HEADER, OWNER_HEADERS, ROLE_HEADER, AccessGate, Visits, security_headers
+from rag_core.access import AccessGate, Visits
 from rag_core.access.connection import GUARDED
 from rag_core.access.decide import Refused, Sender, decide
+from rag_core.access.headers import LOGIN_HEADER, OWNER_HEADERS, ROLE_HEADER, security_headers
 from rag_core.access.limits import RateLimiter
 from rag_core.access.programs import sent_token
 from rag_core.config import Settings

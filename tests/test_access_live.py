@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from streamlit.proto.PageConfig_pb2 import PageConfig
 
-from rag_core.access import OWNER_HEADERS, REFUSAL, security_headers
+from rag_core.access import REFUSAL
+from rag_core.access.headers import OWNER_HEADERS, security_headers
 from rag_core.errors import InvalidInput, RagError
 from tests.live import RECORDER, Server, start, visit
 from ui.front import front_page

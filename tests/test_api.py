@@ -16,7 +16,8 @@ from urllib.parse import quote
 import jsonschema
 import pytest
 
-from rag_core.access import NOT_LET_IN, OWNER_HEADERS, security_headers
+from rag_core.access.decide import NOT_LET_IN
+from rag_core.access.headers import OWNER_HEADERS, security_headers
 from rag_core.api.openapi import document
 from rag_core.cli import main
 from rag_core.config import Settings
@@ -142,7 +143,7 @@ BAD_BODIES: dict[str, tuple[Any, str]] = {
     "none": ({"query": "x", "top_k": 0}, "top_k: 0 cannot be used. Input should be "),
     "too many": ({"query": "x", "top_k": 1001}, "top_k: 1001 "),
     "true is no number": ({"query": "x", "top_k": True}, "top_k: true "),
-    "too deep": ({"query": "x", "offset": 999, "top_k": 2}, "offset is 999 with top_k 2."),
+    "too deep": ({"query": "x", "offset": 999, "top_k": 2}, "offset is 999."),
     "mode": ({"query": "x", "mode": "magic"}, 'mode: "magic" cannot be used. Input should be'),
     "no store": ({"query": "x", "stores": ["nine"]}, "stores: There is no store called 'nine'."),
     "no store in the query": ({"query": "x store:nine"}, "query: There is no store called 'nine'."),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -51,10 +50,8 @@ def test_quotes_change_nothing(tmp_path: Path) -> None:
         ("mode: fast\n", "mode is 'fast', which is not hybrid, vector or lexical [config.yaml:1]."),
         ("roots:\n- notes\n", "roots is 'notes', which is not an absolute folder [config.yaml:2]."),
         ('models: "/a\\0b"\n', "models is '/a\\x00b', which is not an absolute folder"),
-        (
-            "top_k: 5\ntop_k: 6\n",
-            "'top_k' is there twice, first in line 1 [config.yaml:2]. Remove one of them.",
-        ),
+        ('models: "~ann\\0/models"\n', "models is '~ann\\x00/models', which is not an absolute folder"),
+        ("top_k: 5\ntop_k: 6\n", "'top_k' is there twice [config.yaml:2]. Remove one of them."),
         ("- top_k\n", "These are no names and values [config.yaml:1]."),
         ("sesame\n", "These are no names and values [config.yaml:1]."),
         ("top_k: 5\n\tmode: x\n", "This is not valid YAML [config.yaml:2]."),
@@ -66,11 +63,8 @@ def test_quotes_change_nothing(tmp_path: Path) -> None:
         ("? [a]\n: 5\n", "A name here is no plain text [config.yaml:1]."),
         (b"mode: vector\ntop_k: \xff\n", "This is not UTF-8 text [config.yaml:2]."),
         ("api_key: sesame\n", "'api_key' is not a setting [config.yaml:1]."),
-        (
-            "access: {owners: sesame, hosts: [], zzz: 5}\n",
-            "'access' is not a setting [config.yaml:1]. Names do not nest: write 'access_owners' and"
-            " 'access_hosts' instead.",
-        ),
+        ("mcp:\n  allow_writes: sesame\n", "'mcp' is not a setting [config.yaml:1]."),
+        ("mcp: sesame\n", "'mcp' is not a setting [config.yaml:1]. There are: models,"),
         ("mcp: {sesame: 5}\n", "'mcp' is not a setting [config.yaml:1]. There are: models,"),
     ],
 )
@@ -99,20 +93,17 @@ def test_aliases_are_refused_before_they_unfold(tmp_path: Path) -> None:
     [
         ("roots: " + "[" * 100_000, "This is nested too deeply [config.yaml:1]."),
         ("top_k: !!python/object/apply:os.abort []\n", "top_k is a list"),
-        ("# " + "x" * 300_000, "The file is longer than 256,000 bytes"),
     ],
-    ids=["nesting", "tag", "length"],
+    ids=["nesting", "tag"],
 )
 def test_a_hostile_file_is_refused(tmp_path: Path, yaml: str, said: str) -> None:
     assert refusal(tmp_path, yaml).startswith(said)
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "a" / "config.yaml").mkdir(parents=True)
-    os.mkfifo(tmp_path / ".env")
-    for home in (tmp_path / "a", tmp_path):
-        with pytest.raises(InvalidSettings, match="This is not a file"):
-            config.load({"COMMONPLACE_HOME": str(home)})
+    (tmp_path / "config.yaml").mkdir()
+    with pytest.raises(InvalidSettings, match="The file cannot be read: Is a directory"):
+        config.load({"COMMONPLACE_HOME": str(tmp_path)})
 
 
 # --- sizes of passages ------------------------------------------------------------------
@@ -197,7 +188,6 @@ stores:
     ("yaml", "said"),
     [
         ("stores:\n  my notes:\n", "The store's name is 'my notes', which is not a store's name: 1 to 63"),
-        ("stores: {Notes: , notes: }\n", "notes differs from another name only in case [config.yaml:1]."),
         ("stores:\n  a: {embedder: bge}\n", "embedder is 'bge', which is not 'minilm', 'hashing', "),
         (
             "stores:\n  a: {folder: [/a]}\n",
@@ -267,7 +257,10 @@ def test_an_empty_value_is_the_default(tmp_path: Path, line: str) -> None:
         ),
         ("TOP_K=5", "'TOP_K' is not a setting [.env:1]. Did you mean 'COMMONPLACE_TOP_K'?"),
         ("OPENAI_API_KEY=sesame", "'OPENAI_API_KEY' is not a setting [.env:1]."),
-        ("COMMONPLACE_TOP_K=5\nCOMMONPLACE_TOP_K=6", "COMMONPLACE_TOP_K is there twice [.env:2]."),
+        (
+            "COMMONPLACE_TOP_K=5\nCOMMONPLACE_TOP_K=6",
+            "'top_k' is set twice, by COMMONPLACE_TOP_K and COMMONPLACE_TOP_K [.env:2].",
+        ),
         (
             "\nCOMMONPLACE_TOP_K=0",
             "COMMONPLACE_TOP_K is '0', which is not a whole number from 1 to 1000 [.env:2]",

@@ -56,15 +56,6 @@ def test_a_file_that_is_nowhere_is_said_to_be_nowhere(library: Library, vault: P
     assert found.advice == say("spelling")
 
 
-def test_a_file_of_another_store_names_that(library: Library, vault: Path, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    library.create_store(OWNER, "other", "hashing")
-    library.add_source(OWNER, "other", tmp_path / "empty", ["**/*"])
-    [found] = library.upkeep.explain(OWNER, str(vault / "a.md"), ["other"])
-    assert (found.store, found.findable) == ("other", False)
-    assert found.advice == say("ask_in_store", store="s")
-
-
 @pytest.mark.parametrize("name", ["a.pdf", "b.EPUB", "c.png"])
 def test_a_file_of_a_kind_that_is_not_read_says_so_wherever_it_is(
     library: Library, vault: Path, name: str

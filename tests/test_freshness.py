@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, overload
 
 import pytest
 
 from rag_core.library import Library, searching
-from rag_core.library.searching import file_states_soon
-from rag_core.store import find
 from rag_core.types import OWNER, Viewer
 from tests.conftest import Run, index
-from tests.stored import store_of
 
 GUEST = Viewer("ann@example.org", stores=frozenset({"s"}))
 
@@ -68,64 +62,10 @@ def test_the_command_line_says_it_below_the_passage(run: Run, library: Library, 
     assert hit["state"] == "missing"
 
 
-class Hanging(Sequence[sqlite3.Row]):
-    """Rows that come when a disk answers."""
-
-    def __init__(self, rows: list[sqlite3.Row], answers: threading.Event) -> None:
-        self.rows, self.answers, self.asked = rows, answers, 0
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @overload
-    def __getitem__(self, at: int) -> sqlite3.Row: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[sqlite3.Row]: ...
-    def __getitem__(self, at: Any) -> Any:
-        return self.rows[at]
-
-    def __iter__(self) -> Iterator[sqlite3.Row]:
-        if threading.current_thread() is not threading.main_thread():
-            self.asked += 1
-            assert self.answers.wait(20)
-        return iter(self.rows)
-
-
-def stat_rows(library: Library) -> list[sqlite3.Row]:
-    """What the store knows of its files, to compare with the disk."""
-    store = store_of(library, "s")
-    with store.read() as db:
-        rows = find.stat_rows(db)
-    store.close()
-    return rows
-
-
-def test_nobody_waits_for_a_disk_that_hangs_and_few_ask_it(library: Library, shelf: Path) -> None:
-    rows = stat_rows(library)
-    answers = threading.Event()
-    hanging = Hanging(rows, answers)
-    for _ in range(10):
-        assert file_states_soon(hanging, 0.01) == {}
-    assert hanging.asked <= 4
-    others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
-    answers.set()
-    for thread in others:
-        if thread.name.endswith("(look)"):
-            thread.join(20)
-    assert {*file_states_soon(rows, 20).values()} == {"fresh"}
-
-
-def test_who_comes_while_others_look_is_told_too(
+def test_nobody_waits_for_a_disk_that_hangs(
     library: Library, shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Many search at once, and no disk hangs."""
-    monkeypatch.setattr(searching, "_TURN_S", 20.0)
-    rows = stat_rows(library)
     answers = threading.Event()
-    hanging = Hanging(rows, answers)
-    for _ in range(4):
-        file_states_soon(hanging, 0.01)
-    soon = threading.Timer(0.05, answers.set)
-    soon.start()
-    assert {*file_states_soon(rows, 20).values()} == {"fresh"}
-    soon.join()
+    monkeypatch.setattr(searching, "file_states", lambda _: answers.wait(20) and {})
+    assert {*states(library).values()} == {"unknown"}
+    answers.set()

@@ -22,7 +22,8 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection
 
-from rag_core.access import OWNER_HEADERS, REFUSAL, security_headers
+from rag_core.access import REFUSAL
+from rag_core.access.headers import OWNER_HEADERS, security_headers
 from rag_core.config import load
 from rag_core.library import Library
 from rag_core.types import OWNER

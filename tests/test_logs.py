@@ -90,5 +90,5 @@ def test_the_server_logs_no_query_at_any_level(tmp_path: Path) -> None:
         live.visit(server, "search")
         assert server.get("/?q=sesame%20street")[0] == 200
         assert server.get("/search?q=sesame%20street", ("X-Forwarded-For", "10.0.0.1"))[0] == 403
-        assert "Refused an HTTP request" in server.log
+        assert "Refused a request (http)" in server.log
         assert "sesame" not in server.log

@@ -27,7 +27,8 @@ import pytest
 from streamlit.proto.NewSession_pb2 import NewSession
 
 from rag_core import __version__
-from rag_core.access import REFUSAL, security_headers
+from rag_core.access import REFUSAL
+from rag_core.access.headers import security_headers
 from tests.live import ROOT, Server, visit
 from tests.test_architecture import imports
 from ui.front import front_page

@@ -11,7 +11,8 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from rag_core.access import LOGIN_HEADER, OWNER_HEADERS, REFUSAL, ROLE_HEADER
+from rag_core.access import REFUSAL
+from rag_core.access.headers import LOGIN_HEADER, OWNER_HEADERS, ROLE_HEADER
 from rag_core.library import Library
 from rag_core.types import OWNER, Viewer
 from tests.answering import Answering

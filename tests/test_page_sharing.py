@@ -134,7 +134,7 @@ def test_an_owner_of_the_configuration_is_removed_there(home: Path) -> None:
     app = page()
     assert "Named by the setting <code>access_owners</code>" in texts(app)
     assert not has_key(app, f"settings_person_remove_{ADA}")
-    assert "names" in share(app, ADA, "notes").error[0].value
+    assert "by the configuration" in share(app, ADA, "notes").error[0].value
 
 
 def test_who_knocked_in_vain_is_filled_into_the_form_by_one_press() -> None:

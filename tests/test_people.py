@@ -183,7 +183,7 @@ def test_the_configuration_names_owners(tmp_path: Path) -> None:
     assert opened.sharing.viewer_for("Ada@example.com") == OWNER
     assert [(each.login, each.configured) for each in opened.sharing.people(OWNER)] == [(ADA, True)]
     for change in (opened.sharing.unshare, opened.sharing.make_owner):
-        with pytest.raises(InvalidInput, match="configuration names"):
+        with pytest.raises(InvalidInput, match="by the configuration"):
             change(OWNER, ADA)
     opened.close()
 

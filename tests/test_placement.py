@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 from dataclasses import replace
 from pathlib import Path
@@ -149,40 +148,6 @@ def test_deleting_a_store_deletes_its_index(remote_zoo: Library, amazon: Server)
     remote_zoo.create_store(OWNER, "zoo", "hashing")  # its bucket is free again
 
 
-def copied(library: Library, name: str) -> None:
-    """Copy the file of the store ``zoo``, which is closed, by hand."""
-    library.close()
-    folder = library.settings.store_dir
-    shutil.copyfile(folder / "zoo.db", folder / f"{name}.db")
-
-
-def test_two_copies_of_a_store_do_not_fill_one_index(
-    remote_zoo: Library, notes: Path, amazon: Server
-) -> None:
-    before = keys_there(remote_zoo)
-    copied(remote_zoo, "copy")
-    (notes / "heron.md").write_text("The heron flew.\n", "utf-8")
-    for name in ("zoo", "copy"):
-        job = index(remote_zoo, name)
-        assert job.state == "done"
-        assert "The stores 'copy' and 'zoo' are copies of one file" in job.message
-        assert "Delete all but one" in job.message
-        assert remote_zoo.search(OWNER, "heron", [name], mode="lexical").hits
-    with pytest.raises(VectorError, match="are copies of one file"):
-        remote_zoo.placement.heal(OWNER, "copy")
-    with pytest.raises(VectorError, match="are copies of one file"):
-        remote_zoo.placement.switch(OWNER, "copy", backend="s3vectors", embedder="hashing:32")
-    assert any(
-        "are copies of one file" in found.sentence
-        for found in remote_zoo.upkeep.verify(OWNER, "copy").findings
-    )
-    assert calls(amazon, "DeleteIndex") == 0
-
-    remote_zoo.stores.delete(OWNER, "copy")
-    index(remote_zoo, "zoo")
-    assert keys_there(remote_zoo) == keys_here(remote_zoo) > before
-
-
 @pytest.mark.parametrize("backend", ["qdrant", "chroma"])
 def test_engines_in_this_process_are_filled_searched_switched_and_deleted(
     library: Library, notes: Path, backend: str
@@ -265,7 +230,7 @@ def test_a_store_whose_index_cannot_be_deleted_stays_unless_the_index_may_be_lef
     remote_zoo: Library, amazon: Server
 ) -> None:
     cut_off(amazon)
-    with pytest.raises(VectorError, match="cannot be deleted, and so nothing was") as caught:
+    with pytest.raises(VectorError, match="Nothing was deleted") as caught:
         remote_zoo.stores.delete(OWNER, "zoo")
     assert "--leave-index" in caught.value.suggestion
     assert remote_zoo.stores.names(OWNER) == ["zoo"]

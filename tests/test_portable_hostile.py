@@ -179,7 +179,7 @@ def test_a_file_of_a_newer_version_says_so(library: Library, file: Path, what: s
     about.pop("store")  # who knows what a newer one holds
     portable_file.write(file, portable_file.members(file)[STORE], about)
     assert refusal(library, file) == (
-        f"'s.commonplace' was written by a newer version of Commonplace ('7.0.0', {what} 99)."
+        f"'s.commonplace' was written by a newer Commonplace ('7.0.0', {what} 99)."
     )
 
 

@@ -13,9 +13,7 @@ from rag_core.errors import StoreError
 from rag_core.library import Library
 from rag_core.library.portable import Transfer
 from rag_core.types import OWNER
-from tests.conftest import index
 from tests.sea_store import leftovers, names_in
-from tests.stored import long_note
 from tests.unwritable import no_file_grows
 
 
@@ -31,20 +29,11 @@ def stop_at(phase: str, part: float = 0.0) -> Callable[[Transfer], None]:
     return report
 
 
-def test_an_export_can_be_stopped_while_its_copy_is_made(sea: Library, notes: Path, tmp_path: Path) -> None:
-    (notes / "long.md").write_text(long_note(1000), "utf-8")
-    index(sea, "sea")
-    told: list[Transfer] = []
-
-    def report(now: Transfer) -> None:
-        told.append(now)
-        if len(told) == 2:
-            raise Stop
-
+@pytest.mark.parametrize("phase", ["copying", "packing"])
+def test_an_export_that_is_stopped_leaves_nothing(sea: Library, tmp_path: Path, phase: str) -> None:
     with pytest.raises(Stop):
-        sea.stores.export(OWNER, "sea", tmp_path, report)
-    assert [now.phase for now in told] == ["copying", "copying"]
-    assert told[1].done < told[1].total
+        sea.stores.export(OWNER, "sea", tmp_path, stop_at(phase))
+    assert names_in(tmp_path) == ["home", "notes"]
     assert leftovers(sea) == []
 
 

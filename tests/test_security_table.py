@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import pytest
 
-from rag_core.access import NOT_LET_IN
+from rag_core.access.decide import NOT_LET_IN
 from rag_core.api.mcp.tools import TOOLS
 from rag_core.api.operations import OPERATIONS
 from rag_core.types import OWNER

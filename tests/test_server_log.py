@@ -17,7 +17,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
-from rag_core.access.log import RefusalLog, ServerLog
+from rag_core.access.log import ServerLog
 from tests.live import run_page
 from tests.speakers import GUEST, Place, shown, speaking
 from ui.serve import STREAMLIT_LOGGERS
@@ -64,22 +64,6 @@ def test_of_an_error_one_line_is_left_without_what_was_sent(
     assert re.fullmatch(line, record.getMessage())
     assert record.exc_info is None
     assert WORD not in caplog.text
-
-
-def test_who_keeps_knocking_fills_no_log(caplog: pytest.LogCaptureFixture) -> None:
-    now = [0.0]
-    log = RefusalLog(lambda: now[0])
-    for second in range(3):
-        for part in range(100):
-            now[0] = second + part / 100
-            log.add("http", "the peer is not this computer")
-    log.add("websocket", "another origin asked")
-    assert [record.getMessage() for record in caplog.records] == [
-        "Refused an HTTP request: the peer is not this computer.",
-        "Refused an HTTP request: the peer is not this computer. 99 more before it.",
-        "Refused an HTTP request: the peer is not this computer. 99 more before it.",
-        "Refused a WebSocket request: another origin asked.",
-    ]
 
 
 def test_the_loggers_are_those_of_the_installed_servers() -> None:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Final
 from uvicorn.config import HTTP_PROTOCOLS
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from rag_core.access.limits import MAX_HEADERS, Limits
+from rag_core.access.limits import MAX_HEADERS
 
 GUARDED: Final = "commonplace.guarded"
 _MAX_HEAD: Final = 4 * MAX_HEADERS  # above the gate's limit, so that the gate can answer 431
@@ -34,7 +34,7 @@ class GuardedProtocol(HttpToolsProtocol):
     """One connection. It is closed when no complete head arrives within ``head_timeout_s`` of its start or of
     the last answer, and at the first request that asks for an upgrade other than a websocket."""
 
-    head_timeout_s: ClassVar[float] = Limits().body_timeout_s
+    head_timeout_s: ClassVar[float] = 30.0
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

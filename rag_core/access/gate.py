@@ -8,19 +8,21 @@ need, whatever page is open. Pages decide for themselves what they show to whom.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from rag_core.access import limits
 from rag_core.access.connection import GUARDED
 from rag_core.access.decide import Header, Refused, Sender, decide, is_loopback
 from rag_core.access.headers import with_identity
-from rag_core.access.limits import HEADERS_TOO_LARGE, MAX_HEADERS, MAX_OPEN, Limits, RateLimiter, too_many
-from rag_core.access.log import RefusalLog, Visits
+from rag_core.access.log import Throttle, Visits
 from rag_core.access.programs import is_program, sent_token
 from rag_core.access.request import ActiveRequest, PageMessages, is_upload, refuse
 from rag_core.access.viewers import Viewers
+from rag_core.config import Settings
 from rag_core.errors import RagError
 from rag_core.library import Library
 
@@ -32,6 +34,7 @@ _NO_TOKEN: Final = Refused(
     "the Authorization header holds no token", 401, "Send it as: Authorization: Bearer TOKEN."
 )
 _UNGUARDED: Final = Refused("the app was not started by `commonplace serve`, so no login counts")
+_LOG = logging.getLogger(__name__)
 _UNREADABLE: Final = Refused("who may come in cannot be read", 500, "`commonplace token list` says why.")
 
 
@@ -49,8 +52,8 @@ class AccessGate:
     ) -> None:  # fmt: skip
         self.app = app
         self._viewers = Viewers(library)
-        self._rates = RateLimiter()
-        self._refusals = RefusalLog()
+        self._rates = limits.RateLimiter()
+        self._throttle = Throttle()
         self._visits = visits
         self._messages = messages
         self._address = address
@@ -61,7 +64,8 @@ class AccessGate:
             return
         request = await self._judge(scope)
         if isinstance(request, Refused):
-            self._refusals.add(scope["type"], request.reason)
+            if (more := self._throttle.admit(request.reason)) is not None:  # reasons are few
+                _LOG.warning("Refused a request (%s): %s.%s", scope["type"], request.reason, more)
             await refuse(request, scope, receive, send)
             return
         if request.sender.login or request.sender.token:
@@ -87,12 +91,12 @@ class AccessGate:
 
     async def _judge(self, scope: Scope) -> ActiveRequest | Refused:
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
-        if sum(len(name) + len(value) for name, value in headers) > MAX_HEADERS:
-            return HEADERS_TOO_LARGE
+        if sum(len(name) + len(value) for name, value in headers) > limits.MAX_HEADERS:
+            return limits.HEADERS_TOO_LARGE
         path: str = scope["path"]
-        limits = await self._viewers.limits()
+        settings = await self._viewers.settings()
         try:
-            sender = await self._sender(scope, headers, limits)
+            sender = await self._sender(scope, headers, settings)
             if isinstance(sender, Refused):
                 return sender
             viewer = await self._viewers.find(sender)
@@ -105,26 +109,27 @@ class AccessGate:
             return Refused("only the owner may do this")
         declared = [value for name, value in headers if name.lower() == "content-length"]
         sizes = (int(each) if each.isdecimal() and len(each) < 16 else 10**16 for each in declared)
-        if not is_upload(path) and not all(map(limits.allows, sizes)):
-            return limits.too_large()
-        if not viewer.is_owner and self._viewers.count(sender.login) >= MAX_OPEN:
-            return too_many(1)
+        if not is_upload(path) and (refused := limits.refuse_larger(max(sizes, default=0), settings)):
+            return refused
+        if not viewer.is_owner and self._viewers.count(sender.login) >= limits.MAX_OPEN:
+            return limits.too_many(1)
         if sender.login and (scope["type"] == "websocket" or is_program(path)):
             self._visits.count(sender.login, path)
-            if not viewer.is_owner and (wait := self._rates.take(sender.login, limits.per_minute)):
-                return too_many(wait)
+            per_minute = settings.guest_requests_per_minute
+            if not viewer.is_owner and (wait := self._rates.take(sender.login, per_minute)):
+                return limits.too_many(wait)
         identified = with_identity(scope["headers"], sender.login or viewer.login, is_owner=viewer.is_owner)
         on_message = self._on_message if sender.login else None
         scope = {**scope, "headers": identified}
-        return ActiveRequest(sender, viewer, scope, limits, self._messages, on_message)
+        return ActiveRequest(sender, viewer, scope, settings, self._messages, on_message)
 
-    async def _sender(self, scope: Scope, headers: Sequence[Header], limits: Limits) -> Sender | Refused:
+    async def _sender(self, scope: Scope, headers: Sequence[Header], settings: Settings) -> Sender | Refused:
         """The sender, by a known token or by the way the request came. Raises RagError."""
         peer = (scope.get("client") or (None,))[0]
         token = sent_token(scope["path"], headers) if scope["type"] == "http" else None
         if token is None:
             port = (scope.get("server") or (None, None))[1]
-            sender = decide(peer, headers, hosts=limits.hosts, port=port)
+            sender = decide(peer, headers, hosts=settings.access_hosts, port=port)
             is_login = isinstance(sender, Sender) and bool(sender.login)
             return _UNGUARDED if is_login and GUARDED not in scope.get("state", {}) else sender
         if not token:
@@ -139,7 +144,7 @@ class AccessGate:
         login = request.sender.login
         self._visits.count(login, request.path)
         if not request.viewer.is_owner:
-            per_minute = (await self._viewers.limits()).per_minute
+            per_minute = (await self._viewers.settings()).guest_requests_per_minute
             while wait := self._rates.take(login, per_minute):
                 await asyncio.sleep(wait)
         await self._viewers.check(request)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from rag_core.access.decide import Refused
 from rag_core.config import Settings
-from rag_core.config.settings import DEFAULTS
 
 MAX_HEADERS: Final = 64 * 1024
 """In bytes, names and values together; browsers send a few thousand."""
@@ -23,28 +21,11 @@ HEADERS_TOO_LARGE: Final = Refused(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The gate's settings; the defaults apply where the configuration cannot be read."""
-
-    max_body_kb: int = DEFAULTS["max_body_kb"]
-    body_timeout_s: float = DEFAULTS["body_timeout_s"]
-    per_minute: int = DEFAULTS["guest_requests_per_minute"]
-    hosts: tuple[str, ...] = DEFAULTS["access_hosts"]
-
-    @classmethod
-    def of(cls, settings: Settings) -> Limits:
-        """The limits that the configuration sets."""
-        per_minute = settings.guest_requests_per_minute
-        return cls(settings.max_body_kb, settings.body_timeout_s, per_minute, settings.access_hosts)
-
-    def allows(self, size: int) -> bool:
-        """Whether a body or message may have ``size`` bytes."""
-        return size <= self.max_body_kb * 1024
-
-    def too_large(self) -> Refused:
-        """The refusal of a larger body."""
-        return Refused(f"the body is larger than {self.max_body_kb} kB", 413, "Ask for less at once.")
+def refuse_larger(size: int, settings: Settings) -> Refused | None:
+    """The refusal of a body or message of ``size`` bytes; None if it is not too large."""
+    if size <= settings.max_body_kb * 1024:
+        return None
+    return Refused(f"the body is larger than {settings.max_body_kb} kB", 413, "Ask for less at once.")
 
 
 def too_many(wait_s: float) -> Refused:

@@ -24,7 +24,6 @@ from rag_core.reports import Door
 
 SERVER_LOGGERS: Final = ("asyncio", "uvicorn.error")  # websockets writes to the second one, too
 _EVERY_S: Final = 1.0
-_OURS: Final = frozenset({"ui", "rag_core", "__main__"})  # Streamlit runs a page as __main__
 _MAX_CALLS: Final = 6
 _MAX_WAITING: Final = 200  # logins and doors; a tailnet has fewer, a flood of invented names has more
 _LOG = logging.getLogger(__name__)
@@ -36,33 +35,18 @@ class Throttle:
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._lock = threading.Lock()
-        self._written: dict[Hashable, float] = {}
-        self._skipped: dict[Hashable, int] = {}
+        self._last: dict[Hashable, tuple[float, int]] = {}  # when it was written, and lines skipped since
 
     def admit(self, key: Hashable) -> str | None:
         """The end of the line to write, which counts the lines skipped before it; None to skip this one."""
         now = self._now()
         with self._lock:
-            if now - self._written.get(key, now - _EVERY_S) < _EVERY_S:
-                self._skipped[key] = self._skipped.get(key, 0) + 1
+            then, skipped = self._last.get(key, (now - _EVERY_S, 0))
+            if now - then < _EVERY_S:
+                self._last[key] = then, skipped + 1
                 return None
-            self._written[key] = now
-            skipped = self._skipped.pop(key, 0)
+            self._last[key] = now, 0
         return f" {skipped:,} more before it." if skipped else ""
-
-
-class RefusalLog:
-    """Logs the refusals of the gate."""
-
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        self._throttle = Throttle(now)
-
-    def add(self, kind: str, reason: str) -> None:
-        """Log one refused request or websocket (``kind``); reasons are few."""
-        more = self._throttle.admit(reason)
-        if more is not None:
-            named = "a WebSocket" if kind == "websocket" else "an HTTP"
-            _LOG.warning("Refused %s request: %s.%s", named, reason, more)
 
 
 class ServerLog(logging.Filter):
@@ -98,15 +82,10 @@ def limit(loggers: Iterable[str]) -> None:
 
 
 def _in_a_line(error: BaseException) -> str:
-    """The type of an error and where it was raised: the last calls of ours, and the innermost of all."""
-    frames = list(traceback.walk_tb(error.__traceback__))
-    ours = [each for each in frames if each[0].f_globals.get("__name__", "").partition(".")[0] in _OURS]
-    shown = dict.fromkeys([*ours[-_MAX_CALLS:], *frames[-1:]])
-    places = (f"{'/'.join(Path(frame.f_code.co_filename).parts[-2:])}:{line}" for frame, line in shown)
+    """The type of an error and where it was raised: the innermost calls."""
+    frames = [*traceback.walk_tb(error.__traceback__)][-_MAX_CALLS:]
+    places = (f"{'/'.join(Path(frame.f_code.co_filename).parts[-2:])}:{line}" for frame, line in frames)
     return f"{type(error).__qualname__} at {' > '.join(places)}"
-
-
-# --- visits -----------------------------------------------------------------------------
 
 
 class Visits:

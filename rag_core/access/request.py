@@ -15,8 +15,9 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rag_core.access.decide import Refused, Sender
-from rag_core.access.limits import TOO_SLOW, Limits
+from rag_core.access.limits import TOO_SLOW, refuse_larger
 from rag_core.access.programs import is_program
+from rag_core.config import Settings
 from rag_core.types import Viewer
 
 _MESSAGE_TOO_BIG: Final = 1009  # both codes are of RFC 6455
@@ -48,7 +49,7 @@ class ActiveRequest:
     sender: Sender
     viewer: Viewer
     scope: Scope
-    limits: Limits
+    settings: Settings
     messages: PageMessages
     on_message: Callable[[ActiveRequest], Awaitable[None]] | None = None
 
@@ -59,7 +60,7 @@ class ActiveRequest:
         protocols = [*b",".join(asked).decode("latin-1").split(","), "", "", ""]
         self.session = protocols[2].strip()  # that a page asks to resume, as Streamlit reads it
         self._checks_body = not self.is_websocket and not is_upload(self.path)
-        self._body_deadline = time.monotonic() + self.limits.body_timeout_s
+        self._body_deadline = time.monotonic() + self.settings.body_timeout_s
         self._body_size = 0
         self._has_begun = False
         self._ended: asyncio.Future[Refused] = asyncio.get_running_loop().create_future()
@@ -130,14 +131,14 @@ class ActiveRequest:
         if message["type"] == "http.request" and self._checks_body:
             self._body_size += len(message.get("body", b""))
             self._checks_body = message.get("more_body", False)
-            if not self.limits.allows(self._body_size):
-                self.end(self.limits.too_large())
+            if refused := refuse_larger(self._body_size, self.settings):
+                self.end(refused)
         if message["type"] != "websocket.receive" or self.on_message is None:
             return True
         await self.on_message(self)
         data = message.get("bytes") or b""
-        if not self.limits.allows(len(data or message.get("text") or "")):
-            self.end(self.limits.too_large())
+        if refused := refuse_larger(len(data or message.get("text") or ""), self.settings):
+            self.end(refused)
             return False
         return self.viewer.is_owner or self.messages.guest_may_send(data)
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
 from rag_core.access.decide import Refused, Sender
-from rag_core.access.limits import Limits
 from rag_core.access.request import ActiveRequest
+from rag_core.config import Settings
 from rag_core.errors import RagError
 from rag_core.library import Library
 from rag_core.types import OWNER, Viewer
@@ -24,23 +25,23 @@ _LOG = logging.getLogger(__name__)
 
 
 class Viewers:
-    """The library's viewers for logins and tokens, its limits, and the requests and websockets of people and
-    tokens that are under way."""
+    """The library's viewers for logins and tokens, its settings, and the requests of people and tokens that
+    are under way."""
 
     def __init__(self, library: Callable[[], Library]) -> None:
         self._library = library
-        self._limits: Limits | None = None
+        self._settings: Settings | None = None
         self._open: set[ActiveRequest] = set()
         self._checking: asyncio.Task[None] | None = None
 
-    async def limits(self) -> Limits:
-        """The configured limits; the built-in ones where the configuration cannot be read."""
-        if self._limits is None:
+    async def settings(self) -> Settings:
+        """The configuration; the defaults where it cannot be read."""
+        if self._settings is None:
             try:
-                self._limits = await asyncio.to_thread(lambda: Limits.of(self._library().settings))
+                self._settings = (await asyncio.to_thread(self._library)).settings
             except RagError:
-                return Limits()
-        return self._limits
+                return Settings(Path(), Path(), ())
+        return self._settings
 
     async def find(self, sender: Sender) -> Viewer | None:
         """The viewer of ``sender``; None without access. Raises RagError."""
@@ -82,17 +83,13 @@ class Viewers:
             _LOG.exception("Who may come in cannot be read.")
             now = None
         for each in requests:
-            if now is None or _has_lost(each.viewer, now, keeps_asking=each.is_websocket):
+            if now is None or _has_lost(each, now):
                 each.end(_WITHDRAWN)
 
 
-def _has_lost(before: Viewer, now: Viewer, *, keeps_asking: bool) -> bool:
-    """Whether ``now`` may do less than ``before``, and nothing else would notice.
-
-    A guest's page ``keeps_asking`` the library, so it learns of a withdrawn store by itself. A stream and the
-    page of an owner who became a guest do not.
-    """
-    if now.is_owner:
-        return False
+def _has_lost(request: ActiveRequest, now: Viewer) -> bool:
+    """Whether the sender may do less now, and nothing else would notice. A guest's page asks the library
+    itself; a stream and the page of an owner who became a guest do not."""
+    before = request.viewer
     less = not before.stores <= now.stores or before.may_ask > now.may_ask
-    return before.is_owner or (less and not keeps_asking)
+    return not now.is_owner and (before.is_owner or (less and not request.is_websocket))

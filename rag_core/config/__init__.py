@@ -5,29 +5,19 @@ pydantic takes about a tenth of a second to import, so it is imported where sett
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rag_core.config.settings import SettingRow, Settings
+    from rag_core.config.sources import load
     from rag_core.config.tables import DeclaredFolder, DeclaredStore
 
 __all__ = ["DeclaredFolder", "DeclaredStore", "SettingRow", "Settings", "load"]
 
 
-def load(environ: Mapping[str, str] | None = None) -> Settings:
-    """The settings that the environment (default: this process's) and the two files give.
-
-    Raises InvalidSettings that names variable or file and line, what is wrong and what is allowed.
-    """
-    from rag_core.config import sources
-
-    return sources.load(environ)
-
-
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(name)
-    from rag_core.config import settings
+    from rag_core.config import settings, sources
 
-    return getattr(settings, name)
+    return getattr(sources if name == "load" else settings, name)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from ipaddress import ip_address
+from ipaddress import IPv6Address
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -89,13 +89,12 @@ def address(port: int | None = None) -> Kind:
             text = f"http://[{text}]" if is_ipv6 else f"http://{text}"
         parts = urlsplit(text)
         host, given = parts.hostname or "", parts.port
-        numeric = ":" in host and ip_address(host).version == 6
         odd = re.search(r"[\s\x00-\x1f\x7f@?#]", text) or not re.fullmatch(r"[\w.:-]{1,253}", host)
         if odd or parts.scheme not in ("http", "https"):
             raise ValueError
         host = _ANYWHERE.get(host, host)
         number = port if given is None and bare else given
-        shown = f"[{host}]" if numeric else host
+        shown = f"[{IPv6Address(host)}]" if ":" in host else host
         return f"{parts.scheme}://{shown}{f':{number}' if number else ''}{parts.path.rstrip('/')}"
 
     return Kind(
@@ -123,8 +122,6 @@ def listed(written: Any, separator: str = "") -> Any:
         return []
     return written if isinstance(written, (Listing, list, tuple)) else [written]
 
-
-# --- the types of settings --------------------------------------------------------------
 
 FOLDER = Kind(
     "an absolute folder",

@@ -35,9 +35,6 @@ def configure(level: str) -> None:
 class _Handler(logging.StreamHandler[TextIO]):
     """Writes to whatever standard error is at that moment."""
 
-    def __init__(self) -> None:
-        super().__init__(sys.stderr)
-
     def emit(self, record: logging.LogRecord) -> None:
         self.stream = sys.stderr
         super().emit(record)
@@ -51,9 +48,7 @@ def _record(*args: Any, **kwargs: Any) -> logging.LogRecord:
     if error is None:
         return record
     lines: list[str] = []
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
+    while error is not None:
         lines += [*traceback.format_tb(error.__traceback__), f"{type(error).__qualname__}\n"]
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     record.exc_text = "".join(lines).rstrip("\n")

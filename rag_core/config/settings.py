@@ -314,7 +314,6 @@ class SettingRow:
 
 
 KEYS = tuple(Key.of(name, field) for name, field in Settings.model_fields.items() if field.json_schema_extra)
-DEFAULTS: dict[str, Any] = {key.name: key.default for key in KEYS}
 BY_NAME: dict[str, Key] = {name: key for key in KEYS for name in key.names}
 BY_VARIABLE: dict[str, Key] = {name: key for key in KEYS for name in key.variables}
 BORROWED: dict[str, Key] = {key.borrowed: key for key in KEYS if key.borrowed}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import os
-import stat
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -25,12 +24,7 @@ from rag_core.config.settings import BORROWED, BY_NAME, BY_VARIABLE, Settings
 from rag_core.config.tables import check_overlap, fields, meant, suggest, unknown
 from rag_core.errors import InvalidInput
 
-MAX_BYTES = 256_000
-"""A longer file is refused."""
-
-NOT_SETTINGS = (HOME, f"{PREFIX}TEST_", f"{PREFIX}TORTURE")
-"""Variables that begin so are no settings: the last two are for the test suite."""
-
+NOT_SETTINGS = (HOME, f"{PREFIX}TEST_", f"{PREFIX}TORTURE")  # the last two are for the test suite
 Given = dict[str, Any]
 """Setting → its value as written."""
 
@@ -39,7 +33,10 @@ _VARIABLES = {name: key.variables[0] for name, key in BY_VARIABLE.items()}
 
 
 def load(environ: Mapping[str, str] | None = None) -> Settings:
-    """As `rag_core.config.load`."""
+    """The settings that the environment (default: this process's) and the two files give.
+
+    Raises InvalidSettings that names variable or file and line, what is wrong and what is allowed.
+    """
     env = os.environ if environ is None else environ
     ours = ((name, value) for name, value in env.items() if name.startswith(PREFIX) or name in BORROWED)
     given = tuple(sorted((name, value) for name, value in ours if value and name != HOME))
@@ -57,19 +54,13 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
 
 def _text(file: Origin) -> str:
     """The content of the file; nothing when it does not exist."""
-    path = Path(file.file)
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise file.error("This is not a file", "Move it away.")
-        with path.open("rb") as opened:
-            data = opened.read(MAX_BYTES + 1)
+        data = Path(file.file).read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError as error:
         advice = "Check who may read it and its folder."
         raise file.error(f"The file cannot be read: {error.strerror}", advice) from None
-    if len(data) > MAX_BYTES:
-        raise file.error(f"The file is longer than {MAX_BYTES:,} bytes", "Keep only settings in it.")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -130,9 +121,9 @@ def _from_dotenv(text: str, file: Origin) -> Given:
             raise place.error("This is no assignment", advice)
         if binding.key == HOME:
             raise place.error(f"{HOME} says where this file is", "Set it in the environment.")
-        if binding.key and binding.key not in BY_VARIABLE:
-            raise unknown(Text(binding.key, place), _VARIABLES)
         if binding.key:
+            if binding.key not in BY_VARIABLE:
+                raise unknown(Text(binding.key, place), _VARIABLES)
             given.append(Text(binding.value or "", place))
     return _from_variables(given)
 
@@ -165,9 +156,8 @@ def _from_variables(given: list[Text]) -> Given:
         name = value.origin.name
         key = BY_VARIABLE[name].name
         if key in found:
-            other = found[key].origin.name
-            twice = "is there twice" if other == name else f"and {other} mean the same"
-            raise value.origin.error(f"{name} {twice}", "Remove one of them.")
+            names = f"{found[key].origin.name} and {name}"
+            raise value.origin.error(f"{key!r} is set twice, by {names}", "Remove one of them.")
         if value:
             found[key] = meant(name, value)
     return found

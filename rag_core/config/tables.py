@@ -48,7 +48,7 @@ def fields(table: Any, known: Mapping[str, str], what: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in table.items():
         if name not in known:
-            raise unknown(name, known, value)
+            raise unknown(name, known)
         if known[name] in found:
             other = found[known[name]].origin.name
             raise name.origin.error(f"{name} and {other} mean the same", "Remove one of them.")
@@ -65,13 +65,9 @@ def meant(name: str, value: Any) -> Any:
     return value
 
 
-def unknown(name: Text, known: Mapping[str, str], value: Any = None) -> InvalidSettings:
+def unknown(name: Text, known: Mapping[str, str]) -> InvalidSettings:
     """The error for a name that is not known; its value is not repeated."""
-    inner = value if isinstance(value, Table) else ()
-    flat = [each for part in inner for each in (f"{name}_{part}", str(part)) if each in known]
-    advice = f"Names do not nest: write {' and '.join(map(repr, flat))} instead." if flat else ""
-    advice = advice or suggest(name[:80], known)
-    return name.origin.error(f"{str(name)[:80]!r} is not a setting", advice)
+    return name.origin.error(f"{str(name)[:80]!r} is not a setting", suggest(name[:80], known))
 
 
 def suggest(name: str, known: Mapping[str, str]) -> str:
@@ -86,16 +82,11 @@ def _table(words: str, what: str, read: Callable[[Text, Any], Any]) -> Kind:
     """A table; ``read`` makes one value of each name and its value. A value made in Python stays."""
 
     def entries(written: Any) -> Any:
-        if not isinstance(written, Table):
-            if isinstance(written, Written):
-                raise refused(written, f"a table of {what}")
-            return written
-        seen: set[str] = set()
-        for name in written:
-            if name.casefold() in seen:
-                raise name.origin.error(f"{name} differs from another name only in case", "Rename one.")
-            seen.add(name.casefold())
-        return tuple(read(*entry) for entry in written.items())
+        if isinstance(written, Table):
+            return tuple(read(*entry) for entry in written.items())
+        if isinstance(written, Written):
+            raise refused(written, f"a table of {what}")
+        return written
 
     return Kind(words, before=entries, in_yaml_only=True)
 
@@ -119,9 +110,8 @@ def _sizes(kind: Text, written: Any) -> tuple[str, Size]:
     if "chunk_overlap" in given:
         overlap = _CHUNK_OVERLAP.read(given["chunk_overlap"])
         check_overlap(size, overlap, given["chunk_overlap"].origin)
-    if "chunker" in given:
-        return str(kind), (size, overlap, _CHUNKER.read(given["chunker"]))
-    return str(kind), (size, overlap)
+    chunker = (_CHUNKER.read(given["chunker"]),) if "chunker" in given else ()
+    return str(kind), (size, overlap, *chunker)
 
 
 def check_overlap(size: int, overlap: int, origin: Origin) -> None:
@@ -133,10 +123,8 @@ def check_overlap(size: int, overlap: int, origin: Origin) -> None:
 
 ChunkSize = Annotated[int, _CHUNK_SIZE]
 ChunkOverlap = Annotated[int, _CHUNK_OVERLAP]
-Chunking = Annotated[
-    tuple[tuple[str, Size], ...],
-    _table("file types, each with `chunk_size`, `chunk_overlap` and `chunker`", "file types", _sizes),
-]
+_SIZED = _table("file types, each with `chunk_size`, `chunk_overlap` and `chunker`", "file types", _sizes)
+Chunking = Annotated[tuple[tuple[str, Size], ...], _SIZED]
 
 _PROMPT = word(r"[^\x00-\x08\x0b-\x1f\x7f]{0,500}", "a text of at most 500 characters")
 _LABEL = word(r"[\w\s.:/=+\-@]{1,256}", "1 to 256 letters, digits, spaces and _.:/=+-@")
@@ -148,14 +136,10 @@ def _prompts(embedder: Text, written: Any) -> tuple[str, tuple[str, str]]:
     return name, (_PROMPT.read(given.get("query", "")), _PROMPT.read(given.get("document", "")))
 
 
-Prompts = Annotated[
-    tuple[tuple[str, tuple[str, str]], ...],
-    _table("embedders, each with `query` and `document`", "embedders", _prompts),
-]
-Labels = Annotated[
-    tuple[tuple[str, str], ...],
-    _table("names, each with a text", "texts", lambda name, value: (_LABEL.read(name), _LABEL.read(value))),
-]
+_PROMPTED = _table("embedders, each with `query` and `document`", "embedders", _prompts)
+_LABELLED = _table("names, each with a text", "texts", lambda *pair: tuple(map(_LABEL.read, pair)))
+Prompts = Annotated[tuple[tuple[str, tuple[str, str]], ...], _PROMPTED]
+Labels = Annotated[tuple[tuple[str, str], ...], _LABELLED]
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,9 +198,8 @@ def _store(name: Text, written: Any) -> DeclaredStore:
     )
 
 
-Stores = Annotated[
-    tuple[DeclaredStore, ...], _table("store names, each with `embedder` and `folders`", "stores", _store)
-]
+_DECLARED = _table("store names, each with `embedder` and `folders`", "stores", _store)
+Stores = Annotated[tuple[DeclaredStore, ...], _DECLARED]
 
 
 def as_written(value: Any) -> Any:

@@ -62,15 +62,12 @@ def _written(node: yaml.Node, place: Origin) -> Written:
     if isinstance(node, yaml.SequenceNode):
         items = [_written(item, place.at(_line(item), place.name)) for item in node.value]
         return Listing(place, items)
-    lines: dict[str, int] = {}
     table = Table(place)
     for name, value in node.value:
         here = place.at(_line(name), str(name.value))
         if not isinstance(name, yaml.ScalarNode):
             raise here.error("A name here is no plain text", _SHAPE)
-        if first := lines.get(name.value):
-            problem = f"{name.value[:80]!r} is there twice, first in line {first}"
-            raise here.error(problem, "Remove one of them.")
-        lines[name.value] = here.line
+        if name.value in table:
+            raise here.error(f"{name.value[:80]!r} is there twice", "Remove one of them.")
         table[Text(name.value, here)] = _written(value, here)
     return table

@@ -15,30 +15,18 @@ from rag_core.store.state import State
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS people (
-    login TEXT PRIMARY KEY,
-    is_owner INTEGER NOT NULL,
-    may_ask INTEGER NOT NULL,
-    since TEXT NOT NULL
+    login TEXT PRIMARY KEY, is_owner INTEGER NOT NULL, may_ask INTEGER NOT NULL, since TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS grants (
-    login TEXT NOT NULL REFERENCES people (login),
-    store TEXT NOT NULL,
-    PRIMARY KEY (login, store)
+    login TEXT NOT NULL REFERENCES people (login), store TEXT NOT NULL, PRIMARY KEY (login, store)
 );
 CREATE TABLE IF NOT EXISTS visits (
-    id INTEGER PRIMARY KEY,
-    login TEXT NOT NULL,
-    door TEXT NOT NULL,
-    refused INTEGER NOT NULL,
-    started_at TEXT NOT NULL,
-    last_at TEXT NOT NULL,
-    requests INTEGER NOT NULL
+    id INTEGER PRIMARY KEY, login TEXT NOT NULL, door TEXT NOT NULL, refused INTEGER NOT NULL,
+    started_at TEXT NOT NULL, last_at TEXT NOT NULL, requests INTEGER NOT NULL
 );
 CREATE INDEX IF NOT EXISTS visits_by_login ON visits (login, door, refused, last_at);
 CREATE TABLE IF NOT EXISTS tokens (
-    name TEXT PRIMARY KEY COLLATE NOCASE,
-    hash TEXT NOT NULL UNIQUE,
-    created_at TEXT NOT NULL
+    name TEXT PRIMARY KEY COLLATE NOCASE, hash TEXT NOT NULL UNIQUE, created_at TEXT NOT NULL
 );
 """
 

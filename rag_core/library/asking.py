@@ -40,11 +40,8 @@ _PAGE = 100
 _NEAR = 0.1  # a score; unrelated passages stay below 0.05
 
 _ENDINGS: dict[Outcome, Ending] = {
-    "done": "answered",
-    "too long": "too long",
-    "out of time": "too long",
-    "stopped": "stopped",
-}
+    "done": "answered", "too long": "too long", "out of time": "too long", "stopped": "stopped",
+}  # fmt: skip
 
 OnText = Callable[[Draft], None]
 _Search = Callable[..., Answer]
@@ -210,7 +207,6 @@ class Asking(Service):
         return _Found(tuple(kept[:k]), answer, withheld)
 
     def _may_read(self, viewer: Viewer, hit: Hit) -> bool:
-        """Whether the model may read a passage; private ones leave this machine if their store allows."""
         return not hit.document.private or not self._leaves() or self._sends_private(viewer, hit.store)
 
     def _sends_private(self, viewer: Viewer, store: str) -> bool:
@@ -287,12 +283,10 @@ def _spoken(
     checker.end()
     on_text(checker.draft)
     said = replace(
-        reply,
-        ending="broken off" if trouble else _ENDINGS[call.outcome],
-        statements=tuple(checker.statements),
-        references=checker.references,
+        reply, ending="broken off" if trouble else _ENDINGS[call.outcome],
+        statements=tuple(checker.statements), references=checker.references,
         message="" if checker.statements else _SAID_NOTHING,
-    )
+    )  # fmt: skip
     if trouble:
         return _with_trouble(viewer, said, trouble)
     if said.ending == "too long":
@@ -320,9 +314,7 @@ def stop_answers() -> None:
 def check_may_ask(viewer: Viewer) -> None:
     """Raise Forbidden for a guest who may only search."""
     if not (viewer.is_owner or viewer.may_ask):
-        raise Forbidden(
-            "You may search these notes, but not ask questions.", "Search, or ask their owner to let you."
-        )
+        raise Forbidden("You may search these notes, but not ask questions.", "Ask their owner to let you.")
 
 
 def llm_options(settings: Settings) -> LLMOptions:

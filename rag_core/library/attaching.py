@@ -83,8 +83,7 @@ def attach(
             is_same = identities.same_canary(sample[1], embedder.embed_documents([sample[0]])[0])
         if not is_same:
             raise EmbedderError(
-                f"The vectors at {address!r} are from {maker.identity}, this machine has"
-                f" {embedder.identity}.",
+                f"The vectors at {address!r} are from {maker.identity}, not {embedder.identity}.",
                 "Install the same version of the model, then attach again.",
             )
         spec, metric, name = maker.spec, maker.metric, maker.embedder
@@ -188,9 +187,7 @@ def _fill(store: Store, records: sqlite3.Connection, embedder: Embedder, address
             for digest, written in _put(db, source.id, path, list(once.values())).items():
                 vectors[digest] = np.frombuffer(written, np.float32)
                 if reason_against(vectors[digest], dimension):
-                    raise _not_ours(
-                        address, f"has a record whose vector has no direction in {dimension} dimensions"
-                    )
+                    raise _not_ours(address, f"has a record without a vector of {dimension} dimensions")
             pending = [embeddings.Pending(digest, "") for digest in vectors]
             embeddings.put_vectors(db, identity_id, pending, np.stack([*map(unit, vectors.values())]))
     with store.decide() as db:
@@ -233,6 +230,4 @@ def _maker(written: Any, address: str) -> Maker:
 
 
 def _not_ours(address: str, what: str) -> VectorError:
-    return VectorError(
-        f"The vector index {address!r} {what}.", "Attach one that Commonplace fills, by its own address."
-    )
+    return VectorError(f"The vector index {address!r} {what}.", "Attach one that Commonplace fills.")

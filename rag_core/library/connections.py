@@ -29,9 +29,6 @@ from rag_core.vectors.s3vectors import S3Options, S3Service
 from rag_core.vectors.service import Program, Refused
 from rag_core.wording import GET_A_MODEL, some
 
-WITHIN_S = 5.0
-"""Seconds for all checks together."""
-
 _LOG = logging.getLogger(__name__)
 
 
@@ -49,7 +46,7 @@ class Check:
     chosen: bool = False
 
 
-def run_checks(checks: Sequence[Check], within_s: float = WITHIN_S) -> list[Connection]:
+def run_checks(checks: Sequence[Check], within_s: float = 5.0) -> list[Connection]:
     """What each check finds, in order; they run at the same time. One that fails or takes longer than
     ``within_s`` says so."""
     futures = [in_background(f"checking {check.key}", check.look) for check in checks]
@@ -81,17 +78,11 @@ def run_checks(checks: Sequence[Check], within_s: float = WITHIN_S) -> list[Conn
 
 
 def check_foreign(names: Sequence[str], opened: Open) -> Found:
-    """Embedders of an installed package that stores need, opened."""
-    try:
-        servers = [opened(name).server for name in dict.fromkeys(names)]
-    except EmbedderError as error:
-        return Found("unreachable", error.message, error.suggestion)
+    """Embedders of an installed package that stores need, opened. Raises EmbedderError."""
+    servers = [opened(name).server for name in dict.fromkeys(names)]
     away = next((server for server in servers if leaves(server)), "")
     return Found("ready", "The embedder of an installed package can be opened.", goes=destination(away))
 
-
-CHAT_S = 3.5
-"""Seconds to wait for the model's answer. If it must be loaded, that goes on meanwhile."""
 
 _LONGEST_S = 120.0
 _ENOUGH = 16  # tokens; their text does not matter
@@ -99,16 +90,15 @@ _ASKED = (Message("user", "Answer with one word: yes."),)
 
 
 def check_chat(
-    name: str | None, options: LLMOptions, config_file: Path | None, within_s: float = CHAT_S
+    name: str | None, options: LLMOptions, config_file: Path | None, within_s: float = 3.5
 ) -> Found:
     """The model called ``name``, asked for a word, and the models that could be chosen; None: none is chosen.
     No note is sent. The server is asked with the options of an answer: others would load the model again."""
     listing = in_background("listing models that chat", lambda: _chat_models(options))
     found = _ask_chat(name, options, within_s) if name else None
-    try:
-        models = tuple(filter(printable, listing.result(0.5 if name else within_s)))
-    except TimeoutError:
-        models = ()
+    models: tuple[str, ...] = ()
+    with suppress(TimeoutError):
+        models = tuple(listing.result(0.5 if name else within_s))
     if found:
         if found.state == "unreachable" and models and name not in models:
             found = replace(found, state="not set up")  # the server is there, without this model
@@ -120,27 +110,6 @@ def check_chat(
         step = written("llm", models[0], config_file).replace("write", "Write", 1)
     sentence = f"No model is chosen to answer questions. {there}"
     return Found("not set up", sentence, f"{step}, or set COMMONPLACE_LLM.", models=models)
-
-
-def _ask_chat(name: str, options: LLMOptions, within_s: float) -> Found:
-    brief = replace(options, max_tokens=_ENOUGH, timeout_s=min(_LONGEST_S, options.timeout_s))
-    began = time.perf_counter()
-
-    def answer() -> float:
-        for _ in stream_answer(llm, _ASKED, brief, threading.Event(), Call()):
-            pass
-        return time.perf_counter() - began
-
-    try:
-        llm = open_llm(name, brief)
-        seconds = in_background("asking the model that answers", answer).result(within_s)
-    except TimeoutError:
-        sentence = f"{name!r} did not answer within {within_s:g} seconds. It may still be loading."
-        return Found("unreachable", sentence, "Check again in a moment.")
-    except (InvalidInput, LLMError) as error:
-        state: ConnectionState = "unreachable" if isinstance(error, LLMError) else "not set up"
-        return Found(state, error.message, error.next_step)
-    return Found("ready", f"{name!r} answers in {seconds:.1f} s.")
 
 
 def _chat_models(options: LLMOptions) -> list[str]:
@@ -156,7 +125,23 @@ def _chat_models(options: LLMOptions) -> list[str]:
         server = server_at(options.openai_url, "chat_base_url")
         with suppress(Unanswered):
             names += [f"openai:{each}" for each in list_model_names(server, options.openai_key) or []]
-    return names
+    return [*filter(printable, names)]
+
+
+def _ask_chat(name: str, options: LLMOptions, within_s: float) -> Found:
+    brief = replace(options, max_tokens=_ENOUGH, timeout_s=min(_LONGEST_S, options.timeout_s))
+    began = time.perf_counter()
+    try:
+        llm = open_llm(name, brief)
+        said = stream_answer(llm, _ASKED, brief, threading.Event(), Call())
+        in_background("asking the model that answers", lambda: list(said)).result(within_s)
+    except TimeoutError:
+        sentence = f"{name!r} did not answer within {within_s:g} seconds. It may still be loading."
+        return Found("unreachable", sentence, "Check again in a moment.")
+    except (InvalidInput, LLMError) as error:
+        state: ConnectionState = "unreachable" if isinstance(error, LLMError) else "not set up"
+        return Found(state, error.message, error.next_step)
+    return Found("ready", f"{name!r} answers in {time.perf_counter() - began:.1f} s.")
 
 
 _CONFIGURE = "Set up region and credentials as for the AWS CLI, or set `s3_region` and `s3_profile`."

@@ -5,24 +5,19 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
-from itertools import islice
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
 from rag_core.errors import RagError
 from rag_core.extract import is_current, reader_of
-from rag_core.files import MANY_FILES, display
+from rag_core.files import display
 from rag_core.library.freshness import file_state_by_hash
 from rag_core.library.places import Place, absolute, is_folder, obstacle, only_text, places
 from rag_core.messages import Message, say
 from rag_core.reports import Diagnosis, Step
-from rag_core.store import Store, documents, embeddings, find, privacy
+from rag_core.store import Store, documents, embeddings, privacy
 from rag_core.store.sources import all_sources, shown_path
-from rag_core.types import OWNER, Query, Source
 from rag_core.wording import command, moment
-
-_NAMESAKES = 3
 
 Missing = Callable[[], RagError | None]  # why the embedder of a store cannot be had; None if it can
 _Followed = Iterator[tuple[Step, Message | None]]  # steps, each with what to do next
@@ -34,11 +29,9 @@ def explain(store: Store, path: str, here: Path, missing: Missing) -> Diagnosis:
     no file but one that may have changed. Raises StoreError."""
     with store.read() as db:
         found = places(db, path, here, removed=True)
-        called = [] if found else documents.called(db, path, _NAMESAKES)
+        called = [] if found else documents.called(db, path, 3)
         if len(called) == 1:
             found = places(db, called[0])[:1]
-        elif not found and not called:
-            found = _deeper(all_sources(db), path)
         if not found:
             return _nowhere(db, store.name, path, here, called)
         tried = [_explain(db, store.name, place, missing) for place in found]
@@ -49,14 +42,6 @@ def is_elsewhere(found: Diagnosis) -> bool:
     """Whether no folder of the store could hold the file, and no document has its name."""
     said = found.steps[0].said
     return isinstance(said, Message) and said.code in ("outside", "no_file")
-
-
-def left_out(store: Store, path: str, query: Query) -> bool:
-    """Whether the query's own filters, quotes, exclusions or stores leave out all of a document."""
-    if query.stores and store.name not in query.stores:
-        return True
-    with store.read() as db:
-        return not find.has_eligible(db, path, find.eligible(query, OWNER))
 
 
 def _nowhere(db: sqlite3.Connection, store: str, path: str, here: Path, called: list[str]) -> Diagnosis:
@@ -76,21 +61,8 @@ def _nowhere(db: sqlite3.Connection, store: str, path: str, here: Path, called: 
     return Diagnosis(store, path, (Step("no", said),), advice)
 
 
-def _deeper(folders: Iterable[Source], path: str) -> list[Place]:
-    """The first file below one of the folders whose path ends in ``path``, among the first files of each."""
-    tail = os.sep + os.path.normpath(path)
-    for source in folders:
-        root = Path(source.root)
-        with suppress(OSError):  # a folder that cannot be read
-            for file in islice(root.rglob("*"), MANY_FILES) if root.is_absolute() else ():
-                if str(file).endswith(tail):
-                    return [(source, os.fsencode(file.relative_to(root)))]
-    return []
-
-
 def _explain(db: sqlite3.Connection, store: str, place: Place, missing: Missing) -> Diagnosis:
     source, raw = place
-    shown = shown_path(source.label, raw) if raw else source.root
     steps = [Step("ok", say("in_folder", folder=source.root, store=store))]
     advice: Message | None = None
     for step, then in _follow(db, store, place, missing):
@@ -99,6 +71,7 @@ def _explain(db: sqlite3.Connection, store: str, place: Place, missing: Missing)
             advice = then
             break
         advice = advice or then
+    shown = shown_path(source.label, raw) if raw else source.root
     return Diagnosis(store, shown, tuple(steps), advice or "")
 
 

@@ -27,23 +27,17 @@ _LITTLE_SPACE = 1_000_000_000
 
 def installation(data_dir: Path, open_model: Callable[[], Embedder]) -> list[Step]:
     """Python, SQLite, the data folder and the built-in model, which is loaded once. Writes nothing."""
-    python = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}."
-    steps = [Step("ok", python)]
-    sqlite = f"SQLite {sqlite3.sqlite_version}"
-    try:
-        with closing(sqlite3.connect(":memory:")) as db:
-            db.execute("CREATE VIRTUAL TABLE words USING fts5 (text)")
-        steps.append(Step("ok", f"{sqlite} with full-text search."))
-    except sqlite3.OperationalError as error:
-        steps.append(Step("no", f"{sqlite} has no full-text search ({error}). Use another Python."))
+    system = f"{platform.system()} {platform.machine()}, SQLite {sqlite3.sqlite_version}"
+    steps = [Step("ok", f"Python {platform.python_version()} on {system}.")]
     there = next(parent for parent in (data_dir, *data_dir.parents) if os.path.lexists(parent))
     if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
         free = shutil.disk_usage(there).free
-        sentence = f"The data folder is {str(data_dir)!r}, with {size(free)} free."
-        steps.append(Step("note" if free < _LITTLE_SPACE else "ok", sentence))
+        said = f"The data folder is {str(data_dir)!r}, with {size(free)} free."
+        steps.append(Step("note" if free < _LITTLE_SPACE else "ok", said))
     else:
-        sentence = f"The data folder {str(data_dir)!r} cannot be written. Check its permissions."
-        steps.append(Step("no", sentence))
+        steps.append(
+            Step("no", f"The data folder {str(data_dir)!r} cannot be written. Check its permissions.")
+        )
     try:
         steps.append(Step("ok", f"The built-in model is ready: {open_model().identity}."))
     except RagError as error:

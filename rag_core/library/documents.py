@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -44,9 +45,7 @@ class Documents(Service):
             return found
         if file:
             return DocumentView(file, (), (), (), (), ())
-        raise NotFound(
-            f"Store {store!r} has no document {path!r}.", "It may have moved or be gone; search for it."
-        )
+        raise NotFound(f"Store {store!r} has no document {path!r}.", "It may have moved; search for it.")
 
     @open_to_all
     def neighbours(self, viewer: Viewer, store: str, key: str, around: int = 1) -> list[Neighbour]:
@@ -73,13 +72,12 @@ class Documents(Service):
     def facets(self, viewer: Viewer, names: Sequence[str] = ()) -> dict[str, dict[str, int]]:
         """``{"types", "tags", "folders"}``: each value with its number of documents, most first, in the
         readable stores. A tag counts the documents of the tags below it, too."""
-        total: dict[str, dict[str, int]] = {"types": {}, "tags": {}, "folders": {}}
+        total: dict[str, Counter[str]] = {kind: Counter() for kind in ("types", "tags", "folders")}
         for opened in self._stores.each(viewer, names)[0]:
             with suppress(StoreError), self._stores.reading(viewer, opened.store.name) as db:
                 for kind, counts in find.facets(db, viewer).items():
-                    for value, count in counts.items():
-                        total[kind][value] = total[kind].get(value, 0) + count
-        total["tags"] = tags.joined(total["tags"].items())
+                    total[kind].update(counts)
+        total["tags"] = Counter(tags.joined(total["tags"].items()))
         return {k: dict(sorted(v.items(), key=lambda item: (-item[1], item[0]))) for k, v in total.items()}
 
     @open_to_all
@@ -97,9 +95,7 @@ class Documents(Service):
         the passage called ``start`` on, as far as they fit into `EXCERPT_TOKENS`. Raises NotFound,
         InvalidInput for impossible lines."""
         if first_line < 1 or (last_line is not None and last_line < first_line):
-            raise InvalidInput(
-                f"There are no lines from {first_line} to {last_line}.", "Count from 1, the first line first."
-            )
+            raise InvalidInput(f"There are no lines from {first_line} to {last_line}.", "Count from 1.")
         found = self.get(viewer, store, path)
         passages = found.chunks
         if start:
@@ -137,10 +133,8 @@ class Documents(Service):
         with opened.decide() as db:
             found = find.chunk_ids(db, keys, find.visible(viewer))
             if missing := [key for key in keys if key not in found]:
-                raise NotFound(
-                    f"Store {store!r} has no passage {missing[0][:80]!r}.",
-                    "Nothing was taken out. Search again; its file was changed.",
-                )
+                said = "Nothing was taken out. Search again; its file was changed."
+                raise NotFound(f"Store {store!r} has no passage {missing[0][:80]!r}.", said)
             documents.take_out_chunks(db, found.values())
             is_remote = bool(outbox.address(db))
         if is_remote:
@@ -169,11 +163,8 @@ def _cut(passage: Neighbour, first: int, last: int) -> Neighbour | None:
     def moved(place: int) -> int:
         return min(max(place, start), end) - start
 
+    first, last = passage.start_line + before, passage.end_line - behind
     return replace(
-        passage,
-        content=passage.content[start:end],
-        start_line=passage.start_line + before,
-        end_line=passage.end_line - behind,
-        repeats=moved(passage.repeats),
-        shown=(moved(passage.shown[0]), moved(passage.shown[1])),
-    )
+        passage, content=passage.content[start:end], start_line=first, end_line=last,
+        repeats=moved(passage.repeats), shown=(moved(passage.shown[0]), moved(passage.shown[1])),
+    )  # fmt: skip

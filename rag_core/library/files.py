@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import posixpath
 import re
@@ -38,14 +37,10 @@ class Files(Service):
     def include(self, viewer: Viewer, store: str, path: str) -> None:
         """Let the patterns decide on an excluded file again, and request that it is read. Raises NotFound."""
         opened = self._own(viewer, store)
-        with opened.read() as db:
-            excluded = sources.excluded_files(db)
-        found = [each for each in excluded if each.display == path]
-        if not found:
-            near = difflib.get_close_matches(path, [each.display for each in excluded], n=1)
-            meant = f"Did you mean {near[0]!r}?" if near else "Look at its files."
-            raise NotFound(f"No file called {path!r} is excluded from store {store!r}.", meant)
         with opened.decide() as db:
+            found = [each for each in sources.excluded_files(db) if each.display == path]
+            if not found:
+                raise NotFound(f"{path!r} is not excluded from store {store!r}.", "Look at its files.")
             for each in found:
                 sources.take_back_file(db, each.source_id, each.path)
                 jobs.add_request(db, "index", [each.source_id], force=True, paths=[each.path])
@@ -136,10 +131,9 @@ class Files(Service):
         for name in names:
             with suppress(RagError):
                 near += places.near(self._stores.open(viewer, name).store, path)
-        lists = "`commonplace list --store NAME` lists the files of one."
-        raise NotFound(
-            f"No store has a file {path[:500]!r}.", f"Did you mean {near[0]!r}?" if near else lists
-        )
+        advice = "`commonplace list --store NAME` lists the files of one."
+        advice = f"Did you mean {near[0]!r}?" if near else advice
+        raise NotFound(f"No store has a file {path[:500]!r}.", advice)
 
 
 def _excluded(store: str, out: sources.Exclusion) -> Document:

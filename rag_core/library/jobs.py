@@ -112,7 +112,7 @@ class Jobs(Service):
             report,
             self._shared.limits(),
             stop,
-            lambda address, dimension: self._stores.own_remote(opened, address, dimension),
+            lambda address, dimension: self._stores.remote(opened, address, dimension),
             self._shared.priority,
         )
         return replace(job, results=tuple(self.results(viewer, store, job.id))) if job else None

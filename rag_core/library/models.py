@@ -17,12 +17,13 @@ from rag_core.models.addresses import destination
 from rag_core.models.chat import server_of
 from rag_core.models.check import Found
 from rag_core.models.embedder import BUILT_IN, parse_name
-from rag_core.reports import Connection, OllamaModel, Pulling, Trial
+from rag_core.reports import Connection, ConnectionKind, OllamaModel, Pulling, Trial
 from rag_core.types import Viewer
 
 _FOREIGN = "goes where its package sends it"
 _SHOWN = 4
-_INDEXES = {"s3vectors", "qdrant", "chroma"}
+_OPENAI = "OpenAI-compatible server"
+_PACKAGES = {"sentence-transformers": "sentence-transformers", "mlx": "MLX"}
 
 
 class Models(Service):
@@ -31,7 +32,45 @@ class Models(Service):
     def connections(self, viewer: Viewer, *, ask_all: bool = False) -> list[Connection]:
         """How everything stands that a store can use, looked at now; takes five seconds at most. Amazon is
         asked only where a setting or a store names it, or with ``ask_all``."""
-        return connections.run_checks(self._checks(viewer, ask_all=ask_all))
+        from rag_core.models.folder import check_package
+        from rag_core.models.minilm import check_built_in
+        from rag_core.models.ollama import check_ollama
+        from rag_core.models.openai import check_openai
+
+        settings, options, config = self._settings, self._embedders.options, self._settings.config_file
+        used, models = self._used(viewer)
+        vectors, local = self._shared.vector_options, destination("")
+        s3, qdrant, chroma = vectors["s3vectors"], vectors["qdrant"], vectors["chroma"]
+        named = s3.region or s3.profile or s3.endpoint_url or settings.backend == "s3vectors"
+        wants_amazon = bool(ask_all or named or used["s3vectors"])
+        wants_ollama = bool(settings.ollama_url or used["ollama"] or settings.embedder.startswith("ollama"))
+        setting = "chat_base_url" if not settings.embedding_base_url else "embedding_base_url"
+        program, package = connections.check_program, partial(check_package, offline=options.offline)
+        ollama = partial(check_ollama, options.ollama_url, models["ollama"], config, wanted=wants_ollama)
+        server = options.openai_url, options.openai_key, setting, models["openai"], config
+        s3_check = partial(connections.check_s3vectors, s3, wanted=wants_amazon, used=bool(used["s3vectors"]))
+        looks: list[tuple[str, str, ConnectionKind, str, Callable[[], Found]]] = [
+            ("minilm", "Built-in model", "embedder", local, partial(check_built_in, options.model_dir)),
+            ("ollama", "Ollama", "embedder", destination(options.ollama_url), ollama),
+            ("openai", _OPENAI, "embedder", _goes(options.openai_url), partial(check_openai, *server)),
+            *(
+                (provider, name, "embedder", local, partial(package, provider, models[provider]))
+                for provider, name in _PACKAGES.items()
+            ),
+            ("s3vectors", "Amazon S3 Vectors", "vectors", "goes to Amazon", s3_check),
+            ("qdrant", "Qdrant", "vectors", _goes(qdrant.url), partial(program, qdrant, config)),
+            ("chroma", "Chroma", "vectors", _goes(chroma.url), partial(program, chroma, config)),
+        ]
+        for provider in models.keys() - BUILT_IN:
+            names = [f"{provider}:{model}" for model in models[provider]]
+            look = partial(connections.check_foreign, names, self._embedders.get)
+            looks.append((provider, provider, "embedder", _FOREIGN, look))
+        checks = [Check(*each, used_by=tuple(used[each[0]])) for each in looks]
+        llm, chatting = settings.llm, llm_options(settings)
+        goes = _goes(server_of(llm, chatting)) if llm else "goes nowhere, as no model is chosen"
+        chat = partial(connections.check_chat, llm, chatting, config)
+        checks.append(Check("chat", "Model that answers", "llm", goes, chat, chosen=llm is not None))
+        return connections.run_checks(checks)
 
     def list_ollama(self, viewer: Viewer) -> list[OllamaModel]:
         """The models that Ollama has, those that can embed first. Raises EmbedderError when it does not
@@ -78,64 +117,6 @@ class Models(Service):
             embedder=name, identity=str(opened.identity), dimension=len(vector), beginning=beginning,
             open_ms=(ready - began) * 1000, took_ms=(done - ready) * 1000, text=destination(opened.server),
         )  # fmt: skip
-
-    def _checks(self, viewer: Viewer, *, ask_all: bool) -> list[Check]:
-        from rag_core.models.folder import check_package
-        from rag_core.models.minilm import check_built_in
-        from rag_core.models.ollama import check_ollama
-        from rag_core.models.openai import check_openai
-
-        settings, options, config = self._settings, self._embedders.options, self._settings.config_file
-        used, models = self._used(viewer)
-        vectors = self._shared.vector_options
-        s3, qdrant, chroma = vectors["s3vectors"], vectors["qdrant"], vectors["chroma"]
-        named = s3.region or s3.profile or s3.endpoint_url or settings.backend == "s3vectors"
-        ask_amazon = bool(ask_all or named or used["s3vectors"])
-        wants_ollama = settings.ollama_url or used["ollama"] or settings.embedder.startswith("ollama")
-        setting = "chat_base_url" if not settings.embedding_base_url else "embedding_base_url"
-        openai = partial(
-            check_openai, options.openai_url, options.openai_key, setting, models["openai"], config
-        )
-        transformers, mlx = (
-            partial(check_package, provider, models[provider], offline=options.offline)
-            for provider in ("sentence-transformers", "mlx")
-        )
-        looks: dict[str, tuple[str, str, Callable[[], Found]]] = {
-            "minilm": ("Built-in model", destination(""), partial(check_built_in, options.model_dir)),
-            "ollama": (
-                "Ollama",
-                destination(options.ollama_url),
-                partial(
-                    check_ollama, options.ollama_url, models["ollama"], config, wanted=bool(wants_ollama)
-                ),
-            ),
-            "openai": ("OpenAI-compatible server", _goes(options.openai_url), openai),
-            "sentence-transformers": ("sentence-transformers", destination(""), transformers),
-            "mlx": ("MLX", destination(""), mlx),
-            "s3vectors": (
-                "Amazon S3 Vectors",
-                "goes to Amazon",
-                partial(connections.check_s3vectors, s3, wanted=ask_amazon, used=bool(used["s3vectors"])),
-            ),
-            "qdrant": ("Qdrant", _goes(qdrant.url), partial(connections.check_program, qdrant, config)),
-            "chroma": ("Chroma", _goes(chroma.url), partial(connections.check_program, chroma, config)),
-        }
-        for provider in models.keys() - BUILT_IN:
-            names = [f"{provider}:{model}" for model in models[provider]]
-            looks[provider] = (
-                provider,
-                _FOREIGN,
-                partial(connections.check_foreign, names, self._embedders.get),
-            )
-        checks = [
-            Check(key, name, "vectors" if key in _INDEXES else "embedder", goes, act, tuple(used[key]))
-            for key, (name, goes, act) in looks.items()
-        ]
-        llm, chatting = settings.llm, llm_options(settings)
-        goes = _goes(server_of(llm, chatting)) if llm else "goes nowhere, as no model is chosen"
-        chat = partial(connections.check_chat, llm, chatting, config)
-        checks.append(Check("chat", "Model that answers", "llm", goes, chat, chosen=llm is not None))
-        return checks
 
     def _used(self, viewer: Viewer) -> tuple[defaultdict[str, list[str]], defaultdict[str, list[str]]]:
         """The stores that use each provider and each kind of index, and the models of each provider that

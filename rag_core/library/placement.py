@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from rag_core.errors import InvalidInput, VectorError
@@ -57,8 +57,7 @@ class Placement(Service):
             limit = store.spec.max_tokens
             if opened.max_tokens < limit and not rechunk:
                 raise InvalidInput(
-                    f"The embedder {chosen!r} reads {opened.max_tokens} tokens of a passage, and those of"
-                    f" store {name!r} have up to {limit}.",
+                    f"{chosen!r} reads {opened.max_tokens} tokens; passages of store {name!r} have {limit}.",
                     "Let its documents be cut again as well (`--rechunk`), or choose one that reads more.",
                 )
             backend = backend or (begun.backend if begun else store.backend)
@@ -77,15 +76,13 @@ class Placement(Service):
         )
         same_place = backend == store.backend
         if same_model and same_place and not rechunk:
-            raise InvalidInput(
-                f"Store {store.name!r} has this embedder and vector index already.",
-                "Nothing was changed; a switch that is under way can be abandoned.",
-            )
+            said = "Nothing was changed; a switch that is under way can be abandoned."
+            raise InvalidInput(f"Store {store.name!r} has this embedder and vector index already.", said)
         if not (same_model and same_place):
             beside = embedder.identity if address and same_place else None
             address = address_of(backend, store.name, self._shared.vector_options, beside)
         if address:
-            remote = self._stores.own_remote(store, address, embedder.identity.dimension)
+            remote = self._stores.remote(store, address, embedder.identity.dimension)
             ask_index(remote.owner, remote.server or address)
             with store.decide() as db:  # first: a failure must not lose track of the index
                 switch.retire(db, address)
@@ -184,7 +181,7 @@ class Placement(Service):
             ask_index(remote.owner, remote.server or name)
             remote.prepare(store.id)
             found = outbox.heal(store, remote, private=not withholds_private(store, remote.server))
-        return Health(name, now(), (VECTOR_INDEX,), tuple(_findings(found)), 0.0)
+        return Health(name, now(), (VECTOR_INDEX,), _findings(found), 0.0)
 
 
 def compare_index(stores: StoreFiles, store: Store) -> tuple[Finding, ...]:
@@ -203,21 +200,20 @@ def compare_index(stores: StoreFiles, store: Store) -> tuple[Finding, ...]:
             whose = "belongs to another installation" if owner else "is not there"
             return (Finding(VECTOR_INDEX, "fault", f"The vector index {whose}.", 1),)
         private = not withholds_private(store, remote.server)
-        return tuple(_findings(outbox.compare(store, remote, private=private)))
+        return _findings(outbox.compare(store, remote, private=private))
     except (VectorError, InvalidInput) as error:
         return (Finding(VECTOR_INDEX, "note", f"The vector index cannot be compared now. {error}", 1),)
 
 
 def drop_remote(stores: StoreFiles, store: Store) -> None:
-    """Delete the remote indexes that are a store's own; it is a local one then. They stay where a copy of the
-    store searches them, too. Raises StoreBusy while it is being indexed, VectorError when one of them cannot
-    be deleted."""
+    """Delete the remote indexes that are a store's own; it is a local one then. Raises StoreBusy while it is
+    being indexed, VectorError when one of them cannot be deleted."""
     with store.hold("delete"):
         with store.read() as db:
             if switch.is_attached(db):
                 return
             found = {rows.address(db), rows.target(db), *switch.retired(db)} - {""}
-        if not found or stores.twins(store):
+        if not found:
             return
         try:
             for address in found:
@@ -227,22 +223,22 @@ def drop_remote(stores: StoreFiles, store: Store) -> None:
         except (VectorError, InvalidInput) as error:
             command = f"commonplace store delete {store.name} --leave-index"
             raise VectorError(
-                f"The vector index of store {store.name!r} cannot be deleted, and so nothing was:"
-                f" {error.message}",
+                f"Nothing was deleted, as the vector index of {store.name!r} cannot be: {error.message}",
                 f"Try again later, or leave what is there: `{command}`.",
             ) from error
         with store.decide() as db:
             switch.keep_local(db)
 
 
-def _findings(found: outbox.Comparison) -> Iterator[Finding]:
+def _findings(found: outbox.Comparison) -> tuple[Finding, ...]:
     kinds: tuple[tuple[int, Severity, str, Sequence[str]], ...] = (
         (len(found.missing), "fault", "The vector index lacks {}.", found.missing),
         (len(found.extra), "fault", "The vector index has {} too much.", found.extra),
         (found.refused, "fault", "The vector index refused {}.", ()),
         (found.queued, "note", "The next run tells the vector index of {}.", ()),
     )
-    for count, severity, sentence, keys in kinds:
-        if count:
-            said = sentence.format(plural(count, "passage"))
-            yield Finding(VECTOR_INDEX, severity, said, count, tuple(keys[:EXAMPLES]))
+    return tuple(
+        Finding(VECTOR_INDEX, severity, said.format(plural(count, "passage")), count, tuple(keys[:EXAMPLES]))
+        for count, severity, said, keys in kinds
+        if count
+    )

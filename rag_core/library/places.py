@@ -106,10 +106,8 @@ def inside(db: sqlite3.Connection, store: Store, path: str) -> list[Place]:
     if found := places(db, path):
         return found
     roots = ", ".join(source.root for source in sources.all_sources(db) if not source.removed) or "none yet"
-    raise InvalidInput(
-        f"{path!r} lies in no folder of store {store.name!r}.",
-        f"Name something in one of its folders: {roots}.",
-    )
+    said = f"Name something in one of its folders: {roots}."
+    raise InvalidInput(f"{path!r} lies in no folder of store {store.name!r}.", said)
 
 
 def is_folder(place: Place) -> bool:

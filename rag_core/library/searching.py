@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,6 +15,7 @@ from rag_core.library.freshness import file_states
 from rag_core.library.service import Service, open_to_all
 from rag_core.library.store_files import Opened, no_store
 from rag_core.models import DEFAULT_EMBEDDER
+from rag_core.models.deadline import in_background
 from rag_core.search.query import MAX_LENGTH, asked
 from rag_core.search.retrieve import Scope, SearchOptions, rarest, search
 from rag_core.store import find, identities
@@ -24,9 +23,7 @@ from rag_core.store.file import meta, now
 from rag_core.types import MAX_DEPTH, Answer, FileState, Filters, Mode, Notice, Query, Viewer
 
 MAX_TOP_K = MAX_DEPTH
-_WAIT_S = 0.25
-_TURN_S = 0.1  # a stat takes a thousandth of it: a thread that waits longer waits for a hanging disk
-_looking = threading.BoundedSemaphore(4)  # threads that a hanging disk can hold
+_WAIT_S = 0.25  # for the files of a store: a disk may hang
 _CHARACTERS_A_TOKEN = 16  # at most, nearly always: no embedder reads more of a text
 
 
@@ -96,11 +93,11 @@ class Searching(Service):
             shown.setdefault(hit.store, set()).add(hit.document.id)
         states: dict[tuple[str, int], FileState] = {}
         for store, ids in shown.items():
-            with suppress(StoreError):  # then all are unknown
+            with suppress(StoreError, TimeoutError):  # then all are unknown
                 with self._stores.reading(viewer, store) as db:
                     rows = find.stat_rows(db, ids)
-                for number, state in file_states_soon(rows).items():
-                    states[store, number] = state
+                found = in_background("looking at files", partial(file_states, rows)).result(_WAIT_S)
+                states |= {(store, number): state for number, state in found.items()}
         hits = []
         for hit in answer.hits:
             state = states.get((hit.store, hit.document.id), "unknown")
@@ -129,9 +126,7 @@ class Searching(Service):
                 if active is None:  # there are no vectors yet
                     return Scope(opened.store, opened.local)
                 if active.identity != embedder.identity:
-                    raise EmbedderError(
-                        f"The vectors are from {active.identity}, this machine has {embedder.identity}."
-                    )
+                    raise EmbedderError(f"The vectors are from {active.identity}, not {embedder.identity}.")
                 text = query.text[: _CHARACTERS_A_TOKEN * embedder.max_tokens]
                 if not embedder.reads(text):
                     raise _OtherScript("The model reads only Latin script, and this query has another.")
@@ -152,32 +147,13 @@ class _OtherScript(EmbedderError):
     """A query in a script that the model cannot read."""
 
 
-def file_states_soon(rows: Sequence[sqlite3.Row], wait_s: float = _WAIT_S) -> dict[int, FileState]:
-    """`file_states` of search results; empty if the disk takes longer than ``wait_s``."""
-    found: dict[int, FileState] = {}
-
-    def look() -> None:
-        try:
-            found.update(file_states(rows))
-        finally:
-            _looking.release()
-
-    if rows and _looking.acquire(timeout=min(_TURN_S, wait_s)):
-        thread = threading.Thread(target=look, daemon=True)
-        thread.start()
-        thread.join(wait_s)
-    return found
-
-
 def _check_range(top_k: int, min_score: float | None, max_tokens: int | None, offset: int) -> None:
-    if not 1 <= top_k <= MAX_TOP_K:
-        raise InvalidInput(f"top_k is {top_k}.", f"Use a number from 1 to {MAX_TOP_K}.")
-    if not 0 <= offset <= MAX_DEPTH - top_k:
-        raise InvalidInput(
-            f"offset is {offset} with top_k {top_k}.",
-            f"Use 0 or more, and at most {MAX_DEPTH:,} for both together; a narrower query finds the rest.",
-        )
-    if min_score is not None and not 0 <= min_score <= 1:
-        raise InvalidInput(f"min_score is {min_score}.", "Use a number from 0 to 1.")
-    if max_tokens is not None and max_tokens < 1:
-        raise InvalidInput(f"max_tokens is {max_tokens}.", "Use a number above 0.")
+    together = f"at most {MAX_DEPTH:,} for both together; a narrower query finds the rest"
+    for name, value, fits, allowed in (
+        ("top_k", top_k, 1 <= top_k <= MAX_TOP_K, f"a number from 1 to {MAX_TOP_K}"),
+        ("offset", offset, 0 <= offset <= MAX_DEPTH - top_k, f"0 or more, and with top_k {together}"),
+        ("min_score", min_score, min_score is None or 0 <= min_score <= 1, "a number from 0 to 1"),
+        ("max_tokens", max_tokens, max_tokens is None or max_tokens > 0, "a number above 0"),
+    ):
+        if not fits:
+            raise InvalidInput(f"{name} is {value}.", f"Use {allowed}.")

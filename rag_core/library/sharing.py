@@ -8,10 +8,11 @@ import sqlite3
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from rag_core.config.keys import LOGIN_NAME, STORE_NAME
+from rag_core.config.keys import LOGIN_NAME
 from rag_core.errors import InvalidInput, NotFound
 from rag_core.library import tailscale
 from rag_core.library.service import Service, open_to_all
+from rag_core.library.store_files import check_name
 from rag_core.reports import Door, Person, Tailscale, Token, Visit
 from rag_core.types import OWNER, Viewer
 
@@ -78,14 +79,10 @@ class Sharing(Service):
             advice = f"These do: {', '.join(people)}." if people else "Nobody else does."
             raise NotFound(f"{login[:254]!r} has no access.", advice)
         if stores and known.is_owner:
-            raise InvalidInput(
-                f"{known.login!r} is an owner, who may see everything.", "Name no store to remove them."
-            )
+            raise InvalidInput(f"{known.login!r} is an owner, who may see everything.", "Name no store.")
         if lacked := next((each for each in stores if each not in known.stores), None):
-            raise NotFound(
-                f"{known.login!r} has no access to store {lacked[:80]!r}.",
-                f"They may search: {', '.join(known.stores)}.",
-            )
+            said = f"They may search: {', '.join(known.stores)}."
+            raise NotFound(f"{known.login!r} has no access to store {lacked[:80]!r}.", said)
         with self._access.change() as db:
             gone = [(known.login, each) for each in stores or known.stores]
             db.executemany("DELETE FROM grants WHERE login = ? AND store = ?", gone)
@@ -155,9 +152,8 @@ class Sharing(Service):
 
     def _refuse_configured(self, login: str) -> None:
         if login.lower() in self._settings.access_owners:
-            raise InvalidInput(
-                f"The configuration names {login!r} as an owner.", "Change `access_owners` there."
-            )
+            said = f"{login!r} is an owner by the configuration."
+            raise InvalidInput(said, "Change `access_owners` there.")
 
     def _likely_login(self, viewer: Viewer, login: str) -> str:
         """``login`` in lower case. Raises InvalidInput for an unusable or a configured one, and for one
@@ -171,18 +167,12 @@ class Sharing(Service):
     def create_token(self, viewer: Viewer, name: str) -> Token:
         """Make a token with which a script acts as the owner. Only its hash is kept, so it is shown only now.
         Raises InvalidInput for a name that is taken or unusable."""
-        if not STORE_NAME.fullmatch(name):
-            raise InvalidInput(
-                f"{name[:80]!r} cannot be a token's name.",
-                "Use 1 to 63 letters, digits, hyphens and underscores, starting with a letter or digit.",
-            )
+        check_name(name, "a token")
         secret = _PREFIX + secrets.token_urlsafe(_BYTES)
         now = _text(datetime.now(UTC))
         with self._access.change() as db:
             if db.execute("SELECT 1 FROM tokens WHERE name = ?", (name,)).fetchone():
-                raise InvalidInput(
-                    f"A token called {name!r} exists already.", "Choose another name, or revoke that one."
-                )
+                raise InvalidInput(f"A token called {name!r} exists already.", "Choose another name.")
             db.execute("INSERT INTO tokens VALUES (?, ?, ?)", (name, _hash(secret), now))
         return Token(name, now, secret)
 

@@ -77,7 +77,7 @@ class Sources(Service):
         include, exclude = validate_globs(include), validate_globs(exclude) if exclude else ()
         opened = self._own(viewer, store)
         folder = Path(self.get(viewer, store, source_id).root)
-        if not _is_missing(folder):
+        if os.path.isdir(folder):  # noqa: PTH112  (no error)
             refuse_no_match(folder, include, exclude)
         with opened.decide() as db:
             source = replace(_source(db, store, source_id), include=include, exclude=exclude)
@@ -112,9 +112,9 @@ class Sources(Service):
             found, counts = sources.all_sources(db), sources.counts(db)
         infos = []
         for source in found:
-            states, folder = counts.get(source.id, {}), Path(source.root)
+            states, root = counts.get(source.id, {}), source.root
             indexed, failed, skipped = (states.get(state, 0) for state in ("indexed", "failed", "skipped"))
-            missing = folder.is_absolute() and _is_missing(folder)  # an attached index has no folder
+            missing = os.path.isabs(root) and not os.path.isdir(root)  # noqa: PTH112, PTH117  (no error)
             infos.append(SourceInfo(source, indexed, failed, skipped, missing))
         return infos
 
@@ -185,10 +185,3 @@ def _source(db: sqlite3.Connection, store: str, source_id: int) -> Source:
         return source
     known = ", ".join(f"{source.id} ({source.root})" for source in found) or "none"
     raise NotFound(f"Store {store!r} has no folder with the number {source_id}.", f"There are: {known}.")
-
-
-def _is_missing(folder: Path) -> bool:
-    try:
-        return not folder.is_dir()
-    except OSError:  # no permission to look
-        return True

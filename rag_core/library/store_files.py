@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import cast
 
 from rag_core.config.keys import STORE_NAME
-from rag_core.errors import InvalidInput, NotFound, StoreError, VectorError
+from rag_core.errors import InvalidInput, NotFound, StoreError
 from rag_core.library.access_list import AccessList
 from rag_core.messages import say
 from rag_core.models.registry import CircuitBreaker
@@ -23,7 +23,7 @@ from rag_core.store import file as store_file
 from rag_core.store.errors import blames_file, for_viewer, not_written
 from rag_core.store.identities import active_identity, target_identity
 from rag_core.store.workroom import sync, workroom
-from rag_core.types import OWNER, Metric, Viewer
+from rag_core.types import Metric, Viewer
 from rag_core.vectors import RemoteIndex, VectorIndex
 from rag_core.vectors.backends import none_there
 from rag_core.vectors.local import LocalVectors
@@ -71,19 +71,14 @@ class StoreFiles:
             return []
         except OSError as error:
             where = f" {str(self._folder)!r}" if viewer.is_owner else ""
-            raise StoreError(
-                f"The folder of stores{where} cannot be read: {error.strerror}.", "Check who may read it."
-            ) from error
+            said = f"The folder of stores{where} cannot be read: {error.strerror}."
+            raise StoreError(said, "Check who may read it.") from error
         return sorted((name for name in names if viewer.may_see(name)), key=str.casefold)
 
     def new_path(self, viewer: Viewer, name: str, but: str = "") -> Path:
         """The file of a new store called ``name``. Raises InvalidInput for a name that is unusable, or taken
         by another store than ``but``: names that differ only in case are one file on some systems."""
-        if not STORE_NAME.fullmatch(name):
-            raise InvalidInput(
-                f"{name[:80]!r} cannot be a store's name.",
-                "Use 1 to 63 letters, digits, hyphens and underscores, starting with a letter or digit.",
-            )
+        check_name(name, "a store")
         others = (other for other in self.names(viewer) if other != but)
         if twin := next((other for other in others if other.casefold() == name.casefold()), None):
             raise InvalidInput(f"A store called {twin!r} exists already.", "Choose another name.")
@@ -136,28 +131,7 @@ class StoreFiles:
         Raises VectorError, InvalidInput."""
         with store.read() as db:
             address, known = outbox.target(db), target_identity(db)
-        return self.own_remote(store, address, known.identity.dimension) if address and known else None
-
-    def own_remote(self, store: Store, address: str, dimension: int) -> RemoteIndex:
-        """The index at ``address``, for ``store`` to fill. Raises VectorError, also if a copy of the store's
-        file would fill it too."""
-        if twins := self.twins(store):
-            named = " and ".join(map(repr, sorted((store.name, *twins), key=str.casefold)))
-            raise VectorError(
-                f"The stores {named} are copies of one file, so none of them may fill their vector index.",
-                "Delete all but one; the index stays for that. Export and import makes a second store.",
-            )
-        return self.remote(store, address, dimension)
-
-    def twins(self, store: Store) -> list[str]:
-        """The names of other stores whose files are copies of the same file: each would own the same vector
-        index."""
-        found = []
-        for name in self.names(OWNER):
-            with suppress(StoreError, NotFound):  # it is damaged, or was deleted since
-                if name != store.name and self.open(OWNER, name).store.id == store.id:
-                    found.append(name)
-        return found
+        return self.remote(store, address, known.identity.dimension) if address and known else None
 
     def remote(self, store: Store, address: str, dimension: int) -> RemoteIndex:
         """The index at ``address`` for vectors of ``dimension``, opened once. Raises as ``index``."""
@@ -169,9 +143,7 @@ class StoreFiles:
 
     def each(self, viewer: Viewer, names: Sequence[str]) -> tuple[list[Opened], list[StoreError]]:
         """The named stores (none: all) that can be read, and an error for each other one. Raises NotFound for
-        an unknown name, InvalidInput for one text instead of a list, StoreError if no store can be read."""
-        if isinstance(names, str):
-            raise InvalidInput(f"The stores are one text, {names[:80]!r}.", f"Give a list: {[names[:80]]!r}.")
+        an unknown name, StoreError if no store can be read."""
         opened: list[Opened] = []
         failed: list[StoreError] = []
         for name in dict.fromkeys(names) if names else self.names(viewer):
@@ -258,6 +230,15 @@ def new_store_file(path: Path, what: str, advice: str, make_room: Callable[[], N
 def _is_store(entry: os.DirEntry[str]) -> bool:
     stem, _, suffix = entry.name.rpartition(".")
     return suffix == "db" and STORE_NAME.fullmatch(stem) is not None and os.path.isfile(entry)  # noqa: PTH113
+
+
+def check_name(name: str, of: str) -> None:
+    """Raise InvalidInput for what cannot be the name ``of`` a store or token."""
+    if not STORE_NAME.fullmatch(name):
+        raise InvalidInput(
+            f"{name[:80]!r} cannot be {of}'s name.",
+            "Use 1 to 63 letters, digits, hyphens and underscores, starting with a letter or digit.",
+        )
 
 
 def no_store(viewer: Viewer, message: str) -> NotFound:

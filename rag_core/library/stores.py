@@ -96,8 +96,8 @@ class Stores(Service):
                 if job.state == "running":
                     running.append(job)
                 elif job.state != "done":
-                    goes_on = f"`commonplace index --store {info.name}` goes on."
                     last = f"The last job of {info.name!r} was {job.state}"
+                    goes_on = f"`commonplace index --store {info.name}` goes on."
                     said.append(f"{last}; {goes_on} {job.message}".rstrip())
         return Status(infos, tuple(running), tuple(said), str(self._settings.data_dir))
 
@@ -107,8 +107,7 @@ class Stores(Service):
     ) -> tuple[tuple[StoreInfo, ...], tuple[str, ...]]:
         """`info` of the named stores (none: all that ``viewer`` may see), and a warning for each unreadable
         one. Raises NotFound."""
-        infos: list[StoreInfo] = []
-        warnings: list[str] = []
+        infos, warnings = [], []
         for name in dict.fromkeys(names or self.names(viewer)):
             try:
                 infos.append(self.info(viewer, name))
@@ -247,10 +246,8 @@ class Stores(Service):
         files stay. Raises InvalidInput unless ``confirm``."""
         opened = self._own(viewer, store)
         if not confirm:
-            raise InvalidInput(
-                f"Clearing store {store!r} needs to be confirmed.",
-                "Say confirm: true if the owner asked to remove all its documents from the index.",
-            )
+            said = "Say confirm: true if the owner asked to remove all its documents from the index."
+            raise InvalidInput(f"Clearing store {store!r} needs to be confirmed.", said)
         index.cancel(opened)
         with opened.decide() as db:
             kept = [source for source in sources.all_sources(db) if not source.removed]

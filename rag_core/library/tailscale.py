@@ -22,13 +22,10 @@ from rag_core.reports import Tailscale, TailscaleState
 TIMEOUT_S = 4.0
 """Seconds for each call; on Windows two seconds and more are usual."""
 PLACES = (
-    "/usr/bin/tailscale",
-    "/usr/local/bin/tailscale",
-    "/opt/homebrew/bin/tailscale",
-    "/snap/bin/tailscale",
+    "/usr/bin/tailscale", "/usr/local/bin/tailscale", "/opt/homebrew/bin/tailscale", "/snap/bin/tailscale",
     "/Applications/Tailscale.app/Contents/MacOS/Tailscale",
     "C:\\Program Files\\Tailscale\\tailscale.exe",
-)
+)  # fmt: skip
 """Places of the program besides the PATH."""
 
 _PORTS = (443, 8443, *range(10000, 10100))
@@ -77,9 +74,9 @@ def look(port: int, hosts: Sequence[str] = ()) -> Tailscale:
     if not program:
         return Tailscale(
             "not installed",
-            "Tailscale is not installed on this computer, or not where it is looked for.",
-            "Get it at tailscale.com/download and log in to it; those you share with need it, too. Then type"
-            " this in a terminal, and look again.",
+            "Tailscale is not installed on this computer.",
+            "Get it at tailscale.com/download and log in; those you share with need it, too. Then type this"
+            " in a terminal, and look again.",
             f"tailscale serve --bg {port}",
         )
     try:
@@ -128,21 +125,15 @@ def _running(program: str, status: dict[str, Any], port: int, hosts: Sequence[st
                 f" close it all the same: {close}"
             )
     if not name.endswith(".ts.net") and name not in hosts:
-        warnings.append(
-            "This computer's name in the tailnet does not end in .ts.net, so the app does not answer to it."
-            f" Write into config.yaml: access_hosts: [{name}]"
-        )
+        warnings.append(f"The app does not answer to {name}. Write into config.yaml: access_hosts: [{name}]")
     is_funnel = any(each.is_funnel for each in here)
     known = Tailscale("running", sentence, name=name, funnel=is_funnel, warnings=tuple(warnings))
     if site := next((each for each in here if each.host == name), None):
         return replace(
-            known,
-            sentence="Tailscale runs and forwards your guests to this app.",
+            known, sentence="Tailscale runs and forwards your guests to this app.",
             next_step="Share a store with somebody, and send them the address.",
-            undo=_typed(program, "serve", site.flag, "off"),
-            address=site.address,
-            forwards=True,
-        )
+            undo=_typed(program, "serve", site.flag, "off"), address=site.address, forwards=True,
+        )  # fmt: skip
     taken = {port, *(each.port for each in forwards)}
     free = next((each for each in _PORTS if each not in taken), _PORTS[0])
     options = [] if free == _PORTS[0] else [f"--https={free}"]
@@ -169,14 +160,8 @@ def _ask(program: str, *words: str) -> dict[str, Any]:
             timeout=TIMEOUT_S, check=True, creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )  # fmt: skip
         return _object(json.loads(done.stdout.decode(errors="replace") or "null"))
-    except OSError as error:
-        raise NoAnswerError(f"it cannot be started ({error.strerror})") from None
-    except subprocess.TimeoutExpired:
-        raise NoAnswerError(f"nothing came within {TIMEOUT_S:g} seconds") from None
-    except subprocess.CalledProcessError as error:
-        raise NoAnswerError(f"it ended with status {error.returncode}") from None
-    except (ValueError, RecursionError):
-        raise NoAnswerError("its output is not JSON") from None
+    except (OSError, subprocess.SubprocessError, ValueError, RecursionError) as error:
+        raise NoAnswerError(str(error).rstrip(".")) from None
 
 
 def _login(user: object) -> str:

@@ -17,7 +17,6 @@ from rag_core.library.placement import compare_index
 from rag_core.library.searching import MAX_TOP_K, Searching
 from rag_core.library.service import Service, Shared
 from rag_core.library.stores import Stores
-from rag_core.messages import say
 from rag_core.models import DEFAULT_EMBEDDER
 from rag_core.reports import VECTOR_INDEX, Diagnosis, Health, Repair, Step
 from rag_core.store.health import check
@@ -79,12 +78,6 @@ class Upkeep(Service):
         found = [self._explained(viewer, name, path, here) for name in wanted]
         if any(each.steps[1:] for each in found):
             found = [each for each in found if not diagnosis.is_elsewhere(each)]
-        else:
-            others = (name for name in self._stores.names(viewer) if name not in wanted)
-            holds = (name for name in others if self._explained(viewer, name, path, here).findable)
-            if other := next(holds, None):
-                advice = say("ask_in_store", store=other)
-                found = [replace(e, advice=advice) if diagnosis.is_elsewhere(e) else e for e in found]
         return [self._ranked(viewer, each, query) if query and each.findable else each for each in found]
 
     def _explained(self, viewer: Viewer, name: str, path: str, here: Path) -> Diagnosis:
@@ -102,12 +95,9 @@ class Upkeep(Service):
         )
         hits = (hit for hit in answer.hits if hit.store == found.store)  # the query may name another
         hit = next((h for h in hits if found.path in (h.document.path, *h.copies)), None)
-        if hit:
-            return replace(found, query=query, rank=hit.rank, score=hit.score, relevant=hit.relevant)
-        opened = self._stores.open(viewer, found.store).store
-        out = diagnosis.left_out(opened, found.path, answer.query)
-        steps = (*found.steps, Step("note", say("left_out"))) if out else found.steps
-        return replace(found, query=query, steps=steps)
+        if hit is None:
+            return replace(found, query=query)
+        return replace(found, query=query, rank=hit.rank, score=hit.score, relevant=hit.relevant)
 
     def doctor(self, viewer: Viewer) -> list[Step]:
         """Check the installation: Python, SQLite, folders, the built-in model, extensions, stores."""

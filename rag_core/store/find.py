@@ -184,13 +184,6 @@ def first_chunks(db: sqlite3.Connection, allowed: Eligible, limit: int, name: st
     return list(map(itemgetter(0), rows))
 
 
-def has_eligible(db: sqlite3.Connection, path: str, allowed: Eligible) -> bool:
-    """Whether any passage of the document called ``path`` is eligible."""
-    sql = f"""SELECT 1 FROM chunks c JOIN documents d ON d.id = c.document_id
-              WHERE d.display = ? AND {allowed.sql} LIMIT 1"""
-    return db.execute(sql, (path, *allowed.values)).fetchone() is not None
-
-
 def waiting(db: sqlite3.Connection, viewer: Viewer) -> int:
     """How many texts that ``viewer`` may see wait for the embedder and are not found by meaning until then.
     Only during a switch most of them have a vector, the old one."""

@@ -47,11 +47,9 @@ _DISK = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")
 
 TransferPhase = Literal["copying", "packing", "unpacking", "checking"]
 _PHASES: dict[TransferPhase, str] = {
-    "copying": "Copying the store",
-    "packing": "Writing the file",
-    "unpacking": "Reading the file",
-    "checking": "Checking the store",
-}
+    "copying": "Copying the store", "packing": "Writing the file",
+    "unpacking": "Reading the file", "checking": "Checking the store",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +90,13 @@ class Unfit(Exception):
 def pack(store: Path, part: Path, info: StoreInfo, report: Report) -> None:
     """Write the archive ``part`` around the store file ``store``; it is on the disk when this returns.
     ``info`` describes the store. Raises OSError."""
+    counts = {"files": info.file_count, "passages": info.chunk_count}
     manifest = {
         "format": FORMAT,
         "schema": migrations.VERSION,
         "program": __version__,
         "exported_at": now(),
-        "store": {
-            "name": info.name,
-            "embedder": info.embedder,
-            "files": info.file_count,
-            "passages": info.chunk_count,
-        },
+        "store": {"name": info.name, "embedder": info.embedder, **counts},
     }
     handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)  # private notes are in it
     with open(handle, "wb") as raw:  # noqa: PTH123 - it has a handle already
@@ -132,8 +126,7 @@ class Packed:
     schema: int
 
     def unpack(self, target: Path, report: Report) -> None:
-        """Write the store to ``target``, which must not exist. Raises StoreError, and OSError when ``target``
-        cannot be written."""
+        """Write the store to ``target``, which must not exist. Raises StoreError, OSError."""
         total = self.archive.getinfo(STORE).file_size
         require_space(target.parent, total, f"The store in {self.path.name!r}")
         with refusing(self.path), target.open("xb") as file, self.archive.open(STORE) as member:
@@ -182,8 +175,7 @@ def _manifest(path: Path, archive: zipfile.ZipFile) -> tuple[str, int]:
             if number > ours:
                 program = str(about.get("program", ""))[:20]
                 raise StoreError(
-                    f"{path.name!r} was written by a newer version of Commonplace ({program!r}, {what}"
-                    f" {number}).",
+                    f"{path.name!r} was written by a newer Commonplace ({program!r}, {what} {number}).",
                     f"Update Commonplace; this one reads up to {what} {ours}.",
                 )
         return str(about["store"]["name"]), about["schema"]

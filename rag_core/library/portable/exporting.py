@@ -17,8 +17,6 @@ from rag_core.store.errors import is_damage, not_written
 from rag_core.store.workroom import require_space, sync, unfinished_name, workroom
 from rag_core.types import OWNER
 
-_STEPS_A_REPORT = 1_000  # of SQLite's virtual machine: a few tenths of a millisecond
-
 
 def export_store(
     store: Store, target: Path, *, force: bool = False, report: Report | None = None
@@ -34,7 +32,7 @@ def export_store(
         raise InvalidInput(f"{target.name!r} does not end in {SUFFIX}.", f"Call it {store.name + SUFFIX!r}.")
     if not _is_folder(target.parent):
         raise InvalidInput(f"There is no folder {str(target.parent)!r}.", "Make it first, or choose another.")
-    _refuse_existing(target, force=force and not _is_folder(target))
+    _refuse_existing(target, force=force)
     report = report or (lambda _: None)
     with _explained(store, target), workroom(store.path.parent) as room:
         copy = room / store.path.name
@@ -63,16 +61,6 @@ def _is_folder(path: Path) -> bool:
 def _copy(store: Path, copy: Path, report: Report) -> None:
     """Write one consistent, compact copy without the text of what was deleted; neither searches nor a run
     wait for it."""
-    raised: list[BaseException] = []
-
-    def tell() -> int:
-        try:
-            done = copy.stat().st_size if copy.exists() else 0
-            report(Transfer("copying", min(done, total), total))
-        except BaseException as error:  # SQLite would swallow it; it is raised again below
-            raised.append(error)
-        return len(raised)
-
     with closing(connect(store, "ro")) as db:
         pages, unused, page_size = (
             int(db.execute(f"PRAGMA {name}").fetchone()[0])
@@ -81,16 +69,12 @@ def _copy(store: Path, copy: Path, report: Report) -> None:
         total = (pages - unused) * page_size
         require_space(copy.parent, total, f"A copy of store {store.stem!r}")
         report(Transfer("copying", 0, total))
-        db.set_progress_handler(tell, _STEPS_A_REPORT)
-        try:
-            db.execute("VACUUM INTO ?", (str(copy),))
-        except sqlite3.OperationalError as error:
-            raise (raised or [error])[0] from None
+        db.execute("VACUUM INTO ?", (str(copy),))
     report(Transfer("copying", total, total))
 
 
 def forget_runs(store: Store) -> None:
-    """Remove what was asked of a store, and the history of its runs."""
+    """Remove the requests to a store, and the history of its runs."""
     with store.note() as db:
         db.execute("PRAGMA secure_delete = ON")
         db.execute("DELETE FROM requests")
@@ -109,9 +93,7 @@ def _explained(store: Store, target: Path) -> Iterator[None]:
         yield
     except (OSError, sqlite3.DatabaseError) as error:
         if is_damage(error):
-            raise StoreError(
-                f"Store {store.name!r} is damaged: {error}.", "Verify and repair it, then export it again."
-            ) from error
+            raise StoreError(f"Store {store.name!r} is damaged: {error}.", "Verify and repair it.") from error
         own = store.path.parent
         is_own = isinstance(error, sqlite3.Error) or str(error.filename).startswith(str(own))
         folder = own if is_own else target.parent

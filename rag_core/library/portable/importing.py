@@ -33,7 +33,7 @@ _EXAMPLES = 5
 _SMALL = ("meta", "migrations", "identities", "tags", "names", "exclusions")
 _MOST_CHARACTERS = 1_000_000
 _FOLDERS = {
-    "missing": "{count} {are} not on this computer and now paused; what was read there stays: {names}.",
+    "missing": "Paused {count} not on this computer; what was read there stays: {names}.",
     "doubted": "Folders that hold so much that they should be chosen here are paused: {names}.",
     "here": "The next run compares the store with {count} of this computer: {names}.",
 }
@@ -125,13 +125,11 @@ def _require_usable(store: Store) -> tuple[str, ...]:
 
 def _settle_folders(db: sqlite3.Connection) -> Iterator[str]:
     """Pause the folders that are not on this computer or hold too much of it; a notice about each kind."""
-    found: dict[str, list[Source]] = {"missing": [], "doubted": [], "here": []}
+    found: dict[str, list[Source]] = {kind: [] for kind in _FOLDERS}
     for source in [each for each in all_sources(db) if not each.removed]:
         forget_whole_read(db, source.id)  # it was read, but where the file is from
-        root = Path(source.root)
-        if not (root.is_absolute() and os.path.isdir(root)):  # noqa: PTH112 - may hold a NUL
-            kind = "missing"
-        else:
+        root, kind = Path(source.root), "missing"
+        if root.is_absolute() and os.path.isdir(root):  # noqa: PTH112 - may hold a NUL
             root = root.resolve()
             some = preview(root, source.include, max_files=MANY_FILES)
             kind = "doubted" if doubt(root, source.include, some) else "here"
@@ -141,9 +139,7 @@ def _settle_folders(db: sqlite3.Connection) -> Iterator[str]:
             found[kind].append(source)
     for kind, sentence in _FOLDERS.items():
         if folders := found[kind]:
-            count = plural(len(folders), "folder")
-            are = "is" if len(folders) == 1 else "are"
             names = ", ".join(repr(display(os.fsencode(each.root))) for each in folders[:_EXAMPLES])
             more = len(folders) - _EXAMPLES
             names += f" and {more:,} more" if more > 0 else ""
-            yield sentence.format(count=count, are=are, names=names)
+            yield sentence.format(count=plural(len(folders), "folder"), names=names)
