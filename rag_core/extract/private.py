@@ -1,7 +1,7 @@
 """Whether a note says in its front matter that it is private.
 
-A guest must never see a note that was meant to be private, so only a plain no is a no. A note is private,
-with a warning that says why, when its front matter names ``private`` and cannot be read for certain.
+A guest must never see a note that was meant to be private, so only a plain no is a no: front matter that
+names ``private`` and cannot be read for certain makes a note private, with a warning that says why.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ _SETTING = re.compile(
 )
 _COMMENT = re.compile(r"(?:^|(?<=\s))#.*", re.M)
 _OPEN = re.compile(r"[\s\ufeff\u200b]*(---|\+\+\+)[ \t]*\w*[ \t]*(?:\r\n|\n|\r)")
+_LIKE_SETTING = re.compile(r"\s*\Z|[ \t#\-?{}]|.*[:=]", re.S)
 _CLOSE_TOML = re.compile(r"^\+\+\+[ \t]*\r?$", re.M)
 
 
@@ -73,16 +74,11 @@ def of_beginning(text: str) -> Claim:
     if not opening:
         return Claim()
     is_toml = opening[1] == "+++"
-    if is_toml and (closing := _CLOSE_TOML.search(text, opening.end())):
-        block = text[opening.end() : closing.start()]
-    else:
-        block = "\n".join(takewhile(_is_setting, text[opening.end() :].splitlines()))
     why = "it is TOML" if is_toml else "it is never closed, or does not begin with `---` in the first line"
-    return of_unreadable(block, why)
-
-
-def _is_setting(line: str) -> bool:
-    return not line.strip() or line[0] in " \t#-?{}" or ":" in line or "=" in line
+    if is_toml and (closing := _CLOSE_TOML.search(text, opening.end())):
+        return of_unreadable(text[opening.end() : closing.start()], why)
+    lines = takewhile(_LIKE_SETTING.match, text[opening.end() :].splitlines())
+    return of_unreadable("\n".join(lines), why)
 
 
 def _settings(values: Mapping[str, Any]) -> Iterator[Any]:
