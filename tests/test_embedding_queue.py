@@ -16,7 +16,7 @@ from rag_core.library import Library
 from rag_core.models import Embedder
 from rag_core.models.hashing import Hashing
 from rag_core.store import Store
-from rag_core.store.identities import ACTIVE
+from rag_core.store.file import ACTIVE
 from rag_core.types import OWNER, Job, Vectors, Viewer
 from tests.conftest import index
 from tests.consistency import check, check_library

@@ -15,8 +15,9 @@ from rag_core.index.job_log import JobLog
 from rag_core.index.priority import SearchPriority
 from rag_core.models import Embedder
 from rag_core.models.addresses import host_of, leaves
-from rag_core.store import Store, embeddings, identities, switch
+from rag_core.store import Store, embeddings, switch
 from rag_core.store import outbox as rows
+from rag_core.store.file import TARGET, target_identity
 from rag_core.vectors import RemoteIndex
 from rag_core.wording import embedder, unreadable
 
@@ -85,7 +86,7 @@ class Embedding:
         if not with_index:
             return
         with self.store.read() as db:
-            attached, known = switch.is_attached(db), identities.target_identity(db)
+            attached, known = switch.is_attached(db), target_identity(db)
             address, former = rows.target(db), rows.address(db)
         if attached or not known:
             return
@@ -220,7 +221,7 @@ class Embedding:
                 to is not None and self.embedder is not None and not (to.address and self._index is None)
                 and not embeddings.pending(db, 1, MAX_ATTEMPTS) and not switch.unread(db)
             )  # fmt: skip
-            count = embeddings.unreadable_count(db, identities.TARGET) if self._met_unreadable else 0
+            count = embeddings.unreadable_count(db, TARGET) if self._met_unreadable else 0
         if self._met_unreadable:
             self.log.say(unreadable(count))
         if to and is_done:
@@ -228,7 +229,7 @@ class Embedding:
                 switch.finish(db)
             self.log.say(f"Searches use {embedder(to.embedder)} now.")
         with self.store.read() as db:
-            was_switched = identities.has_unused(db)
+            was_switched = embeddings.has_unused(db)
             ids = embeddings.unused(db) if text_was_dropped or was_switched else []
             retired = switch.retired(db)
         for start in range(0, len(ids), _ROWS_A_WRITE):
@@ -236,7 +237,7 @@ class Embedding:
                 embeddings.drop(db, ids[start : start + _ROWS_A_WRITE])
         if was_switched:
             with self.store.decide() as db:
-                identities.drop_unused_identities(db)
+                embeddings.drop_unused_identities(db)
         for address in retired:
             self._delete_index(address)
 
@@ -259,7 +260,7 @@ def withholds_private(store: Store, server: str) -> bool:
 def _require_working(embedder: Embedder) -> None:
     """Raise Unreachable when an embedder that refused texts refuses a harmless one, too."""
     try:
-        embedder.embed_documents([identities.CANARY_TEXT])
+        embedder.embed_documents([embeddings.CANARY_TEXT])
     except (ModelMissing, Unreachable):
         raise
     except EmbedderError as error:
@@ -272,13 +273,13 @@ def _same_identity(store: Store, embedder: Embedder) -> int:
     Raises EmbedderError when the store's vectors are from another model, also one of this name: search never
     mixes two.
     """
-    canary = embedder.embed_documents([identities.CANARY_TEXT])[0]
+    canary = embedder.embed_documents([embeddings.CANARY_TEXT])[0]
     with store.read() as db:
-        known = identities.target_identity(db)
+        known = target_identity(db)
     if known is None:
         with store.decide() as db:
-            return identities.set_identity(db, embedder.identity, canary)
-    if known.identity != embedder.identity or not identities.same_canary(known.canary, canary):
+            return embeddings.set_identity(db, embedder.identity, canary)
+    if known.identity != embedder.identity or not embeddings.same_canary(known.canary, canary):
         raise EmbedderError(
             f"The vectors of store {store.name!r} are from {known.identity}, this machine has"
             f" {embedder.identity}.",

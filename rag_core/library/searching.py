@@ -19,8 +19,8 @@ from rag_core.library.store_files import Opened, no_store
 from rag_core.models import DEFAULT_EMBEDDER
 from rag_core.search.query import MAX_LENGTH, asked
 from rag_core.search.retrieve import Scope, SearchOptions, rarest, search
-from rag_core.store import find, identities
-from rag_core.store.file import meta, now
+from rag_core.store import embeddings, find
+from rag_core.store.file import active_identity, meta, now
 from rag_core.types import MAX_DEPTH, Answer, FileState, Filters, Mode, Notice, Query, Viewer
 
 MAX_TOP_K = MAX_DEPTH
@@ -122,7 +122,7 @@ class Searching(Service):
         if mode == "lexical" or not query.text:
             return Scope(opened.store, opened.local)
         with opened.store.read() as db:
-            name, active = meta(db)["embedder"], identities.active_identity(db)
+            name, active = meta(db)["embedder"], active_identity(db)
         try:
             with self._embedders.breaker.guard(name):
                 embedder = self._embedders.get(name)
@@ -136,8 +136,8 @@ class Searching(Service):
                 if not embedder.reads(text):
                     raise _OtherScript("The model reads only Latin script, and this query has another.")
                 if not active.identity.digest:  # then only vectors tell whether it is still the same model
-                    now = self._embedders.vector(embedder, identities.CANARY_TEXT, "passage")
-                    if not identities.same_canary(active.canary, now):
+                    now = self._embedders.vector(embedder, embeddings.CANARY_TEXT, "passage")
+                    if not embeddings.same_canary(active.canary, now):
                         called = active.identity.model
                         raise EmbedderError(f"The vectors are from another model that was called {called!r}.")
                 vector = self._embedders.vector(embedder, text, "query")

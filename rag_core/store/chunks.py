@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 from rag_core.extract import frontmatter
-from rag_core.store.identities import TARGET
+from rag_core.store.file import TARGET
 from rag_core.text.words import extra_terms
 from rag_core.types import Extracted, Passage
 

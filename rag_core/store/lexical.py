@@ -16,6 +16,7 @@ import json
 import math
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from operator import itemgetter
 
@@ -126,7 +127,7 @@ def by_beginnings(db: sqlite3.Connection, words: Iterable[str], allowed: Eligibl
         before = len(found)
         for length in range(len(word), max(len(word) - _MOST_LESS, _LEAST_BEGINNING) - 1, -1):
             match = f"- path : ({match_any([word[:length]])} *)"
-            ids = list(map(itemgetter(0), db.execute(sql, (match, *allowed.values))))
+            ids = map(itemgetter(0), db.execute(sql, (match, *allowed.values)))
             for chunk_id, candidate in candidates(db, ids).items():
                 if any(each.startswith(word) for each in SPACED_WORD.findall(candidate.text)):
                     found.append(chunk_id)
@@ -176,9 +177,8 @@ def frequencies(db: sqlite3.Connection, units: Sequence[str], viewer: Viewer) ->
 
 def spelled_like(db: sqlite3.Connection, word: str, viewer: Viewer) -> str:
     """A word of a passage that ``viewer`` may see, spelled much like ``word`` and with the same first letter;
-    '' if there is none. The index has stems, so a passage says how the word is written. Call it only for a
-    word that no passage has: all words with that letter are gone through, a tenth of a second for 100,000
-    passages."""
+    '' if there is none. The index has stems, so a passage says how the word is written. All words with that
+    letter are gone through, a tenth of a second for 100,000 passages."""
     if not _SHORTEST <= len(word) <= _LONGEST:
         return ""
     db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, words, row)")
@@ -190,14 +190,15 @@ def spelled_like(db: sqlite3.Connection, word: str, viewer: Viewer) -> str:
     terms = json.loads(row[0])
     stems = difflib.get_close_matches(word, terms, len(terms) or 1, _LIKE_STEM)
     # Only stems that may be seen count: nothing hidden may tell of itself by what it displaces.
-    written = filter(None, (_written(db, stem, viewer) for stem in stems))
-    words = {each for some in islice(written, _TRIED) for each in some if len(each) >= _SHORTEST}
+    words: set[str] = set()
+    for some in islice(filter(None, map(partial(_written, db, viewer), stems)), _TRIED):
+        words |= some
     near = difflib.get_close_matches(word, sorted(words - STOP_WORDS), 1, _LIKE)
     return near[0] if near else ""
 
 
-def _written(db: sqlite3.Connection, stem: str, viewer: Viewer) -> set[str]:
-    """How the words with this stem are written in a passage that has one."""
+def _written(db: sqlite3.Connection, viewer: Viewer, stem: str) -> set[str]:
+    """How the words with this stem are written in a passage that has one, but for short ones."""
     # Not by MATCH, which would take the stem of the stem: of warehous, that of warehouse, it is wareh.
     db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.places USING fts5vocab(main, words, instance)")
     allowed = visible(viewer)
@@ -206,4 +207,5 @@ def _written(db: sqlite3.Connection, stem: str, viewer: Viewer) -> set[str]:
               WHERE places.term = ? AND col IN ('title', 'headings', 'text') AND {allowed.sql} LIMIT 1"""
     row = db.execute(sql, (stem, *allowed.values)).fetchone()
     words = SPACED_WORD.findall(fold(row[0])) if row else []
-    return {each for each in words if each.startswith(stem[:-1])}  # Porter's stemmer makes an i of a last y
+    # Porter's stemmer makes an i of a last y.
+    return {each for each in words if each.startswith(stem[:-1]) and len(each) >= _SHORTEST}

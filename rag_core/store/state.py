@@ -31,8 +31,8 @@ class State:
 
     @contextmanager
     def open(self) -> Iterator[sqlite3.Connection]:
-        """A connection in one transaction to a file that only its owner can read; deleted rows are
-        overwritten. Raises StoreError."""
+        """A connection in one transaction to a file for its owner alone, without traces of deleted rows.
+        Raises StoreError."""
         try:
             if not self.is_there:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
