@@ -144,7 +144,10 @@ def unique(names: Iterable[str]) -> tuple[str, ...]:
 def _value(values: dict[str, Any], *keys: str) -> Any:
     """The value of the first of ``keys`` that has one, whatever the case of its name."""
     folded = dict(zip(map(str.lower, map(str.strip, values)), values.values(), strict=True))
-    return next(filter(lambda value: value is not None, map(folded.get, keys)), None)
+    for key in keys:
+        if folded.get(key) is not None:
+            return folded[key]
+    return None
 
 
 def _strings(value: Any, separator: str, mark: str = "") -> list[str]:
@@ -220,8 +223,10 @@ def _document(block: str) -> Any:
 
 def _named(items: list[Any]) -> dict[str, Any]:
     names = list(map(_said, items[::2]))
-    if twice := private.said_twice(names):
-        raise _RefusedError(f"it has the key {twice!r} more than once")
+    keys = list(map(str.lower, map(str.strip, names)))
+    for key in private.KEYS:
+        if keys.count(key) > 1:
+            raise _RefusedError(f"it has the key {key!r} more than once")
     return dict(zip(names, items[1::2], strict=True))
 
 

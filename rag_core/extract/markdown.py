@@ -110,12 +110,10 @@ def _title(values: dict[str, Any], headings: list[Heading], name: str) -> tuple[
     """The title and where it is from."""
     if given := frontmatter.title(values):
         return given, "front matter"
-    first: dict[int, str] = {}
-    for heading in headings:
-        first.setdefault(heading.level, heading.text)
-    if 1 in first:
-        return first[1], "heading"
-    return (first[2], "section") if 2 in first else (name, "file name")
+    for heading in sorted(headings, key=attrgetter("level")):
+        if heading.level < 3:
+            return heading.text, "heading" if heading.level == 1 else "section"
+    return name, "file name"
 
 
 def _plain(heading: str) -> str:

@@ -7,8 +7,7 @@ names ``private`` and cannot be read for certain makes a note private, with a wa
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from typing import Any, NamedTuple
 
@@ -16,6 +15,9 @@ UNSURE = "It is private to be safe: "
 """The beginning of the warning about a note whose privacy is not certain."""
 
 _MERGE = "<<"
+KEYS = ("private", _MERGE)
+"""The keys that tell of privacy: a mapping may have each only once."""
+
 _ADVICE = (
     "Write `private: true` or `private: false` once, in YAML between two lines of `---` at the very start."
 )
@@ -40,12 +42,6 @@ class Claim(NamedTuple):
 
     private: bool = False
     unsure: str = ""
-
-
-def said_twice(keys: Iterable[str]) -> str:
-    """The key about privacy that a mapping has more than once, if there is one."""
-    counts = Counter(map(str.lower, map(str.strip, keys)))
-    return "private" if counts["private"] > 1 else _MERGE if counts[_MERGE] > 1 else ""
 
 
 def of_values(values: Mapping[str, Any]) -> Claim:

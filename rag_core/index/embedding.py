@@ -52,10 +52,8 @@ class Tools:
 
 @dataclass
 class Embedding:
-    """The vectors of one run. Made and used under the store's lock.
-
-    ``look`` is called between batches: it may raise to stop, and says whether something else comes first.
-    """
+    """The vectors of one run, under the store's lock. ``look`` is called between batches: it may raise to
+    stop, and says whether something else comes first."""
 
     store: Store
     tools: Tools
@@ -73,8 +71,7 @@ class Embedding:
         """Open the embedder, if the store's vectors are from it, and the remote index, if it is wanted."""
         try:
             embedder = self.tools.open_embedder()
-            self._identity_id = _same_identity(self.store, embedder)
-            self.embedder = embedder
+            self._identity_id, self.embedder = _same_identity(self.store, embedder), embedder
             limit = self.store.spec.max_tokens
             if embedder.max_tokens < limit:  # its server or `embedding_context` changed
                 self.log.say(
@@ -135,21 +132,22 @@ class Embedding:
                 self._flush()
 
     def _embed(self, embedder: Embedder, batch: list[embeddings.Pending]) -> None:
-        """Embed a batch, and settle what the embedder or any model cannot read."""
-        readable = [item for item in batch if not item.is_data and embedder.reads(item.text)]
-        if len(readable) < len(batch):
-            rest = [item for item in batch if item not in readable]
+        """Embed a batch, yielding to searches where this process computes. What no model can read is settled,
+        what the embedder refuses is bisected out and recorded. Raises ModelMissing or Unreachable when the
+        texts are not at fault."""
+        readable: list[embeddings.Pending] = []
+        rest: list[embeddings.Pending] = []
+        for item in batch:
+            is_readable = not item.is_data and embedder.reads(item.text)
+            (readable if is_readable else rest).append(item)
+        if rest:
             with self.store.write() as db:
                 embeddings.put_vectors(db, self._identity_id, rest, np.empty((len(rest), 0), np.float32))
-            self._met_unreadable = self._met_unreadable or not all(item.is_data for item in rest)
+            self._met_unreadable |= not all(map(attrgetter("is_data"), rest))
             self.log.advance(count=len(rest))
-        if readable:
-            self._embed_readable(embedder, readable)
-
-    def _embed_readable(self, embedder: Embedder, batch: list[embeddings.Pending]) -> None:
-        """Embed a batch, yielding to searches where this process computes. What the embedder refuses is
-        bisected out and recorded. Raises ModelMissing or Unreachable when the texts are not at fault."""
-        texts = list(map(attrgetter("text"), batch))
+        if not readable:
+            return
+        texts = list(map(attrgetter("text"), readable))
         try:
             steps = [texts] if embedder.server else self.tools.priority.steps(texts)
             vectors = np.concatenate(list(map(embedder.embed_documents, steps)))
@@ -157,24 +155,26 @@ class Embedding:
             raise
         except EmbedderError as error:
             _require_working(embedder)
-            if len(batch) == 1:
+            if len(readable) == 1:
                 with self.store.note() as db:
-                    embeddings.put_failure(db, batch[0], error.message)
+                    embeddings.put_failure(db, readable[0], error.message)
                 self.log.say(f"One text could not be embedded: {error.message}")
                 return
-            middle = len(batch) // 2
-            self._embed_readable(embedder, batch[:middle])
-            self._embed_readable(embedder, batch[middle:])
+            middle = len(readable) // 2
+            self._embed(embedder, readable[:middle])
+            self._embed(embedder, readable[middle:])
             return
         with self.store.write() as db:
-            embeddings.put_vectors(db, self._identity_id, batch, vectors)
-        self.log.job = replace(self.log.job, texts_embedded=self.log.job.texts_embedded + len(batch))
-        self.log.advance(count=len(batch))
+            embeddings.put_vectors(db, self._identity_id, readable, vectors)
+        self.log.job = replace(self.log.job, texts_embedded=self.log.job.texts_embedded + len(readable))
+        self.log.advance(count=len(readable))
 
     # --- vectors → a remote index ---------------------------------------------------
 
     def send(self) -> None:
         """Send what is queued for the remote vector index; what cannot be sent waits for the next run."""
+        if self._index is None and self._former is None:
+            return
         with self.store.read() as db:
             waiting, doubtful = rows.backlog(db).queued, rows.wants_recheck(db)
         if waiting or doubtful:
@@ -268,11 +268,8 @@ def _require_working(embedder: Embedder) -> None:
 
 
 def _same_identity(store: Store, embedder: Embedder) -> int:
-    """The row id of the embedder's identity, which becomes the store's if it has none yet.
-
-    Raises EmbedderError when the store's vectors are from another model, also one of this name: search never
-    mixes two.
-    """
+    """The row id of the embedder's identity, which becomes the store's if it has none yet. Raises
+    EmbedderError when the store's vectors are from another model, also one of this name."""
     canary = embedder.embed_documents([embeddings.CANARY_TEXT])[0]
     with store.read() as db:
         known = target_identity(db)

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import filterfalse
+from itertools import filterfalse, repeat
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, NamedTuple
@@ -60,11 +60,9 @@ class Move:
 class Plan:
     """The difference between a source's files and its documents.
 
-    ``to_read``: the files to read, by what they are then; ``reread`` are those to read once more although
-    nothing says that they changed. ``touched``: files with a new stat and the same bytes. ``excluded``: the
-    paths of those among the ``deleted`` that the owner excluded. ``left_alone``: how many stay as they are;
-    those that were skipped are counted apart, if there are any. ``is_partial``: a folder vanished during the
-    scan, so that another scan may find more.
+    ``to_read``: the files to read, by their outcome; ``reread``: unchanged, as far as can be seen.
+    ``touched``: files with a new stat and the same bytes. ``excluded``: the paths of the ``deleted`` that the
+    owner excluded. ``left_alone``: how many stay as they are. ``is_partial``: a folder vanished meanwhile.
     """
 
     source: Source
@@ -82,10 +80,9 @@ class Plan:
         rows: list[tuple[Outcome, str, str]] = []
         for outcome, files in self.to_read.items():
             for file in files:
-                if hardly_text(file.display):
-                    rows.append(("skipped", file.display, "will probably be skipped"))
-                else:
-                    rows.append((outcome, file.display, ""))
+                unlikely: tuple[Outcome, str] = ("skipped", "will probably be skipped")
+                became, note = unlikely if hardly_text(file.display) else (outcome, "")
+                rows.append((became, file.display, note))
         rows += [("moved", m.file.display, f"from {m.known.display}") for m in self.moved]
         rows += [(self.why_gone(k), k.display, "") for k in self.deleted]
         return rows
@@ -149,7 +146,7 @@ def make_plan(
     unchanged = len(sides.files) - len(sides.unsettled) + len(touched) - skipped
     excluded = sides.excluded & set(map(attrgetter("stat.path"), gone))
     left_alone = {"unchanged": unchanged} | ({"still_skipped": skipped} if skipped else {})
-    warnings = _warnings(source, walk, only)
+    warnings = _warnings(source, walk, only) if walk.skipped or walk.unreadable or not walk.files else ()
     return Plan(source, read, moved, touched, gone, excluded, left_alone, bool(walk.vanished), warnings)
 
 
@@ -191,11 +188,9 @@ def forgetting_excluded(store: Store, source: Source, only: Set[bytes] | None = 
 
 
 class _Sides(NamedTuple):
-    """The files of a source that are looked at, and what the store remembers of them.
-
-    ``unsettled`` are those that may have changed; ``still_skipped`` of the others were skipped; ``known`` is
-    empty where nothing can have changed. ``beside`` are the files that one of those may have become.
-    """
+    """The files of a source that are looked at, and what the store remembers of them. ``unsettled`` may have
+    changed; ``still_skipped`` of the others were skipped; ``known`` is empty where nothing can have changed;
+    ``beside`` are the files that one of those may have become."""
 
     files: list[FileStat]
     unsettled: list[FileStat]
@@ -238,13 +233,13 @@ def _sides(
 
 def _warnings(source: Source, walk: Walk, only: Set[bytes] | None) -> tuple[str, ...]:
     """A sentence for each path that was passed over and asked for, or for globs that match no file."""
-    skipped = [(path, why) for path, why in walk.skipped if only is None or path in only]
-    for folder in walk.unreadable:
-        if only is None or any(_below(path, [folder]) for path in only):
-            skipped += [(folder, "the folder cannot be listed")]
-    said = [f"Passed over {display(path)}: {why}." for path, why in skipped]
+    said: list[str] = []
     if not (walk.files or walk.unreadable or walk.vanished):
-        said.insert(0, str(no_match(Path(source.root), source.include, source.exclude)))
+        said.append(str(no_match(Path(source.root), source.include, source.exclude)))
+    unlisted = zip(walk.unreadable, repeat("the folder cannot be listed"))
+    for path, why in (*walk.skipped, *unlisted):
+        if only is None or path in only or any(_below(each, [path]) for each in only):
+            said += [f"Passed over {display(path)}: {why}."]
     return tuple(said)
 
 

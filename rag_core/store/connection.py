@@ -27,7 +27,8 @@ beside a run, 25 searches a second took three times as long with eight (`benchma
 BUSY_TIMEOUT_S = 30.0
 LOG_LIMIT = 64 * 1024 * 1024
 _CHECKPOINT_TIMEOUT_MS = 100
-_OF_LOG = ("-wal", "-shm")
+OF_LOG = ("-wal", "-shm")
+"""The ends of the names of a write-ahead log and its index, which SQLite puts beside a store."""
 
 _MOST_COUNTS = 20_000  # they take 3 MB
 
@@ -112,14 +113,9 @@ def can_be_written(path: Path) -> bool:
 def log_size(path: Path) -> int:
     """The bytes of the write-ahead log of the store ``path``, 0 without one."""
     try:
-        return beside(path, "-wal").stat().st_size
+        return Path(f"{path}-wal").stat().st_size
     except FileNotFoundError:
         return 0
-
-
-def beside(path: Path, suffix: str) -> Path:
-    """The file of SQLite that belongs to the store ``path``: ``-wal``, its log, or ``-shm``."""
-    return path.with_name(path.name + suffix)
 
 
 class Rights(NamedTuple):
@@ -135,7 +131,11 @@ class Rights(NamedTuple):
 
 def rights(path: Path) -> Rights:
     """The rights on the store file ``path``."""
-    if can_be_written(path.parent) or log_size(path) or all(beside(path, s).exists() for s in _OF_LOG):
+    if (
+        can_be_written(path.parent)
+        or log_size(path)
+        or all(Path(f"{path}{each}").exists() for each in OF_LOG)
+    ):
         return Rights(is_still=False, is_writable=can_be_written(path))
     status = path.stat()
     return Rights(True, False, status.st_size, status.st_mtime_ns)

@@ -39,8 +39,11 @@ def pending(db: sqlite3.Connection, limit: int, attempts: int, *, private: bool 
                  ORDER BY id DESC LIMIT ?) q
              JOIN chunks c ON c.id = (SELECT min(id) FROM chunks WHERE embed_hash = q.hash)
              ORDER BY q.id DESC"""
-    rows = db.execute(sql, (attempts, private, limit))
-    return [Pending(key, embedded_text(prefix, text), kind == DATA) for key, prefix, text, kind in rows]
+    found: list[Pending] = []
+    for key, prefix, text, kind in db.execute(sql, (attempts, private, limit)):
+        embedded = embedded_text(prefix, text)
+        found.append(Pending(key, embedded, kind == DATA))
+    return found
 
 
 def pending_count(db: sqlite3.Connection) -> int:

@@ -19,7 +19,7 @@ import numpy as np
 
 from rag_core.errors import StoreBusy, StoreDamaged, StoreError
 from rag_core.store import connection, decisions, lock, migrations
-from rag_core.store.connection import BUSY_TIMEOUT_S, STILL, OpenedFile, Readers, Writer, beside, connect
+from rag_core.store.connection import BUSY_TIMEOUT_S, STILL, OpenedFile, Readers, Writer, connect
 from rag_core.store.errors import MEND, blames_file, cannot_write, is_damage, not_written, sqlite_name
 from rag_core.store.workroom import workroom
 from rag_core.types import ChunkSpec, EmbedderIdentity, Vectors
@@ -137,8 +137,9 @@ class Store:
     def spec(self) -> ChunkSpec:
         """How its documents are cut into passages."""
         about = self._meta()
-        sizes = {kind: (size, overlap) for kind, (size, overlap) in json.loads(about["chunk_sizes"]).items()}
-        return ChunkSpec(int(about["max_tokens"]), sizes, dict(json.loads(about.get("chunkers", "{}"))))
+        sizes, chunkers = json.loads(about["chunk_sizes"]), json.loads(about.get("chunkers", "{}"))
+        pairs = zip(sizes, map(tuple, sizes.values()), strict=True)
+        return ChunkSpec(int(about["max_tokens"]), dict(pairs), dict(chunkers))
 
     @property
     def sends_private(self) -> bool:
@@ -334,7 +335,7 @@ def take_place(new: Path, path: Path) -> Path:
     kept = path.with_name(f"{path.name}{_DAMAGED}{datetime.now(UTC):%Y-%m-%d-%H%M%S-%f}")
     os.link(path, kept)
     if connection.log_size(path):
-        shutil.copyfile(beside(path, "-wal"), beside(kept, "-wal"))
+        shutil.copyfile(f"{path}-wal", f"{kept}-wal")
     remove_log(path)  # or SQLite would take it for that of the new file
     new.replace(path)
     return kept
@@ -342,8 +343,8 @@ def take_place(new: Path, path: Path) -> Path:
 
 def remove_log(path: Path) -> None:
     """Remove the write-ahead log of a store that nobody has open."""
-    for suffix in ("-wal", "-shm"):
-        beside(path, suffix).unlink(missing_ok=True)
+    for suffix in connection.OF_LOG:
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
 def _remove_beside(path: Path) -> None:

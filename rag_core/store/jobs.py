@@ -14,7 +14,7 @@ from typing import Literal
 
 from rag_core.reports import Problem, ProblemKind
 from rag_core.store.file import now
-from rag_core.types import FileResult, Job, Progress, Source
+from rag_core.types import FileResult, Job, Progress
 
 KEPT_JOBS = 50
 UNSAID = "It could not write down how it ended: its process was killed, or the disk was full."
@@ -94,11 +94,6 @@ class Request:
     force: bool = False
     paths: frozenset[bytes] | None = None
     forget: bool = False
-
-    def wants(self, source: Source) -> bool:
-        """Whether it asks for ``source`` to be read. A removed one is always to be forgotten."""
-        chosen = not source.paused if self.sources is None else source.id in self.sources
-        return chosen or source.removed
 
 
 def add_request(

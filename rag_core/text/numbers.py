@@ -78,9 +78,10 @@ _DAY_FIRST = re.compile(
 _DAY_LAST = re.compile(r"(?P<day>\d(?<=\s\d)\d?)(?:st|nd|rd|th)?(?!\w|[.,:/-]\d)", re.IGNORECASE)
 _MONTH_BEFORE = re.compile(r"(?<!\w)(?P<month>[^\W\d_]{3,10})\.?\s\Z")
 _YEAR_BEHIND = re.compile(r"(?:st|nd|rd|th)?\.?(?:,|\sdel?)?[\s-]{1,2}(?:1[89]|2[01])\d{2}(?!\w)")
-_MONTH_OF_YEAR = re.compile(
-    r"(?:1[89]|2[01])\d{2}-(0[1-9]|1[0-2])(?<![\d./-].{7})(?![\d.:-]*\d)", re.DOTALL
-)  # fmt: skip
+MONTH_OF_YEAR = re.compile(r"(?:1[89]|2[01])\d{2}-(0[1-9]|1[0-2])(?<![\d./-].{7})(?![\d.:-]*\d)", re.DOTALL)
+"""A month written as ``2026-12``; its group is the number."""
+
+MONTH_NAMES = {f"{at:02}": name for at, name in enumerate(_NAMES, 1)}
 _CODE = re.compile(r"(?<![\w/-])[^\W\d_]{1,12}(?:[-/][^\W_]{1,12})+(?![\w/-])")
 
 Span = tuple[int, int]
@@ -114,12 +115,6 @@ def codes(text: str) -> Iterator[Number]:
     for match in _CODE.finditer(text):
         if any(map(str.isdecimal, match[0])):
             yield Number(match.span(), tuple(_WORD.findall(_plain(match[0]))))
-
-
-def months(text: str) -> Iterator[str]:
-    """The names of the months that ``text`` writes as ``2026-12``."""
-    for match in _MONTH_OF_YEAR.finditer(text):
-        yield _NAMES[int(match[1]) - 1]
 
 
 def _day(sign: str | None, parts: tuple[str, ...], *, behind_letter: bool) -> date | None:

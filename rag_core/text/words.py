@@ -14,9 +14,9 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import pairwise
 
-from rag_core.text.numbers import Span, codes, months, numbers
+from rag_core.text.numbers import MONTH_NAMES, MONTH_OF_YEAR, Span, codes, numbers
 from rag_core.text.prose import without_runs
 from rag_core.types import Number
 
@@ -96,8 +96,10 @@ def bigrams(run: str) -> list[str]:
 
 def units(words: Iterable[str]) -> list[str]:
     """What is counted of ``words`` (from query_words), each once: words, and the pairs of unspaced runs."""
-    found = [bigrams(word) if is_unspaced(word) else [word] for word in words]
-    return list(dict.fromkeys(chain(*found)))
+    found: list[str] = []
+    for word in words:
+        found += bigrams(word) if is_unspaced(word) else [word]
+    return list(dict.fromkeys(found))
 
 
 def extra_terms(text: str) -> str:
@@ -114,11 +116,11 @@ def extra_terms(text: str) -> str:
         terms += (*number.wholes, *number.days)
         if number.month and number.month not in number.parts:
             terms.append(number.month)
-    return " ".join([*terms, *months(text)])
+    terms += map(MONTH_NAMES.__getitem__, MONTH_OF_YEAR.findall(text))
+    return " ".join(terms)
 
 
 def _extra_of(word: str) -> Iterator[str]:
-    """The terms of a word that is not ASCII."""
     folded = fold(word)
     if _UNSPACED_RUN.search(folded):
         for piece in _pieces(folded):
@@ -256,8 +258,7 @@ class Forms:
 
 @lru_cache(maxsize=1024)
 def forms_of(word: str) -> Forms:
-    """The forms of an English word: ``stop`` for stopped, ``make`` for making, *letters* but not *let's* for
-    ``letter``; all folded."""
+    """The forms of a folded English word: *stopped* has ``stop``, *letter* has *letters* but not *let's*."""
     for ending in _ENDINGS:
         rest = word.removesuffix(ending)
         if rest == word:
@@ -287,8 +288,7 @@ def _of_whole(word: str) -> tuple[Set[str], Set[str]]:
 
 
 def _behind(rest: str, ending: str) -> tuple[Set[str], Set[str]]:
-    """What may stand in the place of ``ending``, and behind the last letter of ``rest`` once more; nothing
-    where it is no ending."""
+    """What may stand in place of ``ending``, if it is one, and behind the doubled last letter of ``rest``."""
     if len(rest) <= _SHORT:
         return _behind_short(rest, ending)
     ions = _ION if len(rest) >= _LONG else _NONE
@@ -303,9 +303,9 @@ def _behind(rest: str, ending: str) -> tuple[Set[str], Set[str]]:
             return _AS_ATE | _ION, _NONE
         case "ly":
             return _AS_LE, _AS_WHOLE
-        case "e" | "ement" | "ements":
-            return _AS_E | ions, _NONE
-        case "es" if not rest.endswith(_HISSING):
+        case "es" if rest.endswith(_HISSING):
+            return _AS_WHOLE | ions, _AS_WHOLE
+        case "e" | "es" | "ement" | "ements":
             return _AS_E | ions, _NONE
         case _:
             return _AS_WHOLE | ions, _AS_WHOLE
