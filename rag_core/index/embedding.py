@@ -35,9 +35,7 @@ OpenIndex = Callable[[str, int], RemoteIndex]
 
 def no_index(address: str, _dimension: int) -> RemoteIndex:
     """The default of ``open_index``, for stores without a remote vector index."""
-    raise VectorError(
-        f"The vector index at {address!r} is not known here.", "Open the store with its library."
-    )
+    raise VectorError(f"The vector index at {address!r} is not known here.", "Open its library.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,10 +215,8 @@ class Embedding:
         """End a switch whose texts are all embedded, then remove the vectors that nothing needs any more."""
         with self.store.read() as db:
             to = switch.under_way(db)
-            is_done = (
-                to is not None and self.embedder is not None and not (to.address and self._index is None)
-                and not embeddings.pending(db, 1, MAX_ATTEMPTS) and not switch.unread(db)
-            )  # fmt: skip
+            is_done = to and self.embedder and (self._index or not to.address)
+            is_done = is_done and not embeddings.pending(db, 1, MAX_ATTEMPTS) and not switch.unread(db)
             count = embeddings.unreadable_count(db, TARGET) if self._met_unreadable else 0
         if self._met_unreadable:
             self.log.say(unreadable(count))

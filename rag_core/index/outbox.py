@@ -121,10 +121,8 @@ def heal(store: Store, index: RemoteIndex, *, private: bool = False) -> Comparis
     """Send what is missing, remove what should not be there, and try refused copies again; returns what it
     found. Raises VectorError when the index is another owner's."""
     if index.owner() != store.id:
-        raise VectorError(
-            f"The vector index of store {store.name!r} belongs to another installation.",
-            "Nothing was changed there; take it over first if it shall be this store's.",
-        )
+        said = f"The vector index of store {store.name!r} belongs to another installation."
+        raise VectorError(said, "Nothing was changed there; take it over first if it shall be this store's.")
     found = _queue_differences(store, index, private)
     with store.note() as db:
         rows.retry(db)

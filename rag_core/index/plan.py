@@ -221,14 +221,14 @@ def _sides(
         passed_over = _settled(db, source.id, "skipped", max_bytes) if left else set()
         unsettled = list(filterfalse(passed_over.__contains__, left))
         skipped = len(left) - len(unsettled)
-    row = db.execute("SELECT count(*) FROM documents WHERE source_id = ?", (source.id,)).fetchone()
-    known = _known(db, source.id) if unsettled or len(files) < row[0] else {}
+    (count,) = db.execute("SELECT count(*) FROM documents WHERE source_id = ?", (source.id,)).fetchone()
+    known = _known(db, source.id) if unsettled or len(files) < count else {}
     beside: list[FileStat] = []
     if only is not None:
         others = known.keys() | left_out | only
         beside = [file for file in walk.files if file.path not in others]
         known = {path: each for path, each in known.items() if path in only}
-    return _Sides(files, unsettled, skipped, known, beside, excluded, row[0])
+    return _Sides(files, unsettled, skipped, known, beside, excluded, count)
 
 
 def _warnings(source: Source, walk: Walk, only: Set[bytes] | None) -> tuple[str, ...]:

@@ -95,11 +95,8 @@ def put(db: sqlite3.Connection, file: FileRecord, doc: Extracted, rows: chunks.R
     return added
 
 
-_NOTHING_READ = {
-    **dict.fromkeys(("file_type", "encoding", "title", "title_from", "date", "date_from"), ""),
-    "metadata": "{}",
-    "warnings": "[]",
-}
+_NOTHING_READ = dict.fromkeys(("file_type", "encoding", "title", "title_from", "date", "date_from"), "")
+_NOTHING_READ |= {"metadata": "{}", "warnings": "[]"}
 
 
 def put_unread(
@@ -148,8 +145,7 @@ def _update(
 def _put_names(
     db: sqlite3.Connection, document_id: int, path: str, file_type: str, title: str, aliases: Sequence[str]
 ) -> None:
-    """Write the names of a document: its title, aliases, and every tail of its path; for notes also without
-    the suffix, as wikilinks write them."""
+    """Write the names of a document: title, aliases, tails of its path (of notes also without suffix)."""
     names = {(name_key(title), _TITLE)}
     for alias in aliases:
         names.add((name_key(alias), _ALIAS))

@@ -47,11 +47,9 @@ def blames_file(error: BaseException) -> bool:
 
 
 def damage(db: sqlite3.Connection, error: Exception) -> str:
-    """What is wrong with the file that ``error`` came up in; '' where the disk or the program is at fault. A
-    damaged row can lead to any error."""
-    if isinstance(error, RagError | sqlite3.ProgrammingError | sqlite3.InterfaceError):
-        return ""
-    if isinstance(error, sqlite3.Error) and not blames_file(error):
+    """What is wrong with the file that ``error``, of any kind, came from; '' for the disk or the program."""
+    is_elsewhere = isinstance(error, sqlite3.Error) and not blames_file(error)
+    if is_elsewhere or isinstance(error, RagError | sqlite3.ProgrammingError | sqlite3.InterfaceError):
         return ""
     if isinstance(error, ValueError) or str(error).startswith("Could not decode to UTF-8"):
         return _UNREADABLE
@@ -94,8 +92,7 @@ def not_written(name: str, what: str, folder: Path, error: BaseException, kept: 
 
 
 def for_viewer(error: RagError, viewer: Viewer, name: str) -> RagError:
-    """The error of the store ``name`` as ``viewer`` is told it. Only the owner learns the details: they may
-    hold paths and parts of private notes."""
+    """The error of a store as ``viewer`` is told it: details hold paths and parts of private notes."""
     if isinstance(error, StoreError):
         cause = error
         if not viewer.is_owner:

@@ -161,8 +161,7 @@ def match_all(text: str) -> str:
 
 
 def first_chunks(db: sqlite3.Connection, allowed: Eligible, limit: int, name: str | None = None) -> list[int]:
-    """The first chunk of each eligible document, newest documents first; or with ``name`` of those with that
-    title, alias, file name or path."""
+    """The first chunk of each eligible document, newest first; with ``name`` of those that are called so."""
     known_as, order, values = "1", "d.date DESC, d.display", allowed.values
     if name is not None:
         known_as, order = "d.id IN (SELECT document_id FROM names WHERE key = ?)", "length(d.display)"

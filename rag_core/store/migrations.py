@@ -291,7 +291,7 @@ def migrate(db: sqlite3.Connection, name: str) -> None:
 
 def take(db: sqlite3.Connection, step: Step) -> None:
     """Take one step inside a transaction, which ``executescript`` would end."""
-    if not isinstance(step, str):
+    if callable(step):
         step(db)
         return
     pending = ""

@@ -187,8 +187,8 @@ def maker(db: sqlite3.Connection, name: str) -> dict[str, Any]:
 
 
 def doc(row: sqlite3.Row, maker: Mapping[str, Any]) -> dict[str, Any]:
-    """All but the text that another machine needs to make the chunk and its document again. The front matter
-    and ``maker`` come with the first chunk only."""
+    """All but the text that another machine needs to make the chunk and its document again; the first chunk
+    brings the front matter and ``maker``."""
     about: dict[str, Any] = {
         "version": 1,
         "path": row["display"],

@@ -8,6 +8,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from pathlib import PurePath
 
 from rag_core.files import display, with_sep
@@ -95,11 +96,8 @@ def _label(db: sqlite3.Connection, root: str) -> str:
     if not taken:
         return ""
     name = display(os.fsencode(PurePath(root).name)) or "root"
-    label, number = name, 1
-    while label in taken or _is_in_first(db, root, label):
-        number += 1
-        label = f"{name}-{number}"
-    return label
+    labels = chain([name], (f"{name}-{number}" for number in count(2)))
+    return next(each for each in labels if each not in taken and not _is_in_first(db, root, each))
 
 
 def _is_in_first(db: sqlite3.Connection, root: str, label: str) -> bool:
@@ -121,15 +119,13 @@ def change_source(db: sqlite3.Connection, source: Source) -> None:
 
 def drop_source(db: sqlite3.Connection, source_id: int) -> None:
     """Forget a source that is still marked as removed. Its excluded files stay so elsewhere."""
-    source = next((each for each in all_sources(db) if each.id == source_id and each.removed), None)
-    if source is None:
-        return
-    for heir in overlapping(db, source):
-        for path, out in excluded_below(db, heir.root).items():
-            if out.source_id == source_id:
-                exclude_file(db, heir.id, path, out.reason)
-    forget_whole_read(db, source_id)
-    db.execute("DELETE FROM sources WHERE id = ?", (source_id,))
+    for source in [each for each in all_sources(db) if each.id == source_id and each.removed]:
+        for heir in overlapping(db, source):
+            for path, out in excluded_below(db, heir.root).items():
+                if out.source_id == source_id:
+                    exclude_file(db, heir.id, path, out.reason)
+        forget_whole_read(db, source_id)
+        db.execute("DELETE FROM sources WHERE id = ?", (source_id,))
 
 
 def note_whole_read(db: sqlite3.Connection, source: Source, job_id: int) -> None:

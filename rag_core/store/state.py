@@ -20,9 +20,7 @@ class State:
     ) -> None:
         self.path = data_dir / "state.db"
         self._busy_timeout_s = busy_timeout_s
-        self._tables = tables
-        self._called = called
-        self._without = without
+        self._tables, self._called, self._without = tables, called, without
 
     @property
     def is_there(self) -> bool:
