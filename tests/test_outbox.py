@@ -225,7 +225,7 @@ def test_a_flush_sends_each_chunk_once_and_what_changes_meanwhile_waits_for_the_
                 db.execute("UPDATE chunks SET chunk_index = chunk_index + 1")
 
     monkeypatch.setattr(S3Vectors, "max_batch", 3)
-    assert outbox.flush(store, at(index.service.options, Slow)).put <= 12
+    assert outbox.flush(store, at(index.service.options, Slow))[0] <= 12
     assert backlog(store) == rows.Backlog(12, 0)
     outbox.flush(store, index)
     assert {record.doc["chunk_index"] for record in index.records()} == {4}

@@ -56,7 +56,7 @@ def fill(library: Library, folder: Path) -> None:
         db.execute("INSERT INTO words (words) VALUES ('rebuild')")
     index = library._shared.stores.target(store)
     assert index is not None
-    assert outbox.flush(store, index, private=True).put == COUNT
+    assert outbox.flush(store, index, private=True)[0] == COUNT
 
 
 def found(library: Library, viewer: Viewer, name: str, mode: Mode) -> dict[str, float]:

@@ -83,9 +83,9 @@ def chunk_spec(
 ) -> ChunkSpec:
     """Sizes for an embedder that reads ``max_tokens`` of a text: the seed's, scaled down where needed.
 
-    256 tokens make 800 characters of text, with an overlap of 160. ``for_all`` (size, overlap) stands
-    in place of the seed's, ``by_type`` (size, overlap, and the name of a chunker if there is one) in place
-    of both; these are taken as they are. Raises InvalidInput for a chunker that no package brings.
+    256 tokens make 800 characters of text, with an overlap of 160. ``for_all`` (size, overlap) stands in
+    place of the seed's, ``by_type`` (size, overlap, perhaps a chunker) in place of both; these are taken as
+    they are. Raises InvalidInput for a chunker that no package brings.
     """
     if max_tokens < _MIN_TOKENS:
         raise InvalidInput(

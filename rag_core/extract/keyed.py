@@ -51,15 +51,13 @@ def json_segments(text: str) -> tuple[Segment, ...]:
 
 
 def date_of_records(text: str) -> str | None:
-    """The newest day that the first or the last records of JSON Lines tell, as YYYY-MM-DD: they stand in
-    the order of time, one way or the other."""
+    """The newest day that the first or the last records of JSON Lines tell, as YYYY-MM-DD."""
     starts = _records(text)
     records = [text[start:end] for start, end in pairwise([*starts, len(text)])]
     return max(filter(None, map(_day, (*records[:1], *records[-3:]))), default=None)
 
 
 def _loaded(record: str) -> Any:
-    """A JSON value; None for anything else."""
     try:
         return json.loads(record)
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
 """Markdown → sections, tags and links, in one pass over the lines.
 
-A scanner, not a parser: it knows enough of CommonMark and Obsidian to tell a heading, a tag or a link from
-what only looks like one. It never backtracks: the work is linear in the text.
+A scanner, not a parser: it tells a heading, a tag or a link of CommonMark and Obsidian from what only looks
+like one. It never backtracks: the work is linear in the text.
 """
 
 from __future__ import annotations

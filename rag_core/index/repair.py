@@ -39,8 +39,8 @@ _IS_REQUEST = "kind = 'index' AND CASE WHEN json_valid(payload) THEN json_type(p
 
 @dataclass(frozen=True, slots=True)
 class _Old:
-    """What can be read of a damaged store, beside the owner's decisions: the paths of the documents of each
-    folder (None where they cannot be read), its requests, and the remote indexes to be deleted."""
+    """What can be read of a damaged store: the paths of the documents of each folder (None where they cannot
+    be read), its requests, and the remote indexes to be deleted."""
 
     paths: dict[int, list[bytes]] | None
     requests: list[tuple[Any, ...]]

@@ -143,8 +143,8 @@ def counts_of(db: sqlite3.Connection, document_id: int) -> Counts:
 
 
 def add_identity(db: sqlite3.Connection, identity: EmbedderIdentity, canary: Vectors) -> int:
-    """Add an embedder to the store, unless it is there; returns its row id. If the known one gave the canary
-    another vector, it was another model of this name: that row gets the digest ``former N``."""
+    """Add an embedder to the store, unless it is there; returns its row id. A known one that gave the canary
+    another vector was another model of this name: that row gets the digest ``former N``."""
     columns = (identity.provider, identity.model, identity.digest, identity.dimension, identity.prompts)
     names = "provider, model, digest, dimension, prompts"
     sql = f"SELECT id, canary FROM identities WHERE ({names}) = (?, ?, ?, ?, ?)"

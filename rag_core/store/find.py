@@ -282,8 +282,7 @@ def neighbours(db: sqlite3.Connection, key: str, allowed: Eligible, around: int)
     return db.execute(sql, (storable(key), around, around, *allowed.values)).fetchall()
 
 
-# Only what is needed: the rest of a document's row, which is most of it, is on pages of its own. Most
-# documents have no tags, and to make an empty array takes as long as all the rest.
+# Only what is needed: most of a row is on pages of its own, and to make an empty array takes long.
 _DOCUMENT = """SELECT d.id, d.path, d.display, d.folder, d.file_type, d.title, d.date, d.date_from, d.private,
     d.state, d.reason, d.size, d.mtime_ns, d.ctime_ns, d.inode, d.file_hash, d.indexed_at, s.root,
     (SELECT count(*) FROM chunks WHERE document_id = d.id) AS chunk_count,

@@ -1,9 +1,8 @@
 """Passages by their words: the best by BM25, those with a longer word, and words that are spelled alike.
 
-FTS5 scores every passage with any of the words, and a common word is in a third of them. MaxScore
-(Turtle & Flood, "Query evaluation: strategies and optimizations", Information Processing &
-Management 31, 1995) gives the same best passages: a word adds no more to a score than its weight
-allows, so a passage with only such words as stay together below the last of the best is none.
+FTS5 scores every passage with any of the words. MaxScore (Turtle & Flood, "Query evaluation: strategies and
+optimizations", Information Processing & Management 31, 1995) gives the same best passages: a word adds no
+more than its weight allows, so a passage with only words that stay below the last of the best is none.
 
 Threat: FTS5 counts private passages, too, so its scores tell how often they hold a word. Guests get none of
 these scores: `search.rank.text_score` uses the counts of `frequencies`.
@@ -25,8 +24,7 @@ from rag_core.store.find import HIDDEN, Eligible, candidates, match_any, sees_al
 from rag_core.text.words import SPACED_WORD, STOP_WORDS, fold
 from rag_core.types import Viewer
 
-# Weights of the columns of `words` in their order: title, headings, path, tags, text, title_terms,
-# terms. Chosen with benchmarks/retrieval.py; flat between half and twice these.
+# Weights of the columns of `words` in order. Chosen with benchmarks/retrieval.py; flat from half to twice.
 COLUMN_WEIGHTS = (2.0, 1.0, 0.5, 1.5, 1.0, 1.0, 0.7)
 
 FEW = 2000
@@ -117,8 +115,7 @@ def _most(words: Sequence[str], counts: Mapping[str, int], chunks: int) -> float
 
 def by_beginnings(db: sqlite3.Connection, words: Iterable[str], allowed: Eligible) -> list[int]:
     """Chunks with a word that begins with one of ``words``, which no passage has; a few for each. The index
-    has stems: that of *universities*, which begins with *universi*, is *univers*. So a little less is looked
-    for, and what is found is compared with the word."""
+    has stems (*univers*), so a little less than *universi* is looked for, and what is found is compared."""
     sql = f"""SELECT c.id FROM words JOIN chunks c ON c.id = words.rowid
               JOIN documents d ON d.id = c.document_id WHERE words MATCH ? AND {allowed.sql} LIMIT {_BEGUN}"""
     found: list[int] = []

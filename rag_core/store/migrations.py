@@ -275,18 +275,21 @@ def migrate(db: sqlite3.Connection, name: str) -> None:
             f"Store {name!r} was written by a newer version of Commonplace (schema {version}).",
             f"Update Commonplace; this one reads up to schema {VERSION}.",
         )
-    for number, step in enumerate(MIGRATIONS[version:], version + 1):
-        db.execute("BEGIN IMMEDIATE")
-        try:
-            if db.execute("PRAGMA user_version").fetchone()[0] < number:  # else another process was quicker
-                take(db, step)
-                row = number, f"version_{number}"
-                db.execute("INSERT INTO migrations (number, name) VALUES (?, ?)", row)
-                db.execute(f"PRAGMA user_version = {number}")
-            db.execute("COMMIT")
-        finally:
-            if db.in_transaction:  # it went wrong; a full disk has ended it already
-                db.execute("ROLLBACK")
+    for number in range(version + 1, VERSION + 1):
+        _apply(db, number)
+
+
+def _apply(db: sqlite3.Connection, number: int) -> None:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        if db.execute("PRAGMA user_version").fetchone()[0] < number:  # else another process was quicker
+            take(db, MIGRATIONS[number - 1])
+            db.execute("INSERT INTO migrations (number, name) VALUES (?, ?)", (number, f"version_{number}"))
+            db.execute(f"PRAGMA user_version = {number}")
+        db.execute("COMMIT")
+    finally:
+        if db.in_transaction:  # it went wrong; a full disk has ended it already
+            db.execute("ROLLBACK")
 
 
 def take(db: sqlite3.Connection, step: Step) -> None:

@@ -23,8 +23,7 @@ import numpy as np
 from rag_core.store.file import TARGET, meta, target_identity
 from rag_core.types import Vectors
 
-_MAX_FRONT_MATTER = 16_000
-"""Bytes of front matter that travel with a document's first chunk; more would crowd out its text."""
+_MAX_FRONT_MATTER = 16_000  # bytes, with the first chunk; more would crowd out its text
 
 Action = Literal["put", "delete"]
 

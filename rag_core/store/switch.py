@@ -88,8 +88,7 @@ def _drop_next(db: sqlite3.Connection, kept: str = "") -> None:
 
 
 def _queue_anew(db: sqlite3.Connection, identity_id: int = 0) -> None:
-    """Queue what is still to be embedded, and every chunk for the remote index, if there is one. Without an
-    active embedder only the prepared one stays known."""
+    """Queue what is still to be embedded or sent. Without an active embedder only the prepared one stays."""
     if active_identity(db) is None:
         db.execute("DELETE FROM identities WHERE id <> ?", (identity_id,))
     db.execute("DELETE FROM queue")

@@ -104,7 +104,7 @@ def numbers(text: str) -> Iterator[Number]:
         words = text[max(0, year.start() - _LONGEST_WORD) : year.start()].replace("-", " ").split()
         last = words[-1].strip(".,") if words else ""
         is_date = _A_DAY.match(last) or last in ("de", "del") or _plain(last) in _MONTHS
-        if is_date and (found := _written(text, year.span()) or _spaced(text, year.span())):
+        if is_date and (found := _written(text, year.span())):
             yield found
     yield from _without_year(text)
 
@@ -136,30 +136,21 @@ def _day(sign: str | None, parts: tuple[str, ...], *, behind_letter: bool) -> da
 
 
 def _written(text: str, year: Span) -> Number | None:
-    """The date or dates whose year is at ``year`` and whose month is written out before it."""
-    found = _BEFORE_YEAR.search(text, max(0, year[0] - _LONGEST_BEFORE), year[0])
-    if not found or (found["first"] is None) == (found["first_behind"] is None):
+    """The date or dates whose year is at ``year``, the month before it written out, or *11. 12. 2026*."""
+    begin = max(0, year[0] - _LONGEST_BEFORE)
+    found = _BEFORE_YEAR.search(text, begin, year[0])
+    if found and (found["first"] is None) != (found["first_behind"] is None):
+        known = _MONTHS if found["first"] else _IN_ENGLISH
+        month = known.get(_plain(found["month"]), 0)
+        first, last = found["first"] or found["first_behind"], found["last"] or found["last_behind"]
+    elif found := _DAY_AND_MONTH.search(text, begin, year[0]):
+        first, last, month = found[1], None, int(found[2])
+    else:
         return None
-    first, last = found["first"], found["last"]
-    known = _MONTHS
-    if first is None:
-        first, last, known = found["first_behind"], found["last_behind"], _IN_ENGLISH
-    month = known.get(_plain(found["month"]))
     span = found.start(), year[1]
-    with suppress(ValueError):
-        if month:
-            ends = (date(int(text[slice(*year)]), month, int(day)) for day in (first, last or first))
-            return _date(span, _words(text[slice(*span)]), *ends)
-    return None
-
-
-def _spaced(text: str, year: Span) -> Number | None:
-    """The date whose year is at ``year`` in ``11. 12. 2026``."""
-    found = _DAY_AND_MONTH.search(text, max(0, year[0] - _LONGEST_BEFORE), year[0])
-    with suppress(ValueError):
-        if found:
-            day, month, written = int(found[1]), int(found[2]), text[found.start() : year[1]]
-            return _date((found.start(), year[1]), _words(written), date(int(written[-4:]), month, day))
+    with suppress(ValueError):  # 0 is no month
+        ends = [date(int(text[slice(*year)]), month, int(day)) for day in (first, last or first)]
+        return _date(span, _words(text[slice(*span)]), *ends)
     return None
 
 

@@ -50,8 +50,7 @@ _MIXED = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
 _POSSESSIVE = re.compile("(?<=\\w)['\u2019]s\\b", re.IGNORECASE)
 _SNAKE = re.compile("[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+", re.ASCII)
 
-# Words so common that they say nothing about what is looked for; they count only when the
-# query has no others. The shortest list that covers questions as people type them.
+# Words that say nothing of what is looked for; they count only when a query has no others.
 STOP_WORDS = frozenset(
     (
         "a about an and any are as at be been but by can could did do does for from get had has have he her "
@@ -151,8 +150,8 @@ def query_words(text: str) -> tuple[str, ...]:
 
 
 def typed_words(text: str) -> tuple[dict[str, Sequence[str]], list[Number]]:
-    """The words of a query as typed, each with its units: a number with its signs is one word, so is a name
-    in code. And the numbers, dates and codes among them."""
+    """The words of a query as typed, each with its units (a number with its signs or a name in code is one
+    word), and the numbers, dates and codes among them."""
     text = _POSSESSIVE.sub("", unicodedata.normalize("NFKC", text))
     figures = [*numbers(text), *codes(text)]
     places = [(each.span, each.parts) for each in figures]
@@ -211,7 +210,7 @@ def has_phrase(text: str, phrase: str) -> bool:
 
 
 # --- forms of a word ---------------------------------------------------------------------
-# Coverage and highlights go by these rules, the word index by Porter's stemmer. These are more generous: a
+# Coverage and highlights go by these rules, which are more generous than the index's stemmer by Porter: a
 # longer word that begins with a whole one counts, so that *config* finds *configuration*.
 
 _ENDINGS = "ations ation ements ement ings ing ies ied ers ed es er ly ions ion s e y".split()
