@@ -13,11 +13,21 @@ RagError
 
 from __future__ import annotations
 
+import re
+from typing import ClassVar
+
 from rag_core.messages import Message, say
 
 
 class RagError(Exception):
     """What is wrong, in a sentence, and what to do next, perhaps as a `Message`, which pages replace."""
+
+    code: ClassVar[str] = "unexpected"
+    """What programs tell the kind by: the name of the class, such as ``not_found`` or ``store_busy``."""
+
+    def __init_subclass__(cls) -> None:
+        words = re.sub("(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
+        cls.code = words.removesuffix("error").rstrip("_")
 
     def __init__(self, message: str, suggestion: str | Message = "") -> None:
         self.message = message
@@ -30,8 +40,8 @@ class RagError(Exception):
         return say("error", message=self.message, next=self.next_step)
 
     def as_dict(self) -> dict[str, dict[str, str]]:
-        """The shape every face sends: ``{"error": {"message", "suggestion"}}``."""
-        return {"error": {"message": self.message, "suggestion": self.suggestion}}
+        """The shape every face sends: ``{"error": {"code", "message", "suggestion"}}``."""
+        return {"error": {"code": self.code, "message": self.message, "suggestion": self.suggestion}}
 
 
 class InvalidInput(RagError):

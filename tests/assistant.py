@@ -84,7 +84,7 @@ async def answer(client: Client, name: str, arguments: Mapping[str, Any]) -> dic
     assert set(said) == {"success", "data", "error"}
     assert result.is_error == (not said["success"])
     if said["error"]:
-        assert set(said["error"]) == {"message", "suggestion"}
+        assert set(said["error"]) == {"code", "message", "suggestion"}
         assert all(said["error"].values()), "an error says what is wrong and what to do"
     return said
 

@@ -16,8 +16,8 @@ from typing import Any
 from rag_core.models.hashing import Hashing
 from rag_core.store import Store
 from rag_core.store.chunks import embed_hash
+from rag_core.store.embeddings import CANARY_TEXT
 from rag_core.store.file import generation
-from rag_core.store.identities import CANARY_TEXT
 from rag_core.types import Vectors
 
 KILLS = int(os.environ.get("COMMONPLACE_TORTURE", "30"))

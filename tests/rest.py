@@ -36,7 +36,7 @@ class Response:
         """Both sentences; every error has the same shape, and nothing beside it but an answer's passages."""
         shown = self.json
         assert set(shown) == {"error"} or shown["references"]
-        assert set(shown["error"]) == {"message", "suggestion"}
+        assert set(shown["error"]) == {"code", "message", "suggestion"}
         assert all(shown["error"].values()), "an error says what is wrong and what to do"
         return f"{shown['error']['message']} {shown['error']['suggestion']}"
 

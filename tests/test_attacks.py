@@ -189,7 +189,7 @@ def test_nothing_outside_a_store_is_read_through_its_paths(place: Place, who: st
 def is_an_error(body: bytes) -> bool:
     """Whether a body is an error of REST: two sentences, and nothing else."""
     said = json.loads(body)
-    return set(said) == {"error"} and all(said["error"][name] for name in ("message", "suggestion"))
+    return set(said) == {"error"} and all(said["error"][name] for name in ("code", "message", "suggestion"))
 
 
 OFF_THE_PATH = (

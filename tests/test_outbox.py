@@ -84,7 +84,7 @@ def test_new_changed_moved_and_deleted_notes_follow(
     (notes / "deep").mkdir()
     (notes / "3.md").rename(notes / "deep" / "3.md")
     read(library, "zoo")
-    assert outbox.flush(store, index) == outbox.Flushed(put=3, deleted=2)
+    assert outbox.flush(store, index) == (3, 2, 0)
     assert_alike(store, index)
     paths = {record.doc["path"]: record.text for record in index.records()}
     assert paths["deep/3.md"] == "The otter 3 swam."
@@ -99,11 +99,11 @@ def test_passages_that_are_taken_out_by_hand_and_cleared_stores_follow(
     [passage] = library.documents.get(OWNER, "zoo", "5.md").chunks
     library.documents.remove_passages(OWNER, "zoo", [passage.key])
     assert library.jobs.requested(OWNER, "zoo"), "for the index to be told"
-    assert outbox.flush(store, index) == outbox.Flushed(deleted=1)
+    assert outbox.flush(store, index) == (0, 1, 0)
     assert_alike(store, index)
     library.stores.clear(OWNER, "zoo", confirm=True)
     library.jobs.run(OWNER, "zoo")
-    assert outbox.flush(store, index) == outbox.Flushed(deleted=11)
+    assert outbox.flush(store, index) == (0, 11, 0)
     assert list(index.keys()) == []
 
 
@@ -149,12 +149,12 @@ def test_a_chunk_that_waits_for_its_vector_waits_in_the_outbox(store: Store, ind
         vector = db.execute("SELECT * FROM embeddings WHERE hash = ?", (embedded,)).fetchone()
         db.execute("DELETE FROM embeddings WHERE hash = ?", (embedded,))
         db.execute("INSERT INTO queue (hash) VALUES (?)", (embedded,))
-    assert outbox.flush(store, index) == outbox.Flushed(put=11)
+    assert outbox.flush(store, index) == (11, 0, 0)
     assert backlog(store) == rows.Backlog(1, 0)
     with store.write() as db:
         db.execute("INSERT INTO embeddings VALUES (?, ?, ?, ?, ?)", tuple(vector))
         db.execute("DELETE FROM queue")
-    assert outbox.flush(store, index) == outbox.Flushed(put=1)
+    assert outbox.flush(store, index) == (1, 0, 0)
     assert key in {*index.keys()}
 
 
@@ -207,7 +207,7 @@ def test_a_note_deleted_between_the_two_passes_is_deleted_there_by_the_next_flus
 
     (notes / "9.md").write_text("The badger dug.", "utf-8")
     read(library, "zoo")
-    assert outbox.flush(store, at(index.service.options, Late)) == outbox.Flushed(put=1, deleted=1)
+    assert outbox.flush(store, at(index.service.options, Late)) == (1, 1, 0)
     assert backlog(store) == rows.Backlog(1, 0)
     outbox.flush(store, index)
     assert_alike(store, index)
@@ -225,7 +225,7 @@ def test_a_flush_sends_each_chunk_once_and_what_changes_meanwhile_waits_for_the_
                 db.execute("UPDATE chunks SET chunk_index = chunk_index + 1")
 
     monkeypatch.setattr(S3Vectors, "max_batch", 3)
-    assert outbox.flush(store, at(index.service.options, Slow)).put <= 12
+    assert outbox.flush(store, at(index.service.options, Slow))[0] <= 12
     assert backlog(store) == rows.Backlog(12, 0)
     outbox.flush(store, index)
     assert {record.doc["chunk_index"] for record in index.records()} == {4}
@@ -234,12 +234,12 @@ def test_a_flush_sends_each_chunk_once_and_what_changes_meanwhile_waits_for_the_
 def test_what_the_index_refuses_is_named_and_not_sent_again(store: Store, index: S3Vectors) -> None:
     with store.write() as db:
         db.execute("UPDATE chunks SET text = ? WHERE path = '9.md'", ("x" * 45_000,))
-    assert outbox.flush(store, index) == outbox.Flushed(put=11, refused=1)
+    assert outbox.flush(store, index) == (11, 0, 1)
     assert backlog(store) == rows.Backlog(0, 1)
-    assert outbox.flush(store, index) == outbox.Flushed()
+    assert outbox.flush(store, index) == (0, 0, 0)
     with store.write() as db:
         db.execute("UPDATE chunks SET text = 'short' WHERE path = '9.md'")
-    assert outbox.flush(store, index) == outbox.Flushed(put=1)
+    assert outbox.flush(store, index) == (1, 0, 0)
 
 
 # --- killed between the local commit and the remote flush ---------------------------------

@@ -14,7 +14,7 @@ from rag_core.index import outbox
 from rag_core.library import Library
 from rag_core.library.store_files import Opened, StoreFiles
 from rag_core.models.hashing import Hashing
-from rag_core.store import identities
+from rag_core.store import embeddings
 from rag_core.store import outbox as rows
 from rag_core.types import OWNER, Filters, Mode, Viewer
 from rag_core.vectors import VectorIndex
@@ -49,14 +49,14 @@ def fill(library: Library, folder: Path) -> None:
     store = library._shared.stores.open(OWNER, "vault").store
     embedder = Hashing(DIMENSION)
     with store.write() as db:
-        canary = embedder.embed_documents([identities.CANARY_TEXT])[0]
-        identities.set_identity(db, embedder.identity, canary)
+        canary = embedder.embed_documents([embeddings.CANARY_TEXT])[0]
+        embeddings.set_identity(db, embedder.identity, canary)
         for number, note in enumerate(vault(COUNT, DIMENSION)):
             _insert(db, replace(note, private=number % 50 == 0))
         db.execute("INSERT INTO words (words) VALUES ('rebuild')")
     index = library._shared.stores.target(store)
     assert index is not None
-    assert outbox.flush(store, index, private=True).put == COUNT
+    assert outbox.flush(store, index, private=True)[0] == COUNT
 
 
 def found(library: Library, viewer: Viewer, name: str, mode: Mode) -> dict[str, float]:

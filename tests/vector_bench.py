@@ -20,8 +20,8 @@ import numpy as np
 from rag_core.extract.filetypes import TYPE_BY_SUFFIX
 from rag_core.store import Store, find
 from rag_core.store.documents import name_key
-from rag_core.store.embeddings import vectors_of
-from rag_core.store.identities import active_identity, set_identity
+from rag_core.store.embeddings import set_identity, vectors_of
+from rag_core.store.file import active_identity
 from rag_core.types import OWNER, ChunkSpec, EmbedderIdentity, Filters, Query, Vectors
 from rag_core.vectors import EVERYTHING, Match, Metadata, RemoteIndex, VectorIndex, VectorRecord, unit
 from rag_core.vectors.payload import metadata

@@ -52,6 +52,7 @@ _OnDisk = Annotated[TextOrNull, said("Null for a guest.")]
 
 
 class ErrorText(Shown):
+    code: Annotated[str, said("The kind of error, for programs, such as `not_found` or `store_busy`.")]
     message: str
     suggestion: str
 

@@ -1,15 +1,14 @@
 """Segments → passages of a size an embedder reads, each an exact stretch of the document.
 
-LangChain's ``RecursiveCharacterTextSplitter`` finds where to cut. It is asked for neither overlap nor
-stripping: then its pieces, one after another, are the text itself, and offsets are sums. (Its
-``add_start_index`` finds earlier twins of repeated text.) Overlap and trimming are done here, on offsets.
+LangChain's ``RecursiveCharacterTextSplitter`` finds where to cut. Without overlap and stripping its pieces,
+one after another, are the text itself, and offsets are sums. Overlap and trimming are done here.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from operator import itemgetter
@@ -84,9 +83,9 @@ def chunk_spec(
 ) -> ChunkSpec:
     """Sizes for an embedder that reads ``max_tokens`` of a text: the seed's, scaled down where needed.
 
-    256 tokens make 800 characters of text, with an overlap of 160. ``for_all`` (size, overlap) stands
-    in place of the seed's, ``by_type`` (size, overlap, and the name of a chunker if there is one) in place
-    of both; these are taken as they are. Raises InvalidInput for a chunker that no package brings.
+    256 tokens make 800 characters of text, with an overlap of 160. ``for_all`` (size, overlap) stands in
+    place of the seed's, ``by_type`` (size, overlap, perhaps a chunker) in place of both; these are taken as
+    they are. Raises InvalidInput for a chunker that no package brings.
     """
     if max_tokens < _MIN_TOKENS:
         raise InvalidInput(
@@ -94,12 +93,9 @@ def chunk_spec(
             f"Use an embedder that reads {_MIN_TOKENS} or more.",
         )
     factor = min(1.0, max_tokens / _FULL_SIZE_TOKENS)
-    sizes = {
-        kind: (round(size * factor), round(overlap * factor)) for kind, (size, overlap) in CHUNK_SIZES.items()
-    }
-    if for_all is not None:
-        sizes = dict.fromkeys(sizes, for_all)
-    chunkers = {}
+    sizes, chunkers = {}, {}
+    for kind, (size, overlap) in CHUNK_SIZES.items():
+        sizes[kind] = for_all or (round(size * factor), round(overlap * factor))
     for kind, (size, overlap, *named) in by_type.items():
         sizes[kind] = size, overlap
         for name in map(str, named):
@@ -111,11 +107,10 @@ def chunk_spec(
 def cut(extracted: Extracted, spec: ChunkSpec, count_tokens: TokenCounter | None) -> list[Passage]:
     """The passages of a document, in order: ``extracted.text[start:end] == passage.text``.
 
-    No passage crosses a segment, except that sections of fewer than 50 characters join the
-    next: then it is labelled by what it begins in, or by what its sections share. With its prefix
-    each takes at most ``spec.max_tokens``, by ``count_tokens`` (special tokens included) where it is
-    near the limit, by a cautious estimate without it. Of a large block of base64 the first passage is
-    kept. A document without any text gives one empty passage, so that its name can be found.
+    No passage crosses a segment, but sections of fewer than 50 characters join the next. With its prefix
+    each takes at most ``spec.max_tokens``, by ``count_tokens`` (special tokens included) where it is near the
+    limit, by a cautious estimate without it. Of a large block of base64 the first passage is kept. A document
+    without text gives one empty passage, so that its name can be found.
     """
     text = extracted.text
     size, overlap = spec.sizes.get(extracted.file_type, spec.sizes["text"])
@@ -162,17 +157,19 @@ def cut(extracted: Extracted, spec: ChunkSpec, count_tokens: TokenCounter | None
                     " > ".join(map(str.__add__, marks, label.heading_path)),
                 )
             )
-    return passages or [_name_only(extracted)]
+    if not passages:  # its aliases, and its title unless that is the file name
+        names = (() if extracted.title_from == "file name" else (extracted.title,)) + extracted.aliases
+        prefix = _narrow("\n".join(names), PREFIX_LIMIT)
+        passages.append(Passage("", 0, 0, 1, 1, (), "title", "", prefix=prefix))
+    return passages
 
 
 def _is_data(text: str, minified: list[Span], start: int, end: int) -> bool:
     """Whether most of a passage is for machines alone: base64, ``data:`` URIs, minified code."""
     passage = text[start:end]
-    runs: Iterable[Span] = prose.runs(passage)
-    if minified and prose.is_dense(passage):
-        runs = _within(minified, start, end)
+    is_code = minified and prose.is_dense(passage)
     length = 0
-    for begin, stop in runs:
+    for begin, stop in _within(minified, start, end) if is_code else prose.runs(passage):
         length += stop - begin
     return 2 * length > end - start
 
@@ -185,20 +182,10 @@ def _within(spans: list[Span], start: int, end: int) -> Iterator[Span]:
         yield max(spans[at][0], start), min(spans[at][1], end)
 
 
-def _name_only(extracted: Extracted) -> Passage:
-    """The one passage of a document without text: its aliases, and its title unless that is the file name."""
-    names = (() if extracted.title_from == "file name" else (extracted.title,)) + extracted.aliases
-    prefix = _narrow("\n".join(names), PREFIX_LIMIT)
-    return Passage("", 0, 0, 1, 1, (), "title", "", prefix=prefix)
-
-
 def estimate_tokens(text: str) -> int:
-    """About how many tokens ``text`` takes: one for each mark, for each character beyond ASCII
-    and for a short word, more for long words and numbers.
-
-    Measured against MiniLM's WordPiece on notes, prose and code: median 1.0 of the exact
-    count, 0.8 to 1.3 for 98 of 100 passages.
-    """
+    """About how many tokens ``text`` takes: one for each mark, each character beyond ASCII and each short
+    word, more for long words and numbers. Of MiniLM's WordPiece on notes, prose and code: median 1.0 of the
+    exact count, 0.8 to 1.3 for 98 of 100 passages."""
     data = text.encode("ascii", "replace")
     marks = len(data) - len(data.translate(None, _PUNCTUATION))
     digits = len(data) - len(data.translate(None, b"0123456789"))
@@ -348,7 +335,7 @@ class _Cutter:
 
     def _fitting(self, prefix: str, lead: int, start: int, end: int) -> list[Span]:
         """The span with the overlap from ``lead`` on; where that is too many tokens, without it and halved
-        at its best boundary for as long as there are."""
+        at its best boundary until it fits."""
         if end - lead <= 1 or self._fits(prefix, lead, end):
             return [(lead, end)]
         fitting: list[Span] = []

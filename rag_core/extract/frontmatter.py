@@ -41,8 +41,7 @@ _DATE_KEYS = ("date", "date created", "created", "updated")
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
     """The properties of a note. ``body`` is the offset after the closing fence. ``readable`` is False where
-    the block must stay searchable as text. ``unsure`` says why a note is private that may not be meant so.
-    """
+    the block must stay searchable as text. ``unsure`` says why a note is private that may not be meant so."""
 
     body: int = 0
     readable: bool = True
@@ -155,22 +154,21 @@ def _strings(value: Any, separator: str, mark: str = "") -> list[str]:
     """The scalars of a list, or the parts of one, without ``mark`` before them; a mapping has none."""
     if isinstance(value, dict):
         return []
-    parts = value if isinstance(value, list) else re.split(separator, _said(value))
-    texts = [_said(part).strip().lstrip(mark) for part in parts if not isinstance(part, list | dict)]
-    return list(filter(None, texts))
+    texts: list[str] = []
+    for part in value if isinstance(value, list) else re.split(separator, _said(value)):
+        text = "" if isinstance(part, list | dict) else _said(part).strip().lstrip(mark)
+        texts += [text] if text else []
+    return texts
 
 
 def _said(value: Any) -> str:
     """A scalar as its author wrote it, a list or mapping in one line."""
-    match value:
-        case dict():
-            return ", ".join(f"{key}: {_said(inner)}" for key, inner in value.items())
-        case list():
-            return ", ".join(filter(None, map(_said, value)))
-        case None:
-            return ""
-        case _:
-            return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_said(inner)}" for key, inner in value.items())
+    if isinstance(value, list):
+        return ", ".join(filter(None, map(_said, value)))
+    said = "" if value is None else str(value)
+    return said.lower() if isinstance(value, bool) else said
 
 
 def _leaves(value: Any) -> list[str]:
@@ -224,10 +222,11 @@ def _document(block: str) -> Any:
 
 
 def _named(items: list[Any]) -> dict[str, Any]:
-    """A mapping of names and values that follow each other."""
     names = list(map(_said, items[::2]))
-    if twice := private.said_twice(names):
-        raise _RefusedError(f"it has the key {twice!r} more than once")
+    keys = list(map(str.lower, map(str.strip, names)))
+    for key in private.KEYS:
+        if keys.count(key) > 1:
+            raise _RefusedError(f"it has the key {key!r} more than once")
     return dict(zip(names, items[1::2], strict=True))
 
 

@@ -51,15 +51,13 @@ def json_segments(text: str) -> tuple[Segment, ...]:
 
 
 def date_of_records(text: str) -> str | None:
-    """The newest day that the first or the last records of JSON Lines tell, as YYYY-MM-DD: they stand in
-    the order of time, one way or the other."""
+    """The newest day that the first or the last records of JSON Lines tell, as YYYY-MM-DD."""
     starts = _records(text)
     records = [text[start:end] for start, end in pairwise([*starts, len(text)])]
     return max(filter(None, map(_day, (*records[:1], *records[-3:]))), default=None)
 
 
 def _loaded(record: str) -> Any:
-    """A JSON value; None for anything else."""
     try:
         return json.loads(record)
     except (ValueError, RecursionError):
@@ -107,8 +105,8 @@ def terraform_segments(text: str) -> tuple[Segment, ...]:
     """The top-level blocks of Terraform: ``resource "a" "b" {`` is ``resource.a.b``."""
     entries = []
     for match in _TERRAFORM_BLOCK.finditer(text):
-        words = [match[1], *re.findall(r"[^\s\"]+", match[2])]
-        entries.append((match.start(), ".".join(words)))
+        name = ".".join([match[1], *re.findall(r"[^\s\"]+", match[2])])
+        entries.append((match.start(), name))
     return _grouped(text, _with_comments(text, entries), "block", share=False)
 
 
@@ -118,9 +116,8 @@ def _records(text: str) -> list[int]:
     starts: list[int] = []
     for match in _RECORD.finditer(text):
         is_begun = starts and match[1] in "{[" and match.end() == len(text)
-        if f"{match[1]}{match[2]}" not in ("{}", "[]") and not is_begun:
-            return []
-        if not starts and _loaded(match[0]) is None:
+        is_whole = f"{match[1]}{match[2]}" in ("{}", "[]") and (starts or _loaded(match[0]) is not None)
+        if not (is_whole or is_begun):
             return []
         starts.append(match.start())
     return starts if len(starts) > 1 else []
@@ -169,11 +166,9 @@ def _with_comments(text: str, entries: list[_Entry]) -> list[_Entry]:
 
 
 def _grouped(text: str, entries: list[_Entry], anchor: str, share: bool = True) -> tuple[Segment, ...]:
-    """Entries as segments; what stands before the first leads it, short neighbours share one.
-
-    ``anchor_ref`` is the first entry's name, of records their numbers from 1 (``4``, ``4-9``); only an entry
-    on its own is a heading path.
-    """
+    """Entries as segments; what stands before the first leads it, short neighbours share one. ``anchor_ref``
+    is the first entry's name, of records their numbers (``4``, ``4-9``); only an entry on its own is a
+    heading path."""
     if not entries:
         return (Segment(0, len(text)),) if text else ()
     groups: list[tuple[int, list[str]]] = []
@@ -187,11 +182,10 @@ def _grouped(text: str, entries: list[_Entry], anchor: str, share: bool = True) 
         was_large = is_large
     found: list[Segment] = []
     for (begin, names), (end, _) in pairwise([*groups, (len(text), [])]):
-        if anchor == "record":
-            found.append(Segment(begin, end, (), anchor, "-".join(dict.fromkeys((names[0], names[-1])))))
-        else:
-            name = " ".join(names[0].split())[:_NAME_LIMIT]
-            found.append(Segment(begin, end, (name,) if len(names) == 1 else (), anchor, name))
+        name = " ".join(names[0].split())[:_NAME_LIMIT]
+        path = (name,) if len(names) == 1 and anchor != "record" else ()
+        ref = "-".join(dict.fromkeys((names[0], names[-1]))) if anchor == "record" else name
+        found.append(Segment(begin, end, path, anchor, ref))
     return tuple(found)
 
 
@@ -199,10 +193,22 @@ def _grouped(text: str, entries: list[_Entry], anchor: str, share: bool = True) 
 
 
 def row_segments(text: str, delimiter: str) -> tuple[Segment, ...]:
-    """Groups of rows: at most 50, closed early when they get long. ``anchor_ref`` is ``2-51``:
-    records counted from 1, the names of the columns being the first.
-    """
-    ends, header = _rows(text, delimiter)
+    """Groups of at most 50 rows, closed early when they get long. ``anchor_ref`` is ``2-51``: records counted
+    from 1, the names of the columns being the first."""
+    line_ends = [match.end() for match in _LINE.finditer(text) if match.end() > match.start()]
+    lines = (text[begin:end] for begin, end in zip([0, *line_ends], line_ends, strict=False))
+    reader = csv.reader(lines, delimiter=delimiter)
+    ends: list[int] = []  # of the records
+    header = ""  # the names of the columns, unless the first row is data
+    try:
+        for row in reader:
+            if not ends:
+                cells = [" ".join(cell.split()) for cell in row]
+                is_data = len(cells) < 2 or any(not cell or _NUMBER.fullmatch(cell) for cell in cells)
+                header = "" if is_data else ", ".join(cells)[:_COLUMNS_LIMIT]
+            ends.append(line_ends[reader.line_num - 1])
+    except csv.Error:
+        ends = line_ends
     path = (header,) if header else ()
     found: list[Segment] = []
     begin, first = 0, 1 + bool(header)
@@ -215,22 +221,3 @@ def row_segments(text: str, delimiter: str) -> tuple[Segment, ...]:
                 found.append(Segment(begin, stop, path, "rows", f"{min(first, number)}-{number}"))
             begin, first = stop, number + 1
     return tuple(found)
-
-
-def _rows(text: str, delimiter: str) -> tuple[list[int], str]:
-    """The offset behind each record, and the names of the columns, '' where the first row is data."""
-    line_ends = [match.end() for match in _LINE.finditer(text) if match.end() > match.start()]
-    lines = (text[begin:end] for begin, end in zip([0, *line_ends], line_ends, strict=False))
-    reader = csv.reader(lines, delimiter=delimiter)
-    ends: list[int] = []
-    header = ""
-    try:
-        for row in reader:
-            if not ends:
-                cells = [" ".join(cell.split()) for cell in row]
-                is_data = len(cells) < 2 or any(not cell or _NUMBER.fullmatch(cell) for cell in cells)
-                header = "" if is_data else ", ".join(cells)[:_COLUMNS_LIMIT]
-            ends.append(line_ends[reader.line_num - 1])
-    except csv.Error:
-        return line_ends, header
-    return ends, header

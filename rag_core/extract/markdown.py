@@ -1,7 +1,7 @@
 """Markdown → sections, tags and links, in one pass over the lines.
 
-A scanner, not a parser: it knows enough of CommonMark and Obsidian to tell a heading, a tag or a link from
-what only looks like one. It never backtracks: the work is linear in the text.
+A scanner, not a parser: it tells a heading, a tag or a link of CommonMark and Obsidian from what only looks
+like one. It never backtracks: the work is linear in the text.
 """
 
 from __future__ import annotations
@@ -110,12 +110,10 @@ def _title(values: dict[str, Any], headings: list[Heading], name: str) -> tuple[
     """The title and where it is from."""
     if given := frontmatter.title(values):
         return given, "front matter"
-    first: dict[int, str] = {}
-    for heading in headings:
-        first.setdefault(heading.level, heading.text)
-    if 1 in first:
-        return first[1], "heading"
-    return (first[2], "section") if 2 in first else (name, "file name")
+    for heading in sorted(headings, key=attrgetter("level")):
+        if heading.level < 3:
+            return heading.text, "heading" if heading.level == 1 else "section"
+    return name, "file name"
 
 
 def _plain(heading: str) -> str:
@@ -163,17 +161,17 @@ class _Scanner:
             tail = self._skip_to - start
             if tail < len(line):
                 self._inline(line[tail:], self._skip_to)
-        elif not line or line.isspace():
-            self._paragraph = -1
-            self._after_blank = True
-        else:
-            self._content(line, start)
-
-    def _content(self, line: str, start: int) -> None:
+            return
+        if not line or line.isspace():
+            self._paragraph, self._after_blank = -1, True
+            return
         first = line[0]
         if first in " \t" and self._after_blank and not self._in_list and _INDENTED.match(line):
             return  # code
-        if ("```" in line or "~~~" in line) and self._opens_fence(line):
+        fence = _FENCE.match(line) if "```" in line or "~~~" in line else None
+        if fence and not (fence[1][0] == "`" and "`" in fence[2]):
+            self._fence, self._fence_quoted = fence[1], line.lstrip().startswith(">")
+            self._paragraph, self._after_blank = -1, True
             return
         if first in " \t>$%<" or "<!--" in line:
             line = self._hide_blocks(line, start)
@@ -182,16 +180,6 @@ class _Scanner:
         self._after_blank = False
         if "[" in line or "#" in line:
             self._inline(line, start)
-
-    def _opens_fence(self, line: str) -> bool:
-        fence = _FENCE.match(line)
-        if not fence or (fence[1][0] == "`" and "`" in fence[2]):
-            return False
-        self._fence = fence[1]
-        self._fence_quoted = line.lstrip().startswith(">")
-        self._paragraph = -1
-        self._after_blank = True
-        return True
 
     def _still_fenced(self, line: str) -> bool:
         """Close the fence at its closing line, or where the quotation around it ends."""
@@ -239,15 +227,13 @@ class _Scanner:
         if atx and not name:
             return False
         self.headings.append(Heading(start, level, name))
-        self._paragraph = -1
-        self._in_list = False
+        self._in_list, self._paragraph = False, -1
         return True
 
     def _follow_paragraph(self, line: str, start: int) -> None:
         """Keep track of what a Setext underline would underline, and of lists."""
         if _LIST_ITEM.match(line) and not _RULE.match(line):
-            self._in_list = True
-            self._paragraph = -1
+            self._in_list, self._paragraph = True, -1
             return
         if self._after_blank and line[:1] not in {"", " ", "\t"}:
             self._in_list = False
@@ -269,10 +255,7 @@ class _Scanner:
 
 
 def _hide_code(line: str) -> str:
-    """``line`` with its code spans blanked out, length kept.
-
-    A span that goes on in the next line is not seen.
-    """
+    """``line`` with its code spans blanked out, length kept; one that goes on below is not seen."""
     runs = [(match.start(), match.end()) for match in _RUN.finditer(line)]
     by_length: dict[int, list[int]] = {}
     for index in range(len(runs) - 1, -1, -1):
@@ -291,10 +274,8 @@ def _hide_code(line: str) -> str:
 
 
 def _links(line: str, hidden: str, start: int) -> tuple[list[Link], str]:
-    """The links of a line and the line with them blanked out.
-
-    ``hidden`` is ``line`` without its code, ``start`` the line's offset in the document.
-    """
+    """The links of a line at the offset ``start``, and the line with them blanked out; ``hidden`` is the line
+    without its code."""
     found: list[Link] = []
     spans: list[Span] = []
     at = 0
@@ -308,12 +289,21 @@ def _links(line: str, hidden: str, start: int) -> tuple[list[Link], str]:
             found.append(_link("wikilink", line, begin, start, target.strip(), heading.strip(), label))
     hidden = _blank(hidden, spans)
     if "](" in hidden:
-        spans = []
-        for begin, close, end, destination in _markdown_spans(hidden):
-            spans.append((begin, end))
-            if destination and not _URL.match(destination):
-                path, _, heading = map(unquote, destination.partition("#"))
-                found.append(_link("markdown", line, begin, start, path, heading, line[begin + 1 : close]))
+        spans, at = [], 0
+        opened: list[int] = []
+        while match := _BRACKET.search(hidden, at):
+            at = match.end()
+            if match[0] == "[":
+                opened.append(match.start())
+            elif match[0] == "]" and opened:
+                begin = opened.pop()
+                if inside := _DESTINATION.match(hidden, at, at + _MAX_DESTINATION):
+                    label, at = line[begin + 1 : match.start()], inside.end()
+                    spans.append((begin, at))
+                    destination = inside[1] or inside[2]
+                    if destination and not _URL.match(destination):
+                        path, _, heading = map(unquote, destination.partition("#"))
+                        found.append(_link("markdown", line, begin, start, path, heading, label))
         hidden = _blank(hidden, sorted(spans))
     found.sort(key=attrgetter("start"))
     return found, hidden
@@ -328,36 +318,20 @@ def _tags(hidden: str) -> list[str]:
     """The ``#tags`` of a line whose code and links are blanked out, without ``#``."""
     if "<" in hidden:
         hidden = _HTML_TAG.sub(lambda match: "\0" * len(match[0]), hidden)
-    found = _TAG.findall(hidden)
-    return [tag for each in found if (tag := each.strip("/")) and not _NOT_A_NAME.fullmatch(tag)]
+    found: list[str] = []
+    for each in _TAG.findall(hidden):
+        tag = each.strip("/")
+        if tag and not _NOT_A_NAME.fullmatch(tag):
+            found.append(tag)
+    return found
 
 
 def _blank(line: str, spans: list[Span]) -> str:
     """Spans may nest (an image inside a link); zero bytes are neither space nor word."""
     parts, at = [], 0
     for begin, end in spans:
-        if end <= at:
-            continue
-        begin = max(begin, at)
-        parts += [line[at:begin], "\0" * (end - begin)]
-        at = end
+        if end > at:
+            begin = max(begin, at)
+            parts += [line[at:begin], "\0" * (end - begin)]
+            at = end
     return "".join(parts) + line[at:]
-
-
-def _markdown_spans(hidden: str) -> list[tuple[int, int, int, str]]:
-    """(begin, closing bracket, end, destination) of each ``[label](destination)``."""
-    spans: list[tuple[int, int, int, str]] = []
-    opened: list[int] = []
-    at = 0
-    while match := _BRACKET.search(hidden, at):
-        at = match.end()
-        if match[0] == "[":
-            opened.append(match.start())
-        elif match[0] == "]" and opened:
-            begin = opened.pop()
-            destination = _DESTINATION.match(hidden, at, at + _MAX_DESTINATION)
-            if destination:
-                angled, plain = destination.groups()
-                spans.append((begin, match.start(), destination.end(), angled or plain or ""))
-                at = destination.end()
-    return spans

@@ -1,14 +1,13 @@
 """Whether a note says in its front matter that it is private.
 
-A guest must never see a note that was meant to be private, so only a plain no is a no. A note is private,
-with a warning that says why, when its front matter names ``private`` and cannot be read for certain.
+A guest must never see a note that was meant to be private, so only a plain no is a no: front matter that
+names ``private`` and cannot be read for certain makes a note private, with a warning that says why.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from typing import Any, NamedTuple
 
@@ -16,6 +15,9 @@ UNSURE = "It is private to be safe: "
 """The beginning of the warning about a note whose privacy is not certain."""
 
 _MERGE = "<<"
+KEYS = ("private", _MERGE)
+"""The keys that tell of privacy: a mapping may have each only once."""
+
 _ADVICE = (
     "Write `private: true` or `private: false` once, in YAML between two lines of `---` at the very start."
 )
@@ -31,6 +33,7 @@ _SETTING = re.compile(
 )
 _COMMENT = re.compile(r"(?:^|(?<=\s))#.*", re.M)
 _OPEN = re.compile(r"[\s\ufeff\u200b]*(---|\+\+\+)[ \t]*\w*[ \t]*(?:\r\n|\n|\r)")
+_LIKE_SETTING = re.compile(r"\s*\Z|[ \t#\-?{}]|.*[:=]", re.S)
 _CLOSE_TOML = re.compile(r"^\+\+\+[ \t]*\r?$", re.M)
 
 
@@ -39,12 +42,6 @@ class Claim(NamedTuple):
 
     private: bool = False
     unsure: str = ""
-
-
-def said_twice(keys: Iterable[str]) -> str:
-    """The key about privacy that a mapping has more than once, if there is one."""
-    counts = Counter(map(str.lower, map(str.strip, keys)))
-    return "private" if counts["private"] > 1 else _MERGE if counts[_MERGE] > 1 else ""
 
 
 def of_values(values: Mapping[str, Any]) -> Claim:
@@ -73,16 +70,11 @@ def of_beginning(text: str) -> Claim:
     if not opening:
         return Claim()
     is_toml = opening[1] == "+++"
-    if is_toml and (closing := _CLOSE_TOML.search(text, opening.end())):
-        block = text[opening.end() : closing.start()]
-    else:
-        block = "\n".join(takewhile(_is_setting, text[opening.end() :].splitlines()))
     why = "it is TOML" if is_toml else "it is never closed, or does not begin with `---` in the first line"
-    return of_unreadable(block, why)
-
-
-def _is_setting(line: str) -> bool:
-    return not line.strip() or line[0] in " \t#-?{}" or ":" in line or "=" in line
+    if is_toml and (closing := _CLOSE_TOML.search(text, opening.end())):
+        return of_unreadable(text[opening.end() : closing.start()], why)
+    lines = takewhile(_LIKE_SETTING.match, text[opening.end() :].splitlines())
+    return of_unreadable("\n".join(lines), why)
 
 
 def _settings(values: Mapping[str, Any]) -> Iterator[Any]:

@@ -56,15 +56,11 @@ def leave_nothing_out(root: Path, exclude: Sequence[str]) -> list[str]:
     """A sentence for each pattern that leaves nothing out of a folder; none for a very large folder."""
     said: list[str] = []
     for glob in exclude:
-        if leaves_out(root, glob):
-            continue
-        meant = [each for (each,) in _perhaps_meant(root, (glob,))]
-        hint = next((f"Did you mean {each!r}?" for each in meant if leaves_out(root, each)), "")
-        if _is_open(glob):
-            hint = _not_closed(glob)
-        elif meant and not hint:
-            hint = "Patterns start at the folder."
-        said.append(f"The pattern {glob!r} leaves nothing out. {hint}".rstrip())
+        if not leaves_out(root, glob):
+            meant = [each for (each,) in _perhaps_meant(root, (glob,)) if leaves_out(root, each)]
+            hint = f"Did you mean {meant[0]!r}?" if meant else "Patterns start at the folder."
+            hint = _not_closed(glob) if _is_open(glob) else hint
+            said.append(f"The pattern {glob!r} leaves nothing out. {hint}")
     return said
 
 

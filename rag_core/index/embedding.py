@@ -15,8 +15,9 @@ from rag_core.index.job_log import JobLog
 from rag_core.index.priority import SearchPriority
 from rag_core.models import Embedder
 from rag_core.models.addresses import host_of, leaves
-from rag_core.store import Store, embeddings, identities, switch
+from rag_core.store import Store, embeddings, switch
 from rag_core.store import outbox as rows
+from rag_core.store.file import TARGET, target_identity
 from rag_core.vectors import RemoteIndex
 from rag_core.wording import embedder, unreadable
 
@@ -34,9 +35,7 @@ OpenIndex = Callable[[str, int], RemoteIndex]
 
 def no_index(address: str, _dimension: int) -> RemoteIndex:
     """The default of ``open_index``, for stores without a remote vector index."""
-    raise VectorError(
-        f"The vector index at {address!r} is not known here.", "Open the store with its library."
-    )
+    raise VectorError(f"The vector index at {address!r} is not known here.", "Open its library.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +50,8 @@ class Tools:
 
 @dataclass
 class Embedding:
-    """The vectors of one run. Made and used under the store's lock.
-
-    ``look`` is called between batches: it may raise to stop, and says whether something else comes first.
-    """
+    """The vectors of one run, under the store's lock. ``look`` is called between batches: it may raise to
+    stop, and says whether something else comes first."""
 
     store: Store
     tools: Tools
@@ -72,8 +69,7 @@ class Embedding:
         """Open the embedder, if the store's vectors are from it, and the remote index, if it is wanted."""
         try:
             embedder = self.tools.open_embedder()
-            self._identity_id = _same_identity(self.store, embedder)
-            self.embedder = embedder
+            self._identity_id, self.embedder = _same_identity(self.store, embedder), embedder
             limit = self.store.spec.max_tokens
             if embedder.max_tokens < limit:  # its server or `embedding_context` changed
                 self.log.say(
@@ -85,7 +81,7 @@ class Embedding:
         if not with_index:
             return
         with self.store.read() as db:
-            attached, known = switch.is_attached(db), identities.target_identity(db)
+            attached, known = switch.is_attached(db), target_identity(db)
             address, former = rows.target(db), rows.address(db)
         if attached or not known:
             return
@@ -134,21 +130,22 @@ class Embedding:
                 self._flush()
 
     def _embed(self, embedder: Embedder, batch: list[embeddings.Pending]) -> None:
-        """Embed a batch, and settle what the embedder or any model cannot read."""
-        readable = [item for item in batch if not item.is_data and embedder.reads(item.text)]
-        if len(readable) < len(batch):
-            rest = [item for item in batch if item not in readable]
+        """Embed a batch, yielding to searches where this process computes. What no model can read is settled,
+        what the embedder refuses is bisected out and recorded. Raises ModelMissing or Unreachable when the
+        texts are not at fault."""
+        readable: list[embeddings.Pending] = []
+        rest: list[embeddings.Pending] = []
+        for item in batch:
+            is_readable = not item.is_data and embedder.reads(item.text)
+            (readable if is_readable else rest).append(item)
+        if rest:
             with self.store.write() as db:
                 embeddings.put_vectors(db, self._identity_id, rest, np.empty((len(rest), 0), np.float32))
-            self._met_unreadable = self._met_unreadable or not all(item.is_data for item in rest)
+            self._met_unreadable |= not all(map(attrgetter("is_data"), rest))
             self.log.advance(count=len(rest))
-        if readable:
-            self._embed_readable(embedder, readable)
-
-    def _embed_readable(self, embedder: Embedder, batch: list[embeddings.Pending]) -> None:
-        """Embed a batch, yielding to searches where this process computes. What the embedder refuses is
-        bisected out and recorded. Raises ModelMissing or Unreachable when the texts are not at fault."""
-        texts = list(map(attrgetter("text"), batch))
+        if not readable:
+            return
+        texts = list(map(attrgetter("text"), readable))
         try:
             steps = [texts] if embedder.server else self.tools.priority.steps(texts)
             vectors = np.concatenate(list(map(embedder.embed_documents, steps)))
@@ -156,24 +153,26 @@ class Embedding:
             raise
         except EmbedderError as error:
             _require_working(embedder)
-            if len(batch) == 1:
+            if len(readable) == 1:
                 with self.store.note() as db:
-                    embeddings.put_failure(db, batch[0], error.message)
+                    embeddings.put_failure(db, readable[0], error.message)
                 self.log.say(f"One text could not be embedded: {error.message}")
                 return
-            middle = len(batch) // 2
-            self._embed_readable(embedder, batch[:middle])
-            self._embed_readable(embedder, batch[middle:])
+            middle = len(readable) // 2
+            self._embed(embedder, readable[:middle])
+            self._embed(embedder, readable[middle:])
             return
         with self.store.write() as db:
-            embeddings.put_vectors(db, self._identity_id, batch, vectors)
-        self.log.job = replace(self.log.job, texts_embedded=self.log.job.texts_embedded + len(batch))
-        self.log.advance(count=len(batch))
+            embeddings.put_vectors(db, self._identity_id, readable, vectors)
+        self.log.job = replace(self.log.job, texts_embedded=self.log.job.texts_embedded + len(readable))
+        self.log.advance(count=len(readable))
 
     # --- vectors → a remote index ---------------------------------------------------
 
     def send(self) -> None:
         """Send what is queued for the remote vector index; what cannot be sent waits for the next run."""
+        if self._index is None and self._former is None:
+            return
         with self.store.read() as db:
             waiting, doubtful = rows.backlog(db).queued, rows.wants_recheck(db)
         if waiting or doubtful:
@@ -216,11 +215,9 @@ class Embedding:
         """End a switch whose texts are all embedded, then remove the vectors that nothing needs any more."""
         with self.store.read() as db:
             to = switch.under_way(db)
-            is_done = (
-                to is not None and self.embedder is not None and not (to.address and self._index is None)
-                and not embeddings.pending(db, 1, MAX_ATTEMPTS) and not switch.unread(db)
-            )  # fmt: skip
-            count = embeddings.unreadable_count(db, identities.TARGET) if self._met_unreadable else 0
+            is_done = to and self.embedder and (self._index or not to.address)
+            is_done = is_done and not embeddings.pending(db, 1, MAX_ATTEMPTS) and not switch.unread(db)
+            count = embeddings.unreadable_count(db, TARGET) if self._met_unreadable else 0
         if self._met_unreadable:
             self.log.say(unreadable(count))
         if to and is_done:
@@ -228,7 +225,7 @@ class Embedding:
                 switch.finish(db)
             self.log.say(f"Searches use {embedder(to.embedder)} now.")
         with self.store.read() as db:
-            was_switched = identities.has_unused(db)
+            was_switched = embeddings.has_unused(db)
             ids = embeddings.unused(db) if text_was_dropped or was_switched else []
             retired = switch.retired(db)
         for start in range(0, len(ids), _ROWS_A_WRITE):
@@ -236,7 +233,7 @@ class Embedding:
                 embeddings.drop(db, ids[start : start + _ROWS_A_WRITE])
         if was_switched:
             with self.store.decide() as db:
-                identities.drop_unused_identities(db)
+                embeddings.drop_unused_identities(db)
         for address in retired:
             self._delete_index(address)
 
@@ -259,7 +256,7 @@ def withholds_private(store: Store, server: str) -> bool:
 def _require_working(embedder: Embedder) -> None:
     """Raise Unreachable when an embedder that refused texts refuses a harmless one, too."""
     try:
-        embedder.embed_documents([identities.CANARY_TEXT])
+        embedder.embed_documents([embeddings.CANARY_TEXT])
     except (ModelMissing, Unreachable):
         raise
     except EmbedderError as error:
@@ -267,18 +264,15 @@ def _require_working(embedder: Embedder) -> None:
 
 
 def _same_identity(store: Store, embedder: Embedder) -> int:
-    """The row id of the embedder's identity, which becomes the store's if it has none yet.
-
-    Raises EmbedderError when the store's vectors are from another model, also one of this name: search never
-    mixes two.
-    """
-    canary = embedder.embed_documents([identities.CANARY_TEXT])[0]
+    """The row id of the embedder's identity, which becomes the store's if it has none yet. Raises
+    EmbedderError when the store's vectors are from another model, also one of this name."""
+    canary = embedder.embed_documents([embeddings.CANARY_TEXT])[0]
     with store.read() as db:
-        known = identities.target_identity(db)
+        known = target_identity(db)
     if known is None:
         with store.decide() as db:
-            return identities.set_identity(db, embedder.identity, canary)
-    if known.identity != embedder.identity or not identities.same_canary(known.canary, canary):
+            return embeddings.set_identity(db, embedder.identity, canary)
+    if known.identity != embedder.identity or not embeddings.same_canary(known.canary, canary):
         raise EmbedderError(
             f"The vectors of store {store.name!r} are from {known.identity}, this machine has"
             f" {embedder.identity}.",

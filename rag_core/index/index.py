@@ -1,8 +1,8 @@
 """The write path: files → extract → chunk → store (words searchable) → embed → vectors.
 
-A run is asked for by a row in the store's ``requests`` and done by its *runner*, the one
-process that holds the store's lock. Whoever asks becomes the runner if there is none; a run
-that was killed leaves nothing half done, and its requests for the next one.
+A run is asked for by a row in the store's ``requests`` and done by its *runner*, the one process that holds
+the store's lock. Whoever asks becomes the runner if there is none; a run that was killed leaves nothing half
+done, and its requests for the next one.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def request(
     force: bool = False,
     paths: Sequence[bytes] | None = None,
 ) -> None:
-    """Ask for a run over the sources ``source_ids`` (None: all that are not paused), or over these files of
-    them; ``force`` reads them changed or not."""
+    """Ask for a run over some sources (None: all that are not paused), or over these files of them; ``force``
+    reads them changed or not."""
     with store.note() as db:
         jobs.add_request(db, "index", source_ids, force=force, paths=paths)
 
@@ -106,8 +106,7 @@ def run(
 
 @dataclass
 class Runner:
-    """One run, from the first request to the last vector, or with ``words_only`` to the last file. Made and
-    used under the store's lock."""
+    """One run under the store's lock, to the last vector, or with ``words_only`` to the last file."""
 
     store: Store
     tools: Tools
@@ -133,7 +132,18 @@ class Runner:
         self._log = JobLog(self.store, job_id, report, self._look_for_requests)
         self._embedding = Embedding(self.store, self.tools, self._log, self._look_for_requests)
         try:
-            self._do_requests()
+            self._look_for_requests()
+            self._embedding.open(with_index=not self.words_only)
+            while self._waiting:
+                requests, self._waiting = self._waiting, []
+                with closing(self._worker):
+                    self._read(requests)
+                if not self.words_only:
+                    self._embedding.embed_queue()
+                    self._embedding.send()
+            if not self.words_only:
+                dropped = self._left_over or not _DROPS_TEXT.isdisjoint(self._log.counts)
+                self._embedding.finish(text_was_dropped=dropped)
             self._end("done")
         except Stopped as error:
             self._end("interrupted", str(error))
@@ -153,15 +163,9 @@ class Runner:
         """Open a job for the requests that wait. A cancel voids those before it, unless others follow."""
         with self.store.read() as db:
             found = jobs.requests_after(db, 0)
-        asked: list[Request] = []
-        self._waiting = []
-        for each in found:
-            if each.kind == "cancel":
-                self._waiting = []
-            else:
-                asked.append(each)
-                self._waiting.append(each)
-        self._waiting = self._waiting or asked
+        asked = [each for each in found if each.kind != "cancel"]
+        cancelled = max([each.id for each in found if each.kind == "cancel"], default=0)
+        self._waiting = [each for each in asked if each.id > cancelled] or asked
         with self.store.note() as db:
             if not self._waiting:
                 jobs.drop_requests(db, found[-1].id if found else 0)
@@ -171,37 +175,19 @@ class Runner:
             self._left_over = not ended_well
             return job_id
 
-    def _do_requests(self) -> None:
-        self._look_for_requests()
-        self._embedding.open(with_index=not self.words_only)
-        while self._waiting:
-            requests, self._waiting = self._waiting, []
-            with closing(self._worker):
-                self._read(requests)
-            if not self.words_only:
-                self._embedding.embed_queue()
-                self._embedding.send()
-        if self.words_only:
-            return
-        dropped = not _DROPS_TEXT.isdisjoint(self._log.counts)
-        self._embedding.finish(text_was_dropped=self._left_over or dropped)
-
     def _look_for_requests(self) -> bool:
         """Take the requests that came since the last look; returns whether any waits. Raises Cancelled for
-        one that cancels; what came after it waits for the next run. Raises Stopped when the process is to
-        end."""
+        one that cancels, and leaves later ones to the next run; Stopped when the process is to end."""
         if self.stop and self.stop():
             raise Stopped
         self.tools.priority.yield_to_searches()
         with self.store.read() as db:
             found = jobs.requests_after(db, self._last)
-        cancelled = 0
-        for asked in found:
-            self._last = asked.id
-            cancelled = asked.id if asked.kind == "cancel" else cancelled
-        if cancelled:
-            self._last = cancelled
-            raise Cancelled
+        for asked in reversed(found):
+            if asked.kind == "cancel":
+                self._last = asked.id
+                raise Cancelled
+        self._last = found[-1].id if found else self._last
         self._waiting += found
         return bool(self._waiting)
 
@@ -245,10 +231,8 @@ class Runner:
             self._log.say(_ALL_PAUSED)
 
     def _source(self, source: Source, *, force: bool, only: Set[bytes] | None = None) -> bool:
-        """Bring a source up to date, or ``only`` some files of it; returns whether it lost any.
-
-        A file that is gone before it is read may have another name now, so there is another scan.
-        """
+        """Bring a source up to date, or ``only`` some files of it; returns whether it lost any. A file that
+        is gone before it is read may have another name now, so there is another scan."""
         gave_up = False
         for scans in range(_MOST_SCANS):
             self._log.phase("scanning", 0)
@@ -364,13 +348,14 @@ class Runner:
 
 
 def _wanted(requests: Sequence[Request], source: Source) -> tuple[bool, list[Request], list[Request]]:
-    """Whether a source is to be forgotten, then the requests to read all of it and those to read a part;
-    forgetting voids those before."""
+    """Whether a source is to be forgotten, which a removed one always is, then the requests to read all of it
+    and those to read a part; forgetting voids those before."""
     forgets = False
     whole: list[Request] = []
     parts: list[Request] = []
     for request in requests:
-        if not request.wants(source):
+        chosen = not source.paused if request.sources is None else source.id in request.sources
+        if not (chosen or source.removed):
             continue
         if request.forget and not source.removed:
             forgets, whole, parts = True, [], []

@@ -20,19 +20,14 @@ _MESSAGES_SHOWN = 5
 
 
 class JobLog:
-    """The row of one job. ``counts`` holds the number of files by outcome.
-
-    ``report`` gets every snapshot that is written. ``between`` is called after each, several times a second,
-    and may raise to stop the run.
-    """
+    """The row of one job. ``counts`` holds the number of files by outcome. ``report`` gets each snapshot that
+    is written; ``between`` is called after each, several times a second, and may raise to stop the run."""
 
     def __init__(
         self, store: Store, job_id: int, report: Report | None, between: Callable[[], object]
     ) -> None:
         self.job = Job(job_id, store.name, "running", now(), Progress("scanning", 0, 0))
-        self._store = store
-        self._report = report
-        self._between = between
+        self._store, self._report, self._between = store, report, between
         self.counts: Counter[str] = Counter()
         self._messages: list[str] = []
         self._started = self._phase_started = time.monotonic()

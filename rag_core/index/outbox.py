@@ -22,15 +22,6 @@ Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Flushed:
-    """How many copies were put, deleted and refused; what waits for its vector is still queued."""
-
-    put: int = 0
-    deleted: int = 0
-    refused: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Comparison:
     """The keys that an index lacks and those that it should not have, apart from what is queued."""
 
@@ -47,9 +38,10 @@ class Comparison:
 
 def flush(
     store: Store, index: RemoteIndex, *, private: bool = False, progress: Progress | None = None
-) -> Flushed:
-    """Send all that is queued by now. ``progress`` gets the number of settled copies after each request; what
-    it raises ends the flush. Raises VectorError; what was settled stays settled, the rest queued."""
+) -> tuple[int, int, int]:
+    """Send all that is queued; returns how many copies were put, deleted and refused. ``progress`` gets the
+    number of settled copies after each request; what it raises ends the flush. Raises VectorError; what was
+    settled stays settled, the rest queued."""
     with store.read() as db:
         is_doubtful, maker = rows.wants_recheck(db), rows.maker(db, store.name)
     if is_doubtful:
@@ -59,7 +51,7 @@ def flush(
     deleted = index.delete((entry.key for entry in deletes), deletes.settled)
     puts = _Sending(store, "put", private, progress)
     put = index.put((_record(entry, maker) for entry in puts), puts.settled)
-    return Flushed(len(put.sent), len(deleted.sent), len(put.refused) + len(deleted.refused))
+    return len(put.sent), len(deleted.sent), len(put.refused) + len(deleted.refused)
 
 
 def forget(store: Store, index: RemoteIndex, *, private: bool = False) -> None:
@@ -109,15 +101,9 @@ class _Sending:
 def _record(entry: rows.Entry, maker: Mapping[str, Any]) -> VectorRecord:
     chunk, vector = entry.chunk, entry.vector
     assert chunk is not None and vector is not None  # noqa: S101, PT018 - so it is for every put
-    about = metadata(
-        chunk["display"],
-        file_type=chunk["file_type"],
-        folded_tags=entry.folded_tags,
-        date=chunk["date"],
-        private=bool(chunk["private"]),
-        anchor_type=chunk["anchor_type"],
-        anchor_ref=chunk["anchor_ref"],
-    )
+    same = {name: chunk[name] for name in ("file_type", "date", "anchor_type", "anchor_ref")}
+    private = bool(chunk["private"])
+    about = metadata(chunk["display"], folded_tags=entry.folded_tags, private=private, **same)
     return VectorRecord(entry.key, vector, chunk["text"], rows.doc(chunk, maker), about)
 
 
@@ -135,10 +121,8 @@ def heal(store: Store, index: RemoteIndex, *, private: bool = False) -> Comparis
     """Send what is missing, remove what should not be there, and try refused copies again; returns what it
     found. Raises VectorError when the index is another owner's."""
     if index.owner() != store.id:
-        raise VectorError(
-            f"The vector index of store {store.name!r} belongs to another installation.",
-            "Nothing was changed there; take it over first if it shall be this store's.",
-        )
+        said = f"The vector index of store {store.name!r} belongs to another installation."
+        raise VectorError(said, "Nothing was changed there; take it over first if it shall be this store's.")
     found = _queue_differences(store, index, private)
     with store.note() as db:
         rows.retry(db)

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import filterfalse, repeat
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, NamedTuple
@@ -41,6 +42,11 @@ class Known(NamedTuple):
     title_from: str
     extractor: int
 
+    @property
+    def is_current(self) -> bool:
+        """Whether this version of its extractor read it."""
+        return is_current(self.extractor, PurePosixPath(self.display))
+
 
 @dataclass(frozen=True, slots=True)
 class Move:
@@ -54,11 +60,9 @@ class Move:
 class Plan:
     """The difference between a source's files and its documents.
 
-    ``to_read``: the files to read, by what they are then; ``reread`` are those to read once more although
-    nothing says that they changed. ``touched``: files with a new stat and the same bytes. ``excluded``: the
-    paths of those among the ``deleted`` that the owner excluded. ``left_alone``: how many stay as they are;
-    those that were skipped are counted apart, if there are any. ``is_partial``: a folder vanished during the
-    scan, so that another scan may find more.
+    ``to_read``: the files to read, by their outcome; ``reread``: unchanged, as far as can be seen.
+    ``touched``: files with a new stat and the same bytes. ``excluded``: the paths of the ``deleted`` that the
+    owner excluded. ``left_alone``: how many stay as they are. ``is_partial``: a folder vanished meanwhile.
     """
 
     source: Source
@@ -76,10 +80,9 @@ class Plan:
         rows: list[tuple[Outcome, str, str]] = []
         for outcome, files in self.to_read.items():
             for file in files:
-                if hardly_text(file.display):
-                    rows.append(("skipped", file.display, "will probably be skipped"))
-                else:
-                    rows.append((outcome, file.display, ""))
+                unlikely: tuple[Outcome, str] = ("skipped", "will probably be skipped")
+                became, note = unlikely if hardly_text(file.display) else (outcome, "")
+                rows.append((became, file.display, note))
         rows += [("moved", m.file.display, f"from {m.known.display}") for m in self.moved]
         rows += [(self.why_gone(k), k.display, "") for k in self.deleted]
         return rows
@@ -114,8 +117,7 @@ def make_plan(
 
     ``force`` takes every file to be read; ``only`` looks at these files and where they may have moved to.
     Raises InvalidInput when the folder is gone or unreadable, StoreError when it has hardly any files and
-    none that it held: an unmounted disk looks like that. Excluded files are forgotten whatever is on the
-    disk.
+    none that it held: an unmounted disk looks like that.
     """
     if source.removed:
         return forgetting(store, source)
@@ -137,31 +139,15 @@ def make_plan(
             return ""
 
     read, touched = _compare(source, sides, hash_of, started_ns, force=force)
-    gone = _gone(sides, walk) if sides.known else []
-    moved: list[Move] = []
-    if gone:
-        beside = [
-            FileRecord(source.id, shown_path(source.label, f.path), f, started_ns) for f in sides.beside
-        ]
-        moved, gone = _take_moved(hash_of, gone, read, beside)
+    moved, gone = _moved(source, sides, walk, hash_of, read, started_ns) if sides.known else ([], [])
     if not moved and len(walk.files) * _STRAYS <= sides.documents:
         _refuse_emptied(store, source, walk)
-    warnings = _passed_over(walk, only) if walk.skipped or walk.unreadable else []
-    if not (walk.files or walk.unreadable or walk.vanished):
-        warnings.insert(0, str(no_match(root, source.include, source.exclude)))
     skipped = sides.still_skipped + [*map(attrgetter("known.state"), touched)].count("skipped")
     unchanged = len(sides.files) - len(sides.unsettled) + len(touched) - skipped
-    return Plan(
-        source=source,
-        to_read=read,
-        moved=moved,
-        touched=touched,
-        deleted=gone,
-        excluded=sides.excluded & set(map(attrgetter("stat.path"), gone)),
-        left_alone={"unchanged": unchanged} | ({"still_skipped": skipped} if skipped else {}),
-        is_partial=bool(walk.vanished),
-        warnings=tuple(warnings),
-    )
+    excluded = sides.excluded & set(map(attrgetter("stat.path"), gone))
+    left_alone = {"unchanged": unchanged} | ({"still_skipped": skipped} if skipped else {})
+    warnings = _warnings(source, walk, only) if walk.skipped or walk.unreadable or not walk.files else ()
+    return Plan(source, read, moved, touched, gone, excluded, left_alone, bool(walk.vanished), warnings)
 
 
 def _compare(
@@ -175,7 +161,7 @@ def _compare(
         known = sides.known.get(stat.path)
         if known is None:
             read["added"].append(file)
-        elif force or known.state == "failed" or not _is_current(known):
+        elif force or known.state == "failed" or not known.is_current:
             is_same = known.stat == stat or (known.file_hash != "" and hash_of(file) == known.file_hash)
             read["reread" if is_same else "changed"].append(file)
         elif known.file_hash and hash_of(file) == known.file_hash:
@@ -202,11 +188,9 @@ def forgetting_excluded(store: Store, source: Source, only: Set[bytes] | None = 
 
 
 class _Sides(NamedTuple):
-    """The files of a source that are looked at, and what the store remembers of them.
-
-    ``unsettled`` are those that may have changed; ``still_skipped`` of the others were skipped; ``known`` is
-    empty where nothing can have changed. ``beside`` are the files that one of those may have become.
-    """
+    """The files of a source that are looked at, and what the store remembers of them. ``unsettled`` may have
+    changed; ``still_skipped`` of the others were skipped; ``known`` is empty where nothing can have changed;
+    ``beside`` are the files that one of those may have become."""
 
     files: list[FileStat]
     unsettled: list[FileStat]
@@ -233,39 +217,30 @@ def _sides(
         files = [f for f in files if f.path not in left_out and (only is None or f.path in only)]
     unsettled, skipped = files, 0
     if not force:
-        read = _settled(db, source.id, "indexed", max_bytes)
-        left = [file for file in files if file not in read]
+        left = list(filterfalse(_settled(db, source.id, "indexed", max_bytes).__contains__, files))
         passed_over = _settled(db, source.id, "skipped", max_bytes) if left else set()
-        unsettled = [file for file in left if file not in passed_over]
+        unsettled = list(filterfalse(passed_over.__contains__, left))
         skipped = len(left) - len(unsettled)
-    row = db.execute("SELECT count(*) FROM documents WHERE source_id = ?", (source.id,)).fetchone()
-    known = _known(db, source.id) if unsettled or len(files) < row[0] else {}
+    (count,) = db.execute("SELECT count(*) FROM documents WHERE source_id = ?", (source.id,)).fetchone()
+    known = _known(db, source.id) if unsettled or len(files) < count else {}
     beside: list[FileStat] = []
     if only is not None:
         others = known.keys() | left_out | only
         beside = [file for file in walk.files if file.path not in others]
         known = {path: each for path, each in known.items() if path in only}
-    return _Sides(files, unsettled, skipped, known, beside, excluded, row[0])
+    return _Sides(files, unsettled, skipped, known, beside, excluded, count)
 
 
-def _gone(sides: _Sides, walk: Walk) -> list[Known]:
-    """The documents whose file is not there any more, or was excluded by the owner."""
-    present = {file.path for file in sides.files}
-    unknown = [*walk.unreadable, *walk.vanished]
-    return [
-        known
-        for path, known in sides.known.items()
-        if path in sides.excluded or not (path in present or _below(path, unknown))
-    ]
-
-
-def _passed_over(walk: Walk, only: Set[bytes] | None) -> list[str]:
-    """A sentence for each path that was passed over and asked for."""
-    skipped = [(path, why) for path, why in walk.skipped if only is None or path in only]
-    for folder in walk.unreadable:
-        if only is None or any(_below(path, [folder]) for path in only):
-            skipped += [(folder, "the folder cannot be listed")]
-    return [f"Passed over {display(path)}: {why}." for path, why in skipped]
+def _warnings(source: Source, walk: Walk, only: Set[bytes] | None) -> tuple[str, ...]:
+    """A sentence for each path that was passed over and asked for, or for globs that match no file."""
+    said: list[str] = []
+    if not (walk.files or walk.unreadable or walk.vanished):
+        said.append(str(no_match(Path(source.root), source.include, source.exclude)))
+    unlisted = zip(walk.unreadable, repeat("the folder cannot be listed"))
+    for path, why in (*walk.skipped, *unlisted):
+        if only is None or path in only or any(_below(each, [path]) for each in only):
+            said += [f"Passed over {display(path)}: {why}."]
+    return tuple(said)
 
 
 def _refuse_emptied(store: Store, source: Source, walk: Walk) -> None:
@@ -325,25 +300,31 @@ def _indexed_elsewhere(db: sqlite3.Connection, source: Source) -> set[bytes]:
     return found
 
 
-def _is_current(known: Known) -> bool:
-    return is_current(known.extractor, PurePosixPath(known.display))
-
-
 def _below(path: bytes, folders: Sequence[bytes]) -> bool:
     return any(folder in (b"", b".") or path.startswith(folder + b"/") for folder in folders)
 
 
-def _take_moved(
-    hash_of: _HashOf, gone: list[Known], read: dict[Outcome, list[FileRecord]], beside: list[FileRecord]
+def _moved(
+    source: Source,
+    sides: _Sides,
+    walk: Walk,
+    hash_of: _HashOf,
+    read: dict[Outcome, list[FileRecord]],
+    now: int,
 ) -> tuple[list[Move], list[Known]]:
-    """Pair documents whose file is gone with new files, or those ``beside``, of the same content and type,
-    first by name; returns the moves and what is still gone. Moved files are read only if outdated."""
+    """Pair documents whose file is not there any more, or excluded, with new files of the same content and
+    type, first by name; returns the moves and what is still gone. Moved files are read only if outdated."""
+    present, unknown = {file.path for file in sides.files}, [*walk.unreadable, *walk.vanished]
+    gone: list[Known] = []
     left: dict[tuple[str, str], list[Known]] = {}
-    for known in gone:
-        if known.state == "indexed" and known.file_hash:
-            left.setdefault((known.file_hash, _type(known)), []).append(known)
+    for path, known in sides.known.items():
+        if path in sides.excluded or not (path in present or _below(path, unknown)):
+            gone.append(known)
+            if known.state == "indexed" and known.file_hash:
+                left.setdefault((known.file_hash, _type(known)), []).append(known)
     sizes = {known.stat.size for group in left.values() for known in group}
-    same_size = [file for file in read["added"] + beside if file.stat.size in sizes]
+    others = [FileRecord(source.id, shown_path(source.label, f.path), f, now) for f in sides.beside]
+    same_size = [file for file in read["added"] + others if file.stat.size in sizes]
     candidates = [(file, left.get((hash_of(file), _type(file)), [])) for file in same_size]
     moves: list[Move] = []
     paired: set[bytes] = set()
@@ -356,7 +337,7 @@ def _take_moved(
                 paired.add(file.stat.path)
                 moves.append(Move(best, file))
     read["added"] = [file for file in read["added"] if file.stat.path not in paired]
-    read["reread"] += [move.file for move in moves if not _is_current(move.known)]
+    read["reread"] += [move.file for move in moves if not move.known.is_current]
     moved = {move.known.stat.path for move in moves}
     return moves, [known for known in gone if known.stat.path not in moved]
 

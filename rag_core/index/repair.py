@@ -1,8 +1,8 @@
 """Repair of a damaged store: a new file from its folders takes the place of the old one.
 
 An ordinary run reads the folders into a new file. The old file gives the vectors whose checksum fits, the
-copy beside it the owner's decisions. When all is there, the new file takes the name of the old one, which is
-kept beside it. Killed at any moment, the store is the old one or the new one.
+copy beside it the owner's decisions. At the end the new file takes the name of the old one, which is kept.
+Killed at any moment, the store is the old one or the new one.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _IS_REQUEST = "kind = 'index' AND CASE WHEN json_valid(payload) THEN json_type(p
 
 @dataclass(frozen=True, slots=True)
 class _Old:
-    """What can be read of a damaged store, beside the owner's decisions: the paths of the documents of each
-    folder (None where they cannot be read), its requests, and the remote indexes to be deleted."""
+    """What can be read of a damaged store: the paths of the documents of each folder (None where they cannot
+    be read), its requests, and the remote indexes to be deleted."""
 
     paths: dict[int, list[bytes]] | None
     requests: list[tuple[Any, ...]]
@@ -51,14 +51,14 @@ def repair(
     path: Path, open_embedder: Callable[[Store], Embedder], limits: Limits, priority: SearchPriority
 ) -> Repair:
     """Make the store ``path`` anew if it is damaged; the result says what was done, nothing when it is sound.
-
     Raises StoreBusy while it is indexed or changed, InUpkeep while others mend or move it, StoreError when
-    its folders are not there or the disk is full. It is then as it was.
-    """
+    its folders are not there or the disk is full. It is then as it was."""
     started = time.perf_counter()
     with lock.hold(path, "repair"):
         try:
-            faults = _faults(path)
+            faults: list[str] | None = None  # too damaged for the checks
+            with suppress(StoreDamaged), closing(Store(path)) as store:
+                faults = [each.check for each in check(store).findings if each.severity == "fault"]
             done: tuple[str, ...] = ()
             to_embed = 0
             if faults == [DECISIONS] and decisions.kept(path) is None:  # only the copy is damaged
@@ -70,15 +70,6 @@ def repair(
         except (OSError, sqlite3.Error) as error:
             raise not_written(path.stem, "repaired", path.parent, error, "the store is as it was") from error
     return Repair(path.stem, done, to_embed, (time.perf_counter() - started) * 1000)
-
-
-def _faults(path: Path) -> list[str] | None:
-    """The checks that a store fails; None when it is too damaged for them."""
-    try:
-        with closing(Store(path)) as store:
-            return [finding.check for finding in check(store).findings if finding.severity == "fault"]
-    except StoreDamaged:
-        return None
 
 
 def _renew(
@@ -96,7 +87,14 @@ def _renew(
             unread = _request_all(store, old)
             tools = Tools(lambda: open_embedder(store), priority=priority)
             _require_read(store, path.stem, old, Runner(store, tools, limits, words_only=True).run())
-            to_embed, read = _take_requests(store, old)
+            with store.note() as db:
+                to_embed = embeddings.pending_count(db)
+                db.executemany(
+                    "INSERT INTO requests (kind, payload, created_at) VALUES (?, ?, ?)", old.requests
+                )
+                if to_embed or outbox.backlog(db).queued:
+                    jobs.add_request(db, "index", [])
+                read = db.execute("SELECT count(*) FROM documents WHERE state = 'indexed'").fetchone()[0]
         with closing(connect(new, "rw")) as db:  # all of it in its own file, on the disk
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         remove_log(new)
@@ -145,13 +143,12 @@ def _old(path: Path) -> _Old:
     except StoreDamaged:
         return _Old(None, [], [])
     with closing(db):
-        found = _rows(db, "SELECT source_id, path FROM documents NOT INDEXED")
+        found = _rows(db, "SELECT source_id, path FROM documents NOT INDEXED WHERE typeof(path) = 'blob'")
         requests = _rows(db, f"SELECT kind, payload, created_at FROM requests WHERE {_IS_REQUEST}")
         retired = _rows(db, "SELECT key, value FROM meta WHERE key GLOB 'retired *'")
     paths: dict[int, list[bytes]] = {}
     for source_id, file in found or ():
-        if isinstance(file, bytes):
-            paths.setdefault(source_id, []).append(file)
+        paths.setdefault(source_id, []).append(file)
     return _Old(None if found is None else paths, requests or [], retired or [])
 
 
@@ -175,10 +172,8 @@ def _damage_ignored() -> Iterator[None]:
 
 
 def _whole_vectors(path: Path, dimensions: dict[int, int]) -> Iterator[tuple[int, bytes, bytes, int]]:
-    """(identity, text hash, vector, checksum) of each vector whose checksum fits.
-
-    After rows that cannot be read it tries ids ever further on, so it misses at most as many as are lost.
-    """
+    """(identity, text hash, vector, checksum) of each vector whose checksum fits. After rows that cannot be
+    read it tries ids ever further on, so it misses at most as many as are lost."""
     try:
         db = connect(path, "ro")
     except StoreDamaged:
@@ -266,18 +261,6 @@ def _require_read(store: Store, name: str, old: _Old, job: Job | None) -> None:
     if "" in begun or empty:
         why = message if "" in begun else f"There is nothing any more in its folder {empty[0]!r}."
         raise StoreError(f"Store {name!r} is damaged, and not all of it can be read again. {why}", _FOLDER)
-
-
-def _take_requests(store: Store, old: _Old) -> tuple[int, int]:
-    """Take over the requests of the old store; returns the texts to embed and the documents read."""
-    with store.note() as db:
-        waiting = embeddings.pending_count(db)
-        requests = old.requests
-        db.executemany("INSERT INTO requests (kind, payload, created_at) VALUES (?, ?, ?)", requests)
-        if waiting or outbox.backlog(db).queued:
-            jobs.add_request(db, "index", [])
-        read = db.execute("SELECT count(*) FROM documents WHERE state = 'indexed'").fetchone()[0]
-    return waiting, int(read)
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from rag_core.extract.chunk import chunk_spec
 from rag_core.files import FileStat, display
 from rag_core.library.store_files import new_store_file
 from rag_core.models import Embedder
-from rag_core.store import Store, chunks, documents, embeddings, identities, sources, switch
+from rag_core.store import Store, chunks, documents, embeddings, sources, switch
 from rag_core.store.documents import FileRecord, storable
 from rag_core.text.tags import bounded
 from rag_core.types import METRICS, ChunkSpec, EmbedderIdentity, Extracted, Metric, Passage, Vectors
@@ -80,7 +80,7 @@ def attach(
         embedder = open_embedder(maker.embedder)
         is_same = embedder.identity == maker.identity
         if is_same and sample and not embedder.identity.digest:  # its server does not tell which model it has
-            is_same = identities.same_canary(sample[1], embedder.embed_documents([sample[0]])[0])
+            is_same = embeddings.same_canary(sample[1], embedder.embed_documents([sample[0]])[0])
         if not is_same:
             raise EmbedderError(
                 f"The vectors at {address!r} are from {maker.identity}, not {embedder.identity}.",
@@ -172,9 +172,9 @@ def _passage(doc: Mapping[str, Any], text: str) -> Passage:
 
 def _fill(store: Store, records: sqlite3.Connection, embedder: Embedder, address: str) -> None:
     dimension = embedder.identity.dimension
-    canary = embedder.embed_documents([identities.CANARY_TEXT])[0]
+    canary = embedder.embed_documents([embeddings.CANARY_TEXT])[0]
     with store.decide() as db:
-        identity_id = identities.set_identity(db, embedder.identity, canary)
+        identity_id = embeddings.set_identity(db, embedder.identity, canary)
         source = sources.put_source(db, address, ("**/*",), ())
         sources.change_source(db, replace(source, paused=True))
     rows = records.execute("SELECT * FROM records ORDER BY path, number, key")

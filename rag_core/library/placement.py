@@ -15,9 +15,9 @@ from rag_core.library.store_files import StoreFiles
 from rag_core.models import Embedder, full_name
 from rag_core.models.deadline import ask_index
 from rag_core.reports import VECTOR_INDEX, Finding, Health, Severity
-from rag_core.store import Store, identities, switch
+from rag_core.store import Store, embeddings, switch
 from rag_core.store import outbox as rows
-from rag_core.store.file import now
+from rag_core.store.file import active_identity, now
 from rag_core.store.health import EXAMPLES
 from rag_core.types import StoreInfo, Viewer
 from rag_core.vectors import RemoteIndex
@@ -66,13 +66,13 @@ class Placement(Service):
         return self._shared.info(viewer, name)
 
     def _begin(self, store: Store, name: str, embedder: Embedder, backend: str, *, rechunk: bool) -> None:
-        canary = embedder.embed_documents([identities.CANARY_TEXT])[0]
+        canary = embedder.embed_documents([embeddings.CANARY_TEXT])[0]
         with store.read() as db:
-            active, address = identities.active_identity(db), rows.address(db)
+            active, address = active_identity(db), rows.address(db)
         same_model = (
             active is not None
             and active.identity == embedder.identity
-            and identities.same_canary(active.canary, canary)
+            and embeddings.same_canary(active.canary, canary)
         )
         same_place = backend == store.backend
         if same_model and same_place and not rechunk:
@@ -88,7 +88,7 @@ class Placement(Service):
                 switch.retire(db, address)
             remote.prepare(store.id)
         with store.decide() as db:
-            identity_id = identities.add_identity(db, embedder.identity, canary)
+            identity_id = embeddings.add_identity(db, embedder.identity, canary)
             to = switch.Switch(name, identity_id, backend, address)
             if to != switch.under_way(db):
                 switch.begin(db, to)
@@ -113,7 +113,7 @@ class Placement(Service):
         store = self._own(viewer, name)
         with store.hold("switch"), store.decide() as db:
             db.execute("INSERT OR REPLACE INTO meta VALUES ('sends_private', ?)", ("1" if allowed else "0",))
-            rows.queue_private(db)
+            rows.queue_all(db, "document_id IN (SELECT id FROM documents WHERE private)")
         index.request(store, [])
 
     def attach(

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate
+from threading import Thread
 
 from rag_core.errors import EmbedderError, InvalidInput, RagError, StoreError, VectorError
 from rag_core.extract.chunk import estimate_tokens
@@ -15,11 +16,10 @@ from rag_core.library.freshness import file_states
 from rag_core.library.service import Service, open_to_all
 from rag_core.library.store_files import Opened, no_store
 from rag_core.models import DEFAULT_EMBEDDER
-from rag_core.models.deadline import in_background
 from rag_core.search.query import MAX_LENGTH, asked
 from rag_core.search.retrieve import Scope, SearchOptions, rarest, search
-from rag_core.store import find, identities
-from rag_core.store.file import meta, now
+from rag_core.store import embeddings, find
+from rag_core.store.file import active_identity, meta, now
 from rag_core.types import MAX_DEPTH, Answer, FileState, Filters, Mode, Notice, Query, Viewer
 
 MAX_TOP_K = MAX_DEPTH
@@ -91,16 +91,18 @@ class Searching(Service):
         shown: dict[str, set[int]] = {}
         for hit in answer.hits:
             shown.setdefault(hit.store, set()).add(hit.document.id)
-        states: dict[tuple[str, int], FileState] = {}
+        states: dict[str, dict[int, FileState]] = {}
         for store, ids in shown.items():
-            with suppress(StoreError, TimeoutError):  # then all are unknown
+            with suppress(StoreError):  # then all are unknown
                 with self._stores.reading(viewer, store) as db:
                     rows = find.stat_rows(db, ids)
-                found = in_background("looking at files", partial(file_states, rows)).result(_WAIT_S)
-                states |= {(store, number): state for number, state in found.items()}
+                found = states.setdefault(store, {})
+                look = Thread(target=lambda f, r: f.update(file_states(r)), args=(found, rows), daemon=True)
+                look.start()
+                look.join(_WAIT_S)
         hits = []
         for hit in answer.hits:
-            state = states.get((hit.store, hit.document.id), "unknown")
+            state = states.get(hit.store, {}).get(hit.document.id, "unknown")
             hits.append(replace(hit, document=replace(hit.document, state=state)))
         return replace(answer, hits=tuple(hits))
 
@@ -119,7 +121,7 @@ class Searching(Service):
         if mode == "lexical" or not query.text:
             return Scope(opened.store, opened.local)
         with opened.store.read() as db:
-            name, active = meta(db)["embedder"], identities.active_identity(db)
+            name, active = meta(db)["embedder"], active_identity(db)
         try:
             with self._embedders.breaker.guard(name):
                 embedder = self._embedders.get(name)
@@ -131,8 +133,8 @@ class Searching(Service):
                 if not embedder.reads(text):
                     raise _OtherScript("The model reads only Latin script, and this query has another.")
                 if not active.identity.digest:  # then only vectors tell whether it is still the same model
-                    now = self._embedders.vector(embedder, identities.CANARY_TEXT, "passage")
-                    if not identities.same_canary(active.canary, now):
+                    now = self._embedders.vector(embedder, embeddings.CANARY_TEXT, "passage")
+                    if not embeddings.same_canary(active.canary, now):
                         called = active.identity.model
                         raise EmbedderError(f"The vectors are from another model that was called {called!r}.")
                 vector = self._embedders.vector(embedder, text, "query")

@@ -21,7 +21,7 @@ from rag_core.models.registry import CircuitBreaker
 from rag_core.store import Store, outbox, switch
 from rag_core.store import file as store_file
 from rag_core.store.errors import blames_file, for_viewer, not_written
-from rag_core.store.identities import active_identity, target_identity
+from rag_core.store.file import active_identity, target_identity
 from rag_core.store.workroom import sync, workroom
 from rag_core.types import Metric, Viewer
 from rag_core.vectors import RemoteIndex, VectorIndex

@@ -34,7 +34,7 @@ from rag_core.search.rank import (
 from rag_core.search.snippet import best_window, highlight, markup
 from rag_core.store import Store, embeddings, find, lexical
 from rag_core.store.errors import for_viewer
-from rag_core.store.identities import active_identity
+from rag_core.store.file import active_identity
 from rag_core.text.numbers import numbers
 from rag_core.text.words import extra_terms, fold, is_unspaced, units
 from rag_core.types import MAX_DEPTH, Answer, Document, Filters, Hit, Mode, Notice, Query, Vectors, Viewer

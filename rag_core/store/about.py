@@ -6,9 +6,8 @@ import sqlite3
 
 from rag_core.store import outbox, switch
 from rag_core.store.embeddings import pending_count, unreadable_count, withheld_count
-from rag_core.store.file import Store, meta
+from rag_core.store.file import Store, active_identity, meta
 from rag_core.store.find import waiting
-from rag_core.store.identities import active_identity
 from rag_core.store.sources import all_sources, excluded_files
 from rag_core.types import StoreInfo, Viewer
 

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 from rag_core.extract import frontmatter
-from rag_core.store.identities import TARGET
+from rag_core.store.file import TARGET
 from rag_core.text.words import extra_terms
 from rag_core.types import Extracted, Passage
 
@@ -30,6 +30,8 @@ _INSERT = f"INSERT INTO chunks (key, document_id, {', '.join(_COLUMNS)}) VALUES 
 _MOVE = f"UPDATE chunks SET {', '.join(f'{column} = ?' for column in _PLACE)} WHERE id = ?"
 _NEW_VALUES = ", ".join(f"{column} = v.column{n}" for n, column in enumerate(_COLUMNS, 2))
 _UPDATE = f"UPDATE chunks SET {_NEW_VALUES} FROM (VALUES {{rows}}) AS v WHERE id = v.column1"
+
+_DELETE = "DELETE FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
 
 _Row = tuple[Any, ...]  # the values of _COLUMNS
 
@@ -69,8 +71,7 @@ def rows(display: str, doc: Extracted, passages: Sequence[Passage]) -> Rows:
 
 
 def put(db: sqlite3.Connection, document_id: int, new: Rows) -> int:
-    """Give a document these chunks and no others; returns how many are new. A chunk whose embedded text stays
-    keeps its row and its key."""
+    """Give a document these chunks and no others; returns how many are new. Equal texts keep row and key."""
     old: dict[bytes, list[tuple[int, _Row]]] = {}
     sql = f"SELECT id, {', '.join(_COLUMNS)} FROM chunks WHERE document_id = ?"
     for chunk_id, *columns in db.execute(sql, (document_id,)):
@@ -95,24 +96,19 @@ def put(db: sqlite3.Connection, document_id: int, new: Rows) -> int:
             marks = ", ".join([f"({', '.join('?' * len(part[0]))})"] * len(part))
             db.execute(sql.format(rows=marks), [*chain.from_iterable(part)])
     if gone := list(chain.from_iterable(old.values())):
-        _delete(db, [chunk_id for chunk_id, _ in gone])
+        db.execute(_DELETE, (json.dumps([chunk_id for chunk_id, _ in gone]),))
         drop_from_queue(db, [row[0] for _, row in gone])
     enqueue(db, document_id)
     return len(added)
 
 
-def _delete(db: sqlite3.Connection, ids: Sequence[int]) -> None:
-    db.execute("DELETE FROM chunks WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(ids),))
-
-
 def take_out(db: sqlite3.Connection, ids: Iterable[int]) -> list[int]:
-    """Remove chunks and the vectors that were theirs alone, and renumber the others of their documents.
-    Returns the ids of these documents."""
+    """Remove chunks and the vectors that were theirs alone; returns the documents, renumbered."""
     sql = "SELECT id, document_id, embed_hash FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
     gone = db.execute(sql, (json.dumps(list(ids)),)).fetchall()
     documents = sorted({row["document_id"] for row in gone})
     hashes = [row["embed_hash"] for row in gone]
-    _delete(db, [row["id"] for row in gone])
+    db.execute(_DELETE, (json.dumps([row["id"] for row in gone]),))
     sql = """UPDATE chunks SET chunk_index = n.place FROM (
                  SELECT id, row_number() OVER (PARTITION BY document_id ORDER BY chunk_index) - 1 AS place
                  FROM chunks WHERE document_id IN (SELECT value FROM json_each(?))

@@ -6,7 +6,7 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -27,7 +27,8 @@ beside a run, 25 searches a second took three times as long with eight (`benchma
 BUSY_TIMEOUT_S = 30.0
 LOG_LIMIT = 64 * 1024 * 1024
 _CHECKPOINT_TIMEOUT_MS = 100
-_OF_LOG = ("-wal", "-shm")
+OF_LOG = ("-wal", "-shm")
+"""The ends of the names of a write-ahead log and its index, which SQLite puts beside a store."""
 
 _MOST_COUNTS = 20_000  # they take 3 MB
 
@@ -112,14 +113,9 @@ def can_be_written(path: Path) -> bool:
 def log_size(path: Path) -> int:
     """The bytes of the write-ahead log of the store ``path``, 0 without one."""
     try:
-        return beside(path, "-wal").stat().st_size
+        return Path(f"{path}-wal").stat().st_size
     except FileNotFoundError:
         return 0
-
-
-def beside(path: Path, suffix: str) -> Path:
-    """The file of SQLite that belongs to the store ``path``: ``-wal``, its log, or ``-shm``."""
-    return path.with_name(path.name + suffix)
 
 
 class Rights(NamedTuple):
@@ -135,7 +131,11 @@ class Rights(NamedTuple):
 
 def rights(path: Path) -> Rights:
     """The rights on the store file ``path``."""
-    if can_be_written(path.parent) or log_size(path) or all(beside(path, s).exists() for s in _OF_LOG):
+    if (
+        can_be_written(path.parent)
+        or log_size(path)
+        or all(Path(f"{path}{each}").exists() for each in OF_LOG)
+    ):
         return Rights(is_still=False, is_writable=can_be_written(path))
     status = path.stat()
     return Rights(True, False, status.st_size, status.st_mtime_ns)
@@ -143,8 +143,7 @@ def rights(path: Path) -> Rights:
 
 @dataclass(frozen=True, slots=True)
 class OpenedFile:
-    """The store file that was opened at ``path``: another one may have the name later. ``busy_timeout_s`` is
-    how long to wait for another writer."""
+    """The store file that was opened at ``path``: another one may have the name later."""
 
     path: Path
     inode: int
@@ -176,8 +175,7 @@ class Readers:
     @contextmanager
     def borrow(self) -> Iterator[sqlite3.Connection]:
         """A connection inside one read transaction: everything read belongs together. Raises StoreError,
-        which names the store: the file or the disk is damaged, the pool is closed or another file has the
-        name."""
+        which names the store, for a damaged file or disk, a closed pool or another file of the name."""
         if getattr(self._lent, "one", False):
             raise RuntimeError("this thread has a connection of this store already; pass it on")
         try:
@@ -220,14 +218,6 @@ class Readers:
             raise
         return db, now
 
-    def drop_stale(self) -> None:
-        """Close what is idle and was opened with other rights on the file."""
-        now = rights(self._file.path)
-        with self._lock:
-            for stale in [each for each in self._idle if each[1] != now]:
-                self._idle.remove(stale)
-                stale[0].close()
-
     def close(self) -> None:
         """Close what is idle now, and what is lent when it comes back."""
         with self._lock:
@@ -237,12 +227,10 @@ class Readers:
 
 
 class Writer:
-    """The one connection of this process that writes to a file. ``make_way`` is called before it is opened:
-    a reader that was opened without the right to write would keep it from writing."""
+    """The one connection of this process that writes to a file."""
 
-    def __init__(self, file: OpenedFile, make_way: Callable[[], None]) -> None:
+    def __init__(self, file: OpenedFile) -> None:
         self._file = file
-        self._make_way = make_way
         self._lock = threading.RLock()
         self._closed = False
         self._db: sqlite3.Connection | None = None
@@ -256,7 +244,6 @@ class Writer:
             if self._closed:
                 raise self._file.gone()
             if self._db is None:
-                self._make_way()
                 self._db = connect(self._file.path, "rw", self._file.busy_timeout_s)
             db = self._db
             self._file.require()

@@ -1,10 +1,9 @@
 """The owner's decisions about a store: settings, embedders, folders, excluded files and private rules.
 
 A copy of them stands beside the store (``NAME.decisions.json``), so that no damaged page can undo a decision:
-``verify`` compares the two, and ``repair`` makes a new store from the copy. A decision is first written to
-``NAME.decisions.next``, then committed to the store, then that file becomes the copy. If the process is
-killed before the last step, the next one that opens the store finds a ``.next`` file with what the store
-says, and ends the work.
+``verify`` compares the two, and ``repair`` makes a new store from the copy. A decision is written to
+``NAME.decisions.next``, then committed to the store, then that file becomes the copy; after a kill before the
+last step, the next process that opens the store ends the work.
 """
 
 from __future__ import annotations
@@ -61,12 +60,10 @@ def read(db: sqlite3.Connection) -> Decisions:
         where = f" WHERE key IN {_SETTINGS}" if table == "meta" else ""
         found[table] = []
         for row in db.execute(f"SELECT {', '.join(columns)} FROM {table}{where} ORDER BY 1, 2"):
-            values = list(row)
-            for place, value in enumerate(values):
-                if columns[place] in _PATHS:
-                    values[place] = os.fsdecode(value)
-                elif isinstance(value, bytes):
-                    values[place] = value.hex()
+            values: list[Any] = []
+            for column, value in zip(columns, row, strict=True):
+                plain = value.hex() if isinstance(value, bytes) else value
+                values.append(os.fsdecode(value) if column in _PATHS else plain)
             found[table].append(values)
     return found
 
@@ -97,8 +94,7 @@ def folders(found: Decisions) -> dict[int, str]:
 
 
 def kept(store: Path, *, announced: bool = False) -> Decisions | None:
-    """The decisions as the copy beside the store has them, or the ``announced`` ones; None where that file is
-    missing or damaged."""
+    """The decisions of the copy, or the ``announced`` ones; None where that file is missing or damaged."""
     try:
         value = json.loads(files(store)[announced].read_bytes())
         found: Decisions = value["decisions"]

@@ -34,8 +34,11 @@ class FileRecord:
     def columns(self) -> dict[str, Any]:
         """The columns of ``documents`` that say where and what the file is."""
         place = {"display": self.display, "folder": posixpath.dirname(self.display), **self.stat._asdict()}
-        scan = {"file_hash": self.file_hash, "scanned_ns": self.scanned_ns}
-        return {"source_id": self.source_id, **place, **scan}
+        return {
+            "source_id": self.source_id,
+            "file_hash": self.file_hash,
+            "scanned_ns": self.scanned_ns,
+        } | place
 
     @property
     def date(self) -> str:
@@ -92,11 +95,8 @@ def put(db: sqlite3.Connection, file: FileRecord, doc: Extracted, rows: chunks.R
     return added
 
 
-_NOTHING_READ = {
-    **dict.fromkeys(("file_type", "encoding", "title", "title_from", "date", "date_from"), ""),
-    "metadata": "{}",
-    "warnings": "[]",
-}
+_NOTHING_READ = dict.fromkeys(("file_type", "encoding", "title", "title_from", "date", "date_from"), "")
+_NOTHING_READ |= {"metadata": "{}", "warnings": "[]"}
 
 
 def put_unread(
@@ -145,8 +145,7 @@ def _update(
 def _put_names(
     db: sqlite3.Connection, document_id: int, path: str, file_type: str, title: str, aliases: Sequence[str]
 ) -> None:
-    """Write the names of a document: its title, aliases, and every tail of its path; for notes also without
-    the suffix, as wikilinks write them."""
+    """Write the names of a document: title, aliases, tails of its path (of notes also without suffix)."""
     names = {(name_key(title), _TITLE)}
     for alias in aliases:
         names.add((name_key(alias), _ALIAS))
@@ -196,14 +195,14 @@ def resolve_links(db: sqlite3.Connection, document_id: int, known_as: str) -> No
 
 def ids(db: sqlite3.Connection, display: str) -> list[int]:
     """The ids of the documents that are shown as ``display``: one, unless two paths look the same."""
-    rows = db.execute("SELECT id FROM documents WHERE display = ?", (storable(display),))
-    return [row[0] for row in rows]
+    sql = "SELECT id FROM documents WHERE display = ?"
+    return [row[0] for row in db.execute(sql, (storable(display),))]
 
 
 def places(db: sqlite3.Connection, display: str) -> list[tuple[int, bytes]]:
     """(source id, path below its root) of the documents that are shown as ``display``."""
-    rows = db.execute("SELECT source_id, path FROM documents WHERE display = ?", (storable(display),))
-    return [(row["source_id"], row["path"]) for row in rows]
+    sql = "SELECT source_id, path FROM documents WHERE display = ?"
+    return list(map(tuple, db.execute(sql, (storable(display),))))
 
 
 def storable(text: str) -> str:
@@ -215,8 +214,7 @@ def called(db: sqlite3.Connection, name: str, limit: int) -> list[str]:
     """The paths of at most ``limit`` documents with this name: a tail of the path, an alias or the title."""
     sql = """SELECT DISTINCT d.display FROM names n JOIN documents d ON d.id = n.document_id WHERE n.key = ?
              ORDER BY n.kind, length(d.display), d.display LIMIT ?"""
-    rows = db.execute(sql, (name_key(storable(name)), limit))
-    return [row[0] for row in rows]
+    return [row[0] for row in db.execute(sql, (name_key(storable(name)), limit))]
 
 
 _MOST_COMPARED, _LONGEST_COMPARED, _ALIKE = 2000, 500, 0.8
@@ -233,8 +231,7 @@ def like(db: sqlite3.Connection, path: str) -> list[str]:
 
 
 def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str | None) -> None:
-    """Give a document a new path, and a new ``title`` if it is named after its file; chunks, keys and vectors
-    stay."""
+    """Give a document a new path, and a ``title`` if it is named after its file; chunks and vectors stay."""
     sql = "SELECT file_type, title, private FROM documents WHERE id = ?"
     row = db.execute(sql, (document_id,)).fetchone()
     known_as = _names(db, document_id)

@@ -1,7 +1,8 @@
-"""Vectors by content: no text is embedded twice with one embedder."""
+"""Vectors by content, and the embedders that made them: no text is embedded twice with one embedder."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 from collections.abc import Sequence
@@ -10,9 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag_core.store import checksums
-from rag_core.store.chunks import embed_hash
-from rag_core.store.identities import ACTIVE, TARGET
-from rag_core.types import DATA, Vectors, embedded_text
+from rag_core.store.file import ACTIVE, TARGET
+from rag_core.types import DATA, EmbedderIdentity, Vectors, embedded_text
+
+CANARY_TEXT = "The commonplace book keeps what its owner reads and thinks."
+CANARY_COSINE = 0.999
 
 _WITHHELD = -1  # in place of the number of attempts
 _SHARED = """EXISTS (SELECT 1 FROM chunks c JOIN documents d ON d.id = c.document_id
@@ -36,8 +39,11 @@ def pending(db: sqlite3.Connection, limit: int, attempts: int, *, private: bool 
                  ORDER BY id DESC LIMIT ?) q
              JOIN chunks c ON c.id = (SELECT min(id) FROM chunks WHERE embed_hash = q.hash)
              ORDER BY q.id DESC"""
-    rows = db.execute(sql, (attempts, private, limit))
-    return [Pending(key, embedded_text(prefix, text), kind == DATA) for key, prefix, text, kind in rows]
+    found: list[Pending] = []
+    for key, prefix, text, kind in db.execute(sql, (attempts, private, limit)):
+        embedded = embedded_text(prefix, text)
+        found.append(Pending(key, embedded, kind == DATA))
+    return found
 
 
 def pending_count(db: sqlite3.Connection) -> int:
@@ -61,8 +67,7 @@ def put_vectors(db: sqlite3.Connection, identity_id: int, batch: Sequence[Pendin
 
 
 def unreadable_count(db: sqlite3.Connection, identity: str = ACTIVE, condition: str = "1") -> int:
-    """How many passages of documents ``d`` that fit ``condition`` the embedder ``identity`` (both SQL) cannot
-    read."""
+    """How many passages of documents ``d`` that fit a condition an embedder (both SQL) cannot read."""
     sql = f"""SELECT count(*) FROM embeddings e CROSS JOIN chunks c ON c.embed_hash = e.hash
               JOIN documents d ON d.id = c.document_id
               WHERE e.identity_id = {identity} AND e.vector = x'' AND c.anchor_type <> '{DATA}'
@@ -104,8 +109,7 @@ def vectors_of(
     sql = """SELECT json_group_array(c.id), CAST(group_concat(e.vector, '') AS BLOB)
              FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value
              CROSS JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = ? AND e.vector <> x''"""
-    told = db.execute(sql, (json.dumps(list(chunk_ids)), identity_id))
-    ids, vectors = told.fetchone()  # in one step, as in `rows`
+    ids, vectors = db.execute(sql, (json.dumps(list(chunk_ids)), identity_id)).fetchone()
     found: list[int] = json.loads(ids)
     matrix = np.frombuffer(vectors or b"", "<f2").astype(np.float32)
     return found, matrix.reshape(len(found), -1 if found else 0)
@@ -135,5 +139,44 @@ def counts_of(db: sqlite3.Connection, document_id: int) -> Counts:
              FROM chunks c LEFT JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = {ACTIVE}
              LEFT JOIN queue q ON q.hash = c.embed_hash AND e.id IS NULL
              WHERE c.document_id = ?"""
-    row = db.execute(sql, (embed_hash(""), document_id)).fetchone()
-    return Counts(*row)
+    return Counts(*db.execute(sql, (hashlib.sha256().digest(), document_id)).fetchone())
+
+
+def add_identity(db: sqlite3.Connection, identity: EmbedderIdentity, canary: Vectors) -> int:
+    """Add an embedder to the store, unless it is there; returns its row id. A known one that gave the canary
+    another vector was another model of this name: that row gets the digest ``former N``."""
+    columns = (identity.provider, identity.model, identity.digest, identity.dimension, identity.prompts)
+    names = "provider, model, digest, dimension, prompts"
+    sql = f"SELECT id, canary FROM identities WHERE ({names}) = (?, ?, ?, ?, ?)"
+    known = db.execute(sql, columns).fetchone()
+    if known is not None:
+        if same_canary(np.frombuffer(known["canary"], np.float32), canary):
+            return int(known["id"])
+        db.execute("UPDATE identities SET digest = ? WHERE id = ?", (f"former {known['id']}", known["id"]))
+    sql = f"INSERT INTO identities ({names}, canary) VALUES (?, ?, ?, ?, ?, ?) RETURNING id"
+    return int(db.execute(sql, (*columns, canary.astype(np.float32).tobytes())).fetchone()[0])
+
+
+def set_identity(db: sqlite3.Connection, identity: EmbedderIdentity, canary: Vectors) -> int:
+    """Make ``identity`` the one the store's vectors belong to; returns its row id."""
+    identity_id = add_identity(db, identity, canary)
+    db.execute("INSERT OR REPLACE INTO meta VALUES ('identity_id', ?)", (str(identity_id),))
+    return identity_id
+
+
+def same_canary(known: Vectors, now: Vectors) -> bool:
+    """Whether two vectors of the canary are from one model: servers differ in the last digits."""
+    return known.shape == now.shape and float(np.dot(known, now)) >= CANARY_COSINE
+
+
+def has_unused(db: sqlite3.Connection) -> bool:
+    """Whether the store knows an embedder that is not used any more: its vectors may still be here."""
+    sql = f"SELECT 1 FROM identities WHERE id NOT IN ({ACTIVE}, {TARGET}) LIMIT 1"
+    return db.execute(sql).fetchone() is not None
+
+
+def drop_unused_identities(db: sqlite3.Connection) -> None:
+    """Remove the embedders that no vector is from, but for the active and the target."""
+    sql = f"""DELETE FROM identities WHERE id NOT IN ({ACTIVE}, {TARGET})
+              AND NOT EXISTS (SELECT 1 FROM embeddings WHERE identity_id = identities.id)"""
+    db.execute(sql)

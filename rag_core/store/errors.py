@@ -47,11 +47,9 @@ def blames_file(error: BaseException) -> bool:
 
 
 def damage(db: sqlite3.Connection, error: Exception) -> str:
-    """What is wrong with the file that ``error`` came up in; '' where the disk or the program is at fault. A
-    damaged row can lead to any error."""
-    if isinstance(error, RagError | sqlite3.ProgrammingError | sqlite3.InterfaceError):
-        return ""
-    if isinstance(error, sqlite3.Error) and not blames_file(error):
+    """What is wrong with the file that ``error``, of any kind, came from; '' for the disk or the program."""
+    is_elsewhere = isinstance(error, sqlite3.Error) and not blames_file(error)
+    if is_elsewhere or isinstance(error, RagError | sqlite3.ProgrammingError | sqlite3.InterfaceError):
         return ""
     if isinstance(error, ValueError) or str(error).startswith("Could not decode to UTF-8"):
         return _UNREADABLE
@@ -65,8 +63,7 @@ def damage(db: sqlite3.Connection, error: Exception) -> str:
 
 
 def raise_unreadable(db: sqlite3.Connection, path: Path, error: Exception) -> None:
-    """Raise StoreError for a store that cannot be read because of ``error``; not for a mistake in the
-    program."""
+    """Raise StoreError for a store that cannot be read because of ``error``; not if the program is wrong."""
     said = f"Store {path.stem!r} cannot be read"
     if what := damage(db, error):
         raise StoreDamaged(f"{said}: {what}.", MEND) from (None if what == _UNREADABLE else error)
@@ -95,13 +92,11 @@ def not_written(name: str, what: str, folder: Path, error: BaseException, kept: 
 
 
 def for_viewer(error: RagError, viewer: Viewer, name: str) -> RagError:
-    """The error of the store ``name`` as ``viewer`` is told it. Only the owner learns the details: they may
-    hold paths and parts of private notes."""
-    if not isinstance(error, StoreError):
-        return error
-    told = error
-    if not viewer.is_owner:
-        told = StoreError(f"Store {name!r} cannot be read just now.", "Tell its owner.")
-        told.__cause__ = error
-    told.store = name
-    return told
+    """The error of a store as ``viewer`` is told it: details hold paths and parts of private notes."""
+    if isinstance(error, StoreError):
+        cause = error
+        if not viewer.is_owner:
+            error = StoreError(f"Store {name!r} cannot be read just now.", "Tell its owner.")
+            error.__cause__ = cause
+        error.store = name
+    return error

@@ -11,18 +11,23 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
 
 from rag_core.errors import StoreBusy, StoreDamaged, StoreError
 from rag_core.store import connection, decisions, lock, migrations
-from rag_core.store.connection import BUSY_TIMEOUT_S, STILL, OpenedFile, Readers, Writer, beside, connect
+from rag_core.store.connection import BUSY_TIMEOUT_S, STILL, OpenedFile, Readers, Writer, connect
 from rag_core.store.errors import MEND, blames_file, cannot_write, is_damage, not_written, sqlite_name
 from rag_core.store.workroom import workroom
-from rag_core.types import ChunkSpec
+from rag_core.types import ChunkSpec, EmbedderIdentity, Vectors
 
 _PAGE_SIZE = 8192
 _RENAME_TIMEOUT_MS = 1000
 _DAMAGED = ".damaged-"
+_RAISE_GENERATION = "UPDATE meta SET value = value + 1 WHERE key = 'generation'"
 
 
 def meta(db: sqlite3.Connection) -> dict[str, str]:
@@ -35,13 +40,40 @@ def generation(db: sqlite3.Connection) -> int:
     return int(db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()[0])
 
 
+ACTIVE = "(SELECT value FROM meta WHERE key = 'identity_id')"
+"""SQL for the row id of the identity whose vectors are searched."""
+
+TARGET = "(SELECT value FROM meta WHERE key IN ('identity_id', 'next_identity_id') ORDER BY key DESC LIMIT 1)"
+"""SQL for the row id of the identity that texts are embedded for."""
+
+
+class Known(NamedTuple):
+    """An identity as a store keeps it: its row id, and the vector of its canary."""
+
+    id: int
+    identity: EmbedderIdentity
+    canary: Vectors
+
+
+def _known(db: sqlite3.Connection, which: str) -> Known | None:
+    sql = f"SELECT id, canary, provider, model, digest, dimension, prompts FROM identities WHERE id = {which}"
+    if (row := db.execute(sql).fetchone()) is None:
+        return None
+    number, canary, *identity = row
+    return Known(number, EmbedderIdentity(*identity), np.frombuffer(canary, np.float32))
+
+
+active_identity = partial(_known, which=ACTIVE)
+"""The identity whose vectors are searched, if there are any yet."""
+
+target_identity = partial(_known, which=TARGET)
+"""The identity that texts are embedded for, if an embedder was ever used."""
+
+
 def spec_rows(spec: ChunkSpec) -> dict[str, str]:
     """The rows of ``meta`` that say how documents are cut."""
     sizes, chunkers = json.dumps(spec.sizes), json.dumps(spec.chunkers)
     return {"max_tokens": str(spec.max_tokens), "chunk_sizes": sizes, "chunkers": chunkers}
-
-
-_RAISE_GENERATION = "UPDATE meta SET value = value + 1 WHERE key = 'generation'"
 
 
 def unmet_generation() -> str:
@@ -62,14 +94,13 @@ class Store:
         self.path = path
         self.name = path.stem
         try:
-            inode = path.stat().st_ino
+            self._file = OpenedFile(path, path.stat().st_ino, busy_timeout_s)
         except OSError as error:
             said = f"Store {path.stem!r} cannot be opened: {error.strerror}."
             raise StoreError(said, "Check that its file is still there and who may read it.") from error
-        self._file = OpenedFile(path, inode, busy_timeout_s)
         self._migrate(busy_timeout_s)
         self._readers = Readers(self._file)
-        self._writer = Writer(self._file, self._readers.drop_stale)
+        self._writer = Writer(self._file)
         try:
             about = self._meta()
             self.id = about["id"]
@@ -106,8 +137,9 @@ class Store:
     def spec(self) -> ChunkSpec:
         """How its documents are cut into passages."""
         about = self._meta()
-        sizes = {kind: (size, overlap) for kind, (size, overlap) in json.loads(about["chunk_sizes"]).items()}
-        return ChunkSpec(int(about["max_tokens"]), sizes, dict(json.loads(about.get("chunkers", "{}"))))
+        sizes, chunkers = json.loads(about["chunk_sizes"]), json.loads(about.get("chunkers", "{}"))
+        pairs = zip(sizes, map(tuple, sizes.values()), strict=True)
+        return ChunkSpec(int(about["max_tokens"]), dict(pairs), dict(chunkers))
 
     @property
     def sends_private(self) -> bool:
@@ -178,8 +210,7 @@ class Store:
 
     @contextmanager
     def hold(self, work: lock.Work) -> Iterator[None]:
-        """Hold the lock of this store. Raises StoreBusy, InUpkeep, and StoreError when another file has its
-        name."""
+        """Hold the lock of this store. Raises StoreBusy, InUpkeep, and StoreError for another file."""
         with lock.hold(self.path, work):
             self._file.require()
             yield
@@ -197,8 +228,7 @@ class Store:
 
     @contextmanager
     def decide(self) -> Iterator[sqlite3.Connection]:
-        """``write`` for the owner's decisions: a power cut does not take them back, and their copy
-        follows."""
+        """``write`` for the owner's decisions: no power cut takes them back, and their copy follows."""
         with self._writer.transaction(durable=True) as db:
             yield db
             db.execute(_RAISE_GENERATION)
@@ -215,8 +245,7 @@ class Store:
             decisions.publish(self.path, decisions.read(db))
 
     def settle_decisions(self) -> None:
-        """Make the copy of the owner's decisions where there is none or a killed process left it
-        unfinished."""
+        """Make the copy of the owner's decisions where there is none, or a killed process left it undone."""
         copy, announced = decisions.files(self.path)
         is_settled = copy.exists() and not announced.exists()
         if not is_settled and connection.can_be_written(self.path.parent):
@@ -258,8 +287,7 @@ def put_in_place(unfinished: Path, path: Path) -> None:
 
 
 def remove(path: Path, close: Callable[[], None]) -> None:
-    """Remove the files of the store ``path``, sound or damaged; ``close`` closes it in this process. Raises
-    StoreBusy."""
+    """Remove the files of a store, sound or damaged, which ``close`` closes here. Raises StoreBusy."""
     with lock.hold(path, "delete"):
         close()
         path.unlink(missing_ok=True)
@@ -285,7 +313,13 @@ def rename(
             db.execute("BEGIN EXCLUSIVE")
             make_room()
             path.rename(target)
-            _rename_beside(path, target)
+            for file, name in zip(decisions.files(path), decisions.files(target), strict=True):
+                if file.exists():
+                    file.replace(name)
+                else:  # what a store that was deleted by hand left
+                    name.unlink(missing_ok=True)
+            for file in path.parent.glob(f"{path.name}{_DAMAGED}*"):
+                file.rename(file.with_name(target.name + file.name.removeprefix(path.name)))
         except (sqlite3.DatabaseError, OSError) as error:
             if sqlite_name(error).startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
                 raise StoreBusy(
@@ -301,7 +335,7 @@ def take_place(new: Path, path: Path) -> Path:
     kept = path.with_name(f"{path.name}{_DAMAGED}{datetime.now(UTC):%Y-%m-%d-%H%M%S-%f}")
     os.link(path, kept)
     if connection.log_size(path):
-        shutil.copyfile(beside(path, "-wal"), beside(kept, "-wal"))
+        shutil.copyfile(f"{path}-wal", f"{kept}-wal")
     remove_log(path)  # or SQLite would take it for that of the new file
     new.replace(path)
     return kept
@@ -309,24 +343,14 @@ def take_place(new: Path, path: Path) -> Path:
 
 def remove_log(path: Path) -> None:
     """Remove the write-ahead log of a store that nobody has open."""
-    for suffix in ("-wal", "-shm"):
-        beside(path, suffix).unlink(missing_ok=True)
+    for suffix in connection.OF_LOG:
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
 def _remove_beside(path: Path) -> None:
     remove_log(path)
     for file in (*decisions.files(path), *path.parent.glob(f"{path.name}{_DAMAGED}*")):
         file.unlink(missing_ok=True)
-
-
-def _rename_beside(path: Path, target: Path) -> None:
-    for file, name in zip(decisions.files(path), decisions.files(target), strict=True):
-        if file.exists():
-            file.replace(name)
-        else:  # what a store that was deleted by hand left
-            name.unlink(missing_ok=True)
-    for file in path.parent.glob(f"{path.name}{_DAMAGED}*"):
-        file.rename(file.with_name(target.name + file.name.removeprefix(path.name)))
 
 
 def new_file(path: Path, page_size: int = _PAGE_SIZE) -> sqlite3.Connection:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from rag_core.extract import frontmatter, type_of_suffix
 from rag_core.store.connection import rows_at_once
 from rag_core.store.documents import storable
-from rag_core.store.identities import ACTIVE
+from rag_core.store.file import ACTIVE
 from rag_core.text import tags
 from rag_core.text.words import SPACED_WORD, clusters, is_unspaced, name_key, split_words, units
 from rag_core.text.words import fold as fold_words
@@ -45,14 +45,15 @@ class Filter:
     is_day: bool = False
 
 
-def _types(values: tuple[str, ...]) -> _Condition:
-    types = [type_of_suffix(f".{name}") or name for name in values]  # a suffix names its type
-    return f"d.file_type IN ({_marks(types)})", tuple(types)
+def _one_of(sql: str, compared: Callable[[str], str] = str) -> Callable[[tuple[str, ...]], _Condition]:
+    """A condition whose ``{}`` takes the values, each as it is ``compared``."""
+    return lambda values: (sql.format(", ".join("?" * len(values))), tuple(map(compared, values)))
 
 
-def _keys(sql: str) -> Callable[[tuple[str, ...]], _Condition]:
-    """A condition whose ``{}`` takes values that are compared like names."""
-    return lambda values: (sql.format(_marks(values)), tuple(map(name_key, values)))
+_types = _one_of("d.file_type IN ({})", lambda name: type_of_suffix(f".{name}") or name)
+_tags = _one_of("d.id IN (SELECT document_id FROM tags WHERE folded IN ({}))", name_key)
+_files = _one_of("d.id IN (SELECT document_id FROM names WHERE kind = 0 AND key IN ({}))", name_key)
+_pages = _one_of("c.anchor_type IN ('page', 'slide') AND c.anchor_ref IN ({})")
 
 
 def _paths(values: tuple[str, ...]) -> _Condition:
@@ -71,17 +72,6 @@ def _paths(values: tuple[str, ...]) -> _Condition:
             bound += path, below
     return " OR ".join(conditions), tuple(bound)
 
-
-def _pages(values: tuple[str, ...]) -> _Condition:
-    return f"c.anchor_type IN ('page', 'slide') AND c.anchor_ref IN ({_marks(values)})", values
-
-
-def _marks(values: Sequence[object]) -> str:
-    return ", ".join("?" * len(values))
-
-
-_tags = _keys("d.id IN (SELECT document_id FROM tags WHERE folded IN ({}))")
-_files = _keys("d.id IN (SELECT document_id FROM names WHERE kind = 0 AND key IN ({}))")
 
 FILTERS = (
     Filter(
@@ -102,8 +92,7 @@ FILTERS = (
 
 @dataclass(frozen=True, slots=True)
 class Eligible:
-    """A condition on ``c`` (chunks) and ``d`` (documents). ``narrows``: it excludes something that ``viewer``
-    may see."""
+    """A condition on ``c`` and ``d``. ``narrows``: it excludes something that ``viewer`` may see."""
 
     sql: str
     values: tuple[Any, ...]
@@ -172,16 +161,14 @@ def match_all(text: str) -> str:
 
 
 def first_chunks(db: sqlite3.Connection, allowed: Eligible, limit: int, name: str | None = None) -> list[int]:
-    """The first chunk of each eligible document, newest documents first; or with ``name`` of those with that
-    title, alias, file name or path."""
+    """The first chunk of each eligible document, newest first; with ``name`` of those that are called so."""
     known_as, order, values = "1", "d.date DESC, d.display", allowed.values
     if name is not None:
         known_as, order = "d.id IN (SELECT document_id FROM names WHERE key = ?)", "length(d.display)"
         values = (name_key(name), *values)
     sql = f"""SELECT min(c.id) FROM chunks c JOIN documents d ON d.id = c.document_id
               WHERE {known_as} AND {allowed.sql} GROUP BY d.id ORDER BY {order} LIMIT {limit:d}"""
-    rows = db.execute(sql, values)
-    return list(map(itemgetter(0), rows))
+    return list(map(itemgetter(0), db.execute(sql, values)))
 
 
 def waiting(db: sqlite3.Connection, viewer: Viewer) -> int:
@@ -199,8 +186,7 @@ def waiting(db: sqlite3.Connection, viewer: Viewer) -> int:
     sql = f"""SELECT count(DISTINCT q.id) FROM queue q JOIN chunks c ON c.embed_hash = q.hash
               WHERE c.id IN ({HIDDEN}) AND {waits} AND NOT EXISTS (
                   SELECT 1 FROM chunks seen WHERE seen.embed_hash = q.hash AND seen.id NOT IN ({HIDDEN}))"""
-    hidden = db.execute(sql).fetchone()
-    return total - int(hidden[0])
+    return total - int(db.execute(sql).fetchone()[0])
 
 
 def few(db: sqlite3.Connection, allowed: Eligible, limit: int) -> list[int] | None:
@@ -221,10 +207,9 @@ def unknown(db: sqlite3.Connection, filters: Filters, viewer: Viewer) -> list[tu
     found: list[tuple[Filter, str]] = []
     for each in FILTERS:
         for value in getattr(filters, each.field) if each.lacks else ():
-            if each.field == "paths" and ("*" in value or not value.strip("/")):
-                continue
             alone = Filters(**{each.field: (value,)})  # type: ignore[arg-type]
-            if not matches(db, Query("", "", (), filters=alone), viewer):
+            may_match_none = each.field == "paths" and ("*" in value or not value.strip("/"))
+            if not may_match_none and not matches(db, Query("", "", (), filters=alone), viewer):
                 found.append((each, value))
     days = Filters(after=filters.after, before=filters.before)
     if days != Filters() and not matches(db, Query("", "", (), filters=days), viewer):
@@ -237,8 +222,7 @@ def file_names(db: sqlite3.Connection, viewer: Viewer, limit: int) -> list[str]:
     allowed = visible(viewer)
     sql = f"""SELECT d.display FROM documents d WHERE {allowed.sql} AND d.state = 'indexed'
               ORDER BY d.date DESC, d.display LIMIT ?"""
-    rows = db.execute(sql, (*allowed.values, limit))
-    return list(dict.fromkeys(row[0].rpartition("/")[2] for row in rows))
+    return list(dict.fromkeys(basename(row[0]) for row in db.execute(sql, (*allowed.values, limit))))
 
 
 def skipped_count(db: sqlite3.Connection, suffix: str) -> int:
@@ -292,8 +276,7 @@ def neighbours(db: sqlite3.Connection, key: str, allowed: Eligible, around: int)
     return db.execute(sql, (storable(key), around, around, *allowed.values)).fetchall()
 
 
-# Only what is needed: the rest of a document's row, which is most of it, is on pages of its own. Most
-# documents have no tags, and to make an empty array takes as long as all the rest.
+# Only what is needed: most of a row is on pages of its own, and to make an empty array takes long.
 _DOCUMENT = """SELECT d.id, d.path, d.display, d.folder, d.file_type, d.title, d.date, d.date_from, d.private,
     d.state, d.reason, d.size, d.mtime_ns, d.ctime_ns, d.inode, d.file_hash, d.indexed_at, s.root,
     (SELECT count(*) FROM chunks WHERE document_id = d.id) AS chunk_count,
@@ -334,11 +317,14 @@ def _among(ids: Iterable[int] | None) -> _Condition:
     return "d.id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)
 
 
+_NO_TAGS = "[]"
+_PRIVATE_BY: tuple[tuple[PrivateBy, ...], ...] = ((), ("note",), ("rule",), ("note", "rule"))
+
+
 def as_documents(
     rows: Iterable[sqlite3.Row], store: str, viewer: Viewer, states: Mapping[int, str] | None = None
 ) -> list[Document]:
     """The documents of ``document_rows``; ``states`` are other states than the store remembers, by id."""
-    known = states or {}
     found: list[Document] = []
     for row in rows:
         # By place: to look up twenty names in each of 20,000 rows takes longer than to read them.
@@ -346,7 +332,7 @@ def as_documents(
             number, path, display, folder, file_type, title, date, date_from, private, state,
             reason, size, _, _, _, file_hash, indexed_at, root, chunks, tags,
         ) = row  # fmt: skip
-        state = known.get(number, state)
+        state = states.get(number, state) if states else state
         if not viewer.is_owner:
             state, reason, size, file_hash, indexed_at, root = "indexed", "", 0, "", "", b""
         hash_tags = () if tags == _NO_TAGS else tuple(json.loads(tags))
@@ -357,10 +343,6 @@ def as_documents(
         )  # fmt: skip
         found.append(document)
     return found
-
-
-_NO_TAGS = "[]"
-_PRIVATE_BY: tuple[tuple[PrivateBy, ...], ...] = ((), ("note",), ("rule",), ("note", "rule"))
 
 
 def aliases(db: sqlite3.Connection, document_id: int) -> tuple[str, ...]:

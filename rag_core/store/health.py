@@ -19,8 +19,7 @@ from rag_core.store.chunks import embed_hash
 from rag_core.store.connection import can_be_written
 from rag_core.store.documents import BEST_TARGET, storable
 from rag_core.store.errors import blames_file, damage
-from rag_core.store.file import Store, now
-from rag_core.store.identities import TARGET
+from rag_core.store.file import TARGET, Store, now
 from rag_core.store.migrations import differences
 from rag_core.wording import plural
 
@@ -45,8 +44,7 @@ class Check:
 
 def check(store: Store, *, files: bool = False, report: Callable[[int, int], None] | None = None) -> Health:
     """Make every check of ``store``; ``files`` also compares its documents with their files. ``report`` gets
-    (checks made, all checks) before each one; what it raises ends them. Raises StoreError when the file
-    cannot be read at all."""
+    (checks made, all checks) before each one, and may raise. Raises StoreError for an unreadable file."""
     started = time.perf_counter()
     store.settle_decisions()
     found: list[Finding | None] = []
@@ -101,8 +99,9 @@ def _rows(sql: str) -> Find:
 
 def _structure(db: sqlite3.Connection) -> Iterator[str]:
     """What SQLite's own checks find, but for the index of words, which has its own check."""
-    rows = (row[0] for row in db.execute("PRAGMA integrity_check"))
-    yield from (text for text in rows if text != "ok" and "FTS5" not in text)
+    for (text,) in db.execute("PRAGMA integrity_check"):
+        if text != "ok" and "FTS5" not in text:
+            yield text
     for table, row_id, parent, _ in db.execute("PRAGMA foreign_key_check"):
         yield f"{table} {row_id or ''} without its row in {parent}"
 
@@ -169,8 +168,7 @@ def _vectors(db: sqlite3.Connection) -> Iterator[str]:
     """Vectors whose checksum does not fit. An empty one stands for a text that cannot be embedded."""
     sql = """SELECT e.hash, e.vector, e.crc32, i.dimension FROM embeddings e
              LEFT JOIN identities i ON i.id = e.identity_id"""
-    rows = db.execute(sql)
-    for text_hash, vector, crc32, dimension in rows:
+    for text_hash, vector, crc32, dimension in db.execute(sql):
         if not is_whole_vector(text_hash, vector, crc32, dimension):
             yield text_hash[:6].hex()
 
@@ -199,8 +197,7 @@ def _files(db: sqlite3.Connection) -> Iterator[str]:
     """Documents whose file is not the one that was read; those of an attached index have none here."""
     sql = """SELECT d.path, d.display, d.size, d.file_hash, s.root FROM documents d
              JOIN sources s ON s.id = d.source_id WHERE d.state = 'indexed'"""
-    rows = db.execute(sql)
-    for row in rows:
+    for row in db.execute(sql):
         if not os.path.isabs(row["root"]):  # noqa: PTH117  (bytes)
             continue
         try:
@@ -214,23 +211,21 @@ def _files(db: sqlite3.Connection) -> Iterator[str]:
                 yield f"{row['display']}: changed"
 
 
+def _private(db: sqlite3.Connection) -> Iterator[str]:
+    return (display for _, display, _ in privacy.misjudged(db))
+
+
+def _schema(db: sqlite3.Connection) -> Iterator[str]:
+    return (f"{each.kind} {each.name}: {each.what}" for each in differences(db))
+
+
 CHECKS: tuple[Check, ...] = (
-    Check(
-        "schema",
-        "part",
-        "of the schema missing, altered or unknown",
-        lambda db: (f"{each.kind} {each.name}: {each.what}" for each in differences(db)),
-    ),
+    Check("schema", "part", "of the schema missing, altered or unknown", _schema),
     Check("structure", "fault", "in the structure of the file", _structure),
     Check("values", "row", "with a value that cannot be read", _values),
     Check("documents", "document", "with damaged content", _documents),
     Check("places", "document", "with passages at an impossible place", _places),
-    Check(
-        "private",
-        "document",
-        "not marked as the rules for private notes say",
-        lambda db: (each.display for each in privacy.misjudged(db)),
-    ),
+    Check("private", "document", "not marked as the rules for private notes say", _private),
     Check("links", "link", "that should lead elsewhere", _links),
     Check("vectors", "vector", "with damaged numbers", _vectors),
     Check("unembedded", "passage", "with neither a vector nor a place in the queue", _unembedded),

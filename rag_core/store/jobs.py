@@ -14,7 +14,7 @@ from typing import Literal
 
 from rag_core.reports import Problem, ProblemKind
 from rag_core.store.file import now
-from rag_core.types import FileResult, Job, Progress, Source
+from rag_core.types import FileResult, Job, Progress
 
 KEPT_JOBS = 50
 UNSAID = "It could not write down how it ended: its process was killed, or the disk was full."
@@ -55,11 +55,9 @@ def add_result(db: sqlite3.Connection, job_id: int, result: FileResult) -> None:
 
 
 def newest(db: sqlite3.Connection, store: str, *, running: bool, limit: int) -> list[Job]:
-    """The newest jobs first, without results. Without a ``running`` runner, a job that says so was
-    interrupted."""
-    rows = db.execute("SELECT * FROM jobs ORDER BY id DESC LIMIT ?", (limit,)).fetchall()
+    """The newest jobs first, without results. Without a ``running`` runner, one that says so was killed."""
     found: list[Job] = []
-    for row in rows:
+    for row in db.execute("SELECT * FROM jobs ORDER BY id DESC LIMIT ?", (limit,)):
         was_killed = row["state"] == "running" and not (running and not found)
         progress, counts = json.loads(row["progress"]), json.loads(row["counts"])
         job = Job(
@@ -97,11 +95,6 @@ class Request:
     paths: frozenset[bytes] | None = None
     forget: bool = False
 
-    def wants(self, source: Source) -> bool:
-        """Whether it asks for ``source`` to be read. A removed one is always to be forgotten."""
-        chosen = not source.paused if self.sources is None else source.id in self.sources
-        return chosen or source.removed
-
 
 def add_request(
     db: sqlite3.Connection,
@@ -133,20 +126,18 @@ def requests_after(db: sqlite3.Connection, last: int) -> list[Request]:
 
 
 def drop_requests(db: sqlite3.Connection, last: int) -> None:
-    """Remove the requests up to ``last``, when their run has ended: a killed run leaves them to the next
-    one."""
+    """Remove the requests up to ``last``, when their run has ended: a killed run leaves them to the next."""
     db.execute("DELETE FROM requests WHERE id <= ?", (last,))
 
 
 def problems_in_store(db: sqlite3.Connection) -> list[Problem]:
     """The problems of a store's documents as they were last read, and of the texts still to embed."""
     sql = "SELECT state, reason, display FROM documents WHERE state <> 'indexed' ORDER BY display"
-    rows = db.execute(sql)
+    found = _grouped(db.execute(sql))
     counts = db.execute("SELECT error, count(*) FROM queue WHERE error <> '' GROUP BY 1").fetchall()
     sql = """SELECT DISTINCT q.error, d.display FROM queue q JOIN chunks c ON c.embed_hash = q.hash
              JOIN documents d ON d.id = c.document_id WHERE q.error <> '' ORDER BY 2"""
     holders = db.execute(sql).fetchall()
-    found = _grouped(rows)
     for error, count in counts:
         found.append(Problem("refused", error, count, tuple(row[1] for row in holders if row[0] == error)))
     return sorted(found, key=_rank)
@@ -156,8 +147,7 @@ def problems_of_job(db: sqlite3.Connection, job_id: int) -> list[Problem]:
     """The problems that one job met. A folder that could not be read goes by its root."""
     sql = """SELECT outcome, message, source_file FROM job_results
              WHERE job_id = ? AND outcome IN ('failed', 'skipped') ORDER BY source_file"""
-    rows = db.execute(sql, (job_id,))
-    return sorted(_grouped(rows), key=_rank)
+    return sorted(_grouped(db.execute(sql, (job_id,))), key=_rank)
 
 
 def _grouped(rows: Iterable[tuple[ProblemKind, str, str]]) -> list[Problem]:

@@ -1,9 +1,8 @@
 """Passages by their words: the best by BM25, those with a longer word, and words that are spelled alike.
 
-FTS5 scores every passage with any of the words, and a common word is in a third of them. MaxScore
-(Turtle & Flood, "Query evaluation: strategies and optimizations", Information Processing &
-Management 31, 1995) gives the same best passages: a word adds no more to a score than its weight
-allows, so a passage with only such words as stay together below the last of the best is none.
+FTS5 scores every passage with any of the words. MaxScore (Turtle & Flood, "Query evaluation: strategies and
+optimizations", Information Processing & Management 31, 1995) gives the same best passages: a word adds no
+more than its weight allows, so a passage with only words that stay below the last of the best is none.
 
 Threat: FTS5 counts private passages, too, so its scores tell how often they hold a word. Guests get none of
 these scores: `search.rank.text_score` uses the counts of `frequencies`.
@@ -16,6 +15,7 @@ import json
 import math
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from operator import itemgetter
 
@@ -24,8 +24,7 @@ from rag_core.store.find import HIDDEN, Eligible, candidates, match_any, sees_al
 from rag_core.text.words import SPACED_WORD, STOP_WORDS, fold
 from rag_core.types import Viewer
 
-# Weights of the columns of `words` in their order: title, headings, path, tags, text, title_terms,
-# terms. Chosen with benchmarks/retrieval.py; flat between half and twice these.
+# Weights of the columns of `words` in order. Chosen with benchmarks/retrieval.py; flat from half to twice.
 COLUMN_WEIGHTS = (2.0, 1.0, 0.5, 1.5, 1.0, 1.0, 0.7)
 
 FEW = 2000
@@ -116,8 +115,7 @@ def _most(words: Sequence[str], counts: Mapping[str, int], chunks: int) -> float
 
 def by_beginnings(db: sqlite3.Connection, words: Iterable[str], allowed: Eligible) -> list[int]:
     """Chunks with a word that begins with one of ``words``, which no passage has; a few for each. The index
-    has stems: that of *universities*, which begins with *universi*, is *univers*. So a little less is looked
-    for, and what is found is compared with the word."""
+    has stems (*univers*), so a little less than *universi* is looked for, and what is found is compared."""
     sql = f"""SELECT c.id FROM words JOIN chunks c ON c.id = words.rowid
               JOIN documents d ON d.id = c.document_id WHERE words MATCH ? AND {allowed.sql} LIMIT {_BEGUN}"""
     found: list[int] = []
@@ -126,7 +124,7 @@ def by_beginnings(db: sqlite3.Connection, words: Iterable[str], allowed: Eligibl
         before = len(found)
         for length in range(len(word), max(len(word) - _MOST_LESS, _LEAST_BEGINNING) - 1, -1):
             match = f"- path : ({match_any([word[:length]])} *)"
-            ids = list(map(itemgetter(0), db.execute(sql, (match, *allowed.values))))
+            ids = map(itemgetter(0), db.execute(sql, (match, *allowed.values)))
             for chunk_id, candidate in candidates(db, ids).items():
                 if any(each.startswith(word) for each in SPACED_WORD.findall(candidate.text)):
                     found.append(chunk_id)
@@ -176,9 +174,8 @@ def frequencies(db: sqlite3.Connection, units: Sequence[str], viewer: Viewer) ->
 
 def spelled_like(db: sqlite3.Connection, word: str, viewer: Viewer) -> str:
     """A word of a passage that ``viewer`` may see, spelled much like ``word`` and with the same first letter;
-    '' if there is none. The index has stems, so a passage says how the word is written. Call it only for a
-    word that no passage has: all words with that letter are gone through, a tenth of a second for 100,000
-    passages."""
+    '' if there is none. The index has stems, so a passage says how the word is written. All words with that
+    letter are gone through, a tenth of a second for 100,000 passages."""
     if not _SHORTEST <= len(word) <= _LONGEST:
         return ""
     db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, words, row)")
@@ -190,14 +187,15 @@ def spelled_like(db: sqlite3.Connection, word: str, viewer: Viewer) -> str:
     terms = json.loads(row[0])
     stems = difflib.get_close_matches(word, terms, len(terms) or 1, _LIKE_STEM)
     # Only stems that may be seen count: nothing hidden may tell of itself by what it displaces.
-    written = filter(None, (_written(db, stem, viewer) for stem in stems))
-    words = {each for some in islice(written, _TRIED) for each in some if len(each) >= _SHORTEST}
+    words: set[str] = set()
+    for some in islice(filter(None, map(partial(_written, db, viewer), stems)), _TRIED):
+        words |= some
     near = difflib.get_close_matches(word, sorted(words - STOP_WORDS), 1, _LIKE)
     return near[0] if near else ""
 
 
-def _written(db: sqlite3.Connection, stem: str, viewer: Viewer) -> set[str]:
-    """How the words with this stem are written in a passage that has one."""
+def _written(db: sqlite3.Connection, viewer: Viewer, stem: str) -> set[str]:
+    """How the words with this stem are written in a passage that has one, but for short ones."""
     # Not by MATCH, which would take the stem of the stem: of warehous, that of warehouse, it is wareh.
     db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.places USING fts5vocab(main, words, instance)")
     allowed = visible(viewer)
@@ -206,4 +204,5 @@ def _written(db: sqlite3.Connection, stem: str, viewer: Viewer) -> set[str]:
               WHERE places.term = ? AND col IN ('title', 'headings', 'text') AND {allowed.sql} LIMIT 1"""
     row = db.execute(sql, (stem, *allowed.values)).fetchone()
     words = SPACED_WORD.findall(fold(row[0])) if row else []
-    return {each for each in words if each.startswith(stem[:-1])}  # Porter's stemmer makes an i of a last y
+    # Porter's stemmer makes an i of a last y.
+    return {each for each in words if each.startswith(stem[:-1]) and len(each) >= _SHORTEST}

@@ -86,7 +86,7 @@ def _read(store: Path) -> Work:
         return ""
     except OSError:
         return "index"
-    return "" if not word else next((work for work in _DONE if work == word), "index")
+    return next((work for work in _DONE if work == word), "index") if word else ""
 
 
 def holder(store: Path) -> Work | None:

@@ -1,7 +1,7 @@
 """The store's schema: numbered steps, each recorded in its own transaction, and a comparison with a file.
 
-A step is never edited once released; a change is a new step with a test that starts from
-version 1 with rows in it. Layout of one store file:
+A released step is never edited; a change is a new step with a test that starts from version 1 with rows in
+it. Layout of one store file:
 
     sources → documents → chunks ⇄ words (FTS5)          what was read
                         → tags, names, links              what it says about itself and others
@@ -39,8 +39,7 @@ CREATE TABLE sources (
     label TEXT NOT NULL,                -- leads every path of this source; '' for the first one
     include TEXT NOT NULL,              -- JSON list of globs
     exclude TEXT NOT NULL,
-    paused INTEGER NOT NULL DEFAULT 0,
-    created_at TEXT NOT NULL
+    paused INTEGER NOT NULL DEFAULT 0, created_at TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE documents (
@@ -60,8 +59,7 @@ CREATE TABLE documents (
     date_from TEXT NOT NULL DEFAULT '', -- 'front matter', or 'file', whose name and time may change
     private INTEGER NOT NULL DEFAULT 0,
     metadata TEXT NOT NULL DEFAULT '{}', warnings TEXT NOT NULL DEFAULT '[]',
-    extractor INTEGER NOT NULL DEFAULT 0,
-    indexed_at TEXT NOT NULL,
+    extractor INTEGER NOT NULL DEFAULT 0, indexed_at TEXT NOT NULL,
     UNIQUE (source_id, path)
 ) STRICT;
 CREATE INDEX documents_by_display ON documents (display);
@@ -145,15 +143,13 @@ CREATE INDEX embeddings_to_search ON embeddings (identity_id, id) WHERE vector <
 CREATE TABLE queue (                    -- texts to embed, newest first
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     hash BLOB NOT NULL UNIQUE,
-    attempts INTEGER NOT NULL DEFAULT 0,
-    error TEXT NOT NULL DEFAULT ''
+    attempts INTEGER NOT NULL DEFAULT 0, error TEXT NOT NULL DEFAULT ''
 ) STRICT;
 
 CREATE TABLE requests (                 -- what others ask of the runner
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     kind TEXT NOT NULL CHECK (kind IN ('index', 'cancel', 'verify')),
-    payload TEXT NOT NULL DEFAULT '{}',
-    created_at TEXT NOT NULL
+    payload TEXT NOT NULL DEFAULT '{}', created_at TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE jobs (
@@ -286,7 +282,7 @@ def migrate(db: sqlite3.Connection, name: str) -> None:
 def _apply(db: sqlite3.Connection, number: int) -> None:
     db.execute("BEGIN IMMEDIATE")
     try:
-        if db.execute("PRAGMA user_version").fetchone()[0] < number:  # another process may have been quicker
+        if db.execute("PRAGMA user_version").fetchone()[0] < number:  # else another process was quicker
             take(db, MIGRATIONS[number - 1])
             db.execute("INSERT INTO migrations (number, name) VALUES (?, ?)", (number, f"version_{number}"))
             db.execute(f"PRAGMA user_version = {number}")
@@ -298,7 +294,7 @@ def _apply(db: sqlite3.Connection, number: int) -> None:
 
 def take(db: sqlite3.Connection, step: Step) -> None:
     """Take one step inside a transaction, which ``executescript`` would end."""
-    if not isinstance(step, str):
+    if callable(step):
         step(db)
         return
     pending = ""
@@ -316,8 +312,7 @@ _COMMENT = re.compile(r"""('[^']*'|"[^"]*")|--[^\n]*""")
 
 
 class Part(NamedTuple):
-    """A table, index, trigger or view; ``sql``, without comments and spacing, is '' for the tables that FTS5
-    makes for itself."""
+    """A table, index, trigger or view; ``sql``, without comments and spacing, is '' for FTS5's own tables."""
 
     kind: str
     sql: str

@@ -20,12 +20,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from rag_core.store.file import meta
-from rag_core.store.identities import TARGET, target_identity
+from rag_core.store.file import TARGET, meta, target_identity
 from rag_core.types import Vectors
 
-_MAX_FRONT_MATTER = 16_000
-"""Bytes of front matter that travel with a document's first chunk; more would crowd out its text."""
+_MAX_FRONT_MATTER = 16_000  # bytes, with the first chunk; more would crowd out its text
 
 Action = Literal["put", "delete"]
 
@@ -55,16 +53,16 @@ def address(db: sqlite3.Connection) -> str:
 
 
 def target(db: sqlite3.Connection) -> str:
-    """Where runs send vectors, ``""`` for no remote index: the one of searches, or during a switch the new
-    one."""
+    """Where runs send vectors, ``""`` for no remote index: during a switch the new one."""
     found = meta(db)
     return found.get("next_remote" if "next_backend" in found else "remote", "")
 
 
-def queue_all(db: sqlite3.Connection) -> None:
-    """Have every copy sent again, if there is an index to send it to; what is gone is still to be removed."""
+def queue_all(db: sqlite3.Connection, among: str = "1") -> None:
+    """Have the copies of all chunks, or of those that fit the SQL ``among``, sent or removed again, if there
+    is an index to send them to; what is gone is still to be removed."""
     if target(db):
-        db.execute("INSERT OR REPLACE INTO outbox (key) SELECT key FROM chunks ORDER BY id")
+        db.execute(f"INSERT OR REPLACE INTO outbox (key) SELECT key FROM chunks WHERE {among} ORDER BY id")
     else:
         db.execute("DELETE FROM outbox")
 
@@ -85,13 +83,6 @@ def recheck(db: sqlite3.Connection, *, wanted: bool) -> None:
 def wants_recheck(db: sqlite3.Connection) -> bool:
     """Whether the next flush is to compare first."""
     return "recheck" in meta(db)
-
-
-def queue_private(db: sqlite3.Connection) -> None:
-    """Have the copies of private notes sent or removed again, if there is an index to send them to."""
-    if target(db):
-        sql = "SELECT key FROM chunks WHERE document_id IN (SELECT id FROM documents WHERE private)"
-        db.execute(f"INSERT OR REPLACE INTO outbox (key) {sql}")
 
 
 def queue(db: sqlite3.Connection, keys: Iterable[str]) -> None:
@@ -195,8 +186,8 @@ def maker(db: sqlite3.Connection, name: str) -> dict[str, Any]:
 
 
 def doc(row: sqlite3.Row, maker: Mapping[str, Any]) -> dict[str, Any]:
-    """All but the text that another machine needs to make the chunk and its document again. The front matter
-    and ``maker`` come with the first chunk only."""
+    """All but the text that another machine needs to make the chunk and its document again; the first chunk
+    brings the front matter and ``maker``."""
     about: dict[str, Any] = {
         "version": 1,
         "path": row["display"],

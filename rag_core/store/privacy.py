@@ -12,7 +12,6 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from rag_core.errors import InvalidInput
 from rag_core.extract import private
@@ -26,14 +25,6 @@ HIDE_ALL = ("**/*",)
 _RULES = "private_rules"
 
 
-class Marked(NamedTuple):
-    """A document and the bits that it should have."""
-
-    id: int
-    display: str
-    bits: int
-
-
 _coverage = lru_cache(maxsize=8)(lambda rules: Coverage(rules, dots=True))
 
 
@@ -45,8 +36,7 @@ def _hides(rules: tuple[str, ...], label: str, path: bytes) -> bool:
 
 def rules(db: sqlite3.Connection) -> tuple[str, ...]:
     """The owner's rules; HIDE_ALL where they cannot be read."""
-    row = db.execute("SELECT value FROM meta WHERE key = ?", (_RULES,)).fetchone()
-    if row is None:
+    if (row := db.execute("SELECT value FROM meta WHERE key = ?", (_RULES,)).fetchone()) is None:
         return ()
     try:
         written = json.loads(row[0])
@@ -66,18 +56,18 @@ def put_rules(db: sqlite3.Connection, globs: Sequence[str]) -> int:
 
 def apply(db: sqlite3.Connection) -> int:
     """Mark every document as the rules say; returns how many were not."""
-    wrong = list(misjudged(db))
-    db.executemany("UPDATE documents SET private = ? WHERE id = ?", [(each.bits, each.id) for each in wrong])
+    wrong = [(bits, document_id) for document_id, _, bits in misjudged(db)]
+    db.executemany("UPDATE documents SET private = ? WHERE id = ?", wrong)
     return len(wrong)
 
 
-def misjudged(db: sqlite3.Connection) -> Iterator[Marked]:
-    """The documents that are not marked as the rules say, with the right bits."""
+def misjudged(db: sqlite3.Connection) -> Iterator[tuple[int, str, int]]:
+    """(id, path, right bits) of each document that is not marked as the rules say."""
     known = rules(db)
     for row in _places(db):
         bits = row["private"] & ~BY_RULE | BY_RULE * _hides(known, row["label"], row["path"])
         if bits != row["private"]:
-            yield Marked(row["id"], row["display"], bits)
+            yield row["id"], row["display"], bits
 
 
 def bits(db: sqlite3.Connection, source_id: int, path: bytes, *, by_note: bool) -> int:
@@ -112,12 +102,12 @@ def unsure(db: sqlite3.Connection) -> dict[str, str]:
         "SELECT display, warnings FROM documents d WHERE private & ? AND instr(warnings, ?) ORDER BY display",
         (BY_NOTE, private.UNSURE),
     )
-    return {
-        row["display"]: warning
-        for row in rows
-        for warning in json.loads(row["warnings"])
-        if warning.startswith(private.UNSURE)
-    }
+    found: dict[str, str] = {}
+    for display, warnings in rows:
+        for each in json.loads(warnings):
+            if each.startswith(private.UNSURE):
+                found[display] = each
+    return found
 
 
 _WITH_TEXT = "d.state <> 'skipped'"

@@ -8,6 +8,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from pathlib import PurePath
 
 from rag_core.files import display, with_sep
@@ -64,8 +65,7 @@ def overlap(one: Source, other: Source) -> bool:
 
 def draft(db: sqlite3.Connection, root: str, include: tuple[str, ...], exclude: tuple[str, ...]) -> Source:
     """The source that adding these globs would give; writes nothing. A folder that is a source already gets
-    these globs beside its own, unless it is being removed. Paths of the first source stand as they are, those
-    of later ones begin with a label."""
+    these globs beside its own, unless it is being removed. Only paths of later sources begin with a label."""
     row = db.execute("SELECT * FROM sources WHERE root = ?", (os.fsencode(root),)).fetchone()
     if row is None:
         return Source(0, root, include, exclude, _label(db, root))
@@ -96,11 +96,8 @@ def _label(db: sqlite3.Connection, root: str) -> str:
     if not taken:
         return ""
     name = display(os.fsencode(PurePath(root).name)) or "root"
-    label, number = name, 1
-    while label in taken or _is_in_first(db, root, label):
-        number += 1
-        label = f"{name}-{number}"
-    return label
+    labels = chain([name], (f"{name}-{number}" for number in count(2)))
+    return next(each for each in labels if each not in taken and not _is_in_first(db, root, each))
 
 
 def _is_in_first(db: sqlite3.Connection, root: str, label: str) -> bool:
@@ -121,17 +118,14 @@ def change_source(db: sqlite3.Connection, source: Source) -> None:
 
 
 def drop_source(db: sqlite3.Connection, source_id: int) -> None:
-    """Forget a source that is still marked as removed. A file that the owner excluded stays excluded in
-    another source that holds it."""
-    source = next((each for each in all_sources(db) if each.id == source_id and each.removed), None)
-    if source is None:
-        return
-    for heir in overlapping(db, source):
-        for path, out in excluded_below(db, heir.root).items():
-            if out.source_id == source_id:
-                exclude_file(db, heir.id, path, out.reason)
-    forget_whole_read(db, source_id)
-    db.execute("DELETE FROM sources WHERE id = ?", (source_id,))
+    """Forget a source that is still marked as removed. Its excluded files stay so elsewhere."""
+    for source in [each for each in all_sources(db) if each.id == source_id and each.removed]:
+        for heir in overlapping(db, source):
+            for path, out in excluded_below(db, heir.root).items():
+                if out.source_id == source_id:
+                    exclude_file(db, heir.id, path, out.reason)
+        forget_whole_read(db, source_id)
+        db.execute("DELETE FROM sources WHERE id = ?", (source_id,))
 
 
 def note_whole_read(db: sqlite3.Connection, source: Source, job_id: int) -> None:
@@ -146,8 +140,7 @@ def forget_whole_read(db: sqlite3.Connection, source_id: int) -> None:
 
 
 def whole_reads(db: sqlite3.Connection) -> list[str]:
-    """When the last run through all of each source began, paused ones left out; '' where there was none since
-    its files were chosen as they are now."""
+    """When the last run through all of each source began, '' for none since its globs changed; no paused."""
     about = meta(db)
     found: list[str] = []
     for source in all_sources(db):
@@ -191,8 +184,7 @@ def excluded_below(db: sqlite3.Connection, root: str) -> dict[bytes, Exclusion]:
 def _exclusions(db: sqlite3.Connection, condition: str = "1") -> Iterator[Exclusion]:
     sql = f"""SELECT e.source_id, e.path, s.label, e.reason, s.root FROM exclusions e
               JOIN sources s ON s.id = e.source_id WHERE {condition}"""
-    rows = db.execute(sql)
-    for source_id, path, label, reason, root in rows.fetchall():
+    for source_id, path, label, reason, root in db.execute(sql).fetchall():
         yield Exclusion(source_id, path, shown_path(label, path), reason, os.fsdecode(root))
 
 

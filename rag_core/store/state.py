@@ -20,9 +20,7 @@ class State:
     ) -> None:
         self.path = data_dir / "state.db"
         self._busy_timeout_s = busy_timeout_s
-        self._tables = tables
-        self._called = called
-        self._without = without
+        self._tables, self._called, self._without = tables, called, without
 
     @property
     def is_there(self) -> bool:
@@ -31,8 +29,8 @@ class State:
 
     @contextmanager
     def open(self) -> Iterator[sqlite3.Connection]:
-        """A connection in one transaction to a file that only its owner can read; deleted rows are
-        overwritten. Raises StoreError."""
+        """A connection in one transaction to a file for its owner alone, without traces of deleted rows.
+        Raises StoreError."""
         try:
             if not self.is_there:
                 self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -15,8 +15,8 @@ import sqlite3
 from dataclasses import dataclass
 from operator import itemgetter
 
-from rag_core.store import chunks, identities, outbox
-from rag_core.store.file import meta, spec_rows
+from rag_core.store import chunks, outbox
+from rag_core.store.file import active_identity, meta, spec_rows
 from rag_core.types import ChunkSpec
 
 _RETIRED = "retired "
@@ -88,9 +88,8 @@ def _drop_next(db: sqlite3.Connection, kept: str = "") -> None:
 
 
 def _queue_anew(db: sqlite3.Connection, identity_id: int = 0) -> None:
-    """Queue what is still to be embedded, and every chunk for the remote index, if there is one. Without an
-    active embedder only the prepared one stays known."""
-    if identities.active_identity(db) is None:
+    """Queue what is still to be embedded or sent. Without an active embedder only the prepared one stays."""
+    if active_identity(db) is None:
         db.execute("DELETE FROM identities WHERE id <> ?", (identity_id,))
     db.execute("DELETE FROM queue")
     chunks.enqueue(db)
@@ -99,8 +98,7 @@ def _queue_anew(db: sqlite3.Connection, identity_id: int = 0) -> None:
 
 def attach(db: sqlite3.Connection, address: str) -> None:
     """Make a store a copy of the index at ``address`` that is only read: another installation fills it."""
-    values = {"remote": address, "attached": "1"}
-    db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
+    db.execute("INSERT OR REPLACE INTO meta VALUES ('remote', ?), ('attached', '1')", (address,))
 
 
 def is_attached(db: sqlite3.Connection) -> bool:
@@ -115,8 +113,7 @@ def take_over(db: sqlite3.Connection) -> None:
 
 
 def keep_local(db: sqlite3.Connection) -> None:
-    """Keep vectors and private notes on this machine, whatever the store said; remote indexes stay as they
-    are."""
+    """Keep vectors and private notes on this machine; remote indexes stay as they are."""
     abandon(db)
     outbox.disconnect(db)
     db.execute("DELETE FROM meta WHERE key IN ('attached', 'sends_private') OR key GLOB 'retired *'")
@@ -144,8 +141,7 @@ def unread(db: sqlite3.Connection) -> bool:
     """Whether documents that runs can reach are still to be read again."""
     sql = """SELECT 1 FROM documents d JOIN sources s ON s.id = d.source_id
              WHERE d.extractor = 0 AND d.state = 'indexed' AND NOT s.paused LIMIT 1"""
-    row = db.execute(sql).fetchone()
-    return row is not None
+    return db.execute(sql).fetchone() is not None
 
 
 def cut_anew(db: sqlite3.Connection, spec: ChunkSpec) -> None:

@@ -29,9 +29,9 @@ def document(
     look the same, it is the one that holds the chunk."""
     named = find.documents(db, store, viewer, ids(db, path))
     holder = db.execute("SELECT document_id FROM chunks WHERE key = ?", (storable(key),)).fetchone()
-    found = next((each for each in named if holder and each.id == holder[0]), named[0] if named else None)
-    if found is None:
+    if not named:
         return None
+    found = next((each for each in named if holder and each.id == holder[0]), named[0])
     row = db.execute("SELECT metadata, warnings FROM documents WHERE id = ?", (found.id,)).fetchone()
     metadata = json.loads(row["metadata"])
     rows = db.execute("SELECT * FROM chunks WHERE document_id = ? ORDER BY chunk_index", (found.id,))

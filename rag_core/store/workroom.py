@@ -47,8 +47,7 @@ def unfinished_name(room: Path, target: Path) -> Path:
 
 def require_space(room: Path, needed: int, what: str) -> None:
     """Raise StoreError unless the disk of ``room`` has space for ``needed`` bytes and some to spare."""
-    free = shutil.disk_usage(room).free
-    if free < needed + _SPARE:
+    if (free := shutil.disk_usage(room).free) < needed + _SPARE:
         said = f"{what} takes {size(needed)}, and the disk of {str(room.parent)!r} has {size(free)} left."
         raise StoreError(said, "Free some space, then try again.")
 

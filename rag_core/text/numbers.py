@@ -78,9 +78,10 @@ _DAY_FIRST = re.compile(
 _DAY_LAST = re.compile(r"(?P<day>\d(?<=\s\d)\d?)(?:st|nd|rd|th)?(?!\w|[.,:/-]\d)", re.IGNORECASE)
 _MONTH_BEFORE = re.compile(r"(?<!\w)(?P<month>[^\W\d_]{3,10})\.?\s\Z")
 _YEAR_BEHIND = re.compile(r"(?:st|nd|rd|th)?\.?(?:,|\sdel?)?[\s-]{1,2}(?:1[89]|2[01])\d{2}(?!\w)")
-_MONTH_OF_YEAR = re.compile(
-    r"(?:1[89]|2[01])\d{2}-(0[1-9]|1[0-2])(?<![\d./-].{7})(?![\d.:-]*\d)", re.DOTALL
-)  # fmt: skip
+MONTH_OF_YEAR = re.compile(r"(?:1[89]|2[01])\d{2}-(0[1-9]|1[0-2])(?<![\d./-].{7})(?![\d.:-]*\d)", re.DOTALL)
+"""A month written as ``2026-12``; its group is the number."""
+
+MONTH_NAMES = {f"{at:02}": name for at, name in enumerate(_NAMES, 1)}
 _CODE = re.compile(r"(?<![\w/-])[^\W\d_]{1,12}(?:[-/][^\W_]{1,12})+(?![\w/-])")
 
 Span = tuple[int, int]
@@ -103,7 +104,7 @@ def numbers(text: str) -> Iterator[Number]:
         words = text[max(0, year.start() - _LONGEST_WORD) : year.start()].replace("-", " ").split()
         last = words[-1].strip(".,") if words else ""
         is_date = _A_DAY.match(last) or last in ("de", "del") or _plain(last) in _MONTHS
-        if is_date and (found := _written(text, year.span()) or _spaced(text, year.span())):
+        if is_date and (found := _written(text, year.span())):
             yield found
     yield from _without_year(text)
 
@@ -114,12 +115,6 @@ def codes(text: str) -> Iterator[Number]:
     for match in _CODE.finditer(text):
         if any(map(str.isdecimal, match[0])):
             yield Number(match.span(), tuple(_WORD.findall(_plain(match[0]))))
-
-
-def months(text: str) -> Iterator[str]:
-    """The names of the months that ``text`` writes as ``2026-12``."""
-    for match in _MONTH_OF_YEAR.finditer(text):
-        yield _NAMES[int(match[1]) - 1]
 
 
 def _day(sign: str | None, parts: tuple[str, ...], *, behind_letter: bool) -> date | None:
@@ -141,30 +136,21 @@ def _day(sign: str | None, parts: tuple[str, ...], *, behind_letter: bool) -> da
 
 
 def _written(text: str, year: Span) -> Number | None:
-    """The date or dates whose year is at ``year`` and whose month is written out before it."""
-    found = _BEFORE_YEAR.search(text, max(0, year[0] - _LONGEST_BEFORE), year[0])
-    if not found or (found["first"] is None) == (found["first_behind"] is None):
+    """The date or dates whose year is at ``year``, the month before it written out, or *11. 12. 2026*."""
+    begin = max(0, year[0] - _LONGEST_BEFORE)
+    found = _BEFORE_YEAR.search(text, begin, year[0])
+    if found and (found["first"] is None) != (found["first_behind"] is None):
+        known = _MONTHS if found["first"] else _IN_ENGLISH
+        month = known.get(_plain(found["month"]), 0)
+        first, last = found["first"] or found["first_behind"], found["last"] or found["last_behind"]
+    elif found := _DAY_AND_MONTH.search(text, begin, year[0]):
+        first, last, month = found[1], None, int(found[2])
+    else:
         return None
-    first, last = found["first"], found["last"]
-    known = _MONTHS
-    if first is None:
-        first, last, known = found["first_behind"], found["last_behind"], _IN_ENGLISH
-    month = known.get(_plain(found["month"]))
     span = found.start(), year[1]
-    with suppress(ValueError):
-        if month:
-            ends = (date(int(text[slice(*year)]), month, int(day)) for day in (first, last or first))
-            return _date(span, _words(text[slice(*span)]), *ends)
-    return None
-
-
-def _spaced(text: str, year: Span) -> Number | None:
-    """The date whose year is at ``year`` in ``11. 12. 2026``."""
-    found = _DAY_AND_MONTH.search(text, max(0, year[0] - _LONGEST_BEFORE), year[0])
-    with suppress(ValueError):
-        if found:
-            day, month, written = int(found[1]), int(found[2]), text[found.start() : year[1]]
-            return _date((found.start(), year[1]), _words(written), date(int(written[-4:]), month, day))
+    with suppress(ValueError):  # 0 is no month
+        ends = [date(int(text[slice(*year)]), month, int(day)) for day in (first, last or first)]
+        return _date(span, _words(text[slice(*span)]), *ends)
     return None
 
 

@@ -1,8 +1,5 @@
-"""Finds the parts of a text that only machines read: base64, ``data:`` URIs and minified code.
-
-Base64 is a run of 60 or more letters and digits, but no hash and nothing in a web address; minified code is
-long lines with hardly a space.
-"""
+"""Finds what only machines read: base64 (60 or more letters and digits, but no hash and nothing in a web
+address), ``data:`` URIs, and minified code (long lines with hardly a space)."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import pairwise
 
-from rag_core.text.numbers import Span, codes, months, numbers
+from rag_core.text.numbers import MONTH_NAMES, MONTH_OF_YEAR, Span, codes, numbers
 from rag_core.text.prose import without_runs
 from rag_core.types import Number
 
@@ -50,8 +50,7 @@ _MIXED = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
 _POSSESSIVE = re.compile("(?<=\\w)['\u2019]s\\b", re.IGNORECASE)
 _SNAKE = re.compile("[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+", re.ASCII)
 
-# Words so common that they say nothing about what is looked for; they count only when the
-# query has no others. The shortest list that covers questions as people type them.
+# Words that say nothing of what is looked for; they count only when a query has no others.
 STOP_WORDS = frozenset(
     (
         "a about an and any are as at be been but by can could did do does for from get had has have he her "
@@ -96,8 +95,10 @@ def bigrams(run: str) -> list[str]:
 
 def units(words: Iterable[str]) -> list[str]:
     """What is counted of ``words`` (from query_words), each once: words, and the pairs of unspaced runs."""
-    found = [bigrams(word) if is_unspaced(word) else [word] for word in words]
-    return list(dict.fromkeys(chain(*found)))
+    found: list[str] = []
+    for word in words:
+        found += bigrams(word) if is_unspaced(word) else [word]
+    return list(dict.fromkeys(found))
 
 
 def extra_terms(text: str) -> str:
@@ -114,11 +115,11 @@ def extra_terms(text: str) -> str:
         terms += (*number.wholes, *number.days)
         if number.month and number.month not in number.parts:
             terms.append(number.month)
-    return " ".join([*terms, *months(text)])
+    terms += map(MONTH_NAMES.__getitem__, MONTH_OF_YEAR.findall(text))
+    return " ".join(terms)
 
 
 def _extra_of(word: str) -> Iterator[str]:
-    """The terms of a word that is not ASCII."""
     folded = fold(word)
     if _UNSPACED_RUN.search(folded):
         for piece in _pieces(folded):
@@ -149,8 +150,8 @@ def query_words(text: str) -> tuple[str, ...]:
 
 
 def typed_words(text: str) -> tuple[dict[str, Sequence[str]], list[Number]]:
-    """The words of a query as typed, each with its units: a number with its signs is one word, so is a name
-    in code. And the numbers, dates and codes among them."""
+    """The words of a query as typed, each with its units (a number with its signs or a name in code is one
+    word), and the numbers, dates and codes among them."""
     text = _POSSESSIVE.sub("", unicodedata.normalize("NFKC", text))
     figures = [*numbers(text), *codes(text)]
     places = [(each.span, each.parts) for each in figures]
@@ -209,7 +210,7 @@ def has_phrase(text: str, phrase: str) -> bool:
 
 
 # --- forms of a word ---------------------------------------------------------------------
-# Coverage and highlights go by these rules, the word index by Porter's stemmer. These are more generous: a
+# Coverage and highlights go by these rules, which are more generous than the index's stemmer by Porter: a
 # longer word that begins with a whole one counts, so that *config* finds *configuration*.
 
 _ENDINGS = "ations ation ements ement ings ing ies ied ers ed es er ly ions ion s e y".split()
@@ -256,8 +257,7 @@ class Forms:
 
 @lru_cache(maxsize=1024)
 def forms_of(word: str) -> Forms:
-    """The forms of an English word: ``stop`` for stopped, ``make`` for making, *letters* but not *let's* for
-    ``letter``; all folded."""
+    """The forms of a folded English word: *stopped* has ``stop``, *letter* has *letters* but not *let's*."""
     for ending in _ENDINGS:
         rest = word.removesuffix(ending)
         if rest == word:
@@ -287,8 +287,7 @@ def _of_whole(word: str) -> tuple[Set[str], Set[str]]:
 
 
 def _behind(rest: str, ending: str) -> tuple[Set[str], Set[str]]:
-    """What may stand in the place of ``ending``, and behind the last letter of ``rest`` once more; nothing
-    where it is no ending."""
+    """What may stand in place of ``ending``, if it is one, and behind the doubled last letter of ``rest``."""
     if len(rest) <= _SHORT:
         return _behind_short(rest, ending)
     ions = _ION if len(rest) >= _LONG else _NONE
@@ -303,9 +302,9 @@ def _behind(rest: str, ending: str) -> tuple[Set[str], Set[str]]:
             return _AS_ATE | _ION, _NONE
         case "ly":
             return _AS_LE, _AS_WHOLE
-        case "e" | "ement" | "ements":
-            return _AS_E | ions, _NONE
-        case "es" if not rest.endswith(_HISSING):
+        case "es" if rest.endswith(_HISSING):
+            return _AS_WHOLE | ions, _AS_WHOLE
+        case "e" | "es" | "ement" | "ements":
             return _AS_E | ions, _NONE
         case _:
             return _AS_WHOLE | ions, _AS_WHOLE

@@ -22,8 +22,7 @@ import numpy.typing as npt
 from rag_core.errors import VectorError
 from rag_core.store import Store
 from rag_core.store.connection import rows_at_once
-from rag_core.store.file import generation
-from rag_core.store.identities import active_identity
+from rag_core.store.file import active_identity, generation
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import EVERYTHING, Match
 

@@ -58,16 +58,14 @@ class Busy(Exception):
 
 
 class Refused(VectorError):
-    """The service understood a request and will not do it. ``status`` is the reason as an HTTP status and
-    ``code`` the service's own name for it. ``about_records``: a record may be at fault, not the request."""
+    """The service understood a request and will not do it. ``status`` is the reason as an HTTP status.
+    ``about_records``: a record may be at fault, not the request."""
 
     def __init__(
-        self, message: str, suggestion: str, status: int, reason: str = "", code: str = "",
-        *, about_records: bool = False,
-    ) -> None:  # fmt: skip
+        self, message: str, suggestion: str, status: int, reason: str = "", *, about_records: bool = False
+    ) -> None:
         super().__init__(message, suggestion)
-        self.status, self.reason, self.code = status, reason, code
-        self.about_records = about_records
+        self.status, self.reason, self.about_records = status, reason, about_records
 
     @property
     def is_absence(self) -> bool:
