@@ -9,10 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.config import Settings
-from rag_core.errors import InvalidInput
-from rag_core.library import Library
-from rag_core.types import OWNER
 from tests.command import Run
 from tests.trees import write
 
@@ -57,11 +53,3 @@ def test_a_question_that_nobody_can_answer_names_its_option(
     assert stopped.status == 1
     assert stopped.err.endswith(f"Error: Stopped.\nNothing was changed. In a script, add {option}.\n")
     assert run(*command, "--yes").status == 0
-
-
-def test_one_text_is_no_list_of_stores(run: Run, garden: Path, home: Path) -> None:
-    library = Library.open(Settings(home / "data", home / "data" / "models", ()))
-    with pytest.raises(InvalidInput, match=r"Give a list: \['garden'\]"):
-        library.search(OWNER, "roses", "garden")
-    assert library.search(OWNER, "roses", ["garden"]).hits
-    library.close()

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from rag_core.library import Library
-from rag_core.messages import say
 from rag_core.reports import Diagnosis, Step
 from rag_core.types import OWNER
 from rag_core.wording import ranked
@@ -23,26 +20,6 @@ def test_a_file_that_is_not_among_the_first_for_a_query_says_so(library: Library
         "For 'tea' its best passage is number 112 with a score of 0.20, a near miss."
     )
     assert ranked(replace(near, rank=None)).endswith("not among the first 1,000 passages.")
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "tag:aws heron",
-        "-type:md heron",
-        '"grey heron"',
-        "boat -heron",
-        "path:sub -heron",
-        "store:other heron",
-    ],
-)
-def test_a_query_that_leaves_the_file_out_itself_is_said_to(
-    library: Library, vault: Path, query: str
-) -> None:
-    library.create_store(OWNER, "other", "hashing")
-    [found] = library.upkeep.explain(OWNER, str(vault / "a.md"), ["s"], query=query)
-    assert (found.findable, found.rank) == (True, None)
-    assert found.steps[-1] == Step("note", say("left_out"))
 
 
 def test_the_rank_for_a_query_is_the_one_that_search_gives(library: Library, vault: Path) -> None:

@@ -163,7 +163,7 @@ def check_s3vectors(options: S3Options, *, wanted: bool, used: bool) -> Found:
     except VectorsUnreachable as error:
         return Found("unreachable", error.message, "Check the network and the region.")
     except Refused as error:
-        if not error.code.startswith("AccessDenied"):
+        if not error.name.startswith("AccessDenied"):
             return Found("refused", error.message, "Check the credentials, the profile and the region.")
         if not used:
             advice = "Allow s3vectors:ListVectorBuckets to the credentials; stores work without that, too."

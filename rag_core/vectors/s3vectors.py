@@ -124,7 +124,7 @@ def _refusal(operation: str, response: Mapping[str, Any]) -> Exception:
     reason = str(said.get("Message") or response.get("message") or code)
     reason = reason.partition("\n")[0][:300].rstrip(".")  # more may repeat the request's headers
     message, is_record = f"Amazon S3 Vectors refused {operation}: {reason}.", code in _ABOUT_RECORDS
-    return Refused(message, advice, status, reason, about_records=is_record)
+    return Refused(message, advice, status, reason, code, about_records=is_record)
 
 
 class S3Vectors(Remote[S3Service]):

@@ -58,14 +58,15 @@ class Busy(Exception):
 
 
 class Refused(VectorError):
-    """The service understood a request and will not do it. ``status`` is the reason as an HTTP status.
-    ``about_records``: a record may be at fault, not the request."""
+    """The service understood a request and will not do it. ``status`` is the reason as an HTTP status,
+    ``name`` the service's own. ``about_records``: a record may be at fault, not the request."""
 
     def __init__(
-        self, message: str, suggestion: str, status: int, reason: str = "", *, about_records: bool = False
-    ) -> None:
+        self, message: str, suggestion: str, status: int, reason: str = "", name: str = "",
+        *, about_records: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(message, suggestion)
-        self.status, self.reason, self.about_records = status, reason, about_records
+        self.status, self.reason, self.name, self.about_records = status, reason, name, about_records
 
     @property
     def is_absence(self) -> bool:
