@@ -1,83 +1,110 @@
-"""Many read while one writes: nobody sees half a document, and nobody waits for an error."""
+"""What people see in a document is found, at the place where it stands."""
 
 from __future__ import annotations
 
-import threading
-from pathlib import Path
+import io
+from pathlib import PurePosixPath
 
-from rag_core.errors import NotFound
-from rag_core.library import Library
-from rag_core.types import OWNER
-from tests.conftest import index
+import pytest
 
-READERS = 8
-FILES = 6
-VERSIONS = 6
+from rag_core.errors import ExtractError
+from rag_core.extract import readers
+from rag_core.types import Extracted
+from tests import documents_made as made
 
 
-def text(number: int, version: int) -> str:
-    """A note whose every passage names its version, and which grows from version to version."""
-    parts = "\n\n".join(
-        f"## Part {part}\n\nIt is part {part} of version{version}, long enough to be a passage of its own."
-        for part in range(4 + version)
+def read(data: bytes, name: str) -> Extracted:
+    found = readers.read(data, PurePosixPath(name))
+    assert all(found.text[each.start : each.end].strip() for each in found.segments)
+    return found
+
+
+def place_of(found: Extracted, phrase: str) -> tuple[str, str, tuple[str, ...]]:
+    """(anchor type, anchor, headings) of the segment that holds a phrase."""
+    at = found.text.index(phrase)
+    one = next(each for each in found.segments if each.start <= at < each.end)
+    return one.anchor_type, one.anchor_ref, one.heading_path
+
+
+SAMPLES = {
+    "report.pdf": (made.pdf("The first page", "Green tea keeps for six months"), "page", "2"),
+    "letter.docx": (made.docx("Dear Ada", "# Tea", "Green tea keeps for six months"), "heading", "Tea"),
+    "talk.pptx": (made.pptx(("Hello", "World", ""), ("Tea", "Green tea keeps for six months", "")), "slide", "2"),
+    "stock.xlsx": (
+        made.xlsx(Tea=[["Kind", "Keeps"], ["Black", 24], ["Green tea keeps for six months", 6]]), "row", "Tea!1"
+    ),
+    "letter.odt": (
+        made.odt("<text:h>Tea</text:h><text:p>Green tea<text:s/>keeps for six months</text:p>"), "heading", "Tea"
+    ),
+    "talk.odp": (made.odp("", "<text:p>Green tea keeps for six months</text:p>"), "slide", "2"),
+    "book.epub": (
+        made.epub("Leaves", one="<h1>Trees</h1><p>Tall</p>", two="<h1>Tea</h1><p>Green tea keeps for six months</p>"),
+        "chapter", "Tea",
+    ),
+    "note.eml": (made.mail("Tea", "Green tea keeps for six months"), "message", ""),
+    "html.eml": (made.mail("Tea", "", "<p>Green tea <b>keeps</b> for six months"), "message", ""),
+    "all.mbox": (made.mbox(made.mail("Hello", "Hi"), made.mail("Tea", "Green tea keeps for six months")), "message", "2 Tea"),
+    "note.rtf": (made.rtf("Green tea keeps for six months"), "text", ""),
+    "tea.ipynb": (made.notebook(("markdown", "# Tea"), ("code", "x"), printed="Green tea keeps for six months"), "cell", "2"),
+    "files.zip": (made.zipped({"Green tea keeps for six months.txt": ""}), "text", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_phrase_is_found_at_its_place(name: str) -> None:
+    data, anchor_type, anchor_ref = SAMPLES[name]
+    assert place_of(read(data, name), "Green tea keeps for six months")[:2] == (anchor_type, anchor_ref)
+
+
+def test_the_outline_of_a_pdf_gives_its_headings() -> None:
+    found = read(made.pdf("One", "Two", "Three", title="Leaves", outline=[("Tea", 2)]), "a.pdf")
+    assert [each.heading_path for each in found.segments] == [(), ("Tea",), ("Tea",)]
+    assert (found.title, found.metadata["pages"]) == ("Leaves", 3)
+
+
+def test_a_pdf_that_needs_a_password_says_so() -> None:
+    with pytest.raises(ExtractError, match="'a.pdf' is protected by a password"):
+        read(made.pdf("Secret", password="open"), "a.pdf")
+
+
+def test_tables_notes_and_footers_of_word_are_read() -> None:
+    found = read(made.docx("Text", [["Kind", "Months"], ["Green", "6"]], footer="Page of Ada"), "a.docx")
+    assert "Kind | Months\nGreen | 6" in found.text
+    assert "Page of Ada" in found.text
+
+
+def test_the_notes_of_a_slide_are_read() -> None:
+    found = read(made.pptx(("Tea", "Kinds", "Tell them about mint")), "a.pptx")
+    assert place_of(found, "Tell them about mint") == ("slide", "1", ("Tea",))
+    assert found.title == "Tea"
+
+
+def test_rows_of_a_sheet_stand_below_the_names_of_its_columns() -> None:
+    rows = [["Kind", "Keeps"], *([f"kind {n} of tea", n] for n in range(120))]
+    found = read(made.xlsx(Stock=rows), "a.xlsx")
+    assert place_of(found, "kind 110 of tea")[2] == ("Stock", "Kind, Keeps")
+
+
+def test_what_is_attached_to_a_mail_is_read_by_its_own_reader() -> None:
+    report = made.pdf("Nothing", "Green tea keeps for six months")
+    found = read(
+        made.mail("Tea", "See below", attached={"report.pdf": report, "b.docx": made.docx("Mint")}), "a.eml"
     )
-    return f"# Zebra {number}\n\n{parts}\n"
+    assert place_of(found, "Green tea keeps")[:2] == ("attachment", "report.pdf › page 2")
+    assert place_of(found, "Mint")[:2] == ("attachment", "b.docx")
+    assert (found.title, found.date, found.metadata["from"]) == ("Tea", "2024-02-03", "Ada <ada@example.org>")
 
 
-class Reader(threading.Thread):
-    """Searches and opens documents until it is told to stop; keeps what it saw that cannot be."""
-
-    def __init__(self, library: Library, stop: threading.Event, number: int) -> None:
-        super().__init__(daemon=True)
-        self.library, self.stop_at, self.number = library, stop, number
-        self.looks = 0
-        self.wrong: list[object] = []
-        self.start()
-
-    def run(self) -> None:
-        try:
-            while not self.stop_at.is_set():
-                self.look()
-                self.looks += 1
-        except Exception as error:
-            self.wrong.append(error)
-
-    def look(self) -> None:
-        answer = self.library.search(OWNER, f"zebra part {self.number}", top_k=5)
-        if answer.warnings or len(answer.hits) != 5:
-            self.wrong.append(answer)
-        path = f"{(self.number + self.looks) % FILES}.md"
-        self.expect_whole(
-            path, [chunk.content for chunk in self.library.documents.get(OWNER, "s", path).chunks]
-        )
-        try:
-            around = self.library.documents.neighbours(OWNER, "s", answer.hits[0].key, around=20)
-        except NotFound:  # written anew between the two looks
-            return
-        self.expect_whole(answer.hits[0].document.path, [chunk.content for chunk in around])
-
-    def expect_whole(self, path: str, passages: list[str]) -> None:
-        whole = "\n\n".join(passages)
-        versions = {word.strip(",.") for word in whole.split() if word.startswith("version")}
-        if len(versions) != 1 or len(passages) != 4 + int(versions.pop().removeprefix("version")):
-            self.wrong.append((path, passages))
+def test_the_pictures_of_a_notebook_are_left_out() -> None:
+    assert "iVBOR" not in read(made.notebook(("code", "plot()")), "a.ipynb").text
 
 
-def test_eight_readers_beside_a_run_see_whole_documents_and_no_error(library: Library, notes: Path) -> None:
-    for number in range(FILES):
-        (notes / f"{number}.md").write_text(text(number, 0))
-    index(library, "s", notes)
-    stop = threading.Event()
-    readers = [Reader(library, stop, number) for number in range(READERS)]
+def test_of_a_web_page_stays_what_is_seen() -> None:
+    page = (
+        "<title>Tea</title><nav>Home</nav><h1>Green</h1><p>Keeps <b>six</b>\n months<script>alert(1)</script>"
+    )
+    from rag_core.extract import webpage
 
-    for version in range(1, VERSIONS):
-        for number in range(FILES):
-            (notes / f"{number}.md").write_text(text(number, version))
-        assert index(library, "s").state == "done"
-    stop.set()
-    for reader in readers:
-        reader.join(20)
-
-    assert [wrong for reader in readers for wrong in reader.wrong][:3] == []
-    assert sum(reader.looks for reader in readers) > READERS
-    assert library.upkeep.verify(OWNER, "s").findings == ()
+    found = webpage.parse(page + "<p hidden>not this</p><table><tr><td>a<td>b</table>")
+    assert found.title == "Tea"
+    assert found.blocks == [(1, "Green"), (0, "Keeps six months"), (0, "a | b")]

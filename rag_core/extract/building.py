@@ -1,0 +1,98 @@
+"""Puts the text of a document together from its parts: pages, slides, rows, paragraphs under headings."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from typing import Any
+
+from rag_core.errors import ExtractError
+from rag_core.types import Extracted, Segment
+
+MOST_TEXT = 16_000_000
+"""Characters kept of one document: a shelf of novels."""
+
+_NAME_LIMIT = 200
+_UNWANTED = re.compile("[\0-\x08\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+_LINE_ENDS = re.compile("\r\n?|\x0b|\x0c|\x85|\u2028|\u2029")
+
+
+def one_line(text: str) -> str:
+    """``text`` in one line of at most 200 characters, as titles, headings and anchors are kept."""
+    return " ".join(_UNWANTED.sub("", text).split())[:_NAME_LIMIT].rstrip()
+
+
+def needs_password(path: PurePosixPath) -> ExtractError:
+    """The error for a file that cannot be opened without its password."""
+    return ExtractError(
+        f"{path.name!r} is protected by a password.", "Save a copy without the password to search it."
+    )
+
+
+class TooLong(Exception):
+    """The document has more than MOST_TEXT characters."""
+
+
+class Builder:
+    """The growing text of a document with its segments: one for each part, and in it one for each heading."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._length = 0
+        self._segments: list[Segment] = []
+        self._start = 0
+        self._headings: list[tuple[int, str]] = []
+        self._place: tuple[str, str] | None = None
+
+    def begin(self, anchor_type: str, anchor_ref: object, *heading_path: str) -> None:
+        """Begin a part, such as ``page`` ``3``, below the headings in ``heading_path``."""
+        self._close()
+        self._place = anchor_type, one_line(str(anchor_ref))
+        self._headings = list(enumerate(filter(None, map(one_line, heading_path)), -len(heading_path)))
+
+    def heading(self, level: int, text: str) -> None:
+        """Begin a section; ``level`` 1 is the outermost."""
+        if not (name := one_line(text)):
+            return
+        self._close()
+        while self._headings and self._headings[-1][0] >= level:
+            self._headings.pop()
+        self._headings.append((level, name))
+        self.add(text)
+
+    def add(self, text: str, gap: str = "\n\n") -> None:
+        """Add text in a paragraph of its own, or after ``gap``. Raises TooLong."""
+        text = _UNWANTED.sub("", _LINE_ENDS.sub("\n", text)).strip("\n").rstrip()
+        if not text.strip():
+            return
+        if self._length > self._start:
+            text = gap + text
+        if self._length + len(text) > MOST_TEXT:
+            raise TooLong
+        self._pieces.append(text)
+        self._length += len(text)
+
+    def _close(self) -> None:
+        """End the segment, and the paragraph with it."""
+        if self._length > self._start:
+            path = tuple(name for _, name in self._headings)
+            place = self._place or (("heading", path[-1]) if path else ("text", ""))
+            self._segments.append(Segment(self._start, self._length, path, *place))
+            self._pieces.append("\n\n")
+            self._length += 2
+            self._start = self._length
+
+    def document(self, file_type: str, name: str, title: str = "", **more: Any) -> Extracted:
+        """The document. Without a title it gets its only outermost heading, or else the file's ``name``."""
+        self._close()
+        title = one_line(title)
+        text = "".join(self._pieces).removesuffix("\n\n")
+        return Extracted(
+            text=text,
+            file_type=file_type,
+            encoding="",
+            title=title or name,
+            title_from="heading" if title else "file name",
+            segments=tuple(self._segments),
+            **more,
+        )

@@ -1,0 +1,128 @@
+"""Mail (EML, MBOX) → headers, body and attachments of each message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from email.utils import parsedate_to_datetime
+from pathlib import PurePosixPath
+
+from rag_core.errors import ExtractError
+from rag_core.extract import readers, webpage
+from rag_core.extract.building import Builder, TooLong, one_line
+from rag_core.types import Extracted
+
+_SHOWN = ("Subject", "From", "To", "Cc", "Date")
+_FIELDS = {"from": "From", "to": "To"}
+_DEEPEST = 3
+_MBOX_LINE = re.compile(rb"^From [^\n]*\n", re.M)
+_OUR_TEXT = ("text/plain", "text/html")
+
+
+def read(data: bytes, path: PurePosixPath) -> Extracted:
+    """The message in ``data``, or the messages of a mailbox."""
+    builder, warnings = Builder(), list[str]()
+    is_mailbox = path.suffix.lower() == ".mbox" or data.startswith(b"From ")
+    title, day, fields = "", None, {}
+    number = 0
+    try:
+        for number, raw in enumerate(_messages(data) if is_mailbox else [data], 1):
+            message = message_from_bytes(raw, policy=policy.default)
+            subject = _header(message, "Subject")
+            if is_mailbox:
+                builder.begin("message", f"{number} {subject}", subject)
+            else:
+                builder.begin("message", "")
+                title = subject
+                fields = {key: text for key, name in _FIELDS.items() if (text := _header(message, name))}
+            day = _day(message) or day
+            warnings += _add_message(builder, message, is_mailbox)
+    except TooLong:
+        warnings.append(f"Only the first {number - 1} messages are read: it is too long.")
+    return builder.document("mail", path.name, title, date=day, metadata=fields, warnings=tuple(warnings[:5]))
+
+
+def _messages(mailbox: bytes) -> Iterator[bytes]:
+    """The messages of a mailbox (RFC 4155), oldest first."""
+    ends = [match.start() for match in _MBOX_LINE.finditer(mailbox)][1:]
+    for start, end in zip(
+        (match.end() for match in _MBOX_LINE.finditer(mailbox)), [*ends, None], strict=True
+    ):
+        yield mailbox[start:end]
+
+
+def _add_message(builder: Builder, message: EmailMessage, is_mailbox: bool, depth: int = 0) -> list[str]:
+    """Add a message with what is attached to it. Returns what could not be read of it."""
+    lines = (f"{name}: {text}" for name in _SHOWN if (text := _header(message, name)))
+    builder.add("\n".join(lines))
+    attached: list[tuple[str, EmailMessage]] = []
+    bodies: dict[str, list[str]] = {kind: [] for kind in _OUR_TEXT}
+    for part in _parts(message):
+        kind = part.get_content_type()
+        name = one_line(str(part.get_filename("") or ""))
+        if kind in bodies and part.get_content_disposition() != "attachment":
+            bodies[kind].append(_decoded(part))
+        elif name or kind == "message/rfc822":
+            attached.append((name, part))
+    if any(text.strip() for text in bodies["text/plain"]):
+        builder.add("\n\n".join(bodies["text/plain"]))
+    else:
+        for page in map(webpage.parse, bodies["text/html"]):
+            builder.add("\n".join(text for _, text in page.blocks))
+    unread = []
+    for name, part in attached:
+        with suppress(ExtractError):
+            _add_attachment(builder, name, part, is_mailbox, depth)
+            continue
+        builder.begin("attachment", name)
+        builder.add(name)
+        unread.append(f"The attachment {name!r} cannot be read.")
+    return unread
+
+
+def _parts(message: EmailMessage) -> Iterator[EmailMessage]:
+    """The parts of a message that are not made of others; an attached message is one."""
+    if message.get_content_maintype() != "multipart":
+        yield message
+        return
+    for part in message.iter_parts():
+        yield from _parts(part)
+
+
+def _add_attachment(builder: Builder, name: str, part: EmailMessage, is_mailbox: bool, depth: int) -> None:
+    """Add an attachment as its own reader reads it. Raises ExtractError."""
+    if part.get_content_type() == "message/rfc822":
+        inner = part.get_content()
+        subject = _header(inner, "Subject") or name
+        builder.begin("attachment", subject, subject)
+        if depth < _DEEPEST:
+            _add_message(builder, inner, is_mailbox, depth + 1)
+        return
+    found = readers.read(part.get_payload(decode=True) or b"", PurePosixPath(name))
+    for segment in found.segments:
+        place = f"{segment.anchor_type} {segment.anchor_ref}" if segment.anchor_ref else ""
+        builder.begin("attachment", " › ".join(filter(None, (name, place))), name, *segment.heading_path)
+        builder.add(found.text[segment.start : segment.end])
+
+
+def _decoded(part: EmailMessage) -> str:
+    data = part.get_payload(decode=True)
+    with suppress(LookupError):  # an unknown charset
+        return bytes(data or b"").decode(part.get_content_charset("utf-8"), "replace")
+    return bytes(data or b"").decode("utf-8", "replace")
+
+
+def _header(message: EmailMessage, name: str) -> str:
+    """A header in one line; '' where it is missing or beyond what the parser can read."""
+    with suppress(ValueError, IndexError, AttributeError, LookupError, TypeError):
+        return one_line(str(message.get(name, "")))
+    return ""
+
+
+def _day(message: EmailMessage) -> str | None:
+    with suppress(ValueError, TypeError):
+        return parsedate_to_datetime(_header(message, "Date")).date().isoformat()
+    return None

@@ -1,0 +1,76 @@
+"""OpenDocument texts and presentations (ODT, ODP) → their text under its headings, or slide by slide."""
+
+from __future__ import annotations
+
+import io
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+from zipfile import ZipFile
+
+from rag_core.extract.building import Builder, TooLong, needs_password, one_line
+from rag_core.extract.packages import member, xml
+from rag_core.types import Extracted
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+_NAMESPACES = "urn:oasis:names:tc:opendocument:xmlns:{}:1.0"
+_TEXT, _TABLE, _DRAW, _OFFICE, _META, _PRESENTATION = (
+    "{" + _NAMESPACES.format(name) + "}"
+    for name in ("text", "table", "drawing", "office", "meta", "presentation")
+)
+_DC = "{http://purl.org/dc/elements/1.1/}"
+
+
+def read(data: bytes, path: PurePosixPath) -> Extracted:
+    """The document in ``data``. Raises ExtractError where it needs a password."""
+    builder, warnings = Builder(), ()
+    with ZipFile(io.BytesIO(data)) as archive:
+        if b"encryption-data" in member(archive, "META-INF/manifest.xml"):
+            raise needs_password(path)
+        content = xml(member(archive, "content.xml"))
+        facts = xml(member(archive, "meta.xml")) if "meta.xml" in archive.namelist() else content
+    for spaces in content.iter(f"{_TEXT}s"):
+        spaces.text = " " * min(100, int(spaces.get(f"{_TEXT}c", "1")))
+    for mark in content.iter(f"{_TEXT}tab", f"{_TEXT}line-break"):
+        mark.text = "\t" if mark.tag == f"{_TEXT}tab" else "\n"
+    is_slides = path.suffix.lower() == ".odp"
+    try:
+        if is_slides:
+            for number, page in enumerate(content.iter(f"{_DRAW}page"), 1):
+                builder.begin("slide", number)
+                _add(builder, page)
+        else:
+            body = content.find(f".//{_OFFICE}text")
+            _add(builder, content if body is None else body)
+    except TooLong:
+        warnings = ("Only its beginning is read: it is too long.",)
+    author = one_line(facts.findtext(f".//{_DC}creator") or "")
+    made = (facts.findtext(f".//{_META}creation-date") or "")[:10]
+    return builder.document(
+        "slides" if is_slides else "word",
+        path.name,
+        facts.findtext(f".//{_DC}title") or "",
+        date=made if len(made) == 10 else None,
+        metadata={"author": author} if author else {},
+        warnings=warnings,
+    )
+
+
+def _add(builder: Builder, root: _Element) -> None:
+    """Add the paragraphs, headings and tables below ``root`` in order."""
+    in_table: set[_Element] = set()
+    for element in root.iter():
+        if element in in_table:
+            continue
+        if element.tag == f"{_TABLE}table-row":
+            cells = [
+                " ".join("".join(cell.itertext()).split())
+                for cell in element.iterchildren(f"{_TABLE}table-cell")
+            ]
+            builder.add(" | ".join(cells), gap="\n")
+            in_table.update(element.iter())
+        elif element.tag == f"{_TEXT}h":
+            builder.heading(int(element.get(f"{_TEXT}outline-level", "1")), "".join(element.itertext()))
+        elif element.tag == f"{_TEXT}p":
+            builder.add("".join(element.itertext()))

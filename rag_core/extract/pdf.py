@@ -1,0 +1,101 @@
+"""PDF → the text of each page in reading order, with the outline as headings. Read with PDFium."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from datetime import date
+from functools import partial
+from pathlib import PurePosixPath
+
+from pypdfium2 import PdfDocument, PdfiumError, PdfPage
+
+from rag_core.extract import ocr
+from rag_core.extract.building import Builder, TooLong, needs_password
+from rag_core.types import Extracted
+
+_SCAN_SCALE = 200 / 72  # a page is read at 200 dpi
+_WRONG_PASSWORD = 4  # FPDF_ERR_PASSWORD
+_DATE = re.compile(r"D:(\d{4})(\d\d)(\d\d)")
+_OF_A_PROGRAM = re.compile(r"^(microsoft (word|powerpoint|excel) - |untitled|unbenannt)|\.\w{2,5}$", re.I)
+_BROKEN = re.compile(r"(\w+)[\x02\ufffe\u00ad]\s*(\w+)")
+"""A word that is broken over two lines, with PDFium's mark in place of its hyphen."""
+_COMPOUND = re.compile(r"\w+-\w+")
+
+
+def read(data: bytes, path: PurePosixPath) -> Extracted:
+    """The document in ``data``. Raises ExtractError where it needs a password."""
+    try:
+        pdf = PdfDocument(data)
+    except PdfiumError as error:
+        if error.err_code == _WRONG_PASSWORD:
+            raise needs_password(path) from None
+        raise
+    with pdf:
+        builder, warnings = Builder(), []
+        outline = _outline(pdf)
+        compounds: set[str] = set()
+        for number in range(1, len(pdf) + 1):
+            builder.begin("page", number, *outline[number])
+            try:
+                text = _text(pdf[number - 1])
+                compounds.update(_COMPOUND.findall(text))
+                builder.add(_BROKEN.sub(partial(_joined, compounds), text))
+            except PdfiumError:
+                warnings.append(f"Page {number} cannot be read.")
+            except TooLong:
+                warnings.append(f"Only the first {number - 1} of {len(pdf)} pages are read: it is too long.")
+                break
+        known = pdf.get_metadata_dict(skip_empty=True)
+        title = known.get("Title", "")
+        return builder.document(
+            "pdf",
+            path.name,
+            "" if _OF_A_PROGRAM.search(title) else title,
+            date=_day(known.get("CreationDate", "")),
+            metadata={"pages": len(pdf), **({"author": known["Author"]} if known.get("Author") else {})},
+            warnings=tuple(warnings[:5]),
+        )
+
+
+def _text(page: PdfPage) -> str:
+    """The text of a page; of one without any, such as a scan, the text in its picture. What PDFium keeps of a
+    page is freed at once, as a document may have thousands."""
+    try:
+        text: str = page.get_textpage().get_text_bounded()
+        if not text.strip() and ocr.reader.engine:
+            text = ocr.reader.text(page.render(scale=_SCAN_SCALE).to_pil())
+    finally:
+        page.close()
+    return text
+
+
+def _joined(compounds: set[str], match: re.Match[str]) -> str:
+    """A broken word in one piece; with its hyphen where it is a name or the document has it so elsewhere."""
+    head, tail = match.groups()
+    keeps = f"{head}-{tail}" in compounds or not tail[0].islower()
+    return f"{head}-{tail}" if keeps else head + tail
+
+
+def _outline(pdf: PdfDocument) -> dict[int, tuple[str, ...]]:
+    """Page number → the headings that its text stands under: those of the page's first entry, or of the last
+    one before it."""
+    found: dict[int, tuple[str, ...]] = {}
+    path: list[str] = []
+    for entry in pdf.get_toc(max_depth=6):
+        path[entry.level :] = [entry.get_title()]
+        target = entry.get_dest()
+        page = target.get_index() if target else None
+        if page is not None:
+            found.setdefault(page + 1, tuple(path))
+    current: tuple[str, ...] = ()
+    for number in range(1, len(pdf) + 1):
+        current = found.setdefault(number, current)
+    return found
+
+
+def _day(written: str) -> str | None:
+    if match := _DATE.match(written):
+        with suppress(ValueError):
+            return date(*map(int, match.groups())).isoformat()
+    return None

@@ -1,0 +1,49 @@
+"""Pictures (PNG, JPEG, WebP, GIF, TIFF, BMP, HEIC) → the text in them."""
+
+from __future__ import annotations
+
+import io
+from contextlib import suppress
+from pathlib import PurePosixPath
+
+from PIL import Image, ImageOps, ImageSequence
+
+from rag_core.errors import NotText
+from rag_core.extract import ocr
+from rag_core.extract.building import Builder
+from rag_core.types import Extracted
+
+_MOST_FRAMES = 500  # pages of a fax; an animation has its text in the first one
+
+
+def read(data: bytes, path: PurePosixPath) -> Extracted:
+    """The text in a picture, page by page for a TIFF. Raises NotText where nothing on this computer reads pictures."""
+    if ocr.reader.engine is None:
+        raise NotText(
+            f"{path.name!r} is a picture, and no program is installed that reads the text in pictures.",
+            "Install one with `make ocr`, or Tesseract, then try it again.",
+        )
+    if path.suffix.lower() in (".heic", ".heif"):
+        with suppress(ImportError):
+            from pillow_heif import register_heif_opener
+
+            register_heif_opener()
+    builder = Builder()
+    with Image.open(io.BytesIO(data)) as picture:
+        frames = _MOST_FRAMES if picture.format == "TIFF" else 1
+        for number, frame in zip(range(1, frames + 1), ImageSequence.Iterator(picture), strict=False):
+            builder.begin(
+                *(("page", number) if getattr(picture, "n_frames", 1) > 1 and frames > 1 else ("text", ""))
+            )
+            builder.add(ocr.reader.text(ImageOps.exif_transpose(frame)))
+        return builder.document(
+            "picture", path.name, metadata={"width": picture.width, "height": picture.height}
+        )
+
+
+def text_of(blob: bytes) -> str:
+    """The text of a picture inside a document; '' where it has none or cannot be opened."""
+    with suppress(OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        with Image.open(io.BytesIO(blob)) as picture:
+            return ocr.reader.text(picture)
+    return ""

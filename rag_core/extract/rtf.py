@@ -1,0 +1,17 @@
+"""Rich text (RTF) → its text."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from striprtf.striprtf import rtf_to_text
+
+from rag_core.extract.building import Builder
+from rag_core.types import Extracted
+
+
+def read(data: bytes, path: PurePosixPath) -> Extracted:
+    """The document in ``data``."""
+    builder = Builder()
+    builder.add(rtf_to_text(data.decode("latin-1"), errors="replace"))
+    return builder.document("word", path.name)

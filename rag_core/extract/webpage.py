@@ -1,0 +1,104 @@
+"""HTML → the text that a person sees, under its headings. Nothing is fetched, no script is run."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rag_core.extract.building import Builder, one_line
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+_UNSEEN = frozenset(
+    "head script style noscript template svg math iframe object canvas nav select datalist dialog".split()
+)
+_BLOCKS = frozenset(
+    "address article aside blockquote body caption center dd details div dl dt fieldset figcaption figure footer form"
+    " header hr html legend li main ol p pre section summary table tbody tfoot thead tr ul".split()
+)
+_HEADING = re.compile(r"h[1-6]")
+_BREAK = "\u2028"  # stands for <br> until the white space is tidied
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A web page: its title ('' without one), and its blocks as (level of the heading, else 0; text)."""
+
+    title: str
+    blocks: list[tuple[int, str]]
+
+    @property
+    def first_heading(self) -> str:
+        return one_line(next((text for level, text in self.blocks if level), ""))
+
+    def add_to(self, builder: Builder) -> None:
+        for level, text in self.blocks:
+            if level:
+                builder.heading(level, text)
+            else:
+                builder.add(text)
+
+
+def parse(markup: str) -> Page:
+    """A web page without what is not seen."""
+    root = _root(markup)
+    if root is None:
+        return Page("", [])
+    return Page(one_line(root.findtext(".//title") or ""), _blocks(root))
+
+
+def _root(markup: str) -> _Element | None:
+    from lxml import etree
+
+    parser = etree.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True)
+    return etree.fromstring(markup.encode("utf-8", "replace"), parser) if markup.strip() else None
+
+
+def _blocks(root: _Element) -> list[tuple[int, str]]:
+    from lxml import etree
+
+    found: list[tuple[int, str]] = []
+    words: list[str] = []
+    level = hidden = preformatted = 0
+
+    def end() -> None:
+        text = "".join(words)
+        words.clear()
+        text = text if preformatted else _spaced(text)
+        if text.strip():
+            found.append((level, text))
+
+    for event, element in etree.iterwalk(root, events=("start", "end")):
+        tag = element.tag if isinstance(element.tag, str) else ""
+        is_unseen = tag in _UNSEEN or "hidden" in element.attrib or _HIDDEN.search(element.get("style", ""))
+        if event == "start":
+            hidden += bool(is_unseen)
+            if tag in _BLOCKS or _HEADING.fullmatch(tag):
+                end()
+                level = int(tag[1]) if _HEADING.fullmatch(tag) else 0
+                preformatted += tag == "pre"
+            if hidden:
+                continue
+            words.append(_BREAK if tag == "br" else element.text or "")
+            if tag == "img" and element.get("alt"):
+                words.append(f" {element.get('alt')} ")
+        else:
+            if tag in _BLOCKS or _HEADING.fullmatch(tag):
+                end()
+                level = 0
+                preformatted -= tag == "pre"
+            elif tag in ("td", "th") and not hidden:
+                words.append(" | ")
+            hidden -= bool(is_unseen)
+        if event == "end" and not hidden and element.tail:
+            words.append(element.tail)
+    end()
+    return found
+
+
+def _spaced(text: str) -> str:
+    """``text`` with each run of white space as a browser shows it."""
+    return "\n".join(" ".join(line.split()) for line in text.split(_BREAK)).strip(" |\n")

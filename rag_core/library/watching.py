@@ -1,0 +1,167 @@
+"""Keeps stores up to date: what changes in their folders is read, without anybody asking.
+
+The operating system reports changes (inotify, FSEvents, ReadDirectoryChangesW) through ``watchfiles``. It may
+miss some: on network disks, after an overflow, beyond its limit of watched folders. So each folder is also
+compared as a whole, when it appears and every few minutes; that reads only the stat of each file.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from rag_core.errors import RagError
+from rag_core.files import why_skipped
+from rag_core.library.library import Library
+from rag_core.types import Source, Viewer
+
+LOOK_S = 2.0
+"""Seconds between two looks whether folders were added, removed, paused, or vanished."""
+RESCAN_S = 300.0
+"""Seconds between two comparisons of whole folders."""
+RESCAN_UNWATCHED_S = 60.0
+"""The same where the system reports no changes."""
+_DEBOUNCE_MS = 400  # changes are collected while others follow, so long at most
+_MANY = 200
+"""From so many changed files on, the whole folder is compared."""
+_RULES = frozenset({".gitignore", ".ignore"})
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder that is kept up to date for a store. ``inode`` tells it from another one of its name."""
+
+    store: str
+    source: Source
+    inode: int
+
+    @property
+    def root(self) -> Path:
+        return Path(self.source.root)
+
+
+def watch(
+    library: Library,
+    viewer: Viewer,
+    stop: threading.Event,
+    begin: Callable[[str], None],
+    *,
+    scan_first: bool = True,
+) -> None:
+    """Request what changes in the folders of all stores, until ``stop``; ``begin(store)`` starts its job.
+
+    With ``scan_first`` what changed before is requested, too. A folder that vanishes is compared again when it
+    is back.
+    """
+    known: frozenset[Folder] = frozenset() if scan_first else _folders(library, viewer)
+    rescan_at = time.monotonic() + RESCAN_S
+    while not stop.is_set():
+        folders = _folders(library, viewer)
+        _request_whole(library, viewer, folders - known, begin)
+        known = folders
+        for changed in _changes(folders, stop):
+            if changed is None:
+                rescan_at = min(rescan_at, time.monotonic() + RESCAN_UNWATCHED_S)
+            elif changed:
+                _request_changed(library, viewer, folders, changed, begin)
+            if time.monotonic() >= rescan_at:
+                _request_whole(library, viewer, folders, begin)
+                rescan_at = time.monotonic() + RESCAN_S
+            if _folders(library, viewer) != folders:
+                break
+
+
+def _folders(library: Library, viewer: Viewer) -> frozenset[Folder]:
+    """The folders of all stores that are there and not paused."""
+    found = set()
+    for store in library.stores.names(viewer):
+        with suppress(RagError):  # a page reports a store that cannot be read
+            for source in library.stores.info(viewer, store).sources:
+                if not (source.paused or source.removed):
+                    with suppress(OSError):
+                        found.add(Folder(store, source, Path(source.root).stat().st_ino))
+    return frozenset(found)
+
+
+def _changes(folders: Iterable[Folder], stop: threading.Event) -> Iterator[set[str] | None]:
+    """The paths that changed, every two seconds at least; None where the system reports no changes."""
+    import watchfiles
+
+    roots = {each.root for each in folders}
+    if not roots:
+        stop.wait(LOOK_S)
+        return
+    try:
+        for changes in watchfiles.watch(
+            *roots, watch_filter=None, stop_event=stop, debounce=_DEBOUNCE_MS, rust_timeout=round(1000 * LOOK_S),
+            yield_on_timeout=True, raise_interrupt=False, ignore_permission_denied=True,
+        ):  # fmt: skip
+            yield {path for _, path in changes}
+    except (OSError, watchfiles.WatchfilesRustInternalError) as error:  # such as too many folders
+        _log.warning("changes are not reported, folders are compared every minute: %s", error)
+        while not stop.wait(LOOK_S):
+            yield None
+
+
+def _request_whole(
+    library: Library, viewer: Viewer, folders: Iterable[Folder], begin: Callable[[str], None]
+) -> None:
+    for store, group in _by_store(folders).items():
+        with suppress(RagError):
+            library.jobs.request(viewer, store, [each.source.id for each in group])
+            begin(store)
+
+
+def _request_changed(
+    library: Library, viewer: Viewer, folders: Iterable[Folder], paths: set[str], begin: Callable[[str], None]
+) -> None:
+    """Request the changed files that a store reads or holds, or whole folders where many changed."""
+    for store, group in _by_store(folders).items():
+        with suppress(RagError):
+            found = False
+            for folder in group:
+                changed, is_whole = _of_folder(library, viewer, folder, paths)
+                if changed or is_whole:
+                    library.jobs.request_changed(
+                        viewer, store, folder.source.id, None if is_whole else changed
+                    )
+                    found = True
+            if found:
+                begin(store)
+
+
+def _of_folder(library: Library, viewer: Viewer, folder: Folder, paths: set[str]) -> tuple[set[bytes], bool]:
+    """The paths below a folder that its store reads or holds, and whether the whole folder is to be compared."""
+    source = folder.source
+    start = os.path.join(source.root, "")  # noqa: PTH118 (keeps the separator)
+    below = [path[len(start) :] for path in paths if path.startswith(start)]
+    changed: set[bytes] = set()
+    gone: set[bytes] = set()
+    for path in below:
+        raw = os.fsencode(path.replace(os.sep, "/"))
+        if os.path.basename(path) in _RULES or len(changed) > _MANY:  # noqa: PTH119
+            return set(), True
+        whole = Path(start, path)
+        if not whole.exists() and not whole.is_symlink():
+            gone.add(raw)
+        elif why_skipped(folder.root, raw, source.include, source.exclude) is None:
+            if whole.is_dir():
+                return set(), True
+            changed.add(raw)
+    return changed | library.jobs.held(viewer, folder.store, source.id, gone), False
+
+
+def _by_store(folders: Iterable[Folder]) -> dict[str, list[Folder]]:
+    found: dict[str, list[Folder]] = defaultdict(list)
+    for each in folders:
+        found[each.store].append(each)
+    return found

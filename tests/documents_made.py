@@ -1,0 +1,176 @@
+"""Small documents of every format that a person keeps, made with the formats' own libraries or by hand."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Sequence
+from email.message import EmailMessage
+
+
+def pdf(*pages: str, title: str = "", password: str = "", outline: Sequence[tuple[str, int]] = ()) -> bytes:
+    """A PDF with a page for each text, its lines below one another."""
+    from reportlab.lib.pdfencrypt import StandardEncryption
+    from reportlab.pdfgen.canvas import Canvas
+
+    made = io.BytesIO()
+    encrypt = StandardEncryption(password, canPrint=1) if password else None
+    canvas = Canvas(made, encrypt=encrypt)
+    canvas.setTitle(title or "untitled")
+    for number, page in enumerate(pages, 1):
+        for name, at in outline:
+            if at == number:
+                canvas.bookmarkPage(name)
+                canvas.addOutlineEntry(name, name)
+        text = canvas.beginText(72, 770)
+        for line in page.split("\n"):
+            text.textLine(line)
+        canvas.drawText(text)
+        canvas.showPage()
+    canvas.save()
+    return made.getvalue()
+
+
+def docx(*blocks: str | Sequence[Sequence[str]], title: str = "", footer: str = "") -> bytes:
+    """A Word document: ``# Heading`` lines, paragraphs, and tables as rows of cells."""
+    from docx import Document
+
+    document = Document()
+    document.core_properties.title = title
+    for block in blocks:
+        if not isinstance(block, str):
+            table = document.add_table(len(block), len(block[0]))
+            for row, cells in enumerate(block):
+                for column, cell in enumerate(cells):
+                    table.cell(row, column).text = cell
+        elif block.startswith("#"):
+            document.add_heading(block.lstrip("# "), len(block) - len(block.lstrip("#")))
+        else:
+            document.add_paragraph(block)
+    if footer:
+        document.sections[0].footer.paragraphs[0].text = footer
+    return _saved(document)
+
+
+def pptx(*slides: tuple[str, str, str]) -> bytes:
+    """A presentation: (title, text, notes) of each slide."""
+    from pptx import Presentation
+
+    presentation = Presentation()
+    for title, text, notes in slides:
+        slide = presentation.slides.add_slide(presentation.slide_layouts[1])
+        slide.shapes.title.text = title
+        slide.placeholders[1].text = text
+        if notes:
+            slide.notes_slide.notes_text_frame.text = notes
+    return _saved(presentation)
+
+
+def xlsx(**sheets: Sequence[Sequence[object]]) -> bytes:
+    """A workbook with these rows in each sheet."""
+    from xlsxwriter import Workbook
+
+    made = io.BytesIO()
+    with Workbook(made, {"in_memory": True}) as book:
+        for name, rows in sheets.items():
+            sheet = book.add_worksheet(name)
+            for number, row in enumerate(rows):
+                sheet.write_row(number, 0, row)
+    return made.getvalue()
+
+
+def odt(body: str, title: str = "") -> bytes:
+    """An OpenDocument text with this content of ``office:text``."""
+    return _opendocument(f"<office:text>{body}</office:text>", title)
+
+
+def odp(*pages: str) -> bytes:
+    """An OpenDocument presentation with this content of each page."""
+    drawn = "".join(f"<draw:page>{page}</draw:page>" for page in pages)
+    return _opendocument(f"<office:presentation>{drawn}</office:presentation>", "")
+
+
+def _opendocument(body: str, title: str) -> bytes:
+    names = {
+        "office": "office", "text": "text", "table": "table", "draw": "drawing", "meta": "meta",
+    }  # fmt: skip
+    spaces = " ".join(
+        f'xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for short, name in names.items()
+    )
+    dublin = 'xmlns:dc="http://purl.org/dc/elements/1.1/"'
+    return zipped(
+        {
+            "META-INF/manifest.xml": "<manifest/>",
+            "content.xml": f"<office:document-content {spaces}><office:body>{body}</office:body>"
+            "</office:document-content>",
+            "meta.xml": f"<office:document-meta {spaces} {dublin}><office:meta><dc:title>{title}</dc:title>"
+            "<meta:creation-date>2024-02-03T10:00:00</meta:creation-date></office:meta></office:document-meta>",
+        }
+    )
+
+
+def epub(title: str, **chapters: str) -> bytes:
+    """A book with these chapters, by name and body."""
+    items = "".join(f'<item id="{name}" href="{name}.xhtml"/>' for name in chapters)
+    order = "".join(f'<itemref idref="{name}"/>' for name in chapters)
+    container = (
+        '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+        '<rootfile full-path="OEBPS/book.opf"/></rootfiles></container>'
+    )
+    book = (
+        '<package xmlns="http://www.idpf.org/2007/opf"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/">'
+        f"<dc:title>{title}</dc:title><dc:creator>Ada Lovelace</dc:creator></metadata>"
+        f"<manifest>{items}</manifest><spine>{order}</spine></package>"
+    )
+    pages = {f"OEBPS/{name}.xhtml": f"<html><body>{body}</body></html>" for name, body in chapters.items()}
+    return zipped({"META-INF/container.xml": container, "OEBPS/book.opf": book, **pages})
+
+
+def mail(subject: str, body: str, html: str = "", attached: dict[str, bytes] | None = None) -> bytes:
+    """A mail from Ada to Charles of 3 February 2024."""
+    message = EmailMessage()
+    message["From"], message["To"] = "Ada <ada@example.org>", "Charles <charles@example.org>"
+    message["Subject"], message["Date"] = subject, "Sat, 03 Feb 2024 10:00:00 +0000"
+    if body:
+        message.set_content(body)
+    if html and body:
+        message.add_alternative(html, subtype="html")
+    elif html:
+        message.set_content(html, subtype="html")
+    for name, data in (attached or {}).items():
+        message.add_attachment(data, maintype="application", subtype="octet-stream", filename=name)
+    return bytes(message)
+
+
+def mbox(*messages: bytes) -> bytes:
+    """A mailbox."""
+    return b"".join(b"From ada@example.org Sat Feb  3 10:00:00 2024\n" + each + b"\n" for each in messages)
+
+
+def rtf(text: str) -> bytes:
+    return rb"{\rtf1\ansi " + text.encode("ascii") + rb"\par}"
+
+
+def notebook(*cells: tuple[str, str], printed: str = "") -> bytes:
+    """A notebook: (kind, source) of each cell; the last one printed something."""
+    made = [{"cell_type": kind, "source": source.splitlines(keepends=True)} for kind, source in cells]
+    outputs = [
+        {"output_type": "stream", "text": [printed]},
+        {"output_type": "display_data", "data": {"image/png": "iVBORw0KGgo" * 100}},
+    ]
+    return json.dumps({"cells": [*made[:-1], {**made[-1], "outputs": outputs}], "nbformat": 4}).encode()
+
+
+def zipped(files: dict[str, str]) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return made.getvalue()
+
+
+def _saved(document: object) -> bytes:
+    made = io.BytesIO()
+    document.save(made)  # type: ignore[attr-defined]
+    return made.getvalue()
