@@ -1,4 +1,4 @@
-"""The text in pictures, by Tesseract or RapidOCR. Works in the reader process; what was read once is cached."""
+"""The text in pictures, by Tesseract or RapidOCR. What was read once is cached."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _MOST_LANGUAGES = 4
 
 
 def find_engine(setting: str) -> Engine | None:
-    """The engine that the setting ``ocr`` stands for on this computer: ``auto`` takes Tesseract if it is on the
-    PATH, else RapidOCR if it is installed."""
+    """The engine that the setting ``ocr`` stands for on this computer, if it is there: ``auto`` takes Tesseract,
+    else RapidOCR."""
     there = {"tesseract": bool(shutil.which("tesseract")), "rapidocr": find_spec("rapidocr") is not None}
     for name in ("tesseract", "rapidocr"):
         if there[name] and setting in ("auto", name):
@@ -86,7 +86,7 @@ def _tesseract(picture: Image) -> str:
 
 @cache
 def _languages() -> tuple[str, ...]:
-    """The languages that Tesseract has; none where they are so many that it is slow, and its default counts."""
+    """The languages that Tesseract has; none where they are so many that its default is better."""
     listed = subprocess.run(
         ["tesseract", "--list-langs"], capture_output=True, text=True, timeout=10, check=True
     )

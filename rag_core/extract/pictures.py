@@ -13,14 +13,14 @@ from rag_core.extract import ocr
 from rag_core.extract.building import Builder
 from rag_core.types import Extracted
 
-_MOST_FRAMES = 500  # pages of a fax; an animation has its text in the first one
+_MOST_PAGES = 500  # of a TIFF; of an animation the first picture is read
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
     """The text in a picture, page by page for a TIFF. Raises NotText where nothing on this computer reads pictures."""
     if ocr.reader.engine is None:
         raise NotText(
-            f"{path.name!r} is a picture, and no program is installed that reads the text in pictures.",
+            f"{path.name!r} is a picture, and nothing is installed that reads the text in pictures.",
             "Install one with `make ocr`, or Tesseract, then try it again.",
         )
     if path.suffix.lower() in (".heic", ".heif"):
@@ -30,11 +30,9 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
             register_heif_opener()
     builder = Builder()
     with Image.open(io.BytesIO(data)) as picture:
-        frames = _MOST_FRAMES if picture.format == "TIFF" else 1
+        frames = _MOST_PAGES if picture.format == "TIFF" else 1
         for number, frame in zip(range(1, frames + 1), ImageSequence.Iterator(picture), strict=False):
-            builder.begin(
-                *(("page", number) if getattr(picture, "n_frames", 1) > 1 and frames > 1 else ("text", ""))
-            )
+            builder.begin("page", number)
             builder.add(ocr.reader.text(ImageOps.exif_transpose(frame)))
         return builder.document(
             "picture", path.name, metadata={"width": picture.width, "height": picture.height}
@@ -43,7 +41,8 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 
 def text_of(blob: bytes) -> str:
     """The text of a picture inside a document; '' where it has none or cannot be opened."""
-    with suppress(OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+    try:
         with Image.open(io.BytesIO(blob)) as picture:
             return ocr.reader.text(picture)
-    return ""
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return ""

@@ -15,8 +15,8 @@ _UNSEEN = frozenset(
     "head script style noscript template svg math iframe object canvas nav select datalist dialog".split()
 )
 _BLOCKS = frozenset(
-    "address article aside blockquote body caption center dd details div dl dt fieldset figcaption figure footer form"
-    " header hr html legend li main ol p pre section summary table tbody tfoot thead tr ul".split()
+    "address article aside blockquote body caption center dd details div dl dt fieldset figcaption figure"
+    " footer form header hr html legend li main ol p pre section summary table tbody tfoot thead tr ul".split()
 )
 _HEADING = re.compile(r"h[1-6]")
 _BREAK = "\u2028"  # stands for <br> until the white space is tidied
@@ -57,46 +57,60 @@ def _root(markup: str) -> _Element | None:
     return etree.fromstring(markup.encode("utf-8", "replace"), parser) if markup.strip() else None
 
 
+class _Blocks:
+    """Collects the blocks of a page while its elements begin and end."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[int, str]] = []
+        self._words: list[str] = []
+        self._level = self._hidden = self._preformatted = 0
+
+    def begin(self, element: _Element, tag: str) -> None:
+        self._hidden += _is_unseen(element, tag)
+        is_heading = bool(_HEADING.fullmatch(tag))
+        if is_heading or tag in _BLOCKS:
+            self.end_block()
+            self._level = int(tag[1]) if is_heading else 0
+            self._preformatted += tag == "pre"
+        if not self._hidden:
+            alternative = f" {element.get('alt')} " if tag == "img" and element.get("alt") else ""
+            self._words += [_BREAK if tag == "br" else element.text or "", alternative]
+
+    def end(self, element: _Element, tag: str) -> None:
+        if _HEADING.fullmatch(tag) or tag in _BLOCKS:
+            self.end_block()
+            self._level = 0
+            self._preformatted -= tag == "pre"
+        elif tag in ("td", "th") and not self._hidden:
+            self._words.append(" | ")
+        self._hidden -= _is_unseen(element, tag)
+        if not self._hidden:
+            self._words.append(element.tail or "")
+
+    def end_block(self) -> None:
+        text = "".join(self._words)
+        self._words.clear()
+        text = text.replace(_BREAK, "\n") if self._preformatted else _spaced(text)
+        if text.strip():
+            self.found.append((self._level, text))
+
+
 def _blocks(root: _Element) -> list[tuple[int, str]]:
     from lxml import etree
 
-    found: list[tuple[int, str]] = []
-    words: list[str] = []
-    level = hidden = preformatted = 0
-
-    def end() -> None:
-        text = "".join(words)
-        words.clear()
-        text = text if preformatted else _spaced(text)
-        if text.strip():
-            found.append((level, text))
-
+    blocks = _Blocks()
     for event, element in etree.iterwalk(root, events=("start", "end")):
         tag = element.tag if isinstance(element.tag, str) else ""
-        is_unseen = tag in _UNSEEN or "hidden" in element.attrib or _HIDDEN.search(element.get("style", ""))
         if event == "start":
-            hidden += bool(is_unseen)
-            if tag in _BLOCKS or _HEADING.fullmatch(tag):
-                end()
-                level = int(tag[1]) if _HEADING.fullmatch(tag) else 0
-                preformatted += tag == "pre"
-            if hidden:
-                continue
-            words.append(_BREAK if tag == "br" else element.text or "")
-            if tag == "img" and element.get("alt"):
-                words.append(f" {element.get('alt')} ")
+            blocks.begin(element, tag)
         else:
-            if tag in _BLOCKS or _HEADING.fullmatch(tag):
-                end()
-                level = 0
-                preformatted -= tag == "pre"
-            elif tag in ("td", "th") and not hidden:
-                words.append(" | ")
-            hidden -= bool(is_unseen)
-        if event == "end" and not hidden and element.tail:
-            words.append(element.tail)
-    end()
-    return found
+            blocks.end(element, tag)
+    blocks.end_block()
+    return blocks.found
+
+
+def _is_unseen(element: _Element, tag: str) -> bool:
+    return tag in _UNSEEN or "hidden" in element.attrib or bool(_HIDDEN.search(element.get("style", "")))
 
 
 def _spaced(text: str) -> str:

@@ -59,8 +59,8 @@ def watch(
 ) -> None:
     """Request what changes in the folders of all stores, until ``stop``; ``begin(store)`` starts its job.
 
-    With ``scan_first`` what changed before is requested, too. A folder that vanishes is compared again when it
-    is back.
+    With ``scan_first`` what changed before is requested, too. A folder that vanished is compared again when
+    it is back.
     """
     known: frozenset[Folder] = frozenset() if scan_first else _folders(library, viewer)
     rescan_at = time.monotonic() + RESCAN_S
@@ -102,8 +102,8 @@ def _changes(folders: Iterable[Folder], stop: threading.Event) -> Iterator[set[s
         return
     try:
         for changes in watchfiles.watch(
-            *roots, watch_filter=None, stop_event=stop, debounce=_DEBOUNCE_MS, rust_timeout=round(1000 * LOOK_S),
-            yield_on_timeout=True, raise_interrupt=False, ignore_permission_denied=True,
+            *roots, watch_filter=None, stop_event=stop, debounce=_DEBOUNCE_MS, raise_interrupt=False,
+            rust_timeout=round(1000 * LOOK_S), yield_on_timeout=True, ignore_permission_denied=True,
         ):  # fmt: skip
             yield {path for _, path in changes}
     except (OSError, watchfiles.WatchfilesRustInternalError) as error:  # such as too many folders
@@ -140,7 +140,7 @@ def _request_changed(
 
 
 def _of_folder(library: Library, viewer: Viewer, folder: Folder, paths: set[str]) -> tuple[set[bytes], bool]:
-    """The paths below a folder that its store reads or holds, and whether the whole folder is to be compared."""
+    """The paths below a folder that its store reads or holds, and whether to compare the whole folder."""
     source = folder.source
     start = os.path.join(source.root, "")  # noqa: PTH118 (keeps the separator)
     below = [path[len(start) :] for path in paths if path.startswith(start)]
