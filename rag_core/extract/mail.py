@@ -10,7 +10,7 @@ from email.message import EmailMessage
 from email.utils import parsedate_to_datetime
 from pathlib import PurePosixPath
 
-from rag_core.errors import ExtractError
+from rag_core.errors import ExtractError, NotText
 from rag_core.extract import readers, webpage
 from rag_core.extract.building import Builder, TooLong, one_line
 from rag_core.types import Extracted
@@ -74,12 +74,13 @@ def _add_message(builder: Builder, message: EmailMessage, is_mailbox: bool, dept
             builder.add("\n".join(text for _, text in page.blocks))
     unread = []
     for name, part in attached:
-        with suppress(ExtractError):
+        try:
             _add_attachment(builder, name, part, is_mailbox, depth)
-            continue
-        builder.begin("attachment", name)
-        builder.add(name)
-        unread.append(f"The attachment {name!r} cannot be read.")
+        except ExtractError as error:
+            builder.begin("attachment", name)
+            builder.add(name)
+            if not isinstance(error, NotText):
+                unread.append(f"The attachment {name!r} cannot be read.")
     return unread
 
 
