@@ -24,7 +24,7 @@ from rag_core.access import AccessGate, Programs, SecurityHeaders, Visits, viewe
 from rag_core.api.app import rest  # noqa: E402
 from rag_core.api.mcp.http import McpDoor  # noqa: E402
 from rag_core.errors import RagError  # noqa: E402
-from rag_core.library import Library, background  # noqa: E402
+from rag_core.library import Library, background, watching  # noqa: E402
 from rag_core.library.asking import stop_answers  # noqa: E402
 from rag_core.types import OWNER, Viewer  # noqa: E402
 from ui import work  # noqa: E402
@@ -68,6 +68,8 @@ def begin(ending: threading.Event) -> None:
         meaning_is_loading(OWNER)
     with suppress(RagError):
         background.resume_all(library(), OWNER)
+        if library().settings.watch:
+            threading.Thread(target=keep_up_to_date, args=(library(), ending), daemon=True).start()
     if not ending.wait(_A_WHILE_S):
         with suppress(RagError):
             load_ahead(OWNER)
@@ -76,6 +78,17 @@ def begin(ending: threading.Event) -> None:
     while not ending.wait(background.SEND_EVERY_S):
         with suppress(RagError):
             background.send_backlogs(library(), OWNER)
+
+
+def keep_up_to_date(library: Library, ending: threading.Event) -> None:
+    """Read files as soon as they change, until ``ending``."""
+    watching.watch(
+        library,
+        OWNER,
+        ending,
+        lambda store: background.go_on(library, OWNER, store),
+        scan_first=library.settings.scan_on_start,
+    )
 
 
 def stop_runs() -> None:

@@ -17,6 +17,8 @@ from rag_core.errors import RagError
 API_VERSION = 1  # of the four contracts; raised when one changes so that older packages would fail
 Kind = Literal["extractors", "chunkers", "embedders", "vector_indexes"]
 REMEDY = "Update or uninstall the package; nothing else is affected."
+_REMEDY_OF_FILE = "Open the file in its own program and save it again; no other file is affected."
+_DAMAGED = "cannot read this one: it is damaged, or not what its name says"
 
 _NAME = r"[a-z][a-z0-9-]{0,39}", "up to 40 small letters, digits and hyphens"
 _SUFFIXED = rf"{_NAME[0]}\.[a-z0-9_+-]{{1,20}}", "TYPE.SUFFIX in small letters, like 'screenplay.fountain'"
@@ -39,11 +41,13 @@ class Extension:
 
     def problem(self, what: str) -> str:
         """A sentence about this extension: ``what`` is its end."""
+        if not self.package:
+            return f"The reader of {self.name.rpartition('.')[2].upper()} files {what}."
         return f"The package {self}, which adds {self.name!r} to commonplace.{self.kind}, {what}."
 
     def failed(self, error: type[RagError], what: str) -> RagError:
         """An ``error`` about this extension: ``what`` is the end of its sentence."""
-        return error(self.problem(what), REMEDY)
+        return error(self.problem(what), REMEDY if self.package else _REMEDY_OF_FILE)
 
     def load(self, error: type[RagError]) -> Any:
         """What the entry point names. Raises ``error`` when the package cannot be imported, or was made for
@@ -59,7 +63,7 @@ class Extension:
             said = f"{type(raised).__name__}: {' '.join(str(raised).split())}"[:_QUOTED]
             raise self.failed(error, f"cannot be loaded: {said.rstrip(':. ')}") from None
         stated = getattr(sys.modules[entry.module], "API_VERSION", None)
-        if stated != API_VERSION:
+        if self.package and stated != API_VERSION:
             states = "no API_VERSION" if stated is None else f"API_VERSION {stated!r}"
             raise self.failed(error, f"states {states}, and Commonplace needs {API_VERSION}")
         return found
@@ -73,7 +77,8 @@ class Extension:
         except RagError:
             raise
         except (Exception, SystemExit) as raised:  # somebody else's code
-            raise self.failed(error, f"failed in {doing} ({type(raised).__name__})") from None
+            what = f"failed in {doing}" if self.package else _DAMAGED
+            raise self.failed(error, f"{what} ({type(raised).__name__})") from None
 
 
 class Guarded:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import sys
+import threading
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -12,7 +14,9 @@ from rag_core.cli.groups import Commands
 from rag_core.cli.options import emit, library_of_owner, setting_option
 from rag_core.cli.screen import warn
 from rag_core.errors import RagError
+from rag_core.library import background, watching
 from rag_core.types import OWNER
+from rag_core.wording import moment, plural
 
 
 def app_dir() -> Path:
@@ -45,6 +49,28 @@ def serve(port: int, open_browser: bool) -> None:
     warn(*library.stores.make_declared(OWNER))
     library.close()
     serve_app(port, open_browser)
+
+
+@click.command()
+def watch() -> None:
+    """Read files as soon as they change, until Ctrl-C.
+
+    `serve` does the same. A paused folder is left alone.
+    """
+    library = library_of_owner()
+    folders = sum(len(library.sources.kept(OWNER, store)) for store in library.stores.names(OWNER))
+    warn(f"Watching {plural(folders, 'folder')}. Ctrl-C stops it.")
+    stop = threading.Event()
+
+    def begin(store: str) -> None:
+        warn(f"{moment(datetime.now(UTC).isoformat())}  {store} has changed.")
+        background.go_on(library, OWNER, store)
+
+    try:
+        watching.watch(library, OWNER, stop, begin, scan_first=library.settings.scan_on_start)
+    except KeyboardInterrupt:
+        stop.set()
+        background.stop_all()
 
 
 @click.command()

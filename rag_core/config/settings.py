@@ -32,6 +32,7 @@ _BucketPrefix = Annotated[str, word(r"[a-z0-9][a-z0-9-]{0,39}", "lowercase lette
 _Collection = Annotated[str, word(r"[A-Za-z0-9_][\w.-]{0,199}", "letters, digits and _.-")]
 _KMS_KEY = r"arn:aws[-a-z0-9]*:kms:[-a-z0-9]+:[0-9]{12}:key/\S{1,200}"
 _KmsKey = Annotated[str, word(_KMS_KEY, "the ARN of a key: arn:aws:kms:REGION:ACCOUNT:key/ID")]
+_Ocr = Annotated[str, choice("auto", "off", "tesseract", "rapidocr")]
 _Mode = Annotated[Literal["hybrid", "vector", "lexical"], choice("hybrid", "vector", "lexical")]
 _LogLevel = Annotated[str, choice("debug", "info", "warning", "error", "critical")]
 
@@ -166,7 +167,14 @@ class Settings(BaseSettings):
 
     batch_size: Annotated[int, whole(1, 1_024)] = _index(32, "The number of texts that are embedded at once.")
     max_file_mb: Annotated[int, whole(1, 1_024)] = _index(64, "Files of more megabytes are not read.")
-    extractor_timeout_s: Seconds = _index(60.0, "The seconds that a package may take to read one file.")
+    extractor_timeout_s: Seconds = _index(
+        60.0, "The seconds that reading one file may take, and reading each picture in it.")
+    ocr: _Ocr = _index(
+        "auto", "What reads the text in pictures and scans; `auto` takes what is installed.")
+    watch: Switch = _index(
+        True, "Whether `commonplace serve` reads a file as soon as it changes, unless its folder is paused.")
+    scan_on_start: Switch = _index(
+        True, "Whether `commonplace serve` and `watch` first read what changed while they did not run.")
     busy_timeout_s: Annotated[float, number(0.1, 600)] = _index(
         30.0, "The seconds to wait for another process that writes to a store.")
 

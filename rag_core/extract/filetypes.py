@@ -17,7 +17,7 @@ from typing import Protocol
 from rag_core.extensions import Extension, catalogue
 from rag_core.types import Extracted
 
-EXTRACTOR_VERSION = 7
+EXTRACTOR_VERSION = 8
 """Raised whenever the same bytes would be read differently; documents read by an older one are read again."""
 
 _PACKAGES = 2**32
@@ -34,7 +34,7 @@ _SUFFIXES_BY_TYPE: dict[str, str] = {name: f".{name}" for name in _ONE_SUFFIX.sp
     "groovy": ".groovy .gradle",
     "rust": ".rs",
     "yaml": ".yaml .yml",
-    "json": ".json .jsonl .ndjson .geojson .json5 .jsonc .canvas .ipynb",
+    "json": ".json .jsonl .ndjson .geojson .json5 .jsonc .canvas",
     "shell": ".sh .bash .zsh .fish .ksh",
     "text": ".txt .text .log",
     "html": ".html .htm .xhtml",
@@ -73,6 +73,15 @@ _SUFFIXES_BY_TYPE: dict[str, str] = {name: f".{name}" for name in _ONE_SUFFIX.sp
     "calendar": ".ics .vcs",
     "contacts": ".vcf",
     "subtitles": ".srt .vtt",
+    "pdf": ".pdf",
+    "word": ".docx .docm .odt .rtf",
+    "slides": ".pptx .pptm .odp",
+    "sheet": ".xlsx .xlsm .xlsb .xls .ods",
+    "ebook": ".epub",
+    "mail": ".eml .mbox",
+    "notebook": ".ipynb",
+    "picture": ".png .jpg .jpeg .webp .gif .tif .tiff .bmp .heic .heif",
+    "archive": ".zip",
 }
 
 TYPE_BY_SUFFIX: dict[str, str] = {
@@ -118,6 +127,26 @@ _JOINED = re.compile(r"[-_]+(?!\d)|(?<!\d)[-_]+")
 _MONTH = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.](0[1-9]|1[0-2])(?![-_.]?\d)")
 
 
+MODULES: dict[str, str] = {
+    suffix: module
+    for module, suffixes in {
+        "pdf": ".pdf",
+        "word": ".docx .docm",
+        "slides": ".pptx .pptm",
+        "sheets": ".xlsx .xlsm .xlsb .xls .ods",
+        "opendocument": ".odt .odp",
+        "epub": ".epub",
+        "mail": ".eml .mbox",
+        "rtf": ".rtf",
+        "pictures": ".png .jpg .jpeg .webp .gif .tif .tiff .bmp .heic .heif",
+        "archive": ".zip",
+        "notebook": ".ipynb",
+    }.items()
+    for suffix in suffixes.split()
+}
+"""Lower-case suffix → the module of `rag_core.extract` that reads the format in the worker process."""
+
+
 class Extractor(Protocol):
     """What an entry point in ``commonplace.extractors`` names: a function of a file's bytes and its name.
 
@@ -149,6 +178,16 @@ def package_of(path: PurePosixPath) -> Extension | None:
     if path.suffix.lower() in TYPE_BY_SUFFIX or path.name.lower() in TYPE_BY_NAME:
         return None
     return packages().get(path.suffix.lower())
+
+
+def reader_in_worker(path: PurePosixPath) -> Extension | None:
+    """What reads the file at ``path`` in the worker process: a module of ours, as an entry point without a
+    package, or a package; None for text files."""
+    suffix = path.suffix.lower()
+    if module := MODULES.get(suffix):
+        target = f"rag_core.extract.{module}:read"
+        return Extension("extractors", TYPE_BY_SUFFIX[suffix] + suffix, "", "", target)
+    return package_of(path)
 
 
 def added_type(package: Extension) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from email import message_from_bytes, policy
-from email.message import EmailMessage
+from email.message import EmailMessage, MIMEPart
 from email.utils import parsedate_to_datetime
 from pathlib import PurePosixPath
 
@@ -58,7 +58,7 @@ def _add_message(builder: Builder, message: EmailMessage, is_mailbox: bool, dept
     """Add a message with what is attached to it. Returns what could not be read of it."""
     lines = (f"{name}: {text}" for name in _SHOWN if (text := _header(message, name)))
     builder.add("\n".join(lines))
-    attached: list[tuple[str, EmailMessage]] = []
+    attached: list[tuple[str, MIMEPart]] = []
     bodies: dict[str, list[str]] = {kind: [] for kind in _OUR_TEXT}
     for part in _parts(message):
         kind = part.get_content_type()
@@ -84,7 +84,7 @@ def _add_message(builder: Builder, message: EmailMessage, is_mailbox: bool, dept
     return unread
 
 
-def _parts(message: EmailMessage) -> Iterator[EmailMessage]:
+def _parts(message: MIMEPart) -> Iterator[MIMEPart]:
     """The parts of a message that are not made of others; an attached message is one."""
     if message.get_content_maintype() != "multipart":
         yield message
@@ -93,7 +93,7 @@ def _parts(message: EmailMessage) -> Iterator[EmailMessage]:
         yield from _parts(part)
 
 
-def _add_attachment(builder: Builder, name: str, part: EmailMessage, is_mailbox: bool, depth: int) -> None:
+def _add_attachment(builder: Builder, name: str, part: MIMEPart, is_mailbox: bool, depth: int) -> None:
     """Add an attachment as its own reader reads it. Raises ExtractError."""
     if part.get_content_type() == "message/rfc822":
         inner = part.get_content()
@@ -102,18 +102,22 @@ def _add_attachment(builder: Builder, name: str, part: EmailMessage, is_mailbox:
         if depth < _DEEPEST:
             _add_message(builder, inner, is_mailbox, depth + 1)
         return
-    found = readers.read(part.get_payload(decode=True) or b"", PurePosixPath(name))
+    found = readers.read(_bytes(part), PurePosixPath(name))
     for segment in found.segments:
         place = f"{segment.anchor_type} {segment.anchor_ref}" if segment.anchor_ref else ""
         builder.begin("attachment", " › ".join(filter(None, (name, place))), name, *segment.heading_path)
         builder.add(found.text[segment.start : segment.end])
 
 
-def _decoded(part: EmailMessage) -> str:
-    data = part.get_payload(decode=True)
+def _decoded(part: MIMEPart) -> str:
     with suppress(LookupError):  # an unknown charset
-        return bytes(data or b"").decode(part.get_content_charset("utf-8"), "replace")
-    return bytes(data or b"").decode("utf-8", "replace")
+        return _bytes(part).decode(part.get_content_charset("utf-8"), "replace")
+    return _bytes(part).decode("utf-8", "replace")
+
+
+def _bytes(part: MIMEPart) -> bytes:
+    data = part.get_payload(decode=True)
+    return data if isinstance(data, bytes) else b""
 
 
 def _header(message: EmailMessage, name: str) -> str:

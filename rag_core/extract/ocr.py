@@ -27,13 +27,11 @@ _MOST_LANGUAGES = 4
 
 
 def find_engine(setting: str) -> Engine | None:
-    """The engine that the setting ``ocr`` stands for on this computer, if it is there: ``auto`` takes Tesseract,
-    else RapidOCR."""
-    there = {"tesseract": bool(shutil.which("tesseract")), "rapidocr": find_spec("rapidocr") is not None}
-    for name in ("tesseract", "rapidocr"):
-        if there[name] and setting in ("auto", name):
-            return name  # type: ignore[return-value]
-    return None
+    """The engine for a setting of ``ocr``, None if it is not installed; ``auto`` takes Tesseract, else
+    RapidOCR."""
+    if setting in ("auto", "tesseract") and shutil.which("tesseract"):
+        return "tesseract"
+    return "rapidocr" if setting in ("auto", "rapidocr") and find_spec("rapidocr") else None
 
 
 class Reader:

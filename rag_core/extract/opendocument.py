@@ -24,7 +24,7 @@ _DC = "{http://purl.org/dc/elements/1.1/}"
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
     """The document in ``data``. Raises ExtractError where it needs a password."""
-    builder, warnings = Builder(), ()
+    builder, warnings = Builder(), tuple[str, ...]()
     with ZipFile(io.BytesIO(data)) as archive:
         if b"encryption-data" in member(archive, "META-INF/manifest.xml"):
             raise needs_password(path)

@@ -17,11 +17,11 @@ _MOST_PAGES = 500  # of a TIFF; of an animation the first picture is read
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The text in a picture, page by page for a TIFF. Raises NotText where nothing on this computer reads pictures."""
+    """The text in a picture, page by page for a TIFF. Raises NotText where no engine is installed."""
     if ocr.reader.engine is None:
         raise NotText(
             f"{path.name!r} is a picture, and nothing is installed that reads the text in pictures.",
-            "Install one with `make ocr`, or Tesseract, then try it again.",
+            "Install Tesseract, or type `make ocr`; then try it again.",
         )
     if path.suffix.lower() in (".heic", ".heif"):
         with suppress(ImportError):

@@ -13,5 +13,6 @@ from rag_core.types import Extracted
 def read(data: bytes, path: PurePosixPath) -> Extracted:
     """The document in ``data``."""
     builder = Builder()
-    builder.add(rtf_to_text(data.decode("latin-1"), errors="replace"))
+    text: str = rtf_to_text(data.decode("latin-1"), errors="replace")  # type: ignore[no-untyped-call]
+    builder.add(text)
     return builder.document("word", path.name)

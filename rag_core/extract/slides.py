@@ -25,7 +25,7 @@ _OF_NOTHING = re.compile(
 def read(data: bytes, path: PurePosixPath) -> Extracted:
     """The presentation in ``data``."""
     presentation = Presentation(io.BytesIO(data))
-    builder, warnings = Builder(), ()
+    builder, warnings = Builder(), tuple[str, ...]()
     first = ""
     try:
         for number, slide in enumerate(presentation.slides, 1):

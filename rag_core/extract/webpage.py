@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 _UNSEEN = frozenset(
-    "head script style noscript template svg math iframe object canvas nav select datalist dialog".split()
+    "head script style noscript template svg iframe object canvas nav select datalist dialog".split()
 )
 _BLOCKS = frozenset(
-    "address article aside blockquote body caption center dd details div dl dt fieldset figcaption figure"
-    " footer form header hr html legend li main ol p pre section summary table tbody tfoot thead tr ul".split()
+    "address article aside blockquote body caption center dd details div dl dt fieldset figcaption"
+    " figure footer form header hr html legend li main ol p pre section summary table tbody tfoot thead tr"
+    " ul".split()
 )
 _HEADING = re.compile(r"h[1-6]")
 _BREAK = "\u2028"  # stands for <br> until the white space is tidied

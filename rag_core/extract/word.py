@@ -26,7 +26,7 @@ _CHARACTERS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreak
 def read(data: bytes, path: PurePosixPath) -> Extracted:
     """The document in ``data``."""
     document = Document(io.BytesIO(data))
-    builder, warnings = Builder(), ()
+    builder, warnings = Builder(), tuple[str, ...]()
     try:
         _add_body(builder, document)
         _add_margins(builder, document)

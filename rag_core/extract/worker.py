@@ -1,4 +1,4 @@
-"""Reading files with the extractors of packages, in a process of its own that may hang or die.
+"""Reading files in a process of its own that may hang or die: all formats but text, and those of packages.
 
 Threat: a parser that we do not control is given whatever lies in a folder. The process has a time and a
 memory limit and none of our keys; what it answers is checked before a store keeps it. Both sides speak in
@@ -24,21 +24,21 @@ from typing import IO, Any
 
 from rag_core.errors import ExtractError, NotText, RagError
 from rag_core.extensions import Extension
+from rag_core.extract import ocr
+from rag_core.extract.building import MOST_TEXT
 from rag_core.extract.filetypes import added_type
 from rag_core.extract.frontmatter import unique
 from rag_core.text import tags
 from rag_core.types import Extracted, Segment
 
 TIME_LIMIT_S = 60.0
-"""How long a package may take for one file, unless the owner says otherwise."""
+"""Seconds that one file may take, and each picture in it, unless the owner says otherwise."""
 
 MEMORY_LIMIT = 2**31
-"""Bytes of memory that a package may take, where the system can hold it to that (Linux)."""
-
-MOST_TEXT = 16_000_000
-"""Characters of one document: a shelf of novels."""
+"""Bytes of memory that the process may take, where the system can hold it to that (Linux)."""
 
 _LENGTH = 8
+_GOES_ON = b""  # the frame of a process that has read a picture, and goes on with the file
 _MOST_ANSWER = 8 * MOST_TEXT  # bytes
 _MOST_METADATA = 64_000
 _NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
@@ -46,7 +46,7 @@ _ORPHAN_S = 10  # so long the process outlives a limit that nobody enforces
 _END_S = 2.0
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
-    " from rag_core.extract.worker import main; main(*map(int, sys.argv[2:]))"
+    " from rag_core.extract.worker import main; main(int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:])"
 )
 
 
@@ -61,24 +61,27 @@ class _Answer:
 
 @dataclass
 class Worker:
-    """A process that reads files with packages; started when the first one comes, and again when it ended.
+    """A process that reads files; started when the first one comes, and again when it ended.
 
-    For one thread. To be closed, and may be used again then.
+    ``ocr`` is the setting of that name, ``pictures`` the folder that keeps what was read in pictures. For one
+    thread. To be closed, and may be used again then.
     """
 
     limit_s: float = TIME_LIMIT_S
     memory: int = MEMORY_LIMIT
+    ocr: str = "auto"
+    pictures: Path | None = None
     _process: subprocess.Popen[bytes] | None = None
 
-    def read(self, package: Extension, data: bytes, path: PurePosixPath) -> Extracted:
-        """The file ``path`` as ``package`` reads it. Raises NotText and ExtractError."""
-        document = self._ask(package, path.name, data)
+    def read(self, reader: Extension, data: bytes, path: PurePosixPath) -> Extracted:
+        """The file ``path`` as ``reader`` reads it. Raises NotText and ExtractError."""
+        document = self._ask(reader, path.name, data)
         try:
             if document is None:
                 raise ValueError("there is none")
-            return _checked(document, added_type(package), path.name)
+            return _checked(document, added_type(reader), path.name)
         except ValueError as wrong:
-            raise package.failed(ExtractError, f"gave a document that cannot be kept: {wrong}") from None
+            raise reader.failed(ExtractError, f"gave a document that cannot be kept: {wrong}") from None
 
     def load(self, extension: Extension) -> None:
         """Import a package. Raises ExtractError."""
@@ -120,18 +123,12 @@ class Worker:
         process = self._started()
         assert process.stdin is not None  # noqa: S101 - it has pipes
         assert process.stdout is not None  # noqa: S101
-        deadline = time.monotonic() + self.limit_s
-        timer = threading.Timer(self.limit_s, process.kill)
-        timer.start()
-        body = None
-        try:
-            with suppress(OSError):  # it is gone
-                _write_frame(process.stdin, line + b"\n" + data)
-                body = _read_frame(process.stdout, _MOST_ANSWER)
-        finally:
-            timer.cancel()
-            timer.join()
-        is_late = time.monotonic() >= deadline
+        body, is_late = None, False
+        with suppress(OSError):  # it is gone
+            _write_frame(process.stdin, line + b"\n" + data)
+            body = _GOES_ON
+            while body == _GOES_ON and not is_late:
+                body, is_late = self._next_frame(process, process.stdout)
         if body is None or is_late:
             self.close()
         if body is not None:
@@ -140,12 +137,23 @@ class Worker:
         crashed = "crashed on this file, or gave far too much text"
         raise extension.failed(ExtractError, took if is_late else crashed)
 
+    def _next_frame(self, process: subprocess.Popen[bytes], pipe: IO[bytes]) -> tuple[bytes | None, bool]:
+        """The next frame of the process, and whether it was killed because it took too long."""
+        deadline = time.monotonic() + self.limit_s
+        timer = threading.Timer(self.limit_s, process.kill)
+        timer.start()
+        try:
+            return _read_frame(pipe, _MOST_ANSWER), time.monotonic() >= deadline
+        finally:
+            timer.cancel()
+            timer.join()
+
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._process.poll() is not None:
             self.close()
         if self._process is None:
             path = json.dumps([part for part in sys.path if Path(part).is_absolute()])
-            limits = str(int(self.limit_s) + _ORPHAN_S), str(self.memory)
+            limits = str(int(self.limit_s) + _ORPHAN_S), str(self.memory), self.ocr, str(self.pictures or "")
             no_keys = {name: each for name, each in os.environ.items() if not name.startswith("COMMONPLACE_")}
             try:
                 self._process = subprocess.Popen(
@@ -155,7 +163,7 @@ class Worker:
                 )  # fmt: skip
             except OSError as error:
                 raise ExtractError(
-                    f"The process for the packages that read files cannot be started: {error.strerror}.",
+                    f"The process that reads files cannot be started: {error.strerror}.",
                     "Try again when the computer has room for it.",
                 ) from error
         return self._process
@@ -214,9 +222,9 @@ def _line(text: str, most: int = 200) -> str:
 # --- the process ------------------------------------------------------------------------
 
 
-def main(limit_s: int, memory: int) -> None:
-    """Answer requests until their end. No file keeps this process longer than ``limit_s`` seconds, whatever
-    becomes of who asked; ``memory`` is in bytes, where the system can hold it to that."""
+def main(limit_s: int, memory: int, engine: str, pictures: str) -> None:
+    """Answer requests until their end. No file and no picture in one takes longer than ``limit_s`` seconds,
+    whatever becomes of the app; ``memory`` is in bytes, where the system can hold it to that."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):  # no ``print`` of a package reaches the pipes
@@ -227,6 +235,14 @@ def main(limit_s: int, memory: int) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for who asked, who will hang up
     alarm = getattr(signal, "alarm", int)  # Windows has none
+
+    def goes_on() -> None:
+        alarm(limit_s)
+        _write_frame(answers, _GOES_ON)
+
+    ocr.reader = ocr.Reader(ocr.find_engine(engine), Path(pictures) if pictures else None, goes_on)
+    with suppress(AttributeError, OSError):  # Windows has no such priority
+        os.nice(10)
     while (request := _read_frame(requests)) is not None:
         alarm(limit_s)  # it ends this process
         answer = _answered(request)

@@ -47,11 +47,14 @@ Stop = Callable[[], bool]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Texts embedded at once, bytes of the largest file, and seconds that a package may take for one."""
+    """Texts embedded at once, bytes of the largest file, seconds that one may take; the setting ``ocr``, and the
+    folder that keeps what was read in pictures."""
 
     batch_size: int = BATCH
     max_file_bytes: int = MAX_FILE_BYTES
     extractor_timeout_s: float = TIME_LIMIT_S
+    ocr: str = "auto"
+    pictures: Path | None = None
 
 
 def request(
@@ -128,7 +131,9 @@ class Runner:
         if job_id is None:
             return None
         self._spec = self.store.spec
-        self._worker = Worker(self.limits.extractor_timeout_s)
+        self._worker = Worker(
+            self.limits.extractor_timeout_s, ocr=self.limits.ocr, pictures=self.limits.pictures
+        )
         self._log = JobLog(self.store, job_id, report, self._look_for_requests)
         self._embedding = Embedding(self.store, self.tools, self._log, self._look_for_requests)
         try:

@@ -13,8 +13,8 @@ from rag_core.index import index
 from rag_core.library import places
 from rag_core.library.service import Service
 from rag_core.reports import Asked, Problem
-from rag_core.store import jobs, sources
-from rag_core.types import FileResult, Job, Viewer
+from rag_core.store import documents, jobs, sources
+from rag_core.types import FileResult, Job, Source, Viewer
 
 
 class Jobs(Service):
@@ -72,6 +72,19 @@ class Jobs(Service):
                 whole = recursive and not raw
                 if paths:
                     jobs.add_request(db, "index", [source.id], paths=None if whole else sorted(paths))
+
+    def request_changed(self, viewer: Viewer, store: str, source: Source, paths: Sequence[bytes]) -> bool:
+        """Request that files of a folder, by their path below it, are brought up to date: those that exist,
+        and documents at or below the others. Returns whether there are any."""
+        opened = self._own(viewer, store)
+        root = os.fsencode(source.root)
+        wanted = {path for path in paths if os.path.lexists(os.path.join(root, path))}  # noqa: PTH118  (bytes)
+        with opened.read() as db:
+            for path in set(paths) - wanted:
+                wanted |= documents.paths_below(db, source.id, path)
+        if wanted:
+            index.request(opened, [source.id], paths=sorted(wanted))
+        return bool(wanted)
 
     def requested(self, viewer: Viewer, store: str) -> bool:
         """Whether a request of the store is unfinished."""

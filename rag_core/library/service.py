@@ -61,7 +61,13 @@ class Shared:
     def limits(self) -> Limits:
         """The limits of a job."""
         known = self.settings
-        return Limits(known.batch_size, known.max_file_bytes, known.extractor_timeout_s)
+        return Limits(
+            known.batch_size,
+            known.max_file_bytes,
+            known.extractor_timeout_s,
+            known.ocr,
+            known.data_dir / "ocr",
+        )
 
     def embedder_missing(self, name: str) -> RagError | None:
         """The error that keeps the embedder ``name`` from being used now; None if it works."""

@@ -106,6 +106,11 @@ class Sources(Service):
         with self._stores.open(viewer, store).store.read() as db:
             return _source(db, store, source_id)
 
+    def kept(self, viewer: Viewer, store: str) -> list[Source]:
+        """The folders of a store that are kept up to date: not paused, and not about to be removed."""
+        with self._stores.open(viewer, store).store.read() as db:
+            return [each for each in sources.all_sources(db) if not (each.paused or each.removed)]
+
     def all(self, viewer: Viewer, store: str) -> list[SourceInfo]:
         """Every folder of a store, oldest first, with its numbers of files and whether it is missing."""
         with self._stores.open(viewer, store).store.read() as db:

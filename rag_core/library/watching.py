@@ -31,7 +31,6 @@ RESCAN_UNWATCHED_S = 60.0
 _DEBOUNCE_MS = 400  # changes are collected while others follow, so long at most
 _MANY = 200
 """From so many changed files on, the whole folder is compared."""
-_RULES = frozenset({".gitignore", ".ignore"})
 
 _log = logging.getLogger(__name__)
 
@@ -85,10 +84,9 @@ def _folders(library: Library, viewer: Viewer) -> frozenset[Folder]:
     found = set()
     for store in library.stores.names(viewer):
         with suppress(RagError):  # a page reports a store that cannot be read
-            for source in library.stores.info(viewer, store).sources:
-                if not (source.paused or source.removed):
-                    with suppress(OSError):
-                        found.add(Folder(store, source, Path(source.root).stat().st_ino))
+            for source in library.sources.kept(viewer, store):
+                with suppress(OSError):
+                    found.add(Folder(store, source, Path(source.root).stat().st_ino))
     return frozenset(found)
 
 
@@ -106,7 +104,7 @@ def _changes(folders: Iterable[Folder], stop: threading.Event) -> Iterator[set[s
             rust_timeout=round(1000 * LOOK_S), yield_on_timeout=True, ignore_permission_denied=True,
         ):  # fmt: skip
             yield {path for _, path in changes}
-    except (OSError, watchfiles.WatchfilesRustInternalError) as error:  # such as too many folders
+    except (OSError, RuntimeError) as error:  # such as too many folders
         _log.warning("changes are not reported, folders are compared every minute: %s", error)
         while not stop.wait(LOOK_S):
             yield None
@@ -125,39 +123,32 @@ def _request_changed(
     library: Library, viewer: Viewer, folders: Iterable[Folder], paths: set[str], begin: Callable[[str], None]
 ) -> None:
     """Request the changed files that a store reads or holds, or whole folders where many changed."""
-    for store, group in _by_store(folders).items():
+    for folder in folders:
         with suppress(RagError):
-            found = False
-            for folder in group:
-                changed, is_whole = _of_folder(library, viewer, folder, paths)
-                if changed or is_whole:
-                    library.jobs.request_changed(
-                        viewer, store, folder.source.id, None if is_whole else changed
-                    )
-                    found = True
-            if found:
-                begin(store)
+            changed = _below(folder, paths)
+            if changed is None:
+                library.jobs.request(viewer, folder.store, [folder.source.id])
+                begin(folder.store)
+            elif changed and library.jobs.request_changed(viewer, folder.store, folder.source, changed):
+                begin(folder.store)
 
 
-def _of_folder(library: Library, viewer: Viewer, folder: Folder, paths: set[str]) -> tuple[set[bytes], bool]:
-    """The paths below a folder that its store reads or holds, and whether to compare the whole folder."""
+def _below(folder: Folder, paths: set[str]) -> list[bytes] | None:
+    """Those of ``paths`` below a folder that it takes or that are gone; None to compare the whole folder."""
     source = folder.source
     start = os.path.join(source.root, "")  # noqa: PTH118 (keeps the separator)
-    below = [path[len(start) :] for path in paths if path.startswith(start)]
-    changed: set[bytes] = set()
-    gone: set[bytes] = set()
-    for path in below:
-        raw = os.fsencode(path.replace(os.sep, "/"))
-        if os.path.basename(path) in _RULES or len(changed) > _MANY:  # noqa: PTH119
-            return set(), True
-        whole = Path(start, path)
-        if not whole.exists() and not whole.is_symlink():
-            gone.add(raw)
+    changed: list[bytes] = []
+    for path in (each for each in paths if each.startswith(start)):
+        raw = os.fsencode(path[len(start) :].replace(os.sep, "/"))
+        if not os.path.lexists(path):
+            changed.append(raw)
         elif why_skipped(folder.root, raw, source.include, source.exclude) is None:
-            if whole.is_dir():
-                return set(), True
-            changed.add(raw)
-    return changed | library.jobs.held(viewer, folder.store, source.id, gone), False
+            if Path(path).is_dir():  # it may have come with everything in it
+                return None
+            changed.append(raw)
+        if len(changed) > _MANY or Path(path).name == ".gitignore":
+            return None
+    return changed
 
 
 def _by_store(folders: Iterable[Folder]) -> dict[str, list[Folder]]:

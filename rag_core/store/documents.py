@@ -205,6 +205,12 @@ def places(db: sqlite3.Connection, display: str) -> list[tuple[int, bytes]]:
     return list(map(tuple, db.execute(sql, (storable(display),))))
 
 
+def paths_below(db: sqlite3.Connection, source_id: int, path: bytes) -> set[bytes]:
+    """The paths of the documents at ``path`` of a source, or below it."""
+    sql = "SELECT path FROM documents WHERE source_id = ? AND (path = ? OR path > ? AND path < ?)"
+    return {row[0] for row in db.execute(sql, (source_id, path, path + b"/", path + b"0"))}  # "0" follows "/"
+
+
 def storable(text: str) -> str:
     """``text`` without lone surrogates, which no database takes and no path or key holds."""
     return text.encode("utf-8", "replace").decode("utf-8")

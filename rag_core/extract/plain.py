@@ -1,0 +1,80 @@
+"""Text files → text, segments and metadata, in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import PurePosixPath
+
+from rag_core.errors import ExtractError, NotText
+from rag_core.extract import binary, code, encoding, frontmatter, keyed, markdown, markup, webpage
+from rag_core.extract.building import Builder
+from rag_core.extract.filetypes import file_type, title_of_name
+from rag_core.types import Extracted, Segment
+
+_SEGMENTS: dict[str, Callable[[str], tuple[Segment, ...]]] = {
+    "python": code.segments,
+    "json": keyed.json_segments,
+    "yaml": keyed.yaml_segments,
+    "toml": keyed.table_segments,
+    "ini": keyed.table_segments,
+    "terraform": keyed.terraform_segments,
+    "csv": partial(keyed.row_segments, delimiter=","),
+    "tsv": partial(keyed.row_segments, delimiter="\t"),
+    "rst": markup.rst_segments,
+    "org": markup.org_segments,
+}
+"""How each file type is cut into segments; files of all others are one."""
+
+
+def read(data: bytes, path: PurePosixPath) -> Extracted:
+    """Read a text file; of ``path`` only the name tells something. Raises NotText for pictures, programs and
+    other binaries, ExtractError when the bytes claim an encoding that they break."""
+    if what := binary.signature(data, path.suffix):
+        raise _not_text(path, what)
+    kind = file_type(path)
+    try:
+        decoded = encoding.decode(data, kind)
+    except encoding.BinaryError:
+        raise _not_text(path, binary.guess(data)) from None
+    except UnicodeDecodeError as error:
+        raise ExtractError(
+            f"{path.name!r} is marked as {error.encoding.upper()} but is not valid {error.encoding.upper()}.",
+            "Save it as UTF-8 in the program that made it.",
+        ) from None
+    if kind == "markdown":
+        return markdown.read(decoded.text, title_of_name(path), decoded.encoding, decoded.warning)
+    if kind == "html":
+        page, builder = webpage.parse(decoded.text), Builder()
+        page.add_to(builder)
+        warnings = (decoded.warning,) if decoded.warning else ()
+        return builder.document(kind, path.name, page.title or page.first_heading, warnings=warnings)
+    return _read(decoded, path, kind)
+
+
+def _not_text(path: PurePosixPath, what: str) -> NotText:
+    return NotText(
+        f"{path.name!r} is {what}, not text.",
+        "It is skipped; export its words as Markdown or text to search them.",
+    )
+
+
+def _read(decoded: encoding.Decoded, path: PurePosixPath, kind: str) -> Extracted:
+    text = decoded.text
+    segments = _SEGMENTS[kind](text) if kind in _SEGMENTS else (Segment(0, len(text)),) if text else ()
+    heading = markup.org_title(text) if kind == "org" else ""
+    if not heading and kind in ("rst", "org"):
+        heading = next((each.heading_path[0] for each in segments if each.heading_path), "")
+    # Front matter is read only for `private`. In YAML a first line of dashes begins the document itself.
+    front = frontmatter.FrontMatter() if kind == "yaml" else frontmatter.read(text)
+    return Extracted(
+        text=text,
+        file_type=kind,
+        encoding=decoded.encoding,
+        title=heading or path.name,
+        title_from="heading" if heading else "file name",
+        segments=segments,
+        date=keyed.date_of_records(text) if kind == "json" else None,
+        private=front.private,
+        warnings=tuple(sentence for sentence in (decoded.warning, front.unsure) if sentence),
+    )
