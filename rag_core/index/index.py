@@ -47,7 +47,7 @@ Stop = Callable[[], bool]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Texts embedded at once, bytes of the largest file, seconds that one may take; the setting ``ocr``, and the
+    """Texts embedded at once, bytes of the largest file, seconds for one; the setting ``ocr``, and the
     folder that keeps what was read in pictures."""
 
     batch_size: int = BATCH
