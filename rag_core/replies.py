@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import Literal
 from urllib.parse import urlencode
 
-from rag_core.types import Notice
+from rag_core.types import Notice, anchor_in_words
 
 Support = Literal["quoted", "cited", "none"]
 """What a statement rests on: a quote that its passage holds, the number of a passage alone, or nothing."""
@@ -55,6 +55,11 @@ class Reference:
     cited: bool = False
     score: float = 0.0
     relevant: bool = True
+
+    @property
+    def anchor(self) -> str | None:
+        """Where it is in its document, as of `anchor_in_words`."""
+        return anchor_in_words(self.file_type, self.anchor_type, self.anchor_ref)
 
     @property
     def address(self) -> str:

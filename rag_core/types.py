@@ -76,6 +76,18 @@ class Segment:
     levels: tuple[int, ...] = ()
 
 
+_OWN_PARTS = frozenset({"page", "slide", "row", "chapter", "cell", "message"})  # anchor types
+_MADE_TEXT = frozenset("pdf word slides sheet ebook mail notebook picture archive html".split())  # file types
+
+
+def anchor_in_words(file_type: str, anchor_type: str, anchor_ref: str) -> str | None:
+    """Where a passage is in its document: ``page 3``, ``slide 2``, ``row Stock!14``, ``report.pdf › page 2``;
+    '' for somewhere in it, None in a file that people read by its lines."""
+    if anchor_type in _OWN_PARTS:
+        return f"{anchor_type} {anchor_ref}" if anchor_ref else ""
+    return anchor_ref if anchor_type == "attachment" or file_type in _MADE_TEXT else None
+
+
 @dataclass(frozen=True, slots=True)
 class Extracted:
     """A file read as text, with everything later steps need and nothing of the file system."""
@@ -262,11 +274,16 @@ class Hit:
     aliases: tuple[str, ...] = ()
     headings: str = ""
 
+    @property
+    def anchor(self) -> str | None:
+        """Where it is in its document, as of `anchor_in_words`."""
+        return anchor_in_words(self.document.file_type, self.anchor_type, self.anchor_ref)
+
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
     """A chunk in reading order. The first ``repeats`` characters of ``content`` end the chunk before;
-    ``shown`` (start, end) is the part to show among the others."""
+    ``shown`` (start, end) is the part to show among the others; ``anchor`` is as of `anchor_in_words`."""
 
     key: str
     content: str
@@ -278,6 +295,7 @@ class Neighbour:
     shown: tuple[int, int]
     split_part: int
     headings: str = ""
+    anchor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

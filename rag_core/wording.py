@@ -8,8 +8,9 @@ from pathlib import PurePath
 from shlex import quote
 
 from rag_core.messages import Message, say
+from rag_core.replies import Reference
 from rag_core.reports import Diagnosis, Privacy
-from rag_core.types import Answer, Document, DocumentView, Hit, Job, Source, StoreInfo
+from rag_core.types import Answer, Document, DocumentView, Hit, Job, Neighbour, Source, StoreInfo
 
 EXAMPLE_MODEL = "llama3.2:3b"  # small, and answers at once without thinking aloud first: 2 GB
 EXAMPLE_LINE = f"llm: ollama:{EXAMPLE_MODEL}"  # of config.yaml
@@ -203,6 +204,21 @@ def take_back(path: str, store: str) -> str:
 def lines(start: int, end: int) -> str:
     """Line numbers as they stand behind a path: ``35``, ``35-40``."""
     return str(start) if start == end else f"{start}-{end}"
+
+
+def where(found: Hit | Neighbour | Reference) -> str:
+    """Where a passage is in its document: ``page 3``, ``lines 35-40``; '' for somewhere in it."""
+    if found.anchor is not None:
+        return found.anchor
+    several = "line" if found.start_line == found.end_line else "lines"
+    return f"{several} {lines(found.start_line, found.end_line)}"
+
+
+def place(path: str, found: Hit | Neighbour | Reference) -> str:
+    """A path and where in the file: ``tea.md:12-30``, ``report.pdf, page 3``."""
+    if found.anchor is None:
+        return f"{path}:{lines(found.start_line, found.end_line)}"
+    return f"{path}, {found.anchor}" if found.anchor else path
 
 
 def found(answer: Answer) -> str:

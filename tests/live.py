@@ -104,7 +104,7 @@ def run_page(ws: ClientConnection, page: str, query: str = "") -> list[ForwardMs
 def start(folder: Path, port: int = 0, **environment: str) -> Iterator[Server]:
     """A server started from a foreign working directory, whose config would open it to the network.
 
-    ``port`` 0 is any free one; ``environment`` is added to this process's. Folders are watched only if it says
+    ``port`` 0 is any free one; ``environment`` is added to this process's. Folders are watched if it says
     so. The server's log is printed at the end: pytest shows it with a failing test.
     """
     (folder / "sitecustomize.py").write_text(RECORDER)

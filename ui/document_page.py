@@ -50,7 +50,8 @@ def show_document(
     st.title(hits.label(file.title or passages.file_name(path)), anchor=False)
     place = file.absolute_path or file.path
     with st.container(key="place_document"):  # to be copied with one click
-        st.code(hits.one_line(f"{place}:{marked.start_line}" if marked else place), language=None)
+        line = f":{marked.start_line}" if marked and marked.anchor is None else ""
+        st.code(hits.one_line(place + line), language=None)
     show_file_outcome(viewer, store, active=active)
     if active:
         show_run(viewer, store)

@@ -17,12 +17,15 @@ from urllib.parse import urlencode
 
 from rag_core.search.snippet import cut, excerpt, pieces
 from rag_core.types import Hit, Neighbour
-from rag_core.wording import lines, on_disk, only_title
+from rag_core.wording import on_disk, only_title, where
+from rag_core.wording import place as passage_place
 from ui.links import address
 
 Span = tuple[int, int]
 
-PROSE: Final = frozenset("markdown text rst html org asciidoc pdf docx pptx epub mail rtf odt".split())
+PROSE: Final = frozenset(
+    "markdown text rst html org asciidoc pdf word slides sheet ebook mail picture archive".split()
+)
 """File types whose line breaks and indentation mean nothing in a short extract."""
 
 _PUNCTUATION: Final = re.compile(r"([!-/:-@\[-`{-~])")
@@ -80,9 +83,7 @@ def anchor(parameters: Mapping[str, str], text: str, *, named: str = "") -> str:
 
 def place(hit: Hit) -> str:
     """Where a hit is, as plain text: ``notes/tea.md:12-30``, or with its page."""
-    if hit.anchor_type in ("page", "slide"):
-        return one_line(f"{hit.document.path}, {hit.anchor_type} {hit.anchor_ref}")
-    return one_line(f"{hit.document.path}:{lines(hit.start_line, hit.end_line)}")
+    return one_line(passage_place(hit.document.path, hit))
 
 
 def extract(hit: Hit) -> str:
@@ -123,9 +124,8 @@ def details(hit: Hit, beside: Sequence[Neighbour]) -> str:
     ``beside`` holds the hit too, in reading order; without it the hit stands alone.
     """
     passages = [
-        _passage(hit, here.content[slice(*here.shown)], here.start_line, here.end_line, is_hit=here.is_hit)
-        for here in beside
-    ] or [_passage(hit, hit.content, hit.start_line, hit.end_line, is_hit=True)]
+        _passage(hit, here.content[slice(*here.shown)], where(here), is_hit=here.is_hit) for here in beside
+    ] or [_passage(hit, hit.content, where(hit), is_hit=True)]
     trail = html.escape(" › ".join(map(one_line, hit.heading_path)))
     heading = f'<p class="cp-quiet">{trail}</p>' if trail else ""
     doc = hit.document
@@ -144,14 +144,14 @@ def details(hit: Hit, beside: Sequence[Neighbour]) -> str:
     return f'<div class="cp">{heading}{"".join(passages)}<dl>{"".join(rows)}</dl></div>'
 
 
-def _passage(hit: Hit, text: str, start: int, end: int, *, is_hit: bool) -> str:
+def _passage(hit: Hit, text: str, at: str, *, is_hit: bool) -> str:
     if not is_hit and not text.strip():
         return ""
     kind = "cp-here" if is_hit else "cp-beside"
     body = marked(text, hit.spans) if is_hit else html.escape(text)
     body = body if text.strip() else html.escape(one_line(only_title(hit)))
-    where = f'<span class="cp-lines">Line{"" if start == end else "s"} {lines(start, end)}</span>'
-    return f'<div class="cp-passage {kind}{_mono(hit)}">{where}{body}</div>'
+    lines = f'<span class="cp-lines">{html.escape(at[:1].upper() + at[1:])}</span>'
+    return f'<div class="cp-passage {kind}{_mono(hit)}">{lines}{body}</div>'
 
 
 def paragraphs(*texts: str, status: bool = False) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rag_core.search.snippet import highlight
 from rag_core.types import Document, DocumentLink, DocumentView, Neighbour, Query
-from rag_core.wording import dated, is_empty, lines, moment, plural, size, without_text
+from rag_core.wording import dated, is_empty, moment, plural, size, where, without_text
 from ui.hits import PROSE, anchor, marked, one_line
 from ui.links import address
 
@@ -82,13 +82,14 @@ def facts(view: DocumentView) -> str:
     said.append(" · ".join(f"{name}: {value}" for name, value in view.properties))
     quiet = "".join(f'<p class="cp-quiet">{html.escape(one_line(each))}</p>' for each in said if each)
     state = f"<p>{html.escape(one_line(said_of(file)))}</p>" if said_of(file) else ""
-    way = f'<p><a href="#{_MARK}">Go to {html.escape(_lines(marked).lower())}</a></p>' if marked else ""
+    goal = html.escape(where(marked) or "the passage") if marked else ""
+    way = f'<p><a href="#{_MARK}">Go to {goal}</a></p>' if goal else ""
     return f'<div class="cp">{quiet}{state}{way}</div>'
 
 
-def _lines(chunk: Neighbour) -> str:
-    several = "" if chunk.start_line == chunk.end_line else "s"
-    return f"Line{several} {lines(chunk.start_line, chunk.end_line)}"
+def _place(chunk: Neighbour) -> str:
+    at = where(chunk) or "this passage"
+    return at[:1].upper() + at[1:]
 
 
 def links(view: DocumentView, origin: Origin) -> str:
@@ -158,7 +159,7 @@ def _passage(document: Document, chunk: Neighbour, origin: Origin) -> str:
     kind = ("cp-here" if chunk.is_hit else "cp-beside") + ("" if prose else " cp-mono")
     mark = f' id="{_MARK}"' if chunk.is_hit else ""
     own = address(document.store, document.path, chunk.key, search=origin.search)
-    link = anchor(own, _lines(chunk), named=f"Mark {_lines(chunk).lower()}")
+    link = anchor(own, _place(chunk), named=f"Mark {_place(chunk)}")
     return f'<div class="cp-passage {kind}"{mark}><span class="cp-lines">{link}</span>{body}</div>'
 
 

@@ -48,7 +48,7 @@ def json_bytes(value: Value) -> bytes:
 def place(found: Hit) -> str:
     """``path:line`` for editors: absolute for the owner, in the store for a guest. Pages have no line."""
     path = found.document.absolute_path or found.document.path
-    return path if found.anchor_type in ("page", "slide") else f"{path}:{found.start_line}"
+    return path if found.anchor is not None else f"{path}:{found.start_line}"
 
 
 def hits_csv(found: Answer, viewer: Viewer, *, marked: bool = True) -> bytes:

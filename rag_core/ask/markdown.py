@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
+from rag_core import wording
 from rag_core.replies import Reference, Reply, marked
-from rag_core.wording import lines
 
 _MARKS = re.compile(r"[\\`*_{}\[\]()<>#|~$!=^@&]|(?<=\w):(?=//)|(?<=www)\.", re.IGNORECASE)
 _NUMBERS = re.compile(r"\\\[(\d+(?:, \d+)*)\\\](?!\\\(|:)")
@@ -25,11 +25,8 @@ def markdown(found: Reply) -> str:
 
 
 def where(found: Reference) -> str:
-    """``vault/rel_path :: heading_path`` with its page or lines."""
-    if found.anchor_type in ("page", "slide"):
-        return f"{found.place}, {found.anchor_type} {found.anchor_ref}"
-    several = "line" if found.start_line == found.end_line else "lines"
-    return f"{found.place}, {several} {lines(found.start_line, found.end_line)}"
+    """``vault/rel_path :: heading_path`` with its page or lines, as `wording.where`."""
+    return ", ".join(filter(None, (found.place, wording.where(found))))
 
 
 def _escaped(text: str) -> str:

@@ -61,7 +61,7 @@ def show_answer(answer: Answer) -> None:
 
 
 def _show_hit(hit: Hit, *, several: bool) -> None:
-    place = click.style(line(f"{hit.document.path}:{wording.lines(hit.start_line, hit.end_line)}"), bold=True)
+    place = click.style(line(wording.place(hit.document.path, hit)), bold=True)
     store = f"{hit.store}  " if several else ""
     mark = "" if hit.relevant else click.style("  (a near miss)", dim=True)
     click.echo(f"{hit.rank:>3}  {hit.score:.2f}  {store}{place}{mark}")
@@ -105,7 +105,7 @@ def show_document(view: DocumentView) -> None:
     for warning in filter(None, (state, *view.warnings)):
         click.secho(line(warning), fg="yellow")
     for chunk in view.chunks:
-        where = f"{wording.lines(chunk.start_line, chunk.end_line)}  {chunk.headings}"
+        where = f"{wording.where(chunk)}  {chunk.headings}".strip()
         click.secho(f"\n{line(where).rstrip()}", dim=True)
         read = chunk.content[slice(*chunk.shown)]
         click.echo(plain(read.lstrip(" " if chunk.shown[0] else "")).strip("\r\n"))

@@ -269,7 +269,7 @@ def candidates(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Candidat
 
 def neighbours(db: sqlite3.Connection, key: str, allowed: Eligible, around: int) -> list[sqlite3.Row]:
     """The chunk called ``key`` and up to ``around`` before and behind it, in reading order."""
-    sql = f"""SELECT c.* FROM chunks c JOIN documents d ON d.id = c.document_id
+    sql = f"""SELECT c.*, d.file_type FROM chunks c JOIN documents d ON d.id = c.document_id
               JOIN chunks here ON here.document_id = c.document_id AND here.key = ?
               WHERE c.chunk_index BETWEEN here.chunk_index - ? AND here.chunk_index + ? AND {allowed.sql}
               ORDER BY c.chunk_index"""

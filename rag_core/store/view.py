@@ -10,7 +10,7 @@ from rag_core.extract import frontmatter
 from rag_core.extract.filetypes import date_of_name
 from rag_core.store import find
 from rag_core.store.documents import best_target, ids, storable
-from rag_core.types import DocumentLink, DocumentView, Neighbour, Viewer
+from rag_core.types import DocumentLink, DocumentView, Neighbour, Viewer, anchor_in_words
 
 
 def days(db: sqlite3.Connection, viewer: Viewer) -> tuple[str, str] | None:
@@ -34,7 +34,8 @@ def document(
     found = next((each for each in named if holder and each.id == holder[0]), named[0])
     row = db.execute("SELECT metadata, warnings FROM documents WHERE id = ?", (found.id,)).fetchone()
     metadata = json.loads(row["metadata"])
-    rows = db.execute("SELECT * FROM chunks WHERE document_id = ? ORDER BY chunk_index", (found.id,))
+    sql = "SELECT *, ? AS file_type FROM chunks WHERE document_id = ? ORDER BY chunk_index"
+    rows = db.execute(sql, (found.file_type, found.id))
     links_out, links_in = _links(db, found.id, viewer)
     return DocumentView(
         document=found,
@@ -58,6 +59,7 @@ def neighbours(rows: list[sqlite3.Row], key: str) -> list[Neighbour]:
             **{name: row[name] for name in ("key", "start_line", "end_line", "headings", "split_part")},
             content=row["text"],
             heading_path=tuple(json.loads(row["heading_path"])),
+            anchor=anchor_in_words(row["file_type"], row["anchor_type"], row["anchor_ref"]),
             is_hit=row["key"] == key,
             repeats=max(0, min(end, row["end"]) - row["start"]) if found else 0,
             shown=_shown(row, end if found else row["start"], hit),
