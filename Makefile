@@ -62,12 +62,12 @@ clean:  ## Remove the environment and every cache; notes and indexes stay
 # Stamps: pip runs again only when what it installs from has changed.
 $(VENV)/installed: $(BIN)/python $(INPUTS)
 	@echo "Installing Commonplace into $(VENV) (the first time this takes about two minutes) …"
-	@$(PIP) install -c constraints.txt -e .
+	@$(PIP) install -c constraints.txt -e '.[ocr]'
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed $(INPUTS)
 	@echo "Installing the development tools into $(VENV) …"
-	@$(PIP) install --quiet -c constraints.txt -e '.[dev]'
+	@$(PIP) install --quiet -c constraints.txt -e '.[dev,ocr]'
 	@touch $@
 
 $(VENV)/installed-build: $(BIN)/python $(INPUTS)
