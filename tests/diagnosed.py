@@ -25,7 +25,7 @@ def vault(library: Library, notes: Path) -> Path:
         "ignored.md": "An ignored note.",
         ".gitignore": "ignored.md\n",
         "key.pem": "secret",
-        "picture.png": "\x00\x01\x02",
+        "song.mp3": "\x00\x01\x02",
         "private.md": "---\nprivate: true\n---\n# Diary\n\nMine alone.",
         "chinese.md": "# 诗\n\n白日依山尽，黄河入海流。",
     }

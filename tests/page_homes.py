@@ -94,7 +94,7 @@ def _environment(folder: Path, ollama: str, program: Program | None = None) -> d
 def full(folder: Path) -> Iterator[dict[str, str]]:
     """Two stores, one of them new; an answer that was kept, guests, another owner, models, Tailscale."""
     library = _library(folder)
-    plant(herons(folder / "notes"), "picture.png", text=bytes(100))
+    plant(herons(folder / "notes"), "song.mp3", text=bytes(100))
     index(library, "birds", folder / "notes")
     library.files.exclude(OWNER, "birds", "5.md")
     library.jobs.run(OWNER, "birds")

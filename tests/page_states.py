@@ -111,7 +111,7 @@ _FULL: Final = (
     _page("files unknown store", "/files?store=gone", "There is no store called 'gone'"),
     _page(
         "files why", "/files?store=birds", "cannot be found", unfold("Why is a file"),
-        type_in("Path of the file", "picture.png"),
+        type_in("Path of the file", "song.mp3"),
     ),
     _page("document", "/files?store=birds&path=1.md", "Linked from"),
     _page("document excluded", "/files?store=birds&path=5.md", "Include again"),

@@ -229,7 +229,7 @@ def test_a_folder_that_may_be_chosen_by_a_slip_is_doubted(
 
 
 def test_files_that_are_hardly_text_are_counted_and_noted_beforehand(library: Library, notes: Path) -> None:
-    for name in ("a.md", "photo.JPG", "tea.zip"):
+    for name in ("a.md", "song.MP3", "tea.iso"):
         (notes / name).write_bytes(b"x")
     library.create_store(OWNER, "s", "hashing")
     draft = library.sources.draft(OWNER, "s", notes, ["**/*"])
@@ -238,7 +238,7 @@ def test_files_that_are_hardly_text_are_counted_and_noted_beforehand(library: Li
 
     expected = plan.expected()
     unlikely = [(path, note) for became, path, note in plan.rows() if became == "skipped"]
-    assert unlikely == [("photo.JPG", "will probably be skipped"), ("tea.zip", "will probably be skipped")]
+    assert unlikely == [("song.MP3", "will probably be skipped"), ("tea.iso", "will probably be skipped")]
     added = sum(became == "added" for became, _, _ in plan.rows())
     assert (expected["added"], expected["unlikely"], "skipped" in expected) == (added, 2, False)
     assert (plan.counts()["added"], plan.counts()["skipped"]) == (added, 2)

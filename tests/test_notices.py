@@ -64,21 +64,21 @@ def test_type_that_nothing_has_is_named_with_the_ones_there_are(library: Library
 def test_type_of_skipped_files_is_named_with_their_number_to_the_owner_alone(
     library: Library, tmp_path: Path
 ) -> None:
-    (tmp_path / "one.pdf").write_bytes(b"%PDF-1.7 ")
-    (tmp_path / "two.PDF").write_bytes(b"%PDF-1.7 ")
+    (tmp_path / "one.html").write_bytes(bytes(range(256)))
+    (tmp_path / "two.HTML").write_bytes(bytes(range(256)))
     (tmp_path / "odd.md").write_bytes(bytes(range(256)))
     (tmp_path / "a.txt").write_text("The lighthouse.\n")
     index(library, "shelf", tmp_path)
     try:
-        none = "No document in store 'shelf' is of the type 'pdf'. There are: text."
-        assert said(library, "type:pdf", "shelf") == (
-            f"{none} 2 files of this type: skipped, as only text is read.",
+        none = "No document in store 'shelf' is of the type 'html'. There are: text."
+        assert said(library, "type:html", "shelf") == (
+            f"{none} 2 files of this type: skipped, as nothing in them could be read.",
         )
         assert said(library, "type:md", "shelf")[0].endswith(
-            " 1 file of this type: skipped, as only text is read."
+            " 1 file of this type: skipped, as nothing in them could be read."
         )
         guest = Viewer("friend@example.com", stores=frozenset({"shelf"}))
-        assert said(library, "type:pdf", "shelf", viewer=guest) == (none,)
+        assert said(library, "type:html", "shelf", viewer=guest) == (none,)
     finally:
         library.stores.delete(OWNER, "shelf")
 

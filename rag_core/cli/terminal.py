@@ -105,7 +105,8 @@ def show_document(view: DocumentView) -> None:
     for warning in filter(None, (state, *view.warnings)):
         click.secho(line(warning), fg="yellow")
     for chunk in view.chunks:
-        where = f"{wording.where(chunk)}  {chunk.headings}".strip()
+        lines = wording.lines(chunk.start_line, chunk.end_line)
+        where = f"{lines if chunk.anchor is None else chunk.anchor}  {chunk.headings}".strip()
         click.secho(f"\n{line(where).rstrip()}", dim=True)
         read = chunk.content[slice(*chunk.shown)]
         click.echo(plain(read.lstrip(" " if chunk.shown[0] else "")).strip("\r\n"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import PurePosixPath
 
@@ -45,11 +46,17 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     if kind == "markdown":
         return markdown.read(decoded.text, title_of_name(path), decoded.encoding, decoded.warning)
     if kind == "html":
-        page, builder = webpage.parse(decoded.text), Builder()
-        page.add_to(builder)
-        warnings = (decoded.warning,) if decoded.warning else ()
-        return builder.document(kind, path.name, page.title or page.first_heading, warnings=warnings)
+        return _read_page(decoded, path)
     return _read(decoded, path, kind)
+
+
+def _read_page(decoded: encoding.Decoded, path: PurePosixPath) -> Extracted:
+    page, builder, front = webpage.parse(decoded.text), Builder(), frontmatter.read(decoded.text)
+    page.add_to(builder)
+    warnings = tuple(filter(None, (decoded.warning, front.unsure)))
+    title = page.title or page.first_heading
+    found = builder.document("html", path.name, title, private=front.private, warnings=warnings)
+    return replace(found, encoding=decoded.encoding)
 
 
 def _not_text(path: PurePosixPath, what: str) -> NotText:

@@ -12,7 +12,7 @@ from rag_core.errors import RagError
 from rag_core.extract import is_current, reader_of
 from rag_core.files import display
 from rag_core.library.freshness import file_state_by_hash
-from rag_core.library.places import Place, absolute, is_folder, obstacle, only_text, places
+from rag_core.library.places import Place, absolute, is_folder, not_a_document, obstacle, places
 from rag_core.messages import Message, say
 from rag_core.reports import Diagnosis, Step
 from rag_core.store import Store, documents, embeddings, privacy
@@ -52,12 +52,12 @@ def _nowhere(db: sqlite3.Connection, store: str, path: str, here: Path, called: 
         said = say("several", store=store, path=path)
         advice = say("one_of", paths=", ".join(map(repr, called)))
     elif not files or any(map(os.path.lexists, files)):
-        said, advice = say("outside", store=store, folders=folders), only_text(path) or say("add_folder")
+        said, advice = say("outside", store=store, folders=folders), not_a_document(path) or say("add_folder")
     else:
         near = documents.like(db, path)
         hint = say("did_you_mean", value=near[0]) if near else ""
         said = say("no_file", path=path, store=store, folders=folders, hint=hint)
-        advice = only_text(path) or say("spelling")
+        advice = not_a_document(path) or say("spelling")
     return Diagnosis(store, path, (Step("no", said),), advice)
 
 
@@ -99,7 +99,7 @@ def _follow(db: sqlite3.Connection, store: str, place: Place, missing: Missing) 
             yield Step("no", found.said), found.advice
     if row is None:
         due = resume if source.paused else say("index", store=store)
-        yield Step("no", say("not_read")), only_text(display(raw)) or due
+        yield Step("no", say("not_read")), not_a_document(display(raw)) or due
         return
     yield from _reading(store, row)
     yield from _vectors(db, store, row, missing)
@@ -120,7 +120,7 @@ def _reading(store: str, row: sqlite3.Row) -> _Followed:
     elif row["state"] == "skipped" and reason == documents.ALL_TAKEN_OUT:
         yield Step("no", reason), again
     elif row["state"] == "skipped":
-        yield Step("no", say("skipped", reason=reason)), say("only_text")
+        yield Step("no", say("skipped", reason=reason)), say("not_a_document")
     else:
         by = f" by {reader_of(path)}" if is_current(row["extractor"], path) else ""
         yield Step("ok", say("read", type=row["file_type"], by=by, when=moment(row["indexed_at"]))), None

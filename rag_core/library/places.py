@@ -154,7 +154,7 @@ def obstacle(db: sqlite3.Connection, store: str, place: Place) -> Obstacle | Non
     if reason.kind == "unreadable":
         meanwhile = "forgotten_by_run" if _is_gone(whole) else "still_found"
         return Obstacle(say("unreadable", reason=reason.text), say("check_file"), meanwhile)
-    advice = only_text(display(raw)) or say("move_file")
+    advice = not_a_document(display(raw)) or say("move_file")
     if advice.code == "move_file" and reason.kind == "not included":
         named = re.sub(r"[*?\[{]", r"[\g<0>]", display(raw))
         add = command("index", named, f"--root {quote(source.root)} --store {store}")
@@ -174,9 +174,9 @@ def refusal(db: sqlite3.Connection, store: str, place: Place) -> Obstacle | None
     return found
 
 
-def only_text(path: str) -> Message | None:
+def not_a_document(path: str) -> Message | None:
     """What to know of a file that holds no text, going by its name."""
-    return say("only_text") if hardly_text(path) else None
+    return say("not_a_document") if hardly_text(path) else None
 
 
 def _whole(place: Place) -> bytes:
