@@ -21,6 +21,8 @@ from rag_core.store.file import generation
 from rag_core.types import Vectors
 
 KILLS = int(os.environ.get("COMMONPLACE_TORTURE", "30"))
+MUTATIONS = 2000 if "COMMONPLACE_TORTURE" in os.environ else 100
+"""Damaged copies of each format that are read."""
 BATCH_S = 0.03  # about what a small model takes
 _PATIENCE_S = 60
 _GROWTH = 1.1

@@ -1,0 +1,82 @@
+"""Damaged files of every format cost themselves alone: the reader process answers, or is replaced."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from rag_core.errors import ExtractError
+from rag_core.extract import Worker, extract
+from rag_core.types import Extracted
+from tests.killing import MUTATIONS
+from tests.test_readers import PHRASE, SAMPLES
+
+_FAMILIES = [name for name in SAMPLES if name != "files.zip"]
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    with closing(Worker(limit_s=30, ocr="off")) as made:
+        yield made
+
+
+def mutated(data: bytes, seed: int) -> bytes:
+    """``data`` with some bytes changed, a stretch gone or doubled, or the end missing."""
+    chance = random.Random(seed)
+    changed = bytearray(data)
+    at, length = chance.randrange(len(data)), chance.randrange(1, 64)
+    match seed % 4:
+        case 0:
+            for _ in range(chance.randrange(1, 40)):
+                changed[chance.randrange(len(data))] = chance.randrange(256)
+        case 1:
+            del changed[at : at + length]
+        case 2:
+            changed[at:at] = changed[at : at + length] * chance.randrange(1, 50)
+        case _:
+            del changed[at:]
+    return bytes(changed)
+
+
+def read(worker: Worker, data: bytes, name: str) -> Extracted | ExtractError:
+    try:
+        return extract(data, PurePosixPath(name), worker)
+    except ExtractError as error:
+        return error
+
+
+def open_files() -> int:
+    place = Path("/proc/self/fd")
+    return len(list(place.iterdir())) if place.exists() else 0
+
+
+@pytest.mark.parametrize("name", _FAMILIES)
+def test_no_damage_ends_or_stops_the_one_who_reads(worker: Worker, name: str) -> None:
+    data, before = SAMPLES[name][0], open_files()
+    for seed in range(MUTATIONS):
+        found = read(worker, mutated(data, seed), name)
+        if isinstance(found, ExtractError):
+            assert found.message
+            assert found.suggestion
+        else:
+            assert all(0 <= each.start <= each.end <= len(found.text) for each in found.segments)
+    assert PHRASE in extract(data, PurePosixPath(name), worker).text, "the next file is read as ever"
+    assert open_files() <= before + 4, "the pipes of one process"
+
+
+@pytest.mark.parametrize("name", _FAMILIES)
+@pytest.mark.parametrize(
+    "data", [b"", b"\x00" * 100, b"not what the name says"], ids=["empty", "zeros", "text"]
+)
+def test_a_file_that_is_not_what_its_name_says_is_one_error_or_text(
+    worker: Worker, name: str, data: bytes
+) -> None:
+    found = read(worker, data, name)
+    if isinstance(found, ExtractError):
+        assert "files" in found.message
+    else:
+        assert len(found.text) < 1000
