@@ -10,7 +10,7 @@ import posixpath
 from contextlib import closing, nullcontext
 from pathlib import PurePosixPath
 
-from rag_core.extract import binary, plain
+from rag_core.extract import binary, ocr, plain
 from rag_core.extract.filetypes import (
     EXTRACTOR_VERSION,
     Extractor,
@@ -44,6 +44,8 @@ __all__ = [
 def hardly_text(path: str) -> bool:
     """Whether a file can hardly be read, by its name alone, so that ``extract`` is likely to refuse it."""
     suffix = posixpath.splitext(path)[1].lower()
+    if type_of_suffix(suffix) == "picture":
+        return ocr.find_engine("auto") is None
     return suffix in binary.SUFFIXES and not reader_in_worker(PurePosixPath(path))
 
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import date
 from functools import partial
+from itertools import islice
 from pathlib import PurePosixPath
 
 from pypdfium2 import PdfDocument, PdfiumError, PdfPage
+from pypdfium2.raw import FPDF_PAGEOBJ_IMAGE
 
 from rag_core.extract import ocr
 from rag_core.extract.building import Builder, TooLong, needs_password
 from rag_core.types import Extracted
 
 _SCAN_SCALE = 200 / 72  # a page is read at 200 dpi
+_LEAST_PICTURE = 100  # pixels of the shorter side
+_MOST_PICTURES = 20  # of a page
 _WRONG_PASSWORD = 4  # FPDF_ERR_PASSWORD
 _DATE = re.compile(r"D:(\d{4})(\d\d)(\d\d)")
 _OF_A_PROGRAM = re.compile(r"^(microsoft (word|powerpoint|excel) - |untitled|unbenannt)|\.\w{2,5}$", re.I)
@@ -59,15 +64,25 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 
 
 def _text(page: PdfPage) -> str:
-    """The text of a page; of one without any, such as a scan, the text in its picture. What PDFium keeps of a
-    page is freed at once, as a document may have thousands."""
+    """The text of a page and of the pictures on it; of a page without any text, such as a scan, the text in a
+    picture of the whole. What PDFium keeps of a page is freed at once, as a document may have thousands."""
     try:
         text: str = page.get_textpage().get_text_bounded()
-        if not text.strip() and ocr.reader.engine:
-            text = ocr.reader.text(page.render(scale=_SCAN_SCALE).to_pil())
+        if ocr.reader.engine is None:
+            return text
+        if not text.strip():
+            return ocr.reader.text(page.render(scale=_SCAN_SCALE).to_pil())
+        return "\n\n".join([text, *_texts_of_pictures(page)])
     finally:
         page.close()
-    return text
+
+
+def _texts_of_pictures(page: PdfPage) -> Iterator[str]:
+    pictures = page.get_objects(filter=[FPDF_PAGEOBJ_IMAGE], max_depth=3)
+    for picture in islice(pictures, _MOST_PICTURES):
+        with suppress(PdfiumError, ValueError):  # in a format that PDFium does not unpack
+            if min(picture.get_px_size()) >= _LEAST_PICTURE:
+                yield ocr.reader.text(picture.get_bitmap().to_pil())
 
 
 def _joined(compounds: set[str], match: re.Match[str]) -> str:

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from PIL import Image, ImageOps, ImageSequence
 
 from rag_core.errors import NotText
+from rag_core.extensions import install_line
 from rag_core.extract import ocr
 from rag_core.extract.building import Builder
 from rag_core.types import Extracted
@@ -21,7 +22,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     if ocr.reader.engine is None:
         raise NotText(
             f"{path.name!r} is a picture, and nothing is installed that reads the text in pictures.",
-            "Install Tesseract, or type `make ocr`; then try it again.",
+            f"Install Tesseract, or run {install_line('ocr')}; then try it again.",
         )
     if path.suffix.lower() in (".heic", ".heif"):
         with suppress(ImportError):

@@ -30,8 +30,8 @@ def file_state(row: sqlite3.Row) -> FileState:
         return _READ[row["state"]]
     try:
         status = os.stat(with_sep(row["root"]) + row["path"])  # noqa: PTH116  (bytes)
-    except _GONE:
-        return "missing"
+    except _GONE:  # without its folder, which may be on another disk, nothing is known
+        return "missing" if os.path.isdir(row["root"]) else "unknown"  # noqa: PTH112  (bytes)
     except OSError:  # such as no permission: the file may be unchanged
         return "unknown"
     if not stat.S_ISREG(status.st_mode):  # such as a folder that has its name

@@ -79,13 +79,15 @@ class Searching(Service):
             said.append(Notice("max_tokens", {"tokens": tokens, "limit": max_tokens}))
         more = answer.has_more or len(hits) < len(answer.hits)
         answer = replace(answer, hits=hits, notices=(*answer.notices, *said), has_more=more)
-        answer = self.with_file_states(viewer, answer)
-        return replace(answer, query_time_ms=(time.perf_counter() - started) * 1000, timestamp=timestamp)
+        there = self.with_file_states(viewer, answer)
+        if gone := len(answer.hits) - len(there.hits):
+            there = replace(there, notices=(*there.notices, Notice("gone", {"count": gone})))
+        return replace(there, query_time_ms=(time.perf_counter() - started) * 1000, timestamp=timestamp)
 
     @open_to_all
     def with_file_states(self, viewer: Viewer, answer: Answer) -> Answer:
-        """``answer`` with the present FileState of each hit's file, ``unknown`` if the disk is slow. For an
-        answer that was kept for a while; a guest's stays the same."""
+        """``answer`` with the present FileState of each hit's file, ``unknown`` if the disk is slow, and
+        without hits whose file is gone. For an answer that was kept for a while; a guest's stays as it is."""
         if not viewer.is_owner:
             return answer
         shown: dict[str, set[int]] = {}
@@ -103,7 +105,8 @@ class Searching(Service):
         hits = []
         for hit in answer.hits:
             state = states.get(hit.store, {}).get(hit.document.id, "unknown")
-            hits.append(replace(hit, document=replace(hit.document, state=state)))
+            if state != "missing":
+                hits.append(replace(hit, document=replace(hit.document, state=state)))
         return replace(answer, hits=tuple(hits))
 
     @open_to_all

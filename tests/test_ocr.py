@@ -1,0 +1,96 @@
+"""The text in pictures and scans is read by the engine that is there."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path, PurePosixPath
+
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+
+from rag_core.errors import NotText
+from rag_core.extract import Worker, extract, ocr
+from rag_core.types import Extracted
+
+WORDS = "GREEN TEA KEEPS SIX MONTHS"
+
+
+def picture(words: str = WORDS) -> Image.Image:
+    image = Image.new("RGB", (900, 200), "white")
+    ImageDraw.Draw(image).text((40, 70), words, fill="black", font=ImageFont.load_default(48))
+    return image
+
+
+def packed(image: Image.Image, kind: str) -> bytes:
+    made = io.BytesIO()
+    image.save(made, kind)
+    return made.getvalue()
+
+
+def slides(blob: bytes) -> bytes:
+    from pptx import Presentation
+
+    presentation, made = Presentation(), io.BytesIO()
+    slide = presentation.slides.add_slide(presentation.slide_layouts[6])
+    slide.shapes.add_picture(io.BytesIO(blob), 0, 0)
+    presentation.save(made)
+    return made.getvalue()
+
+
+def page_with_text(blob: bytes) -> bytes:
+    from reportlab.lib.utils import ImageReader
+    from reportlab.pdfgen.canvas import Canvas
+
+    made = io.BytesIO()
+    canvas = Canvas(made)
+    canvas.drawString(72, 770, "About tea")
+    canvas.drawImage(ImageReader(io.BytesIO(blob)), 72, 300, 450, 100)
+    canvas.save()
+    return made.getvalue()
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("ocr")
+
+
+@pytest.fixture(scope="module")
+def worker(kept: Path) -> Iterator[Worker]:
+    if ocr.find_engine("auto") is None:
+        pytest.skip("neither Tesseract nor RapidOCR is installed")
+    with closing(Worker(limit_s=120, pictures=kept)) as made:
+        yield made
+
+
+FILES = {
+    "photo.png": (lambda: packed(picture(), "PNG"), "page", "1"),
+    "photo.jpg": (lambda: packed(picture(), "JPEG"), "page", "1"),
+    "scan.pdf": (lambda: packed(picture(), "PDF"), "page", "1"),
+    "figure.pdf": (lambda: page_with_text(packed(picture(), "PNG")), "page", "1"),
+    "talk.pptx": (lambda: slides(packed(picture(), "PNG")), "slide", "1"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_words_in_a_picture_are_found_at_its_place(worker: Worker, name: str) -> None:
+    make, anchor_type, anchor_ref = FILES[name]
+    found: Extracted = extract(make(), PurePosixPath(name), worker)
+    assert set(WORDS.split()) <= set(found.text.upper().split())
+    [place] = {(each.anchor_type, each.anchor_ref) for each in found.segments}
+    assert place == (anchor_type, anchor_ref)
+
+
+def test_a_picture_is_read_once(worker: Worker, kept: Path) -> None:
+    data = packed(picture("MINT LEAVES"), "PNG")
+    extract(data, PurePosixPath("a.png"), worker)
+    [text] = [each for each in kept.glob("*/*.txt") if "MINT" in each.read_text().upper()]
+    text.write_text("read before")
+    assert extract(data, PurePosixPath("b.png"), worker).text == "read before"
+
+
+def test_without_an_engine_pictures_are_skipped_with_the_next_step() -> None:
+    with closing(Worker(ocr="off")) as off, pytest.raises(NotText) as skipped:
+        extract(packed(picture(), "PNG"), PurePosixPath("a.png"), off)
+    assert "commonplace[ocr]" in skipped.value.suggestion
