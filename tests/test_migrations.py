@@ -36,6 +36,7 @@ def version_1(library: Library, notes: Path) -> Path:
     }  # fmt: skip
     db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
     day = "2026-01-01T00:00:00Z"
+    (notes / "a.md").write_text(TEXT)
     insert(db, "sources", id=1, root=bytes(notes), label="", include='["**/*"]', exclude="[]", created_at=day)
     stat = dict.fromkeys(("size", "mtime_ns", "ctime_ns", "inode", "scanned_ns"), 1)
     place = {"source_id": 1, "path": b"a.md", "display": "a.md", "folder": "", "file_hash": "none"}
