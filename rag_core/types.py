@@ -164,13 +164,15 @@ class EmbedderIdentity:
 class Filters:
     """What a document must be to be found: values of a field are joined by *or*, fields by *and*.
     ``paths``: leading segments, ``""`` for files at the root, or a glob with ``*``. ``files``: any tail of a
-    path. ``tags``: ``a`` also matches ``a/b``. ``after`` is inclusive, ``before`` exclusive; ISO dates."""
+    path. ``tags``: ``a`` also matches ``a/b``. ``symbols``: definitions in Python, by any tail of their path
+    (``open`` finds ``Pool.open``). ``after`` is inclusive, ``before`` exclusive; ISO dates."""
 
     types: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     pages: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
     after: str | None = None
     before: str | None = None
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 import pytest
 
 from rag_core.errors import ExtractError
 from rag_core.extract import readers
-from rag_core.types import Extracted
+from rag_core.library import Library
+from rag_core.types import OWNER, Extracted
 from tests import documents_made as made
+from tests.conftest import index
 
 
 def read(data: bytes, name: str) -> Extracted:
@@ -101,3 +103,18 @@ def test_of_a_web_page_stays_what_is_seen() -> None:
     found = webpage.parse(page + "<p hidden>not this</p><table><tr><td>a<td>b</table>")
     assert found.title == "Tea"
     assert found.blocks == [(1, "Green"), (0, "Keeps six months"), (0, "a | b")]
+
+
+def test_pages_and_definitions_are_filters(library: Library, notes: Path) -> None:
+    (notes / "tea.pdf").write_bytes(made.pdf("Green tea", "Black tea"))
+    (notes / "pool.py").write_text(
+        "class Pool:\n    def open_it(self):\n        return 'tea'\n\n\n"
+        "def open_it():\n    return 'tea'\n\n\ndef openXit():\n    return 'tea'\n"
+    )
+    index(library, "s", notes)
+    assert [hit.anchor for hit in library.search(OWNER, "tea page:2").hits] == ["page 2"]
+    places = {
+        query: {hit.heading_path for hit in library.search(OWNER, f"tea symbol:{query}").hits}
+        for query in ("Pool.open_it", "open_it")
+    }
+    assert places == {"Pool.open_it": {("Pool", "open_it")}, "open_it": {("Pool", "open_it"), ("open_it",)}}

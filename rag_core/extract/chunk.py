@@ -43,6 +43,7 @@ CHUNK_SIZES: dict[str, tuple[int, int]] = {
 RECORD = 2
 """A record of JSON Lines, such as a message, may be so many times as long before it is cut."""
 
+_APART = frozenset({"page", "slide", "row", "chapter", "message", "attachment"})
 SMALL = 50
 """A section of fewer characters joins the next."""
 
@@ -262,8 +263,11 @@ def _label(text: str, spanned: list[Segment]) -> Segment:
 
 
 def _touch(text: str, before: Segment, behind: Segment) -> bool:
-    """Whether nothing that is left out stands between two segments."""
-    return not text[before.end : behind.start].strip()
+    """Whether two segments may share a passage: nothing that is left out stands between them, and they are
+    not of two pages, slides or other parts, whose anchors would be lost."""
+    one, other = (before.anchor_type, before.anchor_ref), (behind.anchor_type, behind.anchor_ref)
+    are_apart = one != other and not _APART.isdisjoint((before.anchor_type, behind.anchor_type))
+    return not are_apart and not text[before.end : behind.start].strip()
 
 
 @dataclass(frozen=True, slots=True)

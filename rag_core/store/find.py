@@ -56,6 +56,16 @@ _files = _one_of("d.id IN (SELECT document_id FROM names WHERE kind = 0 AND key 
 _pages = _one_of("c.anchor_type IN ('page', 'slide') AND c.anchor_ref IN ({})")
 
 
+def _escaped(text: str) -> str:
+    """``text`` for LIKE, as it stands."""
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def _symbols(values: tuple[str, ...]) -> _Condition:
+    ends = " OR ".join(["'.' || c.anchor_ref LIKE '%.' || ? ESCAPE '\\'"] * len(values))
+    return f"c.anchor_type = 'definition' AND ({ends})", tuple(map(_escaped, values))
+
+
 def _paths(values: tuple[str, ...]) -> _Condition:
     conditions: list[str] = []
     bound: list[str] = []
@@ -67,7 +77,7 @@ def _paths(values: tuple[str, ...]) -> _Condition:
         elif not path:
             conditions.append("d.folder = ''")
         else:
-            below = path.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "/%"
+            below = f"{_escaped(path)}/%"
             conditions.append("d.display = ? COLLATE NOCASE OR d.display LIKE ? ESCAPE '\\'")
             bound += path, below
     return " OR ".join(conditions), tuple(bound)
@@ -85,6 +95,7 @@ FILTERS = (
     Filter("paths", ("path", "folder"), _paths, lacks="is in a folder called", facet="folders"),
     Filter("files", ("file", "source_file", "file_path"), _files, lacks="is called"),
     Filter("pages", ("page",), _pages, lacks="has a page or slide"),
+    Filter("symbols", ("symbol",), _symbols, lacks="defines"),
     Filter("after", ("after",), lambda day: ("d.date >= ?", day), is_day=True),
     Filter("before", ("before",), lambda day: ("d.date < ?", day), is_day=True),
 )  # fmt: skip
