@@ -169,7 +169,7 @@ _BROKEN: Final = (
     _page("ask", "/ask", "There is no answer", type_in("Ask your notes", "heron waits")),
     _page("files", "/files?store=birds", "missing"),
     _page("files damaged", "/files?store=torn", "cannot be opened"),
-    _page("document skipped", "/files?store=birds&path=paper.pdf", "paper.pdf"),
+    _page("document skipped", "/files?store=birds&path=paper.mobi", "paper.mobi"),
     _page("document missing", "/files?store=birds&path=2.md", "Look for it"),
     _page("index", "/index?store=birds", "Not on the disk", unfold("skipped, by reason")),
     _page("index damaged", "/index?store=torn", "cannot be opened"),

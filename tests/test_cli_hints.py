@@ -123,14 +123,14 @@ def test_a_run_tells_its_files_in_one_order_and_why_fewer_texts_were_embedded(ru
         (notes / name).write_text("# Tea\n\nIt steeps.\n")
     (notes / "broken.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
     for name in ("x", "y", "z", "zz"):
-        (notes / f"{name}.png").write_bytes(b"\x89PNG\r\n\x1a\n" + name.encode())
+        (notes / f"{name}.mp3").write_bytes(b"ID3\x03" + name.encode())
     run("store", "create", "s", "--embedder", "hashing")
     result = run("index", "**/*", "--root", notes)
     assert result.out.splitlines() == [
         "Done in less than a second: 2 added, 4 skipped, 1 failed.",
         "2 passages added, 1 text embedded.",
         "  failed  broken.md: It is marked as UTF-8 but is not valid UTF-8.",
-        "  skipped  x.png, y.png, z.png and 1 more: It is a PNG image, not text.",
+        "  skipped  x.mp3, y.mp3, z.mp3 and 1 more: It is an MP3 recording, not text.",
     ]
     assert "2 read again" in run("index", "--force").out
     assert run("index").out.splitlines()[0].endswith(": 2 unchanged, 4 still skipped, 1 failed.")

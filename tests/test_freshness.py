@@ -39,6 +39,9 @@ def test_of_every_hit_it_is_told_what_its_file_is_now_and_none_is_of_a_file_that
     assert Notice("gone", {"count": 1}) in library.search(OWNER, "stands on the shelf").notices
     shelf.rename(shelf.with_name("away"))
     assert states(library)["cup.md"] == "unknown", "its folder may be on another disk"
+    shelf.mkdir()
+    assert states(library)["cup.md"] == "unknown", "that disk may not be there"
+    shelf.rmdir()
     shelf.with_name("away").rename(shelf)
     assert library.files.get(OWNER, "s", "jug.md").state == "unknown"
 

@@ -52,7 +52,7 @@ def done(app: AppTest) -> AppTest:
 
 def test_each_folder_is_shown_with_its_patterns_and_files(garden: Path, code: Path) -> None:
     (garden / "broken.md").write_bytes(b"\xff\xfe" + b"\x00\xd8" * 9)
-    (garden / "photo.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"\x00" * 50)
+    (garden / "song.mp3").write_bytes(b"ID3\x03" + b"\x00" * 50)
     index(library(), STORE)
     shown = texts(page())
     assert f"**{garden}**" in shown

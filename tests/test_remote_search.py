@@ -45,7 +45,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
 
 
 def fill(library: Library, folder: Path) -> None:
-    library.add_source(OWNER, "vault", folder, ("**/*",))
+    (folder / "notes").mkdir()
+    library.add_source(OWNER, "vault", folder / "notes", ("**/*",))
     store = library._shared.stores.open(OWNER, "vault").store
     embedder = Hashing(DIMENSION)
     with store.write() as db:

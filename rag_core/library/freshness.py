@@ -30,14 +30,23 @@ def file_state(row: sqlite3.Row) -> FileState:
         return _READ[row["state"]]
     try:
         status = os.stat(with_sep(row["root"]) + row["path"])  # noqa: PTH116  (bytes)
-    except _GONE:  # without its folder, which may be on another disk, nothing is known
-        return "missing" if os.path.isdir(row["root"]) else "unknown"  # noqa: PTH112  (bytes)
+    except _GONE:
+        return "missing" if _holds_files(row["root"]) else "unknown"
     except OSError:  # such as no permission: the file may be unchanged
         return "unknown"
     if not stat.S_ISREG(status.st_mode):  # such as a folder that has its name
         return "missing"
     then = (row["size"], row["mtime_ns"], row["ctime_ns"], row["inode"])
     return _READ[row["state"]] if file_stat(b"", status)[1:] == then else "changed"
+
+
+def _holds_files(root: bytes) -> bool:
+    """Whether a folder is there; a missing or empty one may be where another disk was."""
+    try:
+        with os.scandir(root) as entries:
+            return next(entries, None) is not None
+    except OSError:
+        return False
 
 
 def file_state_by_hash(row: sqlite3.Row) -> FileState:

@@ -11,7 +11,6 @@ import logging
 import os
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -65,7 +64,7 @@ def watch(
     rescan_at = time.monotonic() + RESCAN_S
     while not stop.is_set():
         folders = _folders(library, viewer)
-        _request_whole(library, viewer, folders - known, begin)
+        _request_whole(library, viewer, folders - known, begin, again=True)
         known = folders
         for changed in _changes(folders, stop):
             if changed is None:
@@ -111,12 +110,22 @@ def _changes(folders: Iterable[Folder], stop: threading.Event) -> Iterator[set[s
 
 
 def _request_whole(
-    library: Library, viewer: Viewer, folders: Iterable[Folder], begin: Callable[[str], None]
+    library: Library,
+    viewer: Viewer,
+    folders: Iterable[Folder],
+    begin: Callable[[str], None],
+    *,
+    again: bool = False,
 ) -> None:
-    for store, group in _by_store(folders).items():
-        with suppress(RagError):
-            library.jobs.request(viewer, store, [each.source.id for each in group])
-            begin(store)
+    """Request the folders in which something changed; with ``again`` also those with files that failed, or
+    that this version reads anew."""
+    for folder in folders:
+        with suppress(RagError):  # its page says why it cannot be read
+            plan = library.sources.plan(viewer, folder.store, folder.source)
+            read = plan.to_read.get("added") or plan.to_read.get("changed")
+            if read or plan.moved or plan.deleted or (again and plan.to_read.get("reread")):
+                library.jobs.request(viewer, folder.store, [folder.source.id])
+                begin(folder.store)
 
 
 def _request_changed(
@@ -149,10 +158,3 @@ def _below(folder: Folder, paths: set[str]) -> list[bytes] | None:
         if len(changed) > _MANY or Path(path).name == ".gitignore":
             return None
     return changed
-
-
-def _by_store(folders: Iterable[Folder]) -> dict[str, list[Folder]]:
-    found: dict[str, list[Folder]] = defaultdict(list)
-    for each in folders:
-        found[each.store].append(each)
-    return found
