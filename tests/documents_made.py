@@ -9,8 +9,14 @@ from collections.abc import Sequence
 from email.message import EmailMessage
 
 
-def pdf(*pages: str, title: str = "", password: str = "", outline: Sequence[tuple[str, int]] = ()) -> bytes:
-    """A PDF with a page for each text, its lines below one another."""
+def pdf(
+    *pages: str,
+    title: str = "",
+    headline: str = "",
+    password: str = "",
+    outline: Sequence[tuple[str, int]] = (),
+) -> bytes:
+    """A PDF with a page for each text, its lines below one another; a ``headline`` is in large letters."""
     from reportlab.lib.pdfencrypt import StandardEncryption
     from reportlab.pdfgen.canvas import Canvas
 
@@ -23,6 +29,10 @@ def pdf(*pages: str, title: str = "", password: str = "", outline: Sequence[tupl
             if at == number:
                 canvas.bookmarkPage(name)
                 canvas.addOutlineEntry(name, name)
+        if headline:
+            canvas.setFontSize(24)
+            canvas.drawString(72, 800, headline)
+            canvas.setFontSize(12)
         text = canvas.beginText(72, 770)
         for line in page.split("\n"):
             text.textLine(line)

@@ -118,3 +118,9 @@ def test_pages_and_definitions_are_filters(library: Library, notes: Path) -> Non
         for query in ("Pool.open_it", "open_it")
     }
     assert places == {"Pool.open_it": {("Pool", "open_it")}, "open_it": {("Pool", "open_it"), ("open_it",)}}
+
+
+def test_a_pdf_without_a_title_has_that_of_its_outline_or_its_largest_letters() -> None:
+    assert read(made.pdf("One", "Two", outline=[("Leaves of tea", 1)]), "a.pdf").title == "Leaves of tea"
+    assert read(made.pdf("All of one size", "Two"), "a.pdf").title == "a.pdf"
+    assert read(made.pdf("Body text\nand more", headline="Leaves of tea"), "a.pdf").title == "Leaves of tea"

@@ -9,9 +9,10 @@ from datetime import date
 from functools import partial
 from itertools import islice
 from pathlib import PurePosixPath
+from statistics import median
 
 from pypdfium2 import PdfDocument, PdfiumError, PdfPage
-from pypdfium2.raw import FPDF_PAGEOBJ_IMAGE
+from pypdfium2.raw import FPDF_PAGEOBJ_IMAGE, FPDFText_GetFontSize, FPDFText_GetUnicode
 
 from rag_core.extract import ocr
 from rag_core.extract.building import Builder, TooLong, needs_password
@@ -20,6 +21,8 @@ from rag_core.types import Extracted
 _SCAN_SCALE = 200 / 72  # a page is read at 200 dpi
 _LEAST_PICTURE = 100  # pixels of the shorter side
 _MOST_PICTURES = 20  # of a page
+_TITLE_WITHIN = 3000  # characters of the first page
+_TITLE_LENGTH = 6, 160
 _WRONG_PASSWORD = 4  # FPDF_ERR_PASSWORD
 _DATE = re.compile(r"D:(\d{4})(\d\d)(\d\d)")
 _OF_A_PROGRAM = re.compile(r"^(microsoft (word|powerpoint|excel) - |untitled|unbenannt)|\.\w{2,5}$", re.I)
@@ -52,15 +55,32 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
                 warnings.append(f"Only the first {number - 1} of {len(pdf)} pages are read: it is too long.")
                 break
         known = pdf.get_metadata_dict(skip_empty=True)
-        title = known.get("Title", "")
+        title = known.get("Title", "").strip()
+        if not title or _OF_A_PROGRAM.search(title):
+            outermost = {path[:1] for path in outline.values()}
+            title = outline[1][0] if len(outermost) == 1 and outline[1] else _largest_text(pdf)
         return builder.document(
             "pdf",
             path.name,
-            "" if _OF_A_PROGRAM.search(title) else title,
+            title,
             date=_day(known.get("CreationDate", "")),
             metadata={"pages": len(pdf), **({"author": known["Author"]} if known.get("Author") else {})},
             warnings=tuple(warnings[:5]),
         )
+
+
+def _largest_text(pdf: PdfDocument) -> str:
+    """The text in the largest letters of the first page, which is nearly always its title; '' where they are
+    hardly larger than most, or too many or few."""
+    page = pdf[0].get_textpage()
+    count = min(page.count_chars(), _TITLE_WITHIN)
+    sizes = [round(FPDFText_GetFontSize(page, index), 1) for index in range(count)]
+    largest, usual = max(sizes, default=0), median(sizes or [0])
+    letters = [
+        chr(FPDFText_GetUnicode(page, at)) if size in (largest, 0) else "\n" for at, size in enumerate(sizes)
+    ]
+    title = " ".join("".join(letters).split())
+    return title if largest > 1.15 * usual and _TITLE_LENGTH[0] <= len(title) <= _TITLE_LENGTH[1] else ""
 
 
 def _text(page: PdfPage) -> str:
