@@ -41,6 +41,16 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Freshness:
+    """How far stores are behind: files that a job still reads, passages that wait to be found by meaning, and
+    files that could not be read."""
+
+    reading: int
+    waiting: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """Why ``count`` files *failed* or were *skipped*, or texts were *refused*; ``files`` are paths."""
 

@@ -9,7 +9,7 @@ from shlex import quote
 
 from rag_core.messages import Message, say
 from rag_core.replies import Reference
-from rag_core.reports import Diagnosis, Privacy
+from rag_core.reports import Diagnosis, Freshness, Privacy
 from rag_core.types import Answer, Document, DocumentView, Hit, Job, Neighbour, Source, StoreInfo
 
 EXAMPLE_MODEL = "llama3.2:3b"  # small, and answers at once without thinking aloud first: 2 GB
@@ -239,6 +239,14 @@ def found(answer: Answer) -> str:
     if answer.mode == "lexical" or all(hit.similarity is None for hit in answer.hits):
         by = " by words"
     return f"{shown}{', '.join(counts)}{by if answer.query.text else ''} {took}"
+
+
+def freshness(now: Freshness) -> str:
+    """How far stores are behind their folders, in one line."""
+    reading = f"reading {plural(now.reading, 'file')}" if now.reading else ""
+    waiting = f"{now.waiting:,} waiting for meaning" if now.waiting else ""
+    parts = [reading, waiting] if reading or waiting else ["up to date"]
+    return " · ".join(filter(None, [*parts, f"{plural(now.failed, 'file')} failed" if now.failed else ""]))
 
 
 def pending(count: int, stores: Sequence[str], *, for_owner: bool = True) -> Message:

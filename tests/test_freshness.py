@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from rag_core.library import Library, searching
+from rag_core.reports import Freshness
 from rag_core.types import OWNER, Notice, Viewer
+from rag_core.wording import freshness
 from tests.conftest import Run, index
 
 GUEST = Viewer("ann@example.org", stores=frozenset({"s"}))
@@ -77,3 +79,13 @@ def test_nobody_waits_for_a_disk_that_hangs(
     monkeypatch.setattr(searching, "file_states", lambda _: answers.wait(20) and {})
     assert {*states(library).values()} == {"unknown"}
     answers.set()
+
+
+def test_below_what_was_found_stands_how_far_the_store_is_behind(
+    run: Run, library: Library, shelf: Path
+) -> None:
+    assert run("query", "tea", "--store", "s").out.rstrip().endswith("Up to date.")
+    (shelf / "bad.docx").write_bytes(b"no archive")
+    index(library, "s", shelf)
+    assert library.jobs.freshness(OWNER, ["s"]) == Freshness(0, 0, 1)
+    assert freshness(Freshness(12, 3, 2)) == "reading 12 files · 3 waiting for meaning · 2 files failed"

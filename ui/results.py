@@ -13,7 +13,7 @@ from rag_core.api.encoding import place
 from rag_core.errors import NotFound
 from rag_core.messages import say
 from rag_core.types import MAX_DEPTH, Answer, Hit, Viewer
-from rag_core.wording import NOTHING_FITS, found, plural, since_last_run, unshown
+from rag_core.wording import NOTHING_FITS, found, freshness, plural, since_last_run, unshown
 from ui import deps, downloads, hits, visit
 from ui.access import require_viewer
 from ui.deps import library, store_infos
@@ -90,7 +90,10 @@ def written(request: Request) -> str:
 def _headline(answer: Answer, *, loading: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         fits = answer.convincing or not answer.hits or answer.offset
-        st.html(hits.paragraphs(found(answer) if fits else NOTHING_FITS, status=True), width="stretch")
+        viewer = require_viewer()
+        behind = freshness(library().jobs.freshness(viewer, answer.stores)) if viewer.is_owner else ""
+        said = found(answer) if fits else NOTHING_FITS
+        st.html(hits.paragraphs(said, behind, status=True), width="stretch")
         st.segmented_control(
             "Show as", ["cards", "table"], key=SEARCH.key("view"), on_change=SEARCH.push,
             format_func=str.capitalize, required=True, label_visibility="collapsed",

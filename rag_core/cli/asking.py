@@ -113,12 +113,14 @@ def query(
     words = _words(text, from_stdin=from_stdin)
     if as_csv and options.wants_json():
         raise InvalidInput("There are two ways to print.", "Give --csv or --json.")
-    answer = options.library_of_owner().searching.search(OWNER, words, stores, **asked)
+    library = options.library_of_owner()
+    answer = library.searching.search(OWNER, words, stores, **asked)
     if as_csv:
         warn(*answer.warnings)
         click.echo(hits_csv(answer, OWNER, marked=False), nl=False)
         return
-    options.emit(answers.Answer.of(answer), lambda: show_answer(answer))
+    now = library.jobs.freshness(OWNER, answer.stores)
+    options.emit(answers.Answer.of(answer), lambda: show_answer(answer, now))
 
 
 @click.command(cls=_Worded)

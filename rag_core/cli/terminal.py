@@ -11,7 +11,7 @@ from rag_core import wording
 from rag_core.api.encoding import plain
 from rag_core.cli.screen import line, table, warn, width, wrapped
 from rag_core.index.plan import Plan
-from rag_core.reports import Diagnosis, Health, Problem, Repair, SourceInfo, Step
+from rag_core.reports import Diagnosis, Freshness, Health, Problem, Repair, SourceInfo, Step
 from rag_core.search.snippet import excerpt
 from rag_core.types import Answer, Document, DocumentView, Hit, Job, Source, StoreInfo
 
@@ -43,7 +43,7 @@ def progress(job: Job) -> str:
     return " · ".join(filter(None, parts))
 
 
-def show_answer(answer: Answer) -> None:
+def show_answer(answer: Answer, now: Freshness) -> None:
     """The passages found, each with its place, score and reasons."""
     warn(*answer.warnings)
     if answer.hits and not answer.convincing:
@@ -55,7 +55,7 @@ def show_answer(answer: Answer) -> None:
         wording.found(answer),
         wording.unshown(answer),
         more if answer.hits and (answer.has_more or answer.unshown) else "",
-        f"{wording.plural(answer.pending, 'passage')} to embed." if answer.pending else "",
+        f"{wording.freshness(now).capitalize()}.",
     ]
     click.secho(" ".join(filter(None, said)), dim=True)
 

@@ -12,8 +12,8 @@ from rag_core.files import display
 from rag_core.index import index
 from rag_core.library import places
 from rag_core.library.service import Service
-from rag_core.reports import Asked, Problem
-from rag_core.store import documents, jobs, sources
+from rag_core.reports import Asked, Freshness, Problem
+from rag_core.store import documents, find, jobs, sources
 from rag_core.types import FileResult, Job, Source, Viewer
 
 
@@ -143,6 +143,18 @@ class Jobs(Service):
             return found
         with opened.read() as db:  # it ended between the two looks, or its process died
             return jobs.newest(db, store, running=False, limit=limit)
+
+    def freshness(self, viewer: Viewer, stores: Sequence[str]) -> Freshness:
+        """How far ``stores`` are behind their folders; those that cannot be read are left out."""
+        reading = waiting = failed = 0
+        for store in stores:
+            with suppress(StoreError, NotFound), self._stores.reading(viewer, store) as db:
+                waiting += find.waiting(db, viewer)
+                failed += db.execute("SELECT count(*) FROM documents WHERE state = 'failed'").fetchone()[0]
+                for job in jobs.newest(db, store, running=True, limit=1):
+                    if job.state == "running" and job.progress.phase in ("scanning", "reading"):
+                        reading += max(1, job.progress.total - job.progress.done)
+        return Freshness(reading, waiting, failed)
 
     def last_begun(self, viewer: Viewer, stores: Sequence[str]) -> str:
         """The start (ISO time) of the last job that read a whole folder; of all folders of these stores, the
