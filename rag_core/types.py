@@ -420,6 +420,12 @@ class Job:
     counts: dict[str, int] = field(default_factory=dict)
     results: tuple[FileResult, ...] = ()
 
+    @property
+    def read_nothing(self) -> bool:
+        """Whether there were files, and not one of them could be read."""
+        tried = {outcome for outcome, count in self.counts.items() if count}
+        return self.state == "done" and bool(tried) and tried <= {"failed", "skipped", "still_skipped"}
+
 
 @dataclass(frozen=True, slots=True)
 class Source:

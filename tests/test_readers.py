@@ -11,7 +11,7 @@ from rag_core.extract import readers
 from rag_core.library import Library
 from rag_core.types import OWNER, Extracted
 from tests import documents_made as made
-from tests.conftest import index
+from tests.conftest import Run, index
 
 
 def read(data: bytes, name: str) -> Extracted:
@@ -124,3 +124,13 @@ def test_a_pdf_without_a_title_has_that_of_its_outline_or_its_largest_letters() 
     assert read(made.pdf("One", "Two", outline=[("Leaves of tea", 1)]), "a.pdf").title == "Leaves of tea"
     assert read(made.pdf("All of one size", "Two"), "a.pdf").title == "a.pdf"
     assert read(made.pdf("Body text\nand more", headline="Leaves of tea"), "a.pdf").title == "Leaves of tea"
+
+
+def test_a_folder_of_which_nothing_could_be_read_does_not_end_as_done(run: Run, notes: Path) -> None:
+    (notes / "locked.pdf").write_bytes(made.pdf("Secret", password="open"))
+    (notes / "song.mp3").write_bytes(b"ID3\x03\x00\x00")
+    result = run("init", notes, "--store", "s")
+    assert "Nothing could be read." in result.err
+    assert "locked.pdf: It is protected by a password." in result.out
+    (notes / "tea.md").write_text("Green tea.\n")
+    assert "Nothing could be read." not in run("index", "--store", "s").err

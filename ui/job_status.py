@@ -31,6 +31,7 @@ _PHASES: Final = {
     "done": "Finishing",
 }
 _UNFINISHED: Final = ("cancelled", "interrupted")
+_NOTHING_READ: Final = ("Nothing could be read", ":material/warning:", "orange")
 _BADGES: Final = {
     "done": ("Done", ":material/check:", "green"),
     "cancelled": ("Cancelled", ":material/block:", "orange"),
@@ -105,7 +106,7 @@ def _show_ended(
     viewer: Viewer, store: str, job: Job | None, asked: Sequence[Asked], *, unfinished: bool
 ) -> None:
     if job is not None:
-        name, icon, colour = _BADGES[job.state]
+        name, icon, colour = _NOTHING_READ if job.read_nothing else _BADGES[job.state]
         with st.container(horizontal=True, vertical_alignment="center"):
             st.badge(name, icon=icon, color=colour)  # type: ignore[arg-type]
             ended = f"{moment(job.end_time)}, after {took(job)}" if job.end_time else "it did not finish"
