@@ -3,6 +3,8 @@ exclusive; lines count from 1."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, Literal, get_args
@@ -191,21 +193,53 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
+class Forms:
+    """What counts as a unit of a query. A ``word``: what begins with ``beginning`` and goes on with one of
+    ``tails``, or with its last letter once more and one of ``doubling``; and all that begins with ``whole``,
+    if ``is_open``. A ``name`` in code counts alone, a ``pair`` of a script without spaces anywhere."""
+
+    whole: str
+    beginning: str
+    tails: Set[str] = frozenset()
+    doubling: Set[str] = frozenset()
+    is_open: bool = False
+    kind: Literal["word", "name", "pair"] = "word"
+
+    def include(self, word: str) -> bool:
+        """Whether ``word``, which has the beginning, is one of them."""
+        if self.is_open and word.startswith(self.whole):
+            return True
+        tail = word[len(self.beginning) :]
+        return tail in self.tails or (tail[:1] == self.beginning[-1:] and tail[1:] in self.doubling)
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Exact words: the index has their ``units``, and ``pattern`` finds them in a folded text."""
+
+    text: str
+    units: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
-    """A parsed query. ``text`` is embedded and shown; its ``words`` are ranked by their ``units``, and those
-    outside the ``phrases`` are ``loose``. ``typed``: the words as typed, each with its units. ``numbers``:
-    also dates and codes. ``phrases`` must occur, ``without`` must not; a document must fit ``filters`` and
-    ``beside``, and one that fits any field of ``excluded`` is left out."""
+    """A parsed query. ``text`` is embedded and shown, and ``name`` is that as names are compared. Its
+    ``words`` are ranked by their units, whose ``forms`` count, those outside the ``phrases`` are ``loose``.
+    ``typed``: the words as typed, each with its units. ``numbers``: also dates and codes. ``phrases`` must
+    occur, ``without`` must not; a document must fit ``filters`` and ``beside``, and one that fits any field
+    of ``excluded`` is left out."""
 
     raw: str
     text: str
     words: tuple[str, ...]
-    units: tuple[str, ...] = ()
+    name: str = ""
+    forms: Mapping[str, Forms] = field(default_factory=dict)
+    loose: Mapping[str, Forms] = field(default_factory=dict)
     typed: tuple[tuple[str, tuple[str, ...]], ...] = ()
     numbers: tuple[Number, ...] = ()
-    loose: tuple[str, ...] = ()
-    phrases: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
+    phrases: tuple[Phrase, ...] = ()
+    without: tuple[Phrase, ...] = ()
     stores: tuple[str, ...] = ()
     filters: Filters = Filters()
     beside: Filters = Filters()

@@ -58,9 +58,9 @@ def test_the_best_are_those_of_scoring_every_match(
         allowed = find.eligible(query, viewer)
         with store.read() as db:
             monkeypatch.setattr(lexical, "FEW", 10**9)
-            every = lexical.by_words(db, query.units, allowed, limit)
+            every = lexical.by_words(db, [*query.forms], allowed, limit)
             monkeypatch.setattr(lexical, "FEW", 0)
-            some = lexical.by_words(db, query.units, allowed, limit)
+            some = lexical.by_words(db, [*query.forms], allowed, limit)
         assert [score for _, score in some] == pytest.approx([score for _, score in every]), text
         assert len(dict(some)) == len(some)
         last = every[-1][1] if every else 0

@@ -195,7 +195,7 @@ def test_an_exclusion_leaves_out_exactly_what_holds_it(library: Library, query: 
 
 @pytest.mark.parametrize("raw", ["state-of-the-art -draft", '"red pie"-x -draft', "a -draft"])
 def test_hyphen_excludes_only_behind_a_space(raw: str) -> None:
-    assert parse(raw).without == ("draft",)
+    assert [phrase.text for phrase in parse(raw).without] == ["draft"]
 
 
 # --- what is no operator ----------------------------------------------------------------

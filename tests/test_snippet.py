@@ -9,13 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_core.search.snippet import SNIPPET_LENGTH, best_window, highlight, markup, pieces
-from rag_core.text.words import fold, query_words
+from rag_core.text.words import exact, fold, query_words, unit_forms
 
 LETTERS = st.text("ab ß éİﬁ价格ก็\u0301\n-_Az9", max_size=60)
 
 
 def shown(text: str, query: str, *phrases: str) -> list[str]:
-    return [text[start:end] for start, end in highlight(text, query_words(query), phrases)]
+    return [
+        text[start:end] for start, end in highlight(text, unit_forms(query_words(query)), map(exact, phrases))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +47,7 @@ def test_phrase_is_highlighted_as_one_whatever_its_spaces() -> None:
 
 @given(LETTERS, LETTERS, st.lists(LETTERS.filter(str.strip), max_size=2))
 def test_highlights_are_in_order_apart_and_inside(text: str, query: str, phrases: list[str]) -> None:
-    spans = highlight(text, query_words(query), phrases)
+    spans = highlight(text, unit_forms(query_words(query)), map(exact, phrases))
     borders = [border for span in spans for border in span]
     assert borders == sorted(set(borders))
     assert all(0 <= border <= len(text) for border in borders)
@@ -54,7 +56,7 @@ def test_highlights_are_in_order_apart_and_inside(text: str, query: str, phrases
 @given(LETTERS, st.lists(st.sampled_from(["ab", "azz", "é", "价格", "ß"]), min_size=1, max_size=3))
 def test_highlights_hold_a_word_of_the_query(text: str, words: list[str]) -> None:
     wanted = [fold(word)[:2] for word in words]
-    for start, end in highlight(text, query_words(" ".join(words))):
+    for start, end in highlight(text, unit_forms(query_words(" ".join(words)))):
         assert any(beginning in fold(text[start:end]) for beginning in wanted)
 
 
@@ -77,14 +79,14 @@ def test_text_without_highlights_is_shown_from_its_beginning() -> None:
 
 def test_window_is_where_most_highlights_are() -> None:
     text = "one " + "filler " * 200 + "one two one " + "filler " * 200
-    spans = highlight(text, ("one", "two"))
+    spans = highlight(text, unit_forms(("one", "two")))
     start, end = best_window(text, spans)
     assert "one two one" in text[start:end]
 
 
 def test_window_is_cut_between_words() -> None:
     text = "needle " + "filler " * 100 + "needle needle " + "filler " * 100
-    start, end = best_window(text, highlight(text, ("needle",)))
+    start, end = best_window(text, highlight(text, unit_forms(("needle",))))
     assert re.fullmatch(r"(filler|needle)( filler| needle)*\s?", text[start:end])
 
 
@@ -101,7 +103,7 @@ def test_the_window_shows_what_was_asked_not_the_name_that_stands_everywhere(
 ) -> None:
     text = "Nadia said that Nadia and his brother, writing, wrote what he writes. " * 5
     text += "There was nothing else of note. " * 10 + f"In May comes {shown}. " + "The rest is silence. " * 20
-    start, end = best_window(text, highlight(text, words, phrases))
+    start, end = best_window(text, highlight(text, unit_forms(words), map(exact, phrases)))
     assert shown in text[start:end]
 
 
@@ -110,7 +112,7 @@ def test_the_window_shows_what_was_asked_not_the_name_that_stands_everywhere(
 
 def read(text: str, query: str = "", file_type: str = "markdown") -> str:
     """What is shown of a passage on a card."""
-    spans = highlight(text, query_words(query))
+    spans = highlight(text, unit_forms(query_words(query)))
     hidden = markup(text, file_type, spans)
     window = best_window(text, spans, hidden=hidden)
     return "".join(piece for piece, _ in pieces(text, spans, window, hidden))
@@ -162,7 +164,7 @@ def test_tags_take_no_room_from_what_is_shown() -> None:
 
 @given(st.text("ab <>/!-`~\"'=\n", max_size=80), st.text("ab", max_size=2))
 def test_what_is_read_is_the_text_but_for_whole_tags(text: str, query: str) -> None:
-    spans = highlight(text, query_words(query))
+    spans = highlight(text, unit_forms(query_words(query)))
     hidden = markup(text, "markdown", spans)
     assert all(text[start] == "<" and text[end - 1] == ">" for start, end in hidden)
     kept = "".join(piece for piece, _ in pieces(text, spans))
@@ -177,7 +179,7 @@ def test_what_is_read_is_the_text_but_for_whole_tags(text: str, query: str) -> N
 def test_an_excerpt_loses_no_mark_where_a_long_word_ends_it(length: int) -> None:
     text = "Keep two inside the jacket. " * 30
     text = f"{text[: length - 23]}[[winter-packing-list]]"
-    spans = highlight(text, ["winter"])
+    spans = highlight(text, unit_forms(["winter"]))
     start, end = best_window(text, spans)
     assert all(start <= first and last <= end for first, last in spans)
     assert end - start <= SNIPPET_LENGTH + 40

@@ -16,9 +16,9 @@ from rag_core.library.freshness import file_states
 from rag_core.library.service import Service, open_to_all
 from rag_core.library.store_files import Opened, no_store
 from rag_core.models import DEFAULT_EMBEDDER
-from rag_core.search.query import MAX_LENGTH, asked
-from rag_core.search.retrieve import Scope, SearchOptions, rarest, search
-from rag_core.store import embeddings, find
+from rag_core.search.query import MAX_LENGTH, asked, with_words
+from rag_core.search.retrieve import Scope, SearchOptions, search
+from rag_core.store import embeddings, find, lexical
 from rag_core.store.file import active_identity, meta, now
 from rag_core.types import MAX_DEPTH, Answer, FileState, Filters, Mode, Notice, Query, Viewer
 
@@ -66,8 +66,11 @@ class Searching(Service):
         options = SearchOptions(mode, top_k, min_score, offset, usual.k_lex, usual.k_vec)
         long = len(text) > MAX_LENGTH
         with self._shared.priority.searching():
-            ranked = rarest(query, [each.store for each in opened], viewer) if long else query
-            answer = search(scopes, ranked, options, viewer)
+            allowed = find.eligible(query, viewer)
+            if long:
+                rare = lexical.rarest([each.store for each in opened], dict(query.typed), viewer)
+                query = with_words(query, rare)
+            answer = search(scopes, query, allowed, options, viewer)
         hits = answer.hits
         if max_tokens is not None:
             totals = accumulate(estimate_tokens(hit.content) for hit in hits)

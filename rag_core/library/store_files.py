@@ -93,15 +93,16 @@ class StoreFiles:
             known = self._opened.get(name)
             try:
                 inode = self.path(name).stat().st_ino
-                if known is None or known.inode != inode:
-                    self._close(name)
-                    store = Store(self.path(name), self._busy_timeout_s)
-                    known = self._opened[name] = Opened(inode, store, LocalVectors(store))
             except OSError:
                 self._close(name)
                 raise self.unknown(viewer, name) from None
-            except StoreError as error:
-                raise for_viewer(error, viewer, name) from error
+            if known is None or known.inode != inode:
+                self._close(name)
+                try:
+                    store = Store(self.path(name), self._busy_timeout_s)
+                except StoreError as error:
+                    raise for_viewer(error, viewer, name) from error
+                known = self._opened[name] = Opened(inode, store, LocalVectors(store))
             return known
 
     @contextmanager

@@ -35,9 +35,17 @@ def hints(stores: Sequence[Store], query: Query, viewer: Viewer, *, spelling: bo
     words only where ``spelling`` is asked for."""
     said: list[Notice] = []
     try:
-        for filters in (query.filters, query.beside):
-            if filters != Filters():
-                said += _unknown(stores, filters, viewer)
+        lacking: list[list[tuple[find.Filter, str]]] = []
+        for store in stores if query.filters != Filters() else ():
+            with store.read() as db:
+                lacking.append(find.unknown(db, query, viewer))
+        for kind, value in lacking[0] if lacking else ():
+            if not all((kind, value) in others for others in lacking):
+                continue
+            if kind.is_day:
+                said.append(_undated(stores, query.filters, viewer))
+            else:
+                said.append(_nothing_has(kind, value, stores, viewer))
         if not said and (query.filters, query.excluded) != (Filters(), Filters()):
             narrowed = replace(query, phrases=(), without=())
             for store in stores:
@@ -51,19 +59,6 @@ def hints(stores: Sequence[Store], query: Query, viewer: Viewer, *, spelling: bo
     except StoreError:  # what was found is worth more than a hint
         return []
     return said
-
-
-def _unknown(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> list[Notice]:
-    """One notice for each type, tag, path, file and page that nothing has, and one for the days."""
-    lacking: list[list[tuple[find.Filter, str]]] = []
-    for store in stores:
-        with store.read() as db:
-            lacking.append(find.unknown(db, filters, viewer))
-    return [
-        _undated(stores, filters, viewer) if kind.is_day else _nothing_has(kind, value, stores, viewer)
-        for kind, value in dict.fromkeys(lacking[0] if lacking else ())
-        if all((kind, value) in others for others in lacking)
-    ]
 
 
 def _undated(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> Notice:

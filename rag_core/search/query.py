@@ -17,7 +17,7 @@ from typing import Any
 
 from rag_core.errors import EmptyQuery, InvalidInput
 from rag_core.store.find import FILTERS
-from rag_core.text.words import query_words, typed_words, units
+from rag_core.text.words import exact, is_unspaced, name_key, query_words, typed_words, unit_forms, units
 from rag_core.types import Filters, Query
 
 MAX_LENGTH = 2000
@@ -28,6 +28,8 @@ MAX_PHRASE = 200  # a phrase is looked for in the text of every passage that has
 MAX_OPERATORS = 100
 _SHOWN = 40
 _RANKED_LENGTH = 1000  # characters that are looked for word by word; no embedder reads much more
+_COUNTED = 1000  # of the longest words of a pasted text, which are rare
+_RUN = 8  # characters of a script without spaces that are looked for together
 
 _TOKEN = re.compile(
     r"""(?P<not>(?<!\S)-)?(?P<key>[A-Za-z_]+):(?:"(?P<quoted>[^"]*)"|(?P<value>\S+))
@@ -45,17 +47,13 @@ NAMES_OF_FILTERS = tuple(each.keys[0] for each in FILTERS if each.keys)
 
 
 def parse(raw: str) -> Query:
-    """A query as typed.
-
-    Raises InvalidInput for one that is too long, has too many operators, or an impossible date.
-    """
+    """A query as typed. Raises InvalidInput for one that is too long, has too many operators, or an
+    impossible date."""
     if (size := len(raw.encode("utf-8", "replace"))) > MAX_BYTES:
         advice = f"Use at most {MAX_BYTES:,}; a few words find most."
         raise InvalidInput(f"The query is {size:,} bytes long.", advice)
     if len(raw) > MAX_LENGTH:
-        text = " ".join(_storable(raw).split())
-        words = query_words(text)
-        return Query(raw, text if words else "", words, loose=words)  # `retrieve.rarest` works out the rest
+        return _pasted(raw)
     pairs: list[tuple[str, str]] = []
     excluded: list[tuple[str, str]] = []
     stores: list[str] = []
@@ -83,12 +81,25 @@ def parse(raw: str) -> Query:
     _check_limits([*pairs, *excluded, *stores], [*phrases, *without])
     text = " ".join(" ".join(spoken).split())
     query = Query(
-        raw=raw, text="", words=(), phrases=tuple(filter(str.strip, phrases)),
-        without=tuple(filter(_SAYS_SOMETHING.search, without)), stores=tuple(stores),
+        raw=raw, text="", words=(), phrases=tuple(map(exact, filter(str.strip, phrases))),
+        without=tuple(map(exact, filter(_SAYS_SOMETHING.search, without))), stores=tuple(stores),
         filters=filters_from(pairs), excluded=filters_from(excluded),
     )  # fmt: skip
     unquoted = query_words(" ".join(loose)[:_RANKED_LENGTH])
-    return with_words(query, text, query_words(text[:_RANKED_LENGTH]), unquoted)
+    return with_words(query, query_words(text[:_RANKED_LENGTH]), text, unquoted)
+
+
+def _pasted(raw: str) -> Query:
+    """A text that is too long for a query: of its longest ``typed`` words the rarest are looked for."""
+    text = " ".join(_storable(raw).split())
+    words = query_words(text)
+    cut: dict[str, None] = {}
+    for word in words:
+        step = _RUN if is_unspaced(word) else len(word)
+        cut.update(dict.fromkeys(word[start : start + step] for start in range(0, len(word), step)))
+    longest = {*sorted(cut, key=len, reverse=True)[:_COUNTED]}
+    typed = tuple((word, tuple(units([word]))) for word in cut if word in longest)
+    return Query(raw, text if words else "", words, loose=unit_forms(words), typed=typed)
 
 
 def _check_limits(filters: Sequence[object], exact: Sequence[str]) -> None:
@@ -103,25 +114,27 @@ def _check_limits(filters: Sequence[object], exact: Sequence[str]) -> None:
         )
 
 
-def with_words(query: Query, text: str, words: Sequence[str], loose: Iterable[str]) -> Query:
-    """``query`` with this text, its ``words`` and those of them that are ``loose``."""
+def with_words(
+    query: Query, words: Sequence[str], text: str | None = None, loose: Iterable[str] | None = None
+) -> Query:
+    """``query`` with these ``words``, their text and those of them that are ``loose``, by default all."""
+    text = " ".join(words) if text is None else text
     typed, numbers = typed_words(text)
     return replace(
         query,
         text=text if typed else "",  # signs alone ask for nothing
+        name=name_key(text),
         words=tuple(words),
-        loose=tuple(filter(words.__contains__, loose)),
-        units=tuple(units(words)),
+        forms=unit_forms(words),
+        loose=unit_forms(words if loose is None else filter(words.__contains__, loose)),
         typed=tuple(zip(typed, map(tuple, typed.values()), strict=True)),
         numbers=tuple(numbers),
     )
 
 
 def asked(raw: str, filters: Filters | None = None) -> Query:
-    """A query as typed; a document must fit its filters and ``filters``.
-
-    Raises InvalidInput as `parse`, and EmptyQuery for one that asks for nothing.
-    """
+    """A query as typed; a document must fit its filters and ``filters``. Raises InvalidInput as `parse`, and
+    EmptyQuery for one that asks for nothing."""
     query = parse(raw)
     if filters is not None and filters != Filters():
         both, beside = merge(query.filters, filters)
@@ -144,10 +157,8 @@ def _storable(text: str) -> str:
 
 
 def filters_from(pairs: Iterable[tuple[str, str]]) -> Filters:
-    """Filters from (key, value) pairs; values of one key are alternatives.
-
-    Raises InvalidInput naming the key and what is allowed.
-    """
+    """Filters from (key, value) pairs; values of one key are alternatives. Raises InvalidInput naming the key
+    and what is allowed."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         kind = _FILTERS.get(key.lower())
@@ -172,13 +183,9 @@ def day(key: str, value: str) -> str:
 
 def merge(first: Filters, second: Filters) -> tuple[Filters, Filters]:
     """``first`` and ``second`` as two filters that must both hold. The first result has the fields of both;
-    of a field that is in both, the second result has the values of ``second``.
-
-    Raises InvalidInput for too many values.
-    """
+    of a field in both, the second result has the values of ``second``. Raises InvalidInput for too many."""
 
     def lists(filters: Filters) -> dict[str, tuple[str, ...]]:
-        """The fields that are lists and not empty, each value once."""
         names = [f.name for f in fields(Filters) if f.name not in ("after", "before")]
         found = {name: tuple(dict.fromkeys(map(_storable, getattr(filters, name)))) for name in names}
         return {name: values for name, values in found.items() if values}

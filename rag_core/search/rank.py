@@ -20,12 +20,11 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import compress
 
-from rag_core.text.words import forms_of, is_unspaced
-from rag_core.types import Mode, Number, Query
+from rag_core.types import Forms, Mode, Number, Query
 
 RELEVANT = 0.5
 _HARDLY = 1e-6  # keeps the order of those that are lifted
@@ -100,15 +99,14 @@ def information(total: int, frequencies: Mapping[str, int]) -> dict[str, float]:
     return idf
 
 
-def text_score(text: str, idf: Mapping[str, float]) -> float:
-    """BM25 of a passage (folded) by its text alone. ``idf`` weighs the units; its length is compared with an
-    average one."""
+def text_score(text: str, forms: Mapping[str, Forms], idf: Mapping[str, float]) -> float:
+    """BM25 of a passage (folded) by its text alone, with ``idf`` as weights and an average length as norm."""
     norm = _K1 * (1 - _B + _B * len(text) / _AVERAGE_LENGTH)
     score = 0.0
     for unit, weight in idf.items():
-        count, at = 0, find_word(text, unit)
+        count, at = 0, find_word(text, forms[unit])
         while at >= 0 and count < _MOST_COUNTED:
-            count, at = count + 1, find_word(text, unit, at + 1)
+            count, at = count + 1, find_word(text, forms[unit], at + 1)
         score += weight * count * (_K1 + 1) / (count + norm)
     return score
 
@@ -120,7 +118,7 @@ def rank(found: Sequence[Found], query: Query, idf: Mapping[str, float], mode: M
         if idf.keys() >= {*units}:
             words[word] = {*units}
     numbers = [each for each in query.numbers if idf.keys() >= {*each.wholes, *each.parts}]
-    held = [held_units(item.text, idf, numbers) for item in found]
+    held = [held_units(item.text, query.forms, numbers) for item in found]
     values = [_value(item, present, idf, mode) for item, present in zip(found, held, strict=True)]
     curve = CURVES[mode]
     if mode == "hybrid" and idf:
@@ -170,12 +168,12 @@ def _lift(
             values[at] = max(values[at], least + (1 + values[at]) * _HARDLY)
 
 
-def held_units(text: str, wanted: Iterable[str], numbers: Sequence[Number]) -> frozenset[str]:
+def held_units(text: str, wanted: Mapping[str, Forms], numbers: Sequence[Number]) -> frozenset[str]:
     """The units ``wanted`` that ``text`` (folded) holds. The parts of one of the ``numbers`` count all where
     it stands, however written, and none elsewhere: there they belong to other numbers."""
     held = set()
-    for unit in wanted:
-        if find_word(text, unit) >= 0:
+    for unit, forms in wanted.items():
+        if find_word(text, forms) >= 0:
             held.add(unit)
     for number in numbers:
         in_a_row = r"(?<!\w)" + r"\W?".join(number.parts) + r"(?!\w)"  # with at most a sign between
@@ -237,15 +235,13 @@ def _few(words: Sequence[str]) -> str:
     return f"“{'”, “'.join(words[:4])}”" + (", …" if len(words) > 4 else "")
 
 
-def find_word(text: str, word: str, start: int = 0) -> int:
-    """The first place from ``start`` on where ``word`` or an inflection of it begins a word of ``text`` (both
-    folded), or -1."""
-    if is_unspaced(word):
-        return text.find(word, start)
-    if "_" in word:  # a name in code, which has no forms
-        found = re.compile(rf"(?<![^\W_]){word}(?!\w)").search(text, start)
+def find_word(text: str, forms: Forms, start: int = 0) -> int:
+    """The first place from ``start`` on where one of ``forms`` begins a word of ``text`` (folded), or -1."""
+    if forms.kind == "pair":
+        return text.find(forms.whole, start)
+    if forms.kind == "name":
+        found = re.compile(rf"(?<![^\W_]){forms.whole}(?!\w)").search(text, start)
         return found.start() if found else -1
-    forms = forms_of(word)
     at = text.find(forms.beginning, start)
     while at >= 0:
         if (at == 0 or not text[at - 1].isalnum()) and forms.include(_WORD.match(text, at)[0]):  # type: ignore[index]

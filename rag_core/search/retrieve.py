@@ -1,25 +1,19 @@
-"""The read path: query → retrieve → rank → snippet, over one store or several.
-
-Each store is searched on its own; the lists merge by score. A store that fails becomes a
-notice, not a failed search.
-"""
+"""The read path: query → retrieve → rank → snippet. Each store is searched on its own, and the lists merge by
+score. A store that fails becomes a notice, not a failed search."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from heapq import nlargest
 from itertools import chain, filterfalse
 from math import floor
 from operator import attrgetter, itemgetter
 
-from rag_core.errors import RagError, StoreError, VectorError
+from rag_core.errors import RagError, VectorError
 from rag_core.search import notices
-from rag_core.search.query import with_words
 from rag_core.search.rank import (
     ITS_NAME,
     RELEVANT,
@@ -36,23 +30,17 @@ from rag_core.store import Store, embeddings, find, lexical
 from rag_core.store.errors import for_viewer
 from rag_core.store.file import active_identity
 from rag_core.text.numbers import numbers
-from rag_core.text.words import extra_terms, fold, is_unspaced, units
-from rag_core.types import MAX_DEPTH, Answer, Document, Filters, Hit, Mode, Notice, Query, Vectors, Viewer
+from rag_core.text.words import extra_terms, fold
+from rag_core.types import MAX_DEPTH, Answer, Document, Forms, Hit, Mode, Notice, Query, Vectors, Viewer
 from rag_core.vectors import VectorIndex
 from rag_core.vectors.local import LocalVectors
 
 CANDIDATES = 100  # by words, and as many by meaning
-RAREST = 24
-"""How many words of a pasted text are looked for."""
 
 _REACHES = (400, 1600, 6400)  # how far to look where those are not enough
 _DISTINCT = 20  # different passages that a reach must give: copies may crowd out the rest
 _SPARE = 20  # more that a remote index is asked for: it may still know what is gone here
 _FEW = 2000  # so many chunks are compared one by one
-_MARGIN = 4  # times as many candidates for a guest, whose scores are counted anew
-_COUNTED = 1000  # of the longest words of a pasted text
-_NAMED = 5  # documents called as the query
-_RUN = 8  # characters of a script without spaces that are looked for together
 
 _OF_CHUNK = "key chunk_index start_line end_line anchor_type anchor_ref split_part headings".split()
 
@@ -98,9 +86,10 @@ class _StoreHits:
 
 
 def search(
-    scopes: Mapping[str, Callable[[], Scope]], query: Query, options: SearchOptions, viewer: Viewer
-) -> Answer:
-    """The best passages for ``query`` that ``viewer`` may see, best first. Raises the first error if no store
+    scopes: Mapping[str, Callable[[], Scope]], query: Query, allowed: find.Eligible, options: SearchOptions,
+    viewer: Viewer,
+) -> Answer:  # fmt: skip
+    """The best passages for ``query`` of what is ``allowed``, best first. Raises the first error if no store
     could be searched."""
     by_words: dict[str, RagError] = {}
     failed: dict[str, RagError] = {}
@@ -109,7 +98,7 @@ def search(
     hits: list[Hit] = []
     for name, open_scope in scopes.items():
         try:
-            scope, listed = _search_scope(open_scope, query, options, viewer)
+            scope, listed = _search_scope(open_scope, query, allowed, options, viewer)
         except RagError as error:
             failed[name] = for_viewer(error, viewer, name)
             continue
@@ -147,43 +136,44 @@ def search(
 
 
 def _search_scope(
-    open_scope: Callable[[], Scope], query: Query, options: SearchOptions, viewer: Viewer
-) -> tuple[Scope, _StoreHits]:
+    open_scope: Callable[[], Scope], query: Query, allowed: find.Eligible, options: SearchOptions,
+    viewer: Viewer,
+) -> tuple[Scope, _StoreHits]:  # fmt: skip
     """A store and its hits: by words alone if its vector index fails, searched again if its embedder was
     switched meanwhile."""
     for _ in range(2):
         scope = open_scope()
         try:
-            listed = _search_store(scope, query, options, viewer)
+            listed = _search_store(scope, query, allowed, options, viewer)
         except VectorError as error:
             said = error if viewer.is_owner else VectorError("The vector index is not available just now.")
             scope = replace(scope, vector=None, trouble=said)
-            listed = _search_store(scope, query, options, viewer)
+            listed = _search_store(scope, query, allowed, options, viewer)
         if listed.is_current:
             break
     return scope, listed
 
 
-def _search_store(scope: Scope, query: Query, options: SearchOptions, viewer: Viewer) -> _StoreHits:
-    """The beginning of the store's list, as far as it is wanted.
-
-    Pages of one query are parts of one list. It begins with the best of ``k_lex`` candidates by words and
-    ``k_vec`` by meaning; candidates of a further reach follow, and no score is higher than the one before.
-    """
+def _search_store(
+    scope: Scope, query: Query, allowed: find.Eligible, options: SearchOptions, viewer: Viewer
+) -> _StoreHits:
+    """The beginning of the store's list, as far as it is wanted. Pages of one query are parts of one list. It
+    begins with the best of ``k_lex`` candidates by words and ``k_vec`` by meaning; candidates of a further
+    reach follow, and no score is higher than the one before."""
     mode = options.mode if scope.vector is not None and query.text else "lexical"
-    allowed = find.eligible(query, viewer)
     depth = min(options.offset + options.top_k + 1, MAX_DEPTH)  # one more hit tells whether the list goes on
     listed = _StoreHits()
     seen: set[str] = set()
     for further in (0, *_REACHES):
         by_words, by_meaning = max(options.k_lex, further), max(options.k_vec, further)
         reach = {"lexical": by_words, "vector": by_meaning, "hybrid": min(by_words, by_meaning)}[mode]
-        near = _by_meaning(scope, query.filters, allowed, by_meaning) if mode != "lexical" else {}
+        near = _by_meaning(scope, query, allowed, by_meaning) if mode != "lexical" else {}
         with scope.store.read() as db:
             active = active_identity(db)
             listed.is_current = not scope.identity_id or bool(active and active.id == scope.identity_id)
             listed.pending = find.waiting(db, viewer)
-            groups, count = _candidates(db, scope, query, mode, by_words, allowed, near)
+            gathered = lexical.gather(db, query, allowed, by_words, near, words=mode != "vector")
+            groups, count = _ranked(db, scope, query, mode, by_words, gathered, near, viewer)
             is_all = count < reach
             if len(groups) < _DISTINCT and not is_all and further != _REACHES[-1]:
                 continue
@@ -211,12 +201,10 @@ def _search_store(scope: Scope, query: Query, options: SearchOptions, viewer: Vi
     return listed
 
 
-def _by_meaning(scope: Scope, filters: Filters, allowed: find.Eligible, count: int) -> dict[int, float]:
-    """Chunk id → similarity of the ``count`` nearest eligible chunks.
-
-    The index ignores viewers and some filters, so it is asked for more until enough of its matches are
-    eligible. A remote one rounds its numbers, so there the similarity is computed from the store's vectors.
-    """
+def _by_meaning(scope: Scope, query: Query, allowed: find.Eligible, count: int) -> dict[int, float]:
+    """Chunk id → similarity of the ``count`` nearest eligible chunks. The index ignores viewers and some
+    filters, so it is asked for more until enough of its matches are eligible. A remote one rounds its
+    numbers, so there the similarity is computed from the store's vectors."""
     if scope.vector is None:
         return {}
     if allowed.narrows:
@@ -228,7 +216,7 @@ def _by_meaning(scope: Scope, filters: Filters, allowed: find.Eligible, count: i
     spare = 0 if isinstance(scope.index, LocalVectors) else _SPARE
     k = count
     while True:
-        found = scope.index.search(scope.vector, k + spare, filters)
+        found = scope.index.search(scope.vector, k + spare, query.filters)
         matches = dict(found)
         with scope.store.read() as db:
             ids = find.chunk_ids(db, list(matches), allowed)
@@ -239,33 +227,22 @@ def _by_meaning(scope: Scope, filters: Filters, allowed: find.Eligible, count: i
         k *= 4
 
 
-def _candidates(
-    db: sqlite3.Connection, scope: Scope, query: Query, mode: Mode, reach: int, allowed: find.Eligible,
-    near: dict[int, float],
+def _ranked(
+    db: sqlite3.Connection, scope: Scope, query: Query, mode: Mode, reach: int, gathered: lexical.Gathered,
+    near: dict[int, float], viewer: Viewer,
 ) -> tuple[dict[str, list[Ranked]], int]:  # fmt: skip
-    """Everything found by words, name or meaning, in order, and how many there are. The same passage in
-    several files is one group, in the place of its best."""
+    """What was gathered and what is ``near`` in meaning, in order, and how many there are. The same passage
+    in several files is one group, in the place of its best."""
+    texts, named, bm25 = gathered.texts, gathered.named, gathered.by_words
     if not query.text:
-        ids = find.first_chunks(db, allowed, reach)
         reason = "holds it exactly" if query.phrases else "matches the filters"
-        texts, ranked = find.candidates(db, ids), [Ranked(Found(i, ""), 1.0, (reason,)) for i in ids]
+        ranked = [Ranked(Found(i, ""), 1.0, (reason,)) for i in named]
     else:
-        is_guest = not allowed.viewer.is_owner
-        bm25: dict[int, float] = {}
-        named: list[int] = []
-        begun: list[int] = []
-        total, counts = lexical.frequencies(db, query.units, allowed.viewer)
-        if mode != "vector":
-            bm25 = dict(lexical.by_words(db, query.units, allowed, reach * _MARGIN if is_guest else reach))
-            named = find.first_chunks(db, allowed, _NAMED, query.text)
-            if nowhere := [word for word in query.words if not counts.get(word, 1)]:
-                begun = lexical.by_beginnings(db, nowhere, allowed)
-        texts = find.candidates(db, {*bm25, *begun, *named, *near})
-        idf = information(total, counts)
-        if is_guest:  # FTS5's scores tell how often private notes hold a word
-            scores = ((text_score(texts[i].text, idf), -i) for i in bm25 if i in texts)
+        idf = information(gathered.total, gathered.counts)
+        if not viewer.is_owner:  # FTS5's scores tell how often private notes hold a word
+            scores = ((text_score(texts[i].text, query.forms, idf), -i) for i in bm25 if i in texts)
             bm25 = {-i: score for score, i in nlargest(reach, scores)}
-        ids = list(dict.fromkeys((*bm25, *begun, *named, *near)))
+        ids = list(dict.fromkeys((*bm25, *gathered.begun, *named, *near)))
         if mode == "hybrid":
             near = near | _similarities(db, scope, list(filterfalse(near.__contains__, ids)))
         found = [
@@ -284,9 +261,6 @@ def _similarities(db: sqlite3.Connection, scope: Scope, ids: list[int]) -> dict[
         return {}
     found, vectors = embeddings.vectors_of(db, scope.identity_id, ids)
     return dict(zip(found, (vectors @ scope.vector).tolist(), strict=True)) if found else {}
-
-
-# --- rows → hits ------------------------------------------------------------------------
 
 
 def _hits(
@@ -308,7 +282,7 @@ def _hits(
             continue
         best, document = there[0]
         row, score = rows[best.found.chunk_id], min(best.score, most)
-        hit = Hit(
+        hits.append(Hit(
             rank=0, score=score, relevant=score >= RELEVANT, similarity=best.found.similarity,
             bm25=best.found.bm25 if viewer.is_owner else None, reasons=best.reasons, store=store,
             content=row["text"], spans=(), snippet=(0, 0), document=document,
@@ -316,19 +290,18 @@ def _hits(
             copies=tuple(map(attrgetter("path"), map(itemgetter(1), there[1:]))),
             aliases=() if row["text"].strip() else find.aliases(db, document.id),
             **dict(zip(_OF_CHUNK, itemgetter(*_OF_CHUNK)(row), strict=True)),
-        )  # fmt: skip
-        hits.append(hit)
+        ))  # fmt: skip
     return hits
 
 
 def _with_highlights(hit: Hit, query: Query) -> Hit:
     """A hit with its spans, its snippet and where its words stand."""
-    loose: Sequence[str] = query.loose
+    loose = query.loose
     if query.numbers:  # without the parts of numbers that the text has whole
         there = {whole for number in numbers(hit.content) for whole in number.wholes}
         typed = (number for number in query.numbers if not there.isdisjoint(number.wholes))
         parts = {part for number in typed for part in number.parts}
-        loose = [word for word in query.loose if word not in parts]
+        loose = {unit: forms for unit, forms in loose.items() if unit not in parts}
     spans = highlight(hit.content, loose, query.phrases)
     hidden = markup(hit.content, hit.document.file_type, spans)
     snippet = best_window(hit.content, spans, hidden=hidden)
@@ -342,38 +315,13 @@ def _with_highlights(hit: Hit, query: Query) -> Hit:
 def _where_words_stand(hit: Hit, query: Query) -> str:
     """Where the words stand that a hit's text lacks: in its names, or in the tags and the front matter."""
 
-    def lacking(text: str, wanted: Sequence[str]) -> tuple[str, ...]:
+    def lacking(text: str, wanted: Mapping[str, Forms]) -> Mapping[str, Forms]:
         held = held_units(f"{fold(text)} {extra_terms(text)}", wanted, query.numbers)
-        return tuple(unit for unit in wanted if unit not in held)
+        return {unit: forms for unit, forms in wanted.items() if unit not in held}
 
     names = " ".join((hit.document.title, hit.document.path, *hit.heading_path, *hit.aliases))
-    elsewhere = lacking(hit.content, query.units)
-    hidden = lacking(names, elsewhere) if hit.document.file_type == "markdown" else ()
+    elsewhere = lacking(hit.content, query.forms)
+    hidden = lacking(names, elsewhere) if hit.document.file_type == "markdown" else {}
     if hidden:
-        return f"{'' if hidden == query.units else ', some'} in its tags or front matter"
-    return " in its name or headings" if elsewhere and elsewhere == query.units else ""
-
-
-# --- a pasted text ----------------------------------------------------------------------
-
-
-def rarest(query: Query, stores: Sequence[Store], viewer: Viewer) -> Query:
-    """``query`` with only its rarest words in the passages of ``stores`` that ``viewer`` may see.
-
-    Words that no passage holds are left out, unless none is held. Only the longest words are counted: they
-    are rare.
-    """
-    words: dict[str, None] = {}
-    for word in query.words:
-        step = _RUN if is_unspaced(word) else len(word)
-        words.update(dict.fromkeys(word[start : start + step] for start in range(0, len(word), step)))
-    longest = sorted(words, key=len, reverse=True)[:_COUNTED]
-    held: Counter[str] = Counter()
-    for store in stores:
-        with suppress(StoreError), store.read() as db:
-            held.update(lexical.frequencies(db, units(longest), viewer)[1])
-    holders = {word: min(held[unit] for unit in units([word])) for word in longest}
-    known = [word for word in longest if holders[word]] or longest
-    chosen = sorted(known, key=holders.__getitem__)[:RAREST]
-    kept = tuple(word for word in words if word in chosen)
-    return with_words(query, " ".join(kept), kept, kept)
+        return f"{'' if hidden == query.forms else ', some'} in its tags or front matter"
+    return " in its name or headings" if elsewhere and elsewhere == query.forms else ""

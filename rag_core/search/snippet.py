@@ -5,21 +5,12 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from rag_core.text.numbers import MONTHS, Span, numbers
-from rag_core.text.words import (
-    SPACED_WORD,
-    STOP_WORDS,
-    fold,
-    forms_of,
-    is_unspaced,
-    phrase_places,
-    stretches,
-    units,
-)
-from rag_core.types import Hit
+from rag_core.text.words import SPACED_WORD, STOP_WORDS, fold, forms_of, stretches
+from rag_core.types import Forms, Hit, Phrase
 
 SNIPPET_LENGTH = 320
 MAX_SPANS = 200
@@ -28,16 +19,13 @@ _UMLAUT = re.compile("(?<=[aou])e")  # as ä, ö and ü may be written: ae, oe, 
 _A_WORD = 20  # characters by which an excerpt may be longer or shorter, to end with a word
 
 
-def highlight(text: str, words: Iterable[str], phrases: Iterable[str] = ()) -> tuple[Span, ...]:
-    """The (start, end) of every place in ``text`` where a query word occurs, ordered, disjoint.
-
-    A word (folded, as from query_words) also matches its inflections (``index`` in *indexing*), as in the
-    stemmed index; unspaced words match by their pairs of characters.
-    """
+def highlight(text: str, words: Mapping[str, Forms], phrases: Iterable[Phrase] = ()) -> tuple[Span, ...]:
+    """The (start, end) of every place in ``text`` where a query word occurs, ordered, disjoint. A
+    unit also matches its inflections (``index`` in *indexing*), as in the stemmed index."""
     folded, places = _fold_in_place(text)
-    found = list(_word_places(folded, tuple(words)))
+    found = list(_word_places(folded, words))
     for phrase in phrases:
-        found += phrase_places(folded, fold(phrase))
+        found += (match.span() for match in phrase.pattern.finditer(folded))
     spans: list[Span] = []
     for first, behind in sorted(found):
         start, end = places[first][0], places[behind - 1][1]
@@ -48,11 +36,11 @@ def highlight(text: str, words: Iterable[str], phrases: Iterable[str] = ()) -> t
     return tuple(spans)
 
 
-def _word_places(text: str, words: Sequence[str]) -> Iterator[Span]:
-    asked = {*words}
+def _word_places(text: str, words: Mapping[str, Forms]) -> Iterator[Span]:
+    asked = words.keys()
     whole = {_UMLAUT.sub("", word) for word in words} - asked
     whole |= {word for word in words if len(word) < 3 or word in STOP_WORDS}
-    others = [forms_of(word) for word in words if word not in whole and not is_unspaced(word)]
+    others = [forms for word, forms in words.items() if word not in whole and forms.kind == "word"]
     for match in SPACED_WORD.finditer(text):
         word = match[0]
         if word in whole:
@@ -67,11 +55,11 @@ def _word_places(text: str, words: Sequence[str]) -> Iterator[Span]:
             names_month = number.month in asked and number.month not in number.parts
             if names_month or not asked.isdisjoint(number.wholes):
                 yield number.span
-    for pair in units(filter(is_unspaced, words)):
-        at = text.find(pair)
+    for unit, forms in words.items():
+        at = text.find(unit) if forms.kind == "pair" else -1
         while at >= 0:
-            yield at, at + len(pair)
-            at = text.find(pair, at + 1)
+            yield at, at + len(unit)
+            at = text.find(unit, at + 1)
 
 
 def _fold_in_place(text: str) -> tuple[str, list[Span]]:
@@ -171,10 +159,8 @@ _CODE = re.compile(
 
 
 def markup(text: str, file_type: str, spans: Sequence[Span] = ()) -> tuple[Span, ...]:
-    """The HTML tags, comments and character references in a passage of Markdown or HTML, as (start, end).
-
-    Not those in code, nor those that hold one of the ``spans``; none where the passage is nothing but tags.
-    """
+    """The HTML tags, comments and character references in a passage of Markdown or HTML, as (start, end);
+    not those in code, nor those that hold one of the ``spans``; none where it is nothing but tags."""
     if file_type not in _WITH_TAGS or not ("<" in text or "&" in text):
         return ()
     code = [match.span() for match in _CODE.finditer(text)] if file_type == "markdown" else []

@@ -95,10 +95,10 @@ class Store:
         self.name = path.stem
         try:
             self._file = OpenedFile(path, path.stat().st_ino, busy_timeout_s)
+            self._migrate(busy_timeout_s)
         except OSError as error:
             said = f"Store {path.stem!r} cannot be opened: {error.strerror}."
             raise StoreError(said, "Check that its file is still there and who may read it.") from error
-        self._migrate(busy_timeout_s)
         self._readers = Readers(self._file)
         self._writer = Writer(self._file)
         try:

@@ -19,12 +19,16 @@ from rag_core.store.connection import rows_at_once
 from rag_core.store.documents import storable
 from rag_core.store.file import ACTIVE
 from rag_core.text import tags
-from rag_core.text.words import SPACED_WORD, clusters, is_unspaced, name_key, split_words, units
+from rag_core.text.words import SPACED_WORD, clusters, is_unspaced, name_key
 from rag_core.text.words import fold as fold_words
 from rag_core.types import DATA, Document, Filters, PrivateBy, Query, Viewer
 
 HIDDEN = "SELECT c.id FROM documents d JOIN chunks c ON c.document_id = d.id WHERE d.private"
 """The SQL of all private chunks."""
+
+_ALL_TEXT = " || char(1) || ".join(f"c.{column}" for column in ("title", "headings", "tags", "path", "text"))
+# +c.id: a filter, never the planner's way in, which would meet every match for every key.
+_HAS_WORDS = "+c.id IN (SELECT rowid FROM words WHERE words MATCH ?)"
 
 _Condition = tuple[str, tuple[Any, ...]]  # SQL on ``c`` (chunks) and ``d`` (documents), and its bound values
 
@@ -119,13 +123,15 @@ def eligible(query: Query, viewer: Viewer) -> Eligible:
             if value := getattr(filters, each.field):
                 sql, values = each.sql((value,) if each.is_day else value)
                 parts.append((f"{sign}({sql})", values))
-    parts += map(_must_hold, query.phrases)
-    for phrase in query.without:
-        if SPACED_WORD.fullmatch(phrase):  # with its inflections, as it would be found
-            parts.append(("+c.id NOT IN (SELECT rowid FROM words WHERE words MATCH ?)", (match_all(phrase),)))
-        else:
-            sql, values = _must_hold(phrase)
-            parts.append((f"NOT ({sql})", values))
+    for sign, phrases in (("", query.phrases), ("NOT ", query.without)):
+        for phrase in phrases:
+            held, values = f"has_phrase({_ALL_TEXT}, ?)", (phrase.text,)
+            match = " AND ".join(match_any([unit]) for unit in phrase.units)
+            if sign and SPACED_WORD.fullmatch(phrase.text):  # with its inflections, as it would be found
+                held, values = _HAS_WORDS, (match,)
+            elif match:
+                held, values = f"{_HAS_WORDS} AND {held}", (match, phrase.text)
+            parts.append((f"{sign}({held})", values))
     condition = "1" if viewer.is_owner else "NOT d.private"
     bound: list[Any] = []
     for sql, values in parts:
@@ -144,18 +150,6 @@ def sees_all(db: sqlite3.Connection, viewer: Viewer) -> bool:
     return viewer.is_owner or db.execute("SELECT 1 FROM documents WHERE private LIMIT 1").fetchone() is None
 
 
-_ALL_TEXT = " || char(1) || ".join(f"c.{column}" for column in ("title", "headings", "tags", "path", "text"))
-
-
-def _must_hold(phrase: str) -> _Condition:
-    exact = f"has_phrase({_ALL_TEXT}, ?)"
-    match = match_all(phrase)
-    if not match:
-        return exact, (phrase,)
-    # +c.id: a filter, never the planner's way in, which would meet every match for every key.
-    return f"+c.id IN (SELECT rowid FROM words WHERE words MATCH ?) AND {exact}", (match, phrase)
-
-
 def match_any(some: Iterable[str]) -> str:
     """An FTS5 expression for passages with at least one of some ``units``."""
     terms: list[str] = []
@@ -166,17 +160,12 @@ def match_any(some: Iterable[str]) -> str:
     return " OR ".join(terms)
 
 
-def match_all(text: str) -> str:
-    """An FTS5 expression for passages with every word of ``text``; '' if it has none."""
-    return " AND ".join(match_any([unit]) for unit in units(split_words(text)))
-
-
 def first_chunks(db: sqlite3.Connection, allowed: Eligible, limit: int, name: str | None = None) -> list[int]:
     """The first chunk of each eligible document, newest first; with ``name`` of those that are called so."""
     known_as, order, values = "1", "d.date DESC, d.display", allowed.values
     if name is not None:
         known_as, order = "d.id IN (SELECT document_id FROM names WHERE key = ?)", "length(d.display)"
-        values = (name_key(name), *values)
+        values = (name, *values)
     sql = f"""SELECT min(c.id) FROM chunks c JOIN documents d ON d.id = c.document_id
               WHERE {known_as} AND {allowed.sql} GROUP BY d.id ORDER BY {order} LIMIT {limit:d}"""
     return list(map(itemgetter(0), db.execute(sql, values)))
@@ -212,19 +201,20 @@ def matches(db: sqlite3.Connection, query: Query, viewer: Viewer) -> bool:
     return few(db, eligible(query, viewer), 0) is None
 
 
-def unknown(db: sqlite3.Connection, filters: Filters, viewer: Viewer) -> list[tuple[Filter, str]]:
-    """The filters, each with a value of ``filters``, that match nothing ``viewer`` may see; the two days are
+def unknown(db: sqlite3.Connection, query: Query, viewer: Viewer) -> list[tuple[Filter, str]]:
+    """The filters of ``query``, each with a value that matches nothing ``viewer`` may see; the two days are
     one, without a value. Patterns and the root folder may well match nothing."""
     found: list[tuple[Filter, str]] = []
-    for each in FILTERS:
-        for value in getattr(filters, each.field) if each.lacks else ():
-            alone = Filters(**{each.field: (value,)})  # type: ignore[arg-type]
-            may_match_none = each.field == "paths" and ("*" in value or not value.strip("/"))
-            if not may_match_none and not matches(db, Query("", "", (), filters=alone), viewer):
-                found.append((each, value))
-    days = Filters(after=filters.after, before=filters.before)
-    if days != Filters() and not matches(db, Query("", "", (), filters=days), viewer):
-        found.append((FILTERS[-1], ""))
+    for filters in (query.filters, query.beside):
+        for each in FILTERS:
+            for value in getattr(filters, each.field) if each.lacks else ():
+                alone = Filters(**{each.field: (value,)})  # type: ignore[arg-type]
+                may_match_none = each.field == "paths" and ("*" in value or not value.strip("/"))
+                if not may_match_none and not matches(db, Query("", "", (), filters=alone), viewer):
+                    found.append((each, value))
+        days = Filters(after=filters.after, before=filters.before)
+        if days != Filters() and not matches(db, Query("", "", (), filters=days), viewer):
+            found.append((FILTERS[-1], ""))
     return found
 
 

@@ -14,15 +14,20 @@ import difflib
 import json
 import math
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import chain, filterfalse, islice
 from operator import itemgetter
 
+from rag_core.errors import StoreError
+from rag_core.store import find
 from rag_core.store.connection import Reading, rows_at_once
-from rag_core.store.find import HIDDEN, Eligible, candidates, match_any, sees_all, visible
+from rag_core.store.file import Store
 from rag_core.text.words import SPACED_WORD, STOP_WORDS, fold
-from rag_core.types import Viewer
+from rag_core.types import Query, Viewer
 
 # Weights of the columns of `words` in order. Chosen with benchmarks/retrieval.py; flat from half to twice.
 COLUMN_WEIGHTS = (2.0, 1.0, 0.5, 1.5, 1.0, 1.0, 0.7)
@@ -47,10 +52,66 @@ _LIKE = 0.8  # of difflib's ratio: of six letters one is another one, or two nei
 _LIKE_STEM = 0.7
 _LONGER, _SHORTER = 2, 4  # letters by which a stem may differ from the word
 _TRIED = 8
+_MARGIN = 4  # times as many candidates for a guest, whose scores are counted anew
+_NAMED = 5  # documents called as the query
+_RAREST = 24  # words of a pasted text that are looked for
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What a store has for a query: of ``total`` chunks so many (``counts``) hold each unit; chunk ids found
+    ``by_words``, with BM25, by the query as a ``named`` document's name, or as ``begun`` words; their texts.
+    Without words, ``named`` is all that is eligible."""
+
+    texts: Mapping[int, find.Candidate]
+    named: Sequence[int]
+    total: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
+    by_words: Mapping[int, float] = field(default_factory=dict)
+    begun: Sequence[int] = ()
+
+
+def gather(
+    db: sqlite3.Connection,
+    query: Query,
+    allowed: find.Eligible,
+    limit: int,
+    near: Iterable[int],
+    *,
+    words: bool,
+) -> Gathered:
+    """The eligible chunks for ``query``: up to ``limit`` by its ``words`` if they are wanted (more for a
+    guest, whose scores are counted anew), and those ``near`` in meaning."""
+    if not query.text:
+        ids = find.first_chunks(db, allowed, limit)
+        return Gathered(find.candidates(db, ids), ids)
+    units = list(query.forms)
+    total, counts = frequencies(db, units, allowed.viewer)
+    best: dict[int, float] = {}
+    named: list[int] = []
+    begun: list[int] = []
+    if words:
+        best = dict(by_words(db, units, allowed, limit if allowed.viewer.is_owner else limit * _MARGIN))
+        named = find.first_chunks(db, allowed, _NAMED, query.name)
+        if nowhere := [word for word in query.words if not counts.get(word, 1)]:
+            begun = by_beginnings(db, nowhere, allowed)
+    return Gathered(find.candidates(db, {*best, *begun, *named, *near}), named, total, counts, best, begun)
+
+
+def rarest(stores: Iterable[Store], words: Mapping[str, Sequence[str]], viewer: Viewer) -> tuple[str, ...]:
+    """Those of ``words``, each with its units, that the fewest passages hold which ``viewer`` may see, in
+    their order. Words that no passage holds are left out, unless none is held."""
+    held: Counter[str] = Counter()
+    for store in stores:
+        with suppress(StoreError), store.read() as db:
+            held.update(frequencies(db, list({*chain(*words.values())}), viewer)[1])
+    holders = {word: min(map(held.__getitem__, words[word])) for word in sorted(words, key=len, reverse=True)}
+    known = list(filter(holders.__getitem__, holders)) or holders
+    return tuple(filter(sorted(known, key=holders.__getitem__)[:_RAREST].__contains__, words))
 
 
 def by_words(
-    db: sqlite3.Connection, words: Sequence[str], allowed: Eligible, limit: int
+    db: sqlite3.Connection, words: Sequence[str], allowed: find.Eligible, limit: int
 ) -> list[tuple[int, float]]:
     """The ``limit`` best chunks with any of ``words``: (chunk id, BM25, higher is better). They are the units
     of a query, each once: FTS5 scores a phrase as often as it is asked for."""
@@ -79,26 +140,26 @@ def by_words(
 
 
 def _scored(
-    db: sqlite3.Connection, words: Sequence[str], needed: Sequence[str], allowed: Eligible, limit: int
+    db: sqlite3.Connection, words: Sequence[str], needed: Sequence[str], allowed: find.Eligible, limit: int
 ) -> list[tuple[int, float]]:
     """The best passages with any of the words ``needed``, by all their ``words``; no other is scored."""
     condition, joins = "1", ""
-    if allowed.narrows or not sees_all(db, allowed.viewer):
+    if allowed.narrows or not find.sees_all(db, allowed.viewer):
         condition = allowed.sql
         joins = "JOIN chunks c ON c.id = words.rowid JOIN documents d ON d.id = c.document_id"
     matching = f"""SELECT words.rowid, -words.rank FROM words {joins}
                    WHERE words MATCH ? AND words.rank MATCH 'bm25({_WEIGHTS})' AND {condition}"""
-    others = [word for word in words if word not in needed]
+    others = list(filterfalse(needed.__contains__, words))
     if not others:
         found = f"{matching} ORDER BY words.rank LIMIT ?"
-        values = (match_any(words), *allowed.values, limit)
+        values = (find.match_any(words), *allowed.values, limit)
     else:  # those with another word beside them first, as FTS5 leaps over what has only others
         found = f"""WITH more (id, score) AS MATERIALIZED ({matching})
                     SELECT * FROM more
                     UNION ALL {matching} AND +words.rowid NOT IN (SELECT id FROM more)
                     ORDER BY score DESC, id LIMIT ?"""
-        both = f"({match_any(needed)}) AND ({match_any(others)})"
-        values = (both, *allowed.values, match_any(needed), *allowed.values, limit)
+        both = f"({find.match_any(needed)}) AND ({find.match_any(others)})"
+        values = (both, *allowed.values, find.match_any(needed), *allowed.values, limit)
     sql = f"WITH best (id, score) AS ({found}) SELECT id, {EXACT.format('score')} FROM best"
     return [(number, float(score)) for number, score in rows_at_once(db, ["id", "score"], sql, values)]
 
@@ -113,7 +174,7 @@ def _most(words: Sequence[str], counts: Mapping[str, int], chunks: int) -> float
     return sum(_MOST_OF_A_WORD * max(weight, 1e-6) for weight in weights)
 
 
-def by_beginnings(db: sqlite3.Connection, words: Iterable[str], allowed: Eligible) -> list[int]:
+def by_beginnings(db: sqlite3.Connection, words: Iterable[str], allowed: find.Eligible) -> list[int]:
     """Chunks with a word that begins with one of ``words``, which no passage has; a few for each. The index
     has stems (*univers*), so a little less than *universi* is looked for, and what is found is compared."""
     sql = f"""SELECT c.id FROM words JOIN chunks c ON c.id = words.rowid
@@ -123,9 +184,9 @@ def by_beginnings(db: sqlite3.Connection, words: Iterable[str], allowed: Eligibl
     for word in asked[:_MOST_BEGINNINGS]:
         before = len(found)
         for length in range(len(word), max(len(word) - _MOST_LESS, _LEAST_BEGINNING) - 1, -1):
-            match = f"- path : ({match_any([word[:length]])} *)"
+            match = f"- path : ({find.match_any([word[:length]])} *)"
             ids = map(itemgetter(0), db.execute(sql, (match, *allowed.values)))
-            for chunk_id, candidate in candidates(db, ids).items():
+            for chunk_id, candidate in find.candidates(db, ids).items():
                 if any(each.startswith(word) for each in SPACED_WORD.findall(candidate.text)):
                     found.append(chunk_id)
             if len(found) > before:
@@ -150,7 +211,7 @@ def holders(db: sqlite3.Connection, words: Sequence[str], condition: str = "1") 
     matches: dict[str, str] = {}
     new: list[str] = []
     for word in words:
-        matches[word] = match_any([word])
+        matches[word] = find.match_any([word])
         if (condition, matches[word]) not in known:
             new.append(matches[word])
     if new:
@@ -166,10 +227,10 @@ def frequencies(db: sqlite3.Connection, units: Sequence[str], viewer: Viewer) ->
     """The number of chunks that ``viewer`` may see, and in how many of them each unit (a word or a pair)
     occurs: a score must not tell whether a private note holds a word."""
     total, every = count(db, "SELECT 1 FROM chunks"), holders(db, units)
-    if sees_all(db, viewer):
+    if find.sees_all(db, viewer):
         return total, every
-    hidden = holders(db, units, f"+words.rowid IN ({HIDDEN})")
-    return total - count(db, HIDDEN), {unit: held - hidden[unit] for unit, held in every.items()}
+    hidden = holders(db, units, f"+words.rowid IN ({find.HIDDEN})")
+    return total - count(db, find.HIDDEN), {unit: held - hidden[unit] for unit, held in every.items()}
 
 
 def spelled_like(db: sqlite3.Connection, word: str, viewer: Viewer) -> str:
@@ -190,15 +251,14 @@ def spelled_like(db: sqlite3.Connection, word: str, viewer: Viewer) -> str:
     words: set[str] = set()
     for some in islice(filter(None, map(partial(_written, db, viewer), stems)), _TRIED):
         words |= some
-    near = difflib.get_close_matches(word, sorted(words - STOP_WORDS), 1, _LIKE)
-    return near[0] if near else ""
+    return next(iter(difflib.get_close_matches(word, sorted(words - STOP_WORDS), 1, _LIKE)), "")
 
 
 def _written(db: sqlite3.Connection, viewer: Viewer, stem: str) -> set[str]:
     """How the words with this stem are written in a passage that has one, but for short ones."""
     # Not by MATCH, which would take the stem of the stem: of warehous, that of warehouse, it is wareh.
     db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.places USING fts5vocab(main, words, instance)")
-    allowed = visible(viewer)
+    allowed = find.visible(viewer)
     sql = f"""SELECT c.title || ' ' || c.headings || ' ' || c.text FROM temp.places
               CROSS JOIN chunks c ON c.id = places.doc JOIN documents d ON d.id = c.document_id
               WHERE places.term = ? AND col IN ('title', 'headings', 'text') AND {allowed.sql} LIMIT 1"""

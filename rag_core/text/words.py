@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from functools import lru_cache
-from itertools import pairwise
+from itertools import filterfalse, pairwise
 
-from rag_core.text.numbers import MONTH_NAMES, MONTH_OF_YEAR, Span, codes, numbers
+from rag_core.text.numbers import MONTH_NAMES, MONTH_OF_YEAR, codes, numbers
 from rag_core.text.prose import without_runs
-from rag_core.types import Number
+from rag_core.types import Forms, Number, Phrase
 
 _UNSPACED = (
     "\u0e00-\u0eff"  # Thai, Lao
@@ -35,10 +34,13 @@ _UNSPACED_SPLIT = re.compile(f"([{_UNSPACED}]+)")
 _MARKS = "".join(c for c in map(chr, range(0x300, 0x3100)) if unicodedata.category(c).startswith("M"))
 _WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*")
 _ORDINARY_OR_NOT = re.compile(rf"[A-Za-z][a-z]*(?![^\W_]|[{_MARKS}])|({_WORD.pattern})")
+_LETTER = rf"[^\W_{_UNSPACED}]"  # or a digit, of a script with spaces
 SPACED_WORD = re.compile(rf"[^\W_{_UNSPACED}]+(?:[{_MARKS}]+[^\W_{_UNSPACED}]*)*")
 """A word between spaces or signs, which the index knows whole."""
-_CLUSTER = re.compile(rf".[{_MARKS}]*", re.DOTALL)
-_STRETCH = re.compile(rf"[\x00-\x7f]+(?![{_MARKS}])|.[{_MARKS}]*", re.DOTALL)
+clusters: Callable[[str], list[str]] = re.compile(rf"(?s).[{_MARKS}]*").findall
+"""Cuts a text into characters, each with the marks that belong to it."""
+stretches: Callable[[str], list[str]] = re.compile(rf"(?s)[\x00-\x7f]+(?![{_MARKS}])|.[{_MARKS}]*").findall
+"""Cuts a text where it may be folded apart: at every letter but inside ASCII."""
 _LETTERS = str.maketrans(
     {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ħ": "h", "ŧ": "t", "ı": "i", "æ": "ae", "œ": "oe"}
 )
@@ -75,16 +77,6 @@ def _without_accents(decomposed: str) -> str:
 def name_key(name: str) -> str:
     """A name as links and tags are compared: NFC, without case."""
     return unicodedata.normalize("NFC", name).casefold().strip()
-
-
-def clusters(text: str) -> list[str]:
-    """``text`` cut into characters, each with the marks that belong to it."""
-    return _CLUSTER.findall(text)
-
-
-def stretches(text: str) -> list[str]:
-    """``text`` cut where it may be folded apart: at every letter but inside ASCII."""
-    return _STRETCH.findall(text)
 
 
 def bigrams(run: str) -> list[str]:
@@ -146,7 +138,7 @@ def _pieces(word: str) -> Iterator[str]:
 def query_words(text: str) -> tuple[str, ...]:
     """The words of a query in order, folded, without repetitions; stop words only if all are."""
     words = dict.fromkeys(split_words(text, parts=True))
-    return tuple([word for word in words if word not in STOP_WORDS] or words)
+    return tuple(filterfalse(STOP_WORDS.__contains__, words)) or tuple(words)
 
 
 def typed_words(text: str) -> tuple[dict[str, Sequence[str]], list[Number]]:
@@ -189,24 +181,24 @@ def is_unspaced(word: str) -> bool:
     return _UNSPACED_RUN.fullmatch(word) is not None
 
 
-# --- places in a text -------------------------------------------------------------------
+@lru_cache(maxsize=256)
+def _pattern(phrase: str) -> re.Pattern[str]:
+    """Finds ``phrase`` word for word, whatever the white space, in a text that is folded alike."""
+    words = r"\s+".join(map(re.escape, phrase.split()))
+    first = re.escape(phrase.strip()[:1])
+    before = f"(?<!{_LETTER}.)" if re.match(_LETTER, first) else ""
+    behind = f"(?!{_LETTER})" if re.search(rf"{_LETTER}\Z", words) else ""
+    return re.compile(f"{first}{before}{words.removeprefix(first)}{behind}", re.DOTALL)
 
 
-def phrase_places(text: str, phrase: str) -> Iterator[Span]:
-    """Where ``text`` holds ``phrase`` word for word, whatever the white space; both folded alike."""
-    for match in re.finditer(r"\s+".join(map(re.escape, phrase.split())), text):
-        if not (_within_word(text, match.start()) or _within_word(text, match.end())):
-            yield match.span()
-
-
-def _within_word(text: str, position: int) -> bool:
-    around = text[max(0, position - 1) : position + 1]
-    return len(around) == 2 and all(c.isalnum() and not is_unspaced(c) for c in around)
+def exact(phrase: str) -> Phrase:
+    """The exact words of a query."""
+    return Phrase(phrase, tuple(units(split_words(phrase))), _pattern(fold(phrase)))
 
 
 def has_phrase(text: str, phrase: str) -> bool:
     """Whether ``text`` holds ``phrase`` exactly but for case and white space."""
-    return any(phrase_places(name_key(text), name_key(phrase)))
+    return _pattern(name_key(phrase)).search(name_key(text)) is not None
 
 
 # --- forms of a word ---------------------------------------------------------------------
@@ -236,28 +228,11 @@ _DOUBLED = re.compile(r"([^aeiouflsz])\1\Z")
 _HISSING = ("s", "x", "z", "ch", "sh", "o")  # what has -es where others have -s
 
 
-@dataclass(frozen=True, slots=True)
-class Forms:
-    """The forms of ``word``: those that begin with ``beginning`` and go on with one of ``tails``, or with its
-    last letter once more and one of ``doubling``; and all that begin with the word itself, if ``is_open``."""
-
-    word: str
-    beginning: str
-    tails: Set[str]
-    doubling: Set[str]
-    is_open: bool
-
-    def include(self, word: str) -> bool:
-        """Whether ``word``, which has the beginning, is one of them."""
-        if self.is_open and word.startswith(self.word):
-            return True
-        tail = word[len(self.beginning) :]
-        return tail in self.tails or (tail[:1] == self.beginning[-1:] and tail[1:] in self.doubling)
-
-
 @lru_cache(maxsize=1024)
 def forms_of(word: str) -> Forms:
-    """The forms of a folded English word: *stopped* has ``stop``, *letter* has *letters* but not *let's*."""
+    """The forms of a unit: *stopped* has ``stop``, *letter* has *letters* but not *let's*."""
+    if is_unspaced(word) or "_" in word:
+        return Forms(word, word, kind="name" if "_" in word else "pair")
     for ending in _ENDINGS:
         rest = word.removesuffix(ending)
         if rest == word:
@@ -276,6 +251,12 @@ def forms_of(word: str) -> Forms:
             whole = word[:-1] if ending in ("ations", "ements", "ions", "ings") else word
             return Forms(whole, rest, tails, doubling, is_open=len(word) > _SHORT)
     return Forms(word, word, *_of_whole(word), is_open=len(word) > _SHORT)
+
+
+def unit_forms(words: Iterable[str]) -> dict[str, Forms]:
+    """The units of ``words``, each with its forms."""
+    found = units(words)
+    return dict(zip(found, map(forms_of, found), strict=True))
 
 
 def _of_whole(word: str) -> tuple[Set[str], Set[str]]:
