@@ -103,6 +103,9 @@ FILTERS = (
     Filter("after", ("after",), lambda day: ("d.date >= ?", day), is_day=True),
     Filter("before", ("before",), lambda day: ("d.date < ?", day), is_day=True),
 )  # fmt: skip
+"""A new filter is a field of `types.Filters` and a row here, before the days, which stay last. The query
+language, ``--filter``, REST and MCP take it from here; a box on the pages needs `ui.filters` and
+`ui.search_state`."""
 
 
 @dataclass(frozen=True, slots=True)

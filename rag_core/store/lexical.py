@@ -30,7 +30,9 @@ from rag_core.text.words import SPACED_WORD, STOP_WORDS, fold
 from rag_core.types import Query, Viewer
 
 # Weights of the columns of `words` in order. Chosen with benchmarks/retrieval.py; flat from half to twice.
-COLUMN_WEIGHTS = (2.0, 1.0, 0.5, 1.5, 1.0, 1.0, 0.7)
+COLUMN_WEIGHTS = {
+    "title": 2.0, "headings": 1.0, "path": 0.5, "tags": 1.5, "text": 1.0, "title_terms": 1.0, "terms": 0.7
+}  # fmt: skip
 
 FEW = 2000
 """So many matches are scored at once in a millisecond; there is nothing to spare."""
@@ -40,7 +42,7 @@ EXACT = "printf('%!.17g', {})"
 
 _MOST_OF_A_WORD = 2.2  # FTS5's k1 + 1: what BM25 of one word tends to, as a multiple of its weight
 _WORTH_WHILE = 0.5  # leaving out fewer than the other matches saves less than it costs
-_WEIGHTS = ", ".join(map(str, COLUMN_WEIGHTS))
+_WEIGHTS = ", ".join(map(str, COLUMN_WEIGHTS.values()))
 
 _LEAST_BEGINNING = 4  # letters; what begins with fewer is mostly something else
 _MOST_BEGINNINGS = 3  # each goes through all words of the index that begin so
