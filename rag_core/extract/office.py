@@ -9,9 +9,9 @@ from rag_core.extract.building import one_line
 
 def facts_of(properties: Any) -> tuple[str, dict[str, Any]]:
     """The title, and the date and author, in core properties."""
-    made = properties.created or properties.modified
+    changed = properties.modified or properties.created
     author = one_line(properties.author or "")
     return one_line(properties.title or ""), {
-        "date": made.date().isoformat() if made else None,
+        "date": changed.date().isoformat() if changed else None,
         "metadata": {"author": author} if author else {},
     }

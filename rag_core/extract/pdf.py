@@ -15,7 +15,7 @@ from pypdfium2 import PdfDocument, PdfiumError, PdfPage
 from pypdfium2.raw import FPDF_PAGEOBJ_IMAGE, FPDFText_GetFontSize, FPDFText_GetUnicode
 
 from rag_core.extract import ocr
-from rag_core.extract.building import Builder, TooLong, needs_password
+from rag_core.extract.building import Builder, TooLong, needs_password, one_line
 from rag_core.types import Extracted
 
 _SCAN_SCALE = 200 / 72  # a page is read at 200 dpi
@@ -55,7 +55,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
                 warnings.append(f"Only the first {number - 1} of {len(pdf)} pages are read: it is too long.")
                 break
         known = pdf.get_metadata_dict(skip_empty=True)
-        title = known.get("Title", "").strip()
+        title, author = known.get("Title", "").strip(), one_line(known.get("Author", ""))
         if not title or _OF_A_PROGRAM.search(title):
             outermost = {path[:1] for path in outline.values()}
             title = outline[1][0] if len(outermost) == 1 and outline[1] else _largest_text(pdf)
@@ -64,7 +64,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
             path.name,
             title,
             date=_day(known.get("CreationDate", "")),
-            metadata={"pages": len(pdf), **({"author": known["Author"]} if known.get("Author") else {})},
+            metadata={"pages": len(pdf), **({"author": author} if author else {})},
             warnings=tuple(warnings[:5]),
         )
 
