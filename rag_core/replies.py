@@ -8,7 +8,8 @@ from pathlib import PurePosixPath
 from typing import Literal
 from urllib.parse import urlencode
 
-from rag_core.types import Notice, anchor_in_words
+from rag_core.anchors import anchor_in_words
+from rag_core.types import Notice
 
 Support = Literal["quoted", "cited", "none"]
 """What a statement rests on: a quote that its passage holds, the number of a passage alone, or nothing."""

@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from rag_core.anchors import anchor_in_words
 from rag_core.messages import Message
 
 Vectors = npt.NDArray[np.float32]
@@ -76,18 +77,6 @@ class Segment:
     anchor_type: str = "text"
     anchor_ref: str = ""
     levels: tuple[int, ...] = ()
-
-
-_OWN_PARTS = frozenset({"page", "slide", "row", "chapter", "cell", "message"})  # anchor types
-_MADE_TEXT = frozenset("pdf word slides sheet ebook mail notebook picture archive html".split())  # file types
-
-
-def anchor_in_words(file_type: str, anchor_type: str, anchor_ref: str) -> str | None:
-    """Where a passage is in its document: ``page 3``, ``slide 2``, ``row Stock!14``, ``report.pdf › page 2``;
-    '' for somewhere in it, None in a file that people read by its lines."""
-    if anchor_type in _OWN_PARTS:
-        return f"{anchor_type} {anchor_ref}" if anchor_ref else ""
-    return anchor_ref if anchor_type == "attachment" or file_type in _MADE_TEXT else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -453,12 +442,6 @@ class Job:
     message: str = ""
     counts: dict[str, int] = field(default_factory=dict)
     results: tuple[FileResult, ...] = ()
-
-    @property
-    def read_nothing(self) -> bool:
-        """Whether there were files, and not one of them could be read."""
-        tried = {outcome for outcome, count in self.counts.items() if count}
-        return self.state == "done" and bool(tried) and tried <= {"failed", "skipped", "still_skipped"}
 
 
 @dataclass(frozen=True, slots=True)

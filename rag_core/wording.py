@@ -241,6 +241,12 @@ def found(answer: Answer) -> str:
     return f"{shown}{', '.join(counts)}{by if answer.query.text else ''} {took}"
 
 
+def read_nothing(job: Job) -> bool:
+    """Whether there were files, and not one of them could be read."""
+    tried = {outcome for outcome, count in job.counts.items() if count}
+    return job.state == "done" and bool(tried) and tried <= {"failed", "skipped", "still_skipped"}
+
+
 def freshness(now: Freshness) -> str:
     """How far stores are behind their folders, in one line."""
     reading = f"reading {plural(now.reading, 'file')}" if now.reading else ""

@@ -62,6 +62,12 @@ def test_a_pdf_that_needs_a_password_says_so() -> None:
         read(made.pdf("Secret", password="open"), "a.pdf")
 
 
+@pytest.mark.parametrize("name", ["a.docx", "a.pptx"])
+def test_an_encrypted_office_file_says_so(name: str) -> None:
+    with pytest.raises(ExtractError, match=r"is protected by a password\."):
+        read(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), name)
+
+
 def test_tables_notes_and_footers_of_word_are_read() -> None:
     found = read(made.docx("Text", [["Kind", "Months"], ["Green", "6"]], footer="Page of Ada"), "a.docx")
     assert "Kind | Months\nGreen | 6" in found.text
@@ -134,3 +140,33 @@ def test_a_folder_of_which_nothing_could_be_read_does_not_end_as_done(run: Run, 
     assert "locked.pdf: It is protected by a password." in result.out
     (notes / "tea.md").write_text("Green tea.\n")
     assert "Nothing could be read." not in run("index", "--store", "s").err
+
+
+def test_a_long_cell_is_kept_whole() -> None:
+    long = "word " * 100 + "at its very end"
+    assert long in read(made.xlsx(Tea=[[long, 1]]), "a.xlsx").text
+
+
+def test_one_damaged_attachment_or_an_empty_mailbox_costs_nothing_else() -> None:
+    data = made.mail("Tea", PHRASE, attached={"bad.docx": b"PK no archive", "bad.pdf": b"%PDF no"})
+    found = read(data, "a.eml")
+    assert PHRASE in found.text
+    assert "bad.docx" in found.text
+    assert len(found.warnings) == 2
+    assert read(b"", "empty.mbox").segments == ()
+
+
+def test_deleted_text_of_a_document_is_not_read_and_notes_once() -> None:
+    body = (
+        "<text:tracked-changes><text:p>Struck out</text:p></text:tracked-changes>"
+        "<text:p>Tea<text:note><text:p>A remark</text:p></text:note> keeps</text:p>"
+    )
+    text = read(made.odt(body), "a.odt").text
+    assert text.split() == "Tea A remark keeps".split()
+
+
+def test_deeply_nested_and_large_web_pages_lose_nothing() -> None:
+    from rag_core.extract import webpage
+
+    deep = "<font>" * 300 + "deep" + "</font>" * 300 + "<p>after"
+    assert [text for _, text in webpage.parse(deep).blocks] == ["deep", "after"]

@@ -10,7 +10,7 @@ import streamlit as st
 from rag_core.errors import NotFound
 from rag_core.reports import Asked
 from rag_core.types import Job, Progress, StoreInfo, Viewer
-from rag_core.wording import duration, moment, outcome, outcomes, read_and_embedded, took
+from rag_core.wording import duration, moment, outcome, outcomes, read_and_embedded, read_nothing, took
 from ui.deps import library
 from ui.hits import label, one_line
 from ui.links import SEARCH_PAGE
@@ -106,7 +106,7 @@ def _show_ended(
     viewer: Viewer, store: str, job: Job | None, asked: Sequence[Asked], *, unfinished: bool
 ) -> None:
     if job is not None:
-        name, icon, colour = _NOTHING_READ if job.read_nothing else _BADGES[job.state]
+        name, icon, colour = _NOTHING_READ if read_nothing(job) else _BADGES[job.state]
         with st.container(horizontal=True, vertical_alignment="center"):
             st.badge(name, icon=icon, color=colour)  # type: ignore[arg-type]
             ended = f"{moment(job.end_time)}, after {took(job)}" if job.end_time else "it did not finish"

@@ -217,7 +217,7 @@ def show_job(job: Job, problems: Sequence[Problem] = (), *, with_files: bool = F
     if with_files:
         _show_files(job)
     counts = ", ".join(wording.outcomes(job.counts)) or "no files"
-    if job.read_nothing:
+    if wording.read_nothing(job):
         warn("Nothing could be read.")
     click.echo(f"{job.state.capitalize()} in {wording.took(job)}: {line(counts)}.")
     if job.total_chunks_added or job.texts_embedded:

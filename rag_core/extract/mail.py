@@ -10,7 +10,7 @@ from email.message import EmailMessage, MIMEPart
 from email.utils import parsedate_to_datetime
 from pathlib import PurePosixPath
 
-from rag_core.errors import ExtractError, NotText
+from rag_core.errors import NotText
 from rag_core.extract import readers, webpage
 from rag_core.extract.building import Builder, TooLong, one_line
 from rag_core.types import Extracted
@@ -47,10 +47,9 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 
 def _messages(mailbox: bytes) -> Iterator[bytes]:
     """The messages of a mailbox (RFC 4155), oldest first."""
-    ends = [match.start() for match in _MBOX_LINE.finditer(mailbox)][1:]
-    for start, end in zip(
-        (match.end() for match in _MBOX_LINE.finditer(mailbox)), [*ends, None], strict=True
-    ):
+    places = [match.span() for match in _MBOX_LINE.finditer(mailbox)]
+    ends = [start for start, _ in places[1:]]
+    for (_, start), end in zip(places, [*ends, len(mailbox)], strict=bool(places)):
         yield mailbox[start:end]
 
 
@@ -76,7 +75,9 @@ def _add_message(builder: Builder, message: EmailMessage, is_mailbox: bool, dept
     for name, part in attached:
         try:
             _add_attachment(builder, name, part, is_mailbox, depth)
-        except ExtractError as error:
+        except TooLong:
+            raise
+        except Exception as error:  # whatever its parser raises, the mail is read
             builder.begin("attachment", name)
             builder.add(name)
             if not isinstance(error, NotText):

@@ -22,7 +22,7 @@ Engine = Literal["tesseract", "rapidocr"]
 LEAST_SIDE = 40
 """Pictures with a shorter side (pixels) are icons and rules."""
 _LONGEST_SIDE = 4000  # pixels; larger ones are scaled down
-_LIMIT_S = 120
+_LIMIT_S = 45
 _MOST_LANGUAGES = 4
 
 
@@ -56,11 +56,16 @@ class Reader:
         kept = self._folder / digest[:2] / f"{digest}.txt" if self._folder else None
         if kept:
             with suppress(OSError, UnicodeDecodeError):
-                return kept.read_text("utf-8")
-        text = _tesseract(picture) if self.engine == "tesseract" else _rapidocr(picture)
+                text = kept.read_text("utf-8")
+                self._on_read()
+                return text
+        try:
+            text = _tesseract(picture) if self.engine == "tesseract" else _rapidocr(picture)
+        except subprocess.SubprocessError:  # it failed or took too long: the document is read without it
+            return ""
         self._on_read()
         if kept:
-            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             written = kept.with_suffix(f".{os.getpid()}")
             written.write_text(text, "utf-8")
             written.replace(kept)

@@ -1,10 +1,19 @@
-"""The facts that Word and PowerPoint files state of themselves."""
+"""What the readers of Word and PowerPoint files share."""
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
 from typing import Any
 
-from rag_core.extract.building import one_line
+from rag_core.extract.building import needs_password, one_line
+
+_ENCRYPTED = b"\xd0\xcf\x11\xe0"  # an OLE file, in which Office puts the encrypted archive
+
+
+def refuse_encrypted(data: bytes, path: PurePosixPath) -> None:
+    """Raise ExtractError for a file that needs a password."""
+    if data.startswith(_ENCRYPTED):
+        raise needs_password(path)
 
 
 def facts_of(properties: Any) -> tuple[str, dict[str, Any]]:

@@ -30,6 +30,13 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
             raise needs_password(path)
         content = xml(member(archive, "content.xml"))
         facts = xml(member(archive, "meta.xml")) if "meta.xml" in archive.namelist() else content
+    for deleted in [*content.iter(f"{_TEXT}tracked-changes")]:
+        deleted.getparent().remove(deleted)
+    for note in [
+        *content.iter(f"{_TEXT}note", f"{_OFFICE}annotation")
+    ]:  # it would run into the word before it
+        note.text = f" {note.text or ''}"
+        note.tail = f" {note.tail or ''}"
     for spaces in content.iter(f"{_TEXT}s"):
         spaces.text = " " * min(100, int(spaces.get(f"{_TEXT}c", "1")))
     for mark in content.iter(f"{_TEXT}tab", f"{_TEXT}line-break"):
@@ -72,5 +79,10 @@ def _add(builder: Builder, root: _Element) -> None:
             in_table.update(element.iter())
         elif element.tag == f"{_TEXT}h":
             builder.heading(int(element.get(f"{_TEXT}outline-level", "1")), "".join(element.itertext()))
-        elif element.tag == f"{_TEXT}p":
+        elif element.tag == f"{_TEXT}p" and not _is_in_note(element):
             builder.add("".join(element.itertext()))
+
+
+def _is_in_note(element: _Element) -> bool:
+    """Whether a paragraph is of a note, whose text its own paragraph has already."""
+    return any(each.tag in (f"{_TEXT}note", f"{_OFFICE}annotation") for each in element.iterancestors())

@@ -19,6 +19,7 @@ from rag_core.extract.building import Builder, TooLong, needs_password, one_line
 from rag_core.types import Extracted
 
 _SCAN_SCALE = 200 / 72  # a page is read at 200 dpi
+_LONGEST_SIDE = 4000  # pixels of a rendered page
 _LEAST_PICTURE = 100  # pixels of the shorter side
 _MOST_PICTURES = 20  # of a page
 _TITLE_WITHIN = 3000  # characters of the first page
@@ -72,7 +73,10 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 def _largest_text(pdf: PdfDocument) -> str:
     """The text in the largest letters of the first page, which is nearly always its title; '' where they are
     hardly larger than most, or too many or few."""
-    page = pdf[0].get_textpage()
+    try:
+        page = pdf[0].get_textpage()
+    except PdfiumError:
+        return ""
     count = min(page.count_chars(), _TITLE_WITHIN)
     sizes = [round(FPDFText_GetFontSize(page, index), 1) for index in range(count)]
     largest, usual = max(sizes, default=0), median(sizes or [0])
@@ -91,7 +95,8 @@ def _text(page: PdfPage) -> str:
         if ocr.reader.engine is None:
             return text
         if not text.strip():
-            return ocr.reader.text(page.render(scale=_SCAN_SCALE).to_pil())
+            scale = min(_SCAN_SCALE, _LONGEST_SIDE / max(page.get_size()))
+            return ocr.reader.text(page.render(scale=scale).to_pil())
         return "\n\n".join([text, *_texts_of_pictures(page)])
     finally:
         page.close()

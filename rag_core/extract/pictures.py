@@ -14,6 +14,7 @@ from rag_core.extract import ocr
 from rag_core.extract.building import Builder
 from rag_core.types import Extracted
 
+_FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "TIFF", "BMP", "HEIF")  # others may start other programs
 _MOST_PAGES = 500  # of a TIFF; of an animation the first picture is read
 
 
@@ -30,7 +31,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 
             register_heif_opener()
     builder = Builder()
-    with Image.open(io.BytesIO(data)) as picture:
+    with Image.open(io.BytesIO(data), formats=_FORMATS) as picture:
         frames = _MOST_PAGES if picture.format == "TIFF" else 1
         for number, frame in zip(range(1, frames + 1), ImageSequence.Iterator(picture), strict=False):
             builder.begin("page", number)
@@ -43,7 +44,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 def text_of(blob: bytes) -> str:
     """The text of a picture inside a document; '' where it has none or cannot be opened."""
     try:
-        with Image.open(io.BytesIO(blob)) as picture:
+        with Image.open(io.BytesIO(blob), formats=_FORMATS) as picture:
             return ocr.reader.text(picture)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         return ""

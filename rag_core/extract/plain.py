@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from rag_core.errors import ExtractError, NotText
 from rag_core.extract import binary, code, encoding, frontmatter, keyed, markdown, markup, webpage
-from rag_core.extract.building import Builder
+from rag_core.extract.building import Builder, TooLong
 from rag_core.extract.filetypes import file_type, title_of_name
 from rag_core.types import Extracted, Segment
 
@@ -52,8 +52,12 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 
 def _read_page(decoded: encoding.Decoded, path: PurePosixPath) -> Extracted:
     page, builder, front = webpage.parse(decoded.text), Builder(), frontmatter.read(decoded.text)
-    page.add_to(builder)
-    warnings = tuple(filter(None, (decoded.warning, front.unsure)))
+    cut = ""
+    try:
+        page.add_to(builder)
+    except TooLong:
+        cut = "Only its beginning is read: it is too long."
+    warnings = tuple(filter(None, (decoded.warning, front.unsure, cut)))
     title = page.title or page.first_heading
     found = builder.document("html", path.name, title, private=front.private, warnings=warnings)
     return replace(found, encoding=decoded.encoding)

@@ -66,4 +66,4 @@ def _cell(value: Any) -> str:
         case datetime() if value.time() == time.min:
             return value.date().isoformat()
         case _:
-            return one_line(str(value))
+            return " ".join(str(value).split())

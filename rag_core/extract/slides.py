@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -13,7 +14,7 @@ from pptx.shapes.picture import Picture
 
 from rag_core.extract import pictures
 from rag_core.extract.building import Builder, TooLong, one_line
-from rag_core.extract.office import facts_of
+from rag_core.extract.office import facts_of, refuse_encrypted
 from rag_core.types import Extracted
 
 _OF_NOTHING = re.compile(
@@ -24,6 +25,7 @@ _OF_NOTHING = re.compile(
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
     """The presentation in ``data``."""
+    refuse_encrypted(data, path)
     presentation = Presentation(io.BytesIO(data))
     builder, warnings = Builder(), tuple[str, ...]()
     first = ""
@@ -54,9 +56,11 @@ def _texts(shapes: Iterable[Any]) -> Iterator[str]:
             rows = [" | ".join(" ".join(cell.text.split()) for cell in row.cells) for row in shape.table.rows]
             yield "\n".join(rows)
         elif getattr(shape, "has_chart", False):
-            yield "\n".join(_chart(shape.chart))
+            with suppress(ValueError, KeyError, AttributeError):  # of a kind that python-pptx does not know
+                yield "\n".join(_chart(shape.chart))
         elif isinstance(shape, Picture):
-            yield pictures.text_of(shape.image.blob)
+            with suppress(ValueError, KeyError, AttributeError):  # a linked one is not in the file
+                yield pictures.text_of(shape.image.blob)
         elif shape.has_text_frame:
             yield shape.text_frame.text
 

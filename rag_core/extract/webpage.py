@@ -54,7 +54,9 @@ def parse(markup: str) -> Page:
 def _root(markup: str) -> _Element | None:
     from lxml import etree
 
-    parser = etree.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True)
+    parser = etree.HTMLParser(
+        encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True, huge_tree=True
+    )
     return etree.fromstring(markup.encode("utf-8", "replace"), parser) if markup.strip() else None
 
 

@@ -13,7 +13,7 @@ from docx.oxml import parse_xml
 
 from rag_core.extract import pictures
 from rag_core.extract.building import Builder, TooLong
-from rag_core.extract.office import facts_of
+from rag_core.extract.office import facts_of, refuse_encrypted
 from rag_core.types import Extracted
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -25,6 +25,7 @@ _CHARACTERS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreak
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
     """The document in ``data``."""
+    refuse_encrypted(data, path)
     document = Document(io.BytesIO(data))
     builder, warnings = Builder(), tuple[str, ...]()
     try:
@@ -59,8 +60,10 @@ def _level(style: Any) -> int | None:
 
 def _add_table(builder: Builder, table: Any) -> None:
     """A table, one line a row. A table inside a cell is in that cell's line."""
-    for number, row in enumerate(table.iterchildren(f"{_W}tr")):
-        cells = [" ".join(_text(cell).split()) for cell in row.iterchildren(f"{_W}tc")]
+    rows = [row for row in table.iter(f"{_W}tr") if next(row.iterancestors(f"{_W}tbl")) is table]
+    for number, row in enumerate(rows):
+        inside = [cell for cell in row.iter(f"{_W}tc") if next(cell.iterancestors(f"{_W}tr")) is row]
+        cells = [" ".join(_text(cell).split()) for cell in inside]
         builder.add(" | ".join(cells), gap="\n" if number else "\n\n")
 
 

@@ -99,7 +99,7 @@ def _changes(folders: Iterable[Folder], stop: threading.Event) -> Iterator[set[s
         return
     try:
         for changes in watchfiles.watch(
-            *roots, watch_filter=None, stop_event=stop, debounce=_DEBOUNCE_MS, raise_interrupt=False,
+            *roots, watch_filter=None, stop_event=stop, debounce=_DEBOUNCE_MS, raise_interrupt=True,
             rust_timeout=round(1000 * LOOK_S), yield_on_timeout=True, ignore_permission_denied=True,
         ):  # fmt: skip
             yield {path for _, path in changes}
@@ -136,8 +136,7 @@ def _request_changed(
         with suppress(RagError):
             changed = _below(folder, paths)
             if changed is None:
-                library.jobs.request(viewer, folder.store, [folder.source.id])
-                begin(folder.store)
+                _request_whole(library, viewer, [folder], begin)
             elif changed and library.jobs.request_changed(viewer, folder.store, folder.source, changed):
                 begin(folder.store)
 

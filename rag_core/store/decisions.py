@@ -130,12 +130,16 @@ def settle(store: Path, found: Decisions) -> None:
         publish(store, found)
 
 
-def differences(store: Path, db: sqlite3.Connection) -> Iterator[str]:
-    """What the store and the copy beside it disagree on; nothing where there is no copy yet."""
+def differences(store: Path, before: Decisions | None, db: sqlite3.Connection) -> Iterator[str]:
+    """What the store and the copy beside it disagree on; nothing where there is no copy yet. ``before`` is
+    the copy from before ``db`` was read: while a decision is made, the store has the old one, the announced
+    one, or the one that has become the copy since."""
     if not copy_path(store).exists():
         return
-    copy, found = kept(store), read(db)
+    found, announced, copy = read(db), kept(store, announced=True), kept(store)
     if copy is None:
         yield "the copy of them beside the store is damaged"
+        return
+    if found in (before, announced):
         return
     yield from (f"{name} are not as decided" for table, name in _NAMES.items() if copy[table] != found[table])

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rag_core.errors import ExtractError, NotText, StoreError
@@ -50,19 +51,24 @@ def check(store: Store, *, files: bool = False, report: Callable[[int, int], Non
     found: list[Finding | None] = []
     with store.read() as db, any_text(db):
         has_tables = not any(each.kind == "table" and each.what != "unknown" for each in differences(db))
-        said = "of decisions that differ from the copy beside the store"
-        decided = Check(DECISIONS, "kind", said, lambda db: decisions.differences(store.path, db))
-        wanted = (*CHECKS, decided, *([FILES] if files else [])) if has_tables else CHECKS[:1]
+        wanted = (*CHECKS, *([FILES] if files else [])) if has_tables else CHECKS[:1]
         for number, each in enumerate(wanted):
             if report:
                 report(number, len(wanted))
             found.append(_look(each, db))
     names = [each.name for each in wanted]
     if has_tables:
-        names.append(_WORDS)
-        found.append(_words(store))
+        names += [DECISIONS, _WORDS]
+        found += [_decided(store), _words(store)]
     findings = tuple(filter(None, found))
     return Health(store.name, now(), tuple(names), findings, (time.perf_counter() - started) * 1000)
+
+
+def _decided(store: Store) -> Finding | None:
+    copy = decisions.kept(store.path)  # before the snapshot, for a decision may be made meanwhile
+    said = "of decisions that differ from the copy beside the store"
+    with store.read() as db, any_text(db):
+        return _look(Check(DECISIONS, "kind", said, partial(decisions.differences, store.path, copy)), db)
 
 
 def _look(each: Check, db: sqlite3.Connection) -> Finding | None:

@@ -6,11 +6,12 @@ import json
 import sqlite3
 from pathlib import PurePosixPath
 
+from rag_core.anchors import anchor_in_words
 from rag_core.extract import frontmatter
 from rag_core.extract.filetypes import date_of_name
 from rag_core.store import find
 from rag_core.store.documents import best_target, ids, storable
-from rag_core.types import DocumentLink, DocumentView, Neighbour, Viewer, anchor_in_words
+from rag_core.types import DocumentLink, DocumentView, Neighbour, Viewer
 
 
 def days(db: sqlite3.Connection, viewer: Viewer) -> tuple[str, str] | None:

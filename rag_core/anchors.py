@@ -1,0 +1,14 @@
+"""Where a passage is in its document, in words."""
+
+from __future__ import annotations
+
+_OWN_PARTS = frozenset({"page", "slide", "row", "chapter", "cell", "message"})  # anchor types
+_MADE_TEXT = frozenset("pdf word slides sheet ebook mail notebook picture archive html".split())  # file types
+
+
+def anchor_in_words(file_type: str, anchor_type: str, anchor_ref: str) -> str | None:
+    """Where a passage is in its document: ``page 3``, ``slide 2``, ``row Stock!14``, ``report.pdf › page 2``;
+    '' for somewhere in it, None in a file that people read by its lines."""
+    if anchor_type in _OWN_PARTS:
+        return f"{anchor_type} {anchor_ref}" if anchor_ref else ""
+    return anchor_ref if anchor_type == "attachment" or file_type in _MADE_TEXT else None
