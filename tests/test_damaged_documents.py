@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import random
+import zipfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path, PurePosixPath
@@ -80,3 +82,19 @@ def test_a_file_that_is_not_what_its_name_says_is_one_error_or_text(
         assert "files" in found.message
     else:
         assert len(found.text) < 1000
+
+
+def test_a_picture_that_would_start_another_program_is_refused() -> None:
+    eps = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 100 100\n%%EndComments\n(/tmp) run\n%%EOF\n"
+    with closing(Worker(limit_s=30, ocr="tesseract")) as reading:
+        assert isinstance(read(reading, eps, "photo.png"), ExtractError)
+
+
+def test_a_document_that_unpacks_without_end_is_one_error(worker: Worker) -> None:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("META-INF/manifest.xml", "<manifest/>")
+        archive.writestr("content.xml", bytes(210_000_000))
+    found = read(worker, made.getvalue(), "bomb.odt")
+    assert isinstance(found, ExtractError)
+    assert PHRASE in extract(SAMPLES["letter.odt"][0], PurePosixPath("letter.odt"), worker).text

@@ -66,7 +66,7 @@ main()
 """
 
 FILES = {
-    "notes/work/queue.md": "---\ntags: [aws]\n---\n# The queue\n\nWe decided on SQS, with a retry.\n",
+    "notes/projects/queue.md": "---\ntags: [aws]\n---\n# The queue\n\nWe decided on SQS, with a retry.\n",
     "notes/tea.md": "# Tea\n\nThree minutes, see [[The queue]].\n",
     "work/tool.py": "def retry(queue):\n    return queue\n",
     "work/archive/old.md": "# Old\n\nNobody needs this any more.\n",

@@ -117,6 +117,8 @@ def _counts(found: SourceInfo, busy: str) -> str:
         parts = ["not counted yet" if busy == _READ else "no file read yet"]
     if busy:
         parts.insert(0, busy)
+    if library().settings.watch and not (found.missing or found.source.paused or found.source.removed):
+        parts.append("kept up to date")
     if found.missing and not found.source.removed:
         parts.append("mount its disk, or remove the folder; until then its files are found as they were")
     return " · ".join(parts)

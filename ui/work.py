@@ -65,6 +65,7 @@ class Work(ABC, Generic[P, R]):
         self._thread.join(timeout)
 
     def _work(self) -> None:
+        """Do it in its thread. Whatever it fails with becomes its ``error``, which its page shows."""
         try:
             self.result = self._act()
         except Cancelled:

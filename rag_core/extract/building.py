@@ -83,7 +83,7 @@ class Builder:
             self._start = self._length
 
     def document(self, file_type: str, name: str, title: str = "", **more: Any) -> Extracted:
-        """The document. Without a title it gets its only outermost heading, or else the file's ``name``."""
+        """The document. Without a ``title`` it is called by the file's ``name``."""
         self._close()
         title = one_line(title)
         text = "".join(self._pieces).removesuffix("\n\n")

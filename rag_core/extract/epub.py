@@ -11,7 +11,7 @@ from zipfile import ZipFile
 
 from rag_core.extract import webpage
 from rag_core.extract.building import Builder, TooLong, one_line
-from rag_core.extract.packages import member, xml
+from rag_core.extract.zipped_xml import member, xml
 from rag_core.types import Extracted
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from zipfile import ZipFile
 
 from rag_core.extract.building import Builder, TooLong, needs_password, one_line
-from rag_core.extract.packages import member, xml
+from rag_core.extract.zipped_xml import member, xml
 from rag_core.types import Extracted
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
@@ -29,6 +29,14 @@ SEARCH_S = 5.0  # for everything that one search asks of an index
 KEYS_A_PAGE, RECORDS_A_PAGE = 5000, 256
 
 Undo = list[Callable[[], object]]  # steps that remove what was made
+
+
+def _undo(steps: Undo) -> None:
+    for step in reversed(steps):
+        with suppress(VectorError):
+            step()
+
+
 Shape = tuple[int, str]  # dimension and distance of an index
 
 _Service = TypeVar("_Service", bound=Service[Any])
@@ -129,33 +137,33 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
 
     def prepare(self, owner: str, *, take_over: bool = False) -> None:
         undo: Undo = []
-        try:
-            found = self._found()
-            if found is None:
-                self._create(owner, undo)
-                found = self._describe()  # ours, or one that was made meanwhile
-            has, needs = self._shape(found), (self.dimension, self.metric)
-            if has != needs:
-                raise VectorError(
-                    f"The index {self.address!r} is there already and has dimension {has[0]} and distance"
-                    f" {has[1]!r} instead of {needs[0]} and {needs[1]!r}.",
-                    f"It cannot be changed: {self.other_place}, or delete it if nobody needs it.",
-                )
-            theirs = self._adopt(found, owner)
-            if theirs == owner:
-                return
-            if not take_over:
-                whose = "another installation of Commonplace" if theirs else "somebody else"
-                raise VectorError(
-                    f"The index {self.address!r} belongs to {whose}.",
-                    f"Attach it to read it, take it over to write to it, or {self.other_place}.",
-                )
-            self._give_to(found, owner)
-        except BaseException:
-            for step in reversed(undo):
-                with suppress(VectorError):
-                    step()
-            raise
+        with ExitStack() as on_failure:
+            on_failure.callback(_undo, undo)
+            self._prepare(owner, undo, take_over=take_over)
+            on_failure.pop_all()
+
+    def _prepare(self, owner: str, undo: Undo, *, take_over: bool) -> None:
+        found = self._found()
+        if found is None:
+            self._create(owner, undo)
+            found = self._describe()  # ours, or one that was made meanwhile
+        has, needs = self._shape(found), (self.dimension, self.metric)
+        if has != needs:
+            raise VectorError(
+                f"The index {self.address!r} is there already and has dimension {has[0]} and distance"
+                f" {has[1]!r} instead of {needs[0]} and {needs[1]!r}.",
+                f"It cannot be changed: {self.other_place}, or delete it if nobody needs it.",
+            )
+        theirs = self._adopt(found, owner)
+        if theirs == owner:
+            return
+        if not take_over:
+            whose = "another installation of Commonplace" if theirs else "somebody else"
+            raise VectorError(
+                f"The index {self.address!r} belongs to {whose}.",
+                f"Attach it to read it, take it over to write to it, or {self.other_place}.",
+            )
+        self._give_to(found, owner)
 
     def owner(self) -> str:
         found = self._found()
