@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import random
 import zipfile
 from collections.abc import Iterator
@@ -10,9 +11,10 @@ from contextlib import closing
 from pathlib import Path, PurePosixPath
 
 import pytest
+from PIL import UnidentifiedImageError
 
 from rag_core.errors import ExtractError
-from rag_core.extract import Worker, extract
+from rag_core.extract import Worker, extract, ocr, pictures
 from rag_core.types import Extracted
 from tests.killing import MUTATIONS
 from tests.test_readers import PHRASE, SAMPLES
@@ -84,10 +86,17 @@ def test_a_file_that_is_not_what_its_name_says_is_one_error_or_text(
         assert len(found.text) < 1000
 
 
-def test_a_picture_that_would_start_another_program_is_refused() -> None:
+def test_no_picture_starts_another_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = tmp_path / "started"
+    ghostscript = tmp_path / "gs"
+    ghostscript.write_text(f"#!/bin/sh\ntouch {started}\n")
+    ghostscript.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(ocr, "reader", ocr.Reader("tesseract", None, lambda: None))
     eps = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 100 100\n%%EndComments\n(/tmp) run\n%%EOF\n"
-    with closing(Worker(limit_s=30, ocr="tesseract")) as reading:
-        assert isinstance(read(reading, eps, "photo.png"), ExtractError)
+    with pytest.raises(UnidentifiedImageError):
+        pictures.read(eps, PurePosixPath("photo.png"))
+    assert not started.exists()
 
 
 def test_a_document_that_unpacks_without_end_is_one_error(worker: Worker) -> None:
