@@ -11,7 +11,7 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from rag_core.errors import NotText
-from rag_core.extract import Worker, extract, ocr
+from rag_core.extract import Worker, extract, ocr, pictures
 from rag_core.types import Extracted
 
 WORDS = "GREEN TEA KEEPS SIX MONTHS"
@@ -80,6 +80,10 @@ def test_words_in_a_picture_are_found_at_its_place(worker: Worker, name: str) ->
     assert set(WORDS.split()) <= set(found.text.upper().split())
     [place] = {(each.anchor_type, each.anchor_ref) for each in found.segments}
     assert place == (anchor_type, anchor_ref)
+
+
+def test_a_picture_in_an_unknown_format_costs_its_document_nothing() -> None:
+    assert pictures.text_of(b"no picture at all") == ""
 
 
 def test_a_picture_is_read_once(worker: Worker, kept: Path) -> None:
