@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -68,8 +69,7 @@ def begin(ending: threading.Event) -> None:
         meaning_is_loading(OWNER)
     with suppress(RagError):
         background.resume_all(library(), OWNER)
-        if library().settings.watch:
-            threading.Thread(target=keep_up_to_date, args=(library(), ending), daemon=True).start()
+        threading.Thread(target=keep_up_to_date, args=(library(), ending), daemon=True).start()
     if not ending.wait(_A_WHILE_S):
         with suppress(RagError):
             load_ahead(OWNER)
@@ -80,15 +80,26 @@ def begin(ending: threading.Event) -> None:
             background.send_backlogs(library(), OWNER)
 
 
-def keep_up_to_date(library: Library, ending: threading.Event) -> None:
-    """Read files as soon as they change, until ``ending``."""
-    watching.watch(
-        library,
-        OWNER,
-        ending,
-        lambda store: background.go_on(library, OWNER, store),
-        scan_first=library.settings.scan_on_start,
-    )
+def keep_up_to_date(own: Library, ending: threading.Event) -> None:
+    """Read files as soon as they change, until ``ending``, as long as the settings say so."""
+    while not ending.is_set():
+        following, stop = own, threading.Event()
+        watcher = threading.Thread(target=watch_files, args=(own, stop), daemon=True)
+        if own.settings.watch:
+            watcher.start()
+        while following is own and not ending.wait(watching.LOOK_S):
+            with suppress(RagError):  # the pages say what is wrong in config.yaml
+                following = library()
+        stop.set()
+        if own.settings.watch:
+            watcher.join()
+        own = following
+
+
+def watch_files(own: Library, stop: threading.Event) -> None:
+    """Watch the folders of a library until ``stop``."""
+    begin = partial(background.go_on, own, OWNER)
+    watching.watch(own, OWNER, stop, begin, scan_first=own.settings.scan_on_start)
 
 
 def stop_runs() -> None:

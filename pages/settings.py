@@ -1,19 +1,31 @@
-"""Settings: what stores can use, looked at live; models of Ollama; an embedder on trial; sharing; tokens;
-settings."""
+"""Settings: what the owner chooses, sharing, and under Advanced everything else."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from rag_core.config import load
 from rag_core.errors import RagError
+from rag_core.types import Viewer
+from ui import answering_model
 from ui.access import require_owner
 from ui.configuration import show_configuration
 from ui.connections import show_connections
-from ui.embedder_choice import offer_trial
-from ui.messages import show_error
+from ui.embedder_choice import at_hand, in_words, offer_trial
+from ui.messages import show_error, show_waiting
 from ui.ollama_models import show_ollama
+from ui.private_notes import show_rules_of_stores
+from ui.setting_rows import PLACE, choose, switch
 from ui.sharing import show_sharing
 from ui.tokens import show_tokens
+
+_OCR = {
+    "auto": "With what is installed",
+    "tesseract": "With Tesseract",
+    "rapidocr": "With RapidOCR",
+    "off": "No",
+}
+_THEMES = {"system": "As the browser", "light": "Light", "dark": "Dark"}
 
 
 def main() -> None:
@@ -21,20 +33,33 @@ def main() -> None:
     viewer = require_owner()
     st.set_page_config(layout="centered")
     st.title("Settings", anchor=False)
-    connections, models, trial, sharing, tokens, configured = (st.container() for _ in range(6))
-    with configured:
-        show_configuration()
-    with tokens:
-        show_tokens(viewer)
-    with sharing:
-        ask_tailscale = show_sharing(viewer)
-    with connections:
+    show_waiting(PLACE)
+    answering = st.container()
+    show_general(viewer)
+    st.header("Private notes", anchor=False)
+    show_rules_of_stores(viewer)
+    ask_tailscale = show_sharing(viewer)
+    show_tokens(viewer)
+    with st.expander("Advanced", icon=":material/tune:", key="settings_advanced"):
         found = show_connections(viewer)
-    with models:
         show_ollama(viewer, found)
-    with trial:
         offer_trial(viewer, found)
+        show_configuration()
+    with answering:
+        answering_model.show_setting(viewer)
     ask_tailscale()
+
+
+def show_general(viewer: Viewer) -> None:
+    """The rows that need no server."""
+    embedders = at_hand(viewer, load().embedder)
+    choose(
+        viewer, "embedder", "Model of new stores", "Finds by meaning. A store keeps the model it has.",
+        {name: in_words(name, goes) for name, goes in embedders.items()},
+    )  # fmt: skip
+    switch(viewer, "watch", "Keep folders up to date", "Reads a file as soon as it changes.")
+    choose(viewer, "ocr", "Read text in pictures", "Makes scans and screenshots searchable.", _OCR)
+    choose(viewer, "theme", "Theme", "Changes at the next start.", _THEMES)
 
 
 try:

@@ -13,12 +13,12 @@ from rag_core.ask.markdown import markdown
 from rag_core.errors import NotFound, RagError
 from rag_core.replies import DEFAULT_K, MAX_K, Reply
 from rag_core.types import Viewer
-from rag_core.wording import EXAMPLE_LINE, GET_A_MODEL, plural
-from ui import access, ask_html, ask_jobs, filters, hits
+from rag_core.wording import plural
+from ui import access, answering_model, ask_html, ask_jobs, filters, hits
 from ui.access import require_viewer
 from ui.ask_jobs import Job, Question
 from ui.deps import library
-from ui.links import ASK_PAGE, SETTINGS_PAGE
+from ui.links import ASK_PAGE
 from ui.messages import errors_wait, sentence, show_error, show_unknown_store, show_waiting, show_warning
 from ui.search_state import DEFAULT, State
 
@@ -78,16 +78,10 @@ def _introduce(viewer: Viewer) -> None:
     if library().settings.llm:
         st.html(hits.paragraphs(_INTRODUCTION))
         return
-    step = f"Next: {GET_A_MODEL} in config.yaml." if viewer.is_owner else ""
-    st.html(hits.sentences("No model answers questions here; you get the passages that fit best.", step))
     if viewer.is_owner:
-        _lead_to_settings()
-
-
-def _lead_to_settings() -> None:
-    """The setting that names a model, to be copied, and where the models are."""
-    st.code(EXAMPLE_LINE, language=None)
-    st.page_link(SETTINGS_PAGE, label="Which models could answer", icon=":material/settings:")
+        answering_model.offer(viewer)
+    else:
+        st.html(hits.sentences("No model answers questions here; you get the passages that fit best."))
 
 
 def _show_turn(viewer: Viewer, reply: Reply, number: int, *, last: bool) -> None:
@@ -100,8 +94,8 @@ def _show_turn(viewer: Viewer, reply: Reply, number: int, *, last: bool) -> None
         st.html(hits.sentences(reply.message, "Stopped." if reply.ending == "stopped" else ""))
         if reply.notices:
             show_warning(*map(sentence, reply.notices))
-        if reply.ending == "no model" and viewer.is_owner and not library().settings.llm:
-            _lead_to_settings()
+        if last and reply.ending == "no model" and viewer.is_owner and not library().settings.llm:
+            answering_model.offer(viewer)
         if reply.found:
             with st.container(key=f"copy_answer_{number}"):
                 st.code(markdown(reply), language=None)

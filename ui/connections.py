@@ -17,7 +17,6 @@ from ui.messages import sentence
 from ui.task_status import found as tasks_of
 
 _LIFE_S: Final = 60
-_MOST_MODELS: Final = 30
 _ASK_ALL: Final = "settings_ask_all"
 
 _KINDS: Final[Mapping[ConnectionKind, str]] = {
@@ -60,6 +59,11 @@ def show_connections(viewer: Viewer) -> list[Connection]:
 
 
 def _show(each: Connection) -> None:
+    if each.state == "not set up" and not each.is_missed:
+        step = f" {sentence(each.next_step)}" if each.next_step else ""
+        with st.container(horizontal=True, key=f"settings_row_{each.key}"):
+            st.html(hits.sentences(f"{each.name}: {each.sentence}{step}"))
+        return
     name, icon, colour = _BADGES[each.state]
     with st.container(border=True, gap="xsmall", key=f"settings_row_{each.key}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -69,13 +73,6 @@ def _show(each: Connection) -> None:
         st.html(hits.sentences(each.sentence, step))
         used = f" Used by {', '.join(each.used_by)}." if each.used_by else ""
         st.html(hits.paragraphs(f"{each.where_text_goes}.{used}"))
-        if not each.models:
-            return
-        could = f"Models that could answer ({len(each.models):,})"
-        with st.expander(could, type="compact", key="settings_chat_models"):
-            st.html(hits.paragraphs("The line for config.yaml, which counts as soon as the file is saved:"))
-            for model in each.models[:_MOST_MODELS]:
-                st.code(f"llm: {model}", language=None)
 
 
 @st.cache_data(max_entries=8, ttl=_LIFE_S, show_spinner=False)

@@ -12,6 +12,8 @@ from rag_core.types import StoreInfo, Viewer
 from rag_core.wording import plural, said_of_privacy
 from ui import hits
 from ui.deps import library
+from ui.hits import label
+from ui.links import STORES_PAGE
 from ui.messages import errors_wait, show_error, show_waiting, show_warning
 
 _PLACE: Final = "private"
@@ -58,6 +60,19 @@ def show_private_notes(viewer: Viewer, info: StoreInfo) -> None:
         except RagError as error:
             show_error(error)
     show_waiting(_PLACE)
+
+
+def show_rules_of_stores(viewer: Viewer) -> None:
+    """A line for each store: how much of it is private, with a link to its rules."""
+    for name in library().stores.names(viewer):
+        with st.container(horizontal=True, vertical_alignment="center", key=f"private_of_{name}"):
+            try:
+                said = said_of_privacy(library().privacy.report(viewer, name))
+            except RagError as error:  # its own page says more
+                said = error.message
+            st.markdown(f"**{label(name)}**", width="content")
+            st.html(hits.paragraphs(said))
+            st.page_link(STORES_PAGE, label="Rules", query_params={"store": name})
 
 
 def _change(viewer: Viewer, name: str, *, show: str = "", box: str = "") -> None:

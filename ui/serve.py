@@ -73,7 +73,7 @@ def serve(host: str, port: int, open_browser: bool) -> None:
     connection.install(settings.body_timeout_s)
     os.environ["FORWARDED_ALLOW_IPS"] = ""  # uvicorn keeps the true peer, which the gate judges by
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    config, level = project_config(), settings.log_level
+    config, level = project_config(settings.theme), settings.log_level
     config |= {
         "server.allowedHosts": [*config["server.allowedHosts"], *settings.access_hosts],
         "server.address": address,
@@ -87,10 +87,14 @@ def serve(host: str, port: int, open_browser: bool) -> None:
         print()
 
 
-def project_config() -> dict[str, Any]:
-    """The options of .streamlit/config.toml by dotted name. Streamlit itself would look beside the launcher
-    and in the working directory."""
+def project_config(theme: str = "system") -> dict[str, Any]:
+    """The options of .streamlit/config.toml by dotted name; a ``theme`` of light or dark leaves out the other
+    one. Streamlit itself would look beside the launcher and in the working directory."""
     options = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    if theme != "system":
+        themes = options["theme"]
+        options["theme"] = {name: value for name, value in themes.items() if name not in _NAMED_THEMES}
+        options["theme"] |= {"base": theme, **themes[theme]}
     return dict(_dotted(options))
 
 

@@ -36,10 +36,6 @@ _BADGES: Final[Mapping[TailscaleState, tuple[str, str, _Colour]]] = {
 def show_sharing(viewer: Viewer) -> Callable[[], None]:
     """What is known at once. The function returned asks Tailscale, which may take seconds."""
     st.header("Sharing", anchor=False)
-    st.html(hits.paragraphs(
-        "Through Tailscale you let in whom you name here, each to the stores that you choose. Nobody"
-        " else gets an answer, and nothing is opened to the internet."
-    ))  # fmt: skip
     place = st.container(border=True, gap="xsmall", key="settings_tailscale")
     logins = show_people(viewer)
     show_visits(viewer)

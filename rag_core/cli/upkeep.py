@@ -10,6 +10,8 @@ from click.shell_completion import get_completion_class
 
 from rag_core.api import reports
 from rag_core.cli import options
+from rag_core.cli.groups import Commands
+from rag_core.cli.screen import line
 from rag_core.cli.terminal import show_diagnoses, show_healths, show_repair, show_settings, show_steps
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.reports import Health
@@ -100,11 +102,38 @@ def repair(store: str) -> None:
     options.emit(asdict(repaired), lambda: show_repair(repaired))
 
 
-@click.command(cls=options.Answering)
-def config() -> None:
-    """Show every setting, and where its value is from."""
-    settings = options.settings_of_owner()
-    options.emit(reports.configuration(settings), lambda: show_settings(settings))
+@click.group(cls=Commands, invoke_without_command=True)
+@options.json_option
+@click.pass_context
+def config(context: click.Context) -> None:
+    """Show every setting and where its value is from, or change one."""
+    if context.invoked_subcommand is None:
+        settings = options.settings_of_owner()
+        options.emit(reports.configuration(settings), lambda: show_settings(settings))
+
+
+@config.command("set")
+@click.argument("name")
+@click.argument("value")
+def set_(name: str, value: str) -> None:
+    """Write a setting into config.yaml; the rest of the file stays as it is."""
+    _change(name, value)
+
+
+@config.command()
+@click.argument("name")
+def unset(name: str) -> None:
+    """Remove a setting from config.yaml, so that its default holds."""
+    _change(name, None)
+
+
+def _change(name: str, value: str | None) -> None:
+    settings = options.library_of_owner().configuration.change(OWNER, name, value)
+    row = next(row for row in settings.rows() if name in row.key.names)
+    options.emit(
+        {"setting": row.key.name, "value": row.value, "from": str(row.origin)},
+        lambda: click.echo(f"{row.key.name}: {line(row.said)}  (from {line(str(row.origin))})"),
+    )
 
 
 @click.command()

@@ -33,6 +33,7 @@ _Collection = Annotated[str, word(r"[A-Za-z0-9_][\w.-]{0,199}", "letters, digits
 _KMS_KEY = r"arn:aws[-a-z0-9]*:kms:[-a-z0-9]+:[0-9]{12}:key/\S{1,200}"
 _KmsKey = Annotated[str, word(_KMS_KEY, "the ARN of a key: arn:aws:kms:REGION:ACCOUNT:key/ID")]
 _Ocr = Annotated[str, choice("auto", "off", "tesseract", "rapidocr")]
+_Theme = Annotated[str, choice("system", "light", "dark")]
 _Mode = Annotated[Literal["hybrid", "vector", "lexical"], choice("hybrid", "vector", "lexical")]
 _LogLevel = Annotated[str, choice("debug", "info", "warning", "error", "critical")]
 
@@ -180,6 +181,8 @@ class Settings(BaseSettings):
 
     port: Annotated[int, whole(1, 65_535)] = _serve(
         8501, "The port of `commonplace serve` on this computer.", "", "api_port")
+    theme: _Theme = _serve(
+        "system", "The colours of the pages from the next start; `system` follows the browser.")
     access_owners: kinds.Logins = _serve(
         (), "Further owners, through `tailscale serve`; `commonplace share owner` adds to them.", "none")
     access_hosts: kinds.Hosts = _serve(

@@ -32,8 +32,9 @@ _NAMES = {name: key.name for name, key in BY_NAME.items()}
 _VARIABLES = {name: key.variables[0] for name, key in BY_VARIABLE.items()}
 
 
-def load(environ: Mapping[str, str] | None = None) -> Settings:
-    """The settings that the environment (default: this process's) and the two files give.
+def load(environ: Mapping[str, str] | None = None, *, config_text: str | None = None) -> Settings:
+    """The settings that the environment (default: this process's) and the two files give; ``config_text``
+    stands for what is in config.yaml.
 
     Raises InvalidSettings that names variable or file and line, what is wrong and what is allowed.
     """
@@ -49,11 +50,12 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
     user = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home raises where there is none
     yaml = Origin("config.yaml", "", str(config / "config.yaml"), 1)
     dotenv = Origin(".env", "", str(config / ".env"), 1)
-    return _load(given, user, data, yaml, dotenv, _text(yaml), _text(dotenv))
+    in_yaml = file_text(yaml) if config_text is None else config_text
+    return _load(given, user, data, yaml, dotenv, in_yaml, file_text(dotenv))
 
 
-def _text(file: Origin) -> str:
-    """The content of the file; nothing when it does not exist."""
+def file_text(file: Origin) -> str:
+    """The content of a settings file; nothing when it does not exist. Raises InvalidSettings."""
     try:
         data = Path(file.file).read_bytes()
     except (FileNotFoundError, NotADirectoryError):

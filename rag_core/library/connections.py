@@ -94,7 +94,7 @@ def check_chat(
 ) -> Found:
     """The model called ``name``, asked for a word, and the models that could be chosen; None: none is chosen.
     No note is sent. The server is asked with the options of an answer: others would load the model again."""
-    listing = in_background("listing models that chat", lambda: _chat_models(options))
+    listing = in_background("listing models that chat", lambda: answering_models(options))
     found = _ask_chat(name, options, within_s) if name else None
     models: tuple[str, ...] = ()
     with suppress(TimeoutError):
@@ -112,7 +112,7 @@ def check_chat(
     return Found("not set up", sentence, f"{step}, or set COMMONPLACE_LLM.", models=models)
 
 
-def _chat_models(options: LLMOptions) -> list[str]:
+def answering_models(options: LLMOptions) -> list[str]:
     """The names of the models that chat: Ollama's, then all of the other server, as the protocol does not
     tell what a model is for."""
     from rag_core.models.ollama import list_models

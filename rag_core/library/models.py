@@ -72,6 +72,11 @@ class Models(Service):
         checks.append(Check("chat", "Model that answers", "llm", goes, chat, chosen=llm is not None))
         return connections.run_checks(checks)
 
+    def answering(self, viewer: Viewer) -> list[str]:
+        """The names of the models that can answer questions now, as the setting ``llm`` takes them: those of
+        Ollama, then those of the server that is set. Empty where neither answers."""
+        return connections.answering_models(llm_options(self._settings))
+
     def list_ollama(self, viewer: Viewer) -> list[OllamaModel]:
         """The models that Ollama has, those that can embed first. Raises EmbedderError when it does not
         answer."""

@@ -1,0 +1,70 @@
+"""Changing one setting in config.yaml. Everything else in the file stays as it is, comments included."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import yaml
+
+from rag_core.config.origin import Origin
+from rag_core.config.settings import BY_NAME, Key, Settings
+from rag_core.config.sources import file_text, load
+from rag_core.errors import InvalidInput, InvalidSettings
+
+_BARE = re.compile(r"[0-9]+(?:\.[0-9]+)?|true|false")  # what YAML does not take for text
+
+
+def change(name: str, value: str | float | bool | None) -> Settings:
+    """Write ``value`` for the setting ``name`` into config.yaml (None: remove it), and return the settings
+    that hold now.
+
+    Raises InvalidInput for an unknown or secret setting, or one that a variable or .env decides;
+    InvalidSettings for a value that is not allowed, or a file that cannot be read or written. Nothing is
+    written then.
+    """
+    key = BY_NAME.get(name)
+    if key is None:
+        raise InvalidInput(f"{name!r} is not a setting.", "`commonplace config` lists them.")
+    if key.secret:
+        raise InvalidInput(f"{name} is a secret.", f"Write {key.variables[0]}=… into .env instead.")
+    now = load()
+    origin = now.origin(key.name)
+    if origin.layer in ("environment", ".env"):
+        raise InvalidInput(f"{name} is set in {origin}.", "Change it there, or remove it there.")
+    file = Path(os.path.realpath(str(now.config_file)))
+    text = _changed(file_text(Origin("config.yaml", file=str(file), line=1)), key, value)
+    after = load(config_text=text)
+    unfinished = file.with_name(f".{file.name}.new")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        unfinished.write_text(text, encoding="utf-8")
+        if file.exists():
+            unfinished.chmod(file.stat().st_mode)
+        unfinished.replace(file)
+    except OSError as error:
+        problem = f"{str(file)!r} cannot be written: {error.strerror}."
+        raise InvalidSettings(problem, "Check who may write to its folder.") from error
+    return after
+
+
+def _changed(text: str, key: Key, value: str | float | bool | None) -> str:
+    """``text`` with another value of one key: only the characters of the old one are replaced."""
+    root = yaml.compose(text, yaml.BaseLoader)
+    is_bare = isinstance(value, str) and _BARE.fullmatch(value)
+    written = value if is_bare else json.dumps(value, ensure_ascii=False)
+    line = "" if value is None else f"{key.name}: {written}\n"
+    pairs = root.value if isinstance(root, yaml.MappingNode) and not root.flow_style else []
+    place = next(((name, old) for name, old in pairs if name.value in key.names), None)
+    if place is None:
+        return f"{text}\n{line}" if text and not text.endswith("\n") else text + line
+    name, old = place
+    if not isinstance(old, yaml.ScalarNode) or old.style in ("|", ">"):
+        problem = f"{name.value} has several lines in config.yaml."
+        raise InvalidInput(problem, "Change it in the file.")
+    if value is not None:
+        return f"{text[: name.end_mark.index]}: {written}{text[old.end_mark.index :]}"
+    _, newline, rest = text[old.end_mark.index :].partition("\n")
+    return text[: name.start_mark.index] + (rest if newline else "")
