@@ -47,8 +47,7 @@ class Places(NamedTuple):
 
 def show_people(viewer: Viewer) -> Places:
     """Everyone with access, the actions for each, and the forms for another one."""
-    st.subheader("People", anchor=False)
-    st.html(hits.paragraphs(_GUESTS))
+    st.subheader("People", anchor=False, help=_GUESTS)
     show_waiting(_PLACE)
     done = st.empty()
     stores = library().stores.names(viewer)

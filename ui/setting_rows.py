@@ -50,11 +50,8 @@ def _row(viewer: Viewer, name: str, title: str, effect: str) -> Iterator[tuple[s
     with st.container(horizontal=True, vertical_alignment="center", key=f"settings_row_{name}"):
         with st.container(gap="xxsmall"):
             st.markdown(f"**{title}**")
-            decided = (
-                f" {origin.name} in {'the environment' if origin.layer == 'environment' else '.env'} decides it."
-                if is_fixed
-                else ""
-            )
+            where = "the environment" if origin.layer == "environment" else ".env"
+            decided = f" {origin.name} in {where} decides it." if is_fixed else ""
             st.html(hits.sentences(effect + decided))
         with st.container(width=280):
             yield key, is_fixed

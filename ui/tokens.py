@@ -37,8 +37,8 @@ def show_tokens(viewer: Viewer) -> None:
             library().sharing.revoke_token(viewer, name)
             say_later(_PLACE, f"The token {name} is revoked: scripts that send it are refused.")
 
-    st.header("Tokens for scripts", anchor=False)
-    st.html(hits.paragraphs(_WHAT_FOR, _WRITE if library().settings.mcp_allow_writes else _READ))
+    writes = _WRITE if library().settings.mcp_allow_writes else _READ
+    st.header("Tokens for scripts", anchor=False, help=f"{_WHAT_FOR} {writes}")
     show_waiting(_PLACE)
     if made := st.session_state.pop(_MADE, None):
         st.html(hits.sentences("Copy it now: it opens every store, and is not shown again.", status=True))
