@@ -110,8 +110,7 @@ def test_a_question_that_cannot_be_asked_is_told() -> None:
 def test_without_a_model_the_page_says_what_to_do_and_shows_passages(home: Path) -> None:
     configure(home)
     app = page()
-    assert "fetch a model such as ollama pull llama3.2:3b, then set llm: ollama:llama3.2:3b in" in said(app)
-    assert app.code[0].value == "llm: ollama:llama3.2:3b"
+    assert "Install Ollama from ollama.com and run ollama pull llama3.2:3b" in said(app)
     app = ask(app)
     assert "There is no answer; these are the passages that fit best." in said(app)
     assert "The harbour opens at six." in said(app)

@@ -66,11 +66,8 @@ def test_every_connection_is_there_with_its_state_and_next_step() -> None:
     assert "Ollama does not answer; once it does" in said
     assert app.button(key="settings_pull_start").disabled
     servers = ("Ollama", "OpenAI-compatible server", "MLX", "Amazon S3 Vectors", "Qdrant", "Chroma")
-    assert all(f"**{name}**" in said for name in ("Built-in model", *servers))
-    assert "The built-in embedding model is not installed." in said
-    assert "Next: Install it on the Index page." in said
-    assert "If it is used, text goes to Amazon." in said, "it is not set up"
-    assert "text goes nowhere, as no server is set." in said
+    assert all(name in said for name in ("Built-in model", *servers)), "a line each"
+    assert "The built-in embedding model is not installed. Install it on the Index page." in said
     assert "Checked at" in said
 
 

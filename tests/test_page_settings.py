@@ -1,0 +1,49 @@
+"""The Settings page: what the owner changes there is written and holds at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from rag_core import config
+from rag_core.library import Library
+from rag_core.types import OWNER
+from tests import pages
+from tests.chat_servers import OllamaChat
+from tests.configured import configure
+from tests.pages import drawn, has_key, press, texts
+
+pytestmark = pytest.mark.usefixtures("owner")
+
+
+def page(view: str = "settings") -> AppTest:
+    return pages.open_page(view)
+
+
+def test_a_switch_and_a_choice_are_written_into_config_yaml(home: Path) -> None:
+    configure(home, "# mine\n")
+    app = page()
+    drawn(app.toggle(key="setting_watch").set_value(False).run())
+    drawn(app.selectbox(key="setting_ocr").set_value("off").run())
+    assert (home / "config.yaml").read_text() == '# mine\nwatch: false\nocr: "off"\n'
+    press(app, "setting_watch_reset")
+    assert config.load().watch
+    assert not has_key(app, "setting_watch_reset")
+
+
+def test_what_a_variable_decides_cannot_be_changed_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMONPLACE_OCR", "off")
+    app = page()
+    assert app.selectbox(key="setting_ocr").disabled
+    assert "COMMONPLACE_OCR in the environment decides it." in texts(app)
+
+
+def test_the_model_that_answers_is_chosen_on_the_ask_page(home: Path, ollama_chat: OllamaChat) -> None:
+    Library.open().create_store(OWNER, "notes", "hashing:64")
+    configure(home, f"ollama_url: {ollama_chat.url}\n")
+    app = page("ask")
+    drawn(app.selectbox(key="ask_model").set_value("ollama:talker").run())
+    assert config.load().llm == "ollama:talker"
+    assert page().selectbox(key="setting_llm").value == "ollama:talker"
