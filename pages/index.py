@@ -34,14 +34,12 @@ def main() -> None:
     show_problems(viewer, info)
     st.header("Add a folder" if info.sources else "Folder", anchor=False)
     try:
-        folder = choose_folder()
+        folder = choose_folder(viewer)
         if folder is not None:
-            st.header("What to take", anchor=False)
             choice = choose_files(viewer, folder)
             if choice is not None:
-                st.header("What would happen", anchor=False)
+                show_start(viewer, choice, lambda: info.name)
                 preview_folder(viewer, info, choice)
-                show_start(viewer, info, choice)
     except RagError as error:  # said below the step; what is known of the store still follows
         show_error(error)
     show_history(viewer, info)

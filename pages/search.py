@@ -6,7 +6,7 @@ import streamlit as st
 
 from rag_core.errors import RagError
 from rag_core.types import Viewer
-from ui import deps, filters, hits, results
+from ui import deps, filters, first_run, hits, results
 from ui.access import require_viewer
 from ui.messages import show_error
 from ui.search_state import SEARCH
@@ -17,7 +17,7 @@ def page(viewer: Viewer) -> None:
     results.follow_row()
     stores = deps.library().stores.names(viewer)
     if not stores:
-        results.first_run(viewer)
+        first_run.choose_first_folder(viewer) if viewer.is_owner else results.first_run(viewer)
         return
     offered = filters.choices(viewer, stores, SEARCH.stores_in_url(stores))
     SEARCH.restore(offered)
@@ -42,7 +42,7 @@ def page(viewer: Viewer) -> None:
     elif offered.types:
         results.start(viewer)
     else:
-        results.nothing_indexed(viewer)
+        first_run.wait_for_words(viewer, stores) if viewer.is_owner else results.nothing_indexed(viewer)
 
 
 try:

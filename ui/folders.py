@@ -15,8 +15,10 @@ from typing import Final
 
 import streamlit as st
 
+from rag_core.config import Settings, load
 from rag_core.errors import InvalidInput
-from rag_core.files import contained, display, list_folders
+from rag_core.files import Offered, contained, display, list_folders
+from rag_core.types import Viewer
 from ui.deps import library
 from ui.hits import label
 from ui.messages import show_error
@@ -26,10 +28,12 @@ PICKER: Final = "index_picker_at"
 _PICKED: Final = "index_folder_picked"
 _MOST: Final = 200
 _MANY: Final = 15
+_MOST_OFFERED: Final = 6
 
 
-def choose_folder() -> Path | None:
+def choose_folder(viewer: Viewer) -> Path | None:
     """The folder to index; None while none is named. Raises InvalidInput for what is no folder."""
+    offer_folders(viewer)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         typed = st.text_input(
             "Folder", key=BOX, placeholder="Type or paste a path, such as ~/notes", persist_state="session",
@@ -42,6 +46,41 @@ def choose_folder() -> Path | None:
     if folder is not None and not os.path.isdir(folder):  # noqa: PTH112  (Path.is_dir raises without permission)
         raise InvalidInput(f"There is no folder {shown(folder)!r}.", "Check the spelling, or mount its disk.")
     return folder
+
+
+_KINDS: Final = {
+    "vault": (":material/book_2:", "Obsidian vault"),
+    "documents": (":material/description:", "documents"),
+    "code": (":material/code:", "code"),
+}
+_OFFERED_S: Final = 60
+
+
+def offer_folders(viewer: Viewer) -> None:
+    """A button for each folder that is worth indexing; it fills the box."""
+    found = _offered(load(), viewer, library().stores.generations(viewer))[:_MOST_OFFERED]
+    with st.container(horizontal=True, gap="small", key="index_offered"):
+        for number, each in enumerate(found):
+            icon, kind = _KINDS[each.kind]
+            st.button(
+                f"**{label(shown(each.path.relative_to(each.path.parent)))}** {kind}",
+                key=f"index_offered_{number}", icon=icon, on_click=_take, args=(each.path,),
+                help=label(shown(each.path)),
+            )  # fmt: skip
+
+
+@st.cache_data(max_entries=8, ttl=_OFFERED_S, show_spinner=False)
+def _offered(
+    settings: Settings,  # noqa: ARG001 - part of the key
+    viewer: Viewer,
+    generations: tuple[tuple[str, int], ...],  # noqa: ARG001 - part of the key
+) -> list[Offered]:
+    return library().sources.offered(viewer)
+
+
+def _take(path: Path) -> None:
+    st.session_state[_PICKED] = path
+    st.session_state[BOX] = shown(path)
 
 
 def folder_in_box() -> Path | None:
@@ -98,8 +137,7 @@ def open_picker() -> None:
 
 
 def _use(path: Path) -> None:
-    st.session_state[_PICKED] = path
-    st.session_state[BOX] = shown(path)
+    _take(path)
     del st.session_state[PICKER]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -101,8 +101,9 @@ def preview_folder(viewer: Viewer, info: StoreInfo, choice: FileChoice) -> None:
     offer_dry_run(viewer, info, source)
 
 
-def show_start(viewer: Viewer, info: StoreInfo, choice: FileChoice) -> None:
-    """The button that adds the folder to the store and starts reading it in the background."""
+def show_start(viewer: Viewer, choice: FileChoice, store: Callable[[], str]) -> None:
+    """The button that adds the folder to ``store()``, which may make it, and starts reading it in the
+    background."""
     sure = True
     if choice.doubt:
         show_warning(choice.doubt)
@@ -116,8 +117,9 @@ def show_start(viewer: Viewer, info: StoreInfo, choice: FileChoice) -> None:
             now = choice_in_boxes(root) if root else None
             if now is None or (now.doubt and now != choice):
                 return
-            source = library().sources.add(viewer, info.name, now.root, now.include, now.exclude)
-            start_run(viewer, info.name, [source.id])
+            name = store()
+            source = library().sources.add(viewer, name, now.root, now.include, now.exclude)
+            start_run(viewer, name, [source.id])
             clear_folder()
 
     st.button(
@@ -164,16 +166,17 @@ def choose_files(viewer: Viewer, root: Path, chooser: str = ADDING) -> FileChoic
         state[box] = KINDS.get(state[kind], state[box])
 
     st.pills("Kinds of files", list(KINDS), key=kind, on_change=fill, label_visibility="collapsed")
-    left, right = st.columns(2)
-    left.text_area(
-        "Include", key=box, height=96, persist_state="session",
-        help=f"{_LINES} * stays inside a name, ** crosses folders, {{md,txt}} lists alternatives.",
-    )  # fmt: skip
-    right.text_area(
-        "Exclude", key=f"{chooser}_exclude", height=96, persist_state="session",
-        placeholder="for example drafts/**",
-        help=f"{_LINES} Keys, hidden files and what .gitignore names are left out anyway.",
-    )  # fmt: skip
+    with st.expander("Patterns", type="compact", key=f"{chooser}_patterns"):
+        left, right = st.columns(2)
+        left.text_area(
+            "Include", key=box, height=96, persist_state="session",
+            help=f"{_LINES} * stays inside a name, ** crosses folders, {{md,txt}} lists alternatives.",
+        )  # fmt: skip
+        right.text_area(
+            "Exclude", key=f"{chooser}_exclude", height=96, persist_state="session",
+            placeholder="for example drafts/**",
+            help=f"{_LINES} Keys, hidden files and what .gitignore names are left out anyway.",
+        )  # fmt: skip
     patterns = patterns_in_boxes(chooser)
     with st.container(gap="xsmall"):
         _show_preview(_preview(os.fsencode(root), *patterns), root, patterns)
@@ -217,12 +220,13 @@ def _show_preview(found: Preview, root: Path, patterns: tuple[Sequence[str], Seq
         show_warning(f"No file in this folder matches these patterns.{why}")
         return
     least = "At least " if found.truncated else ""
-    st.markdown(f"**{least}{plural(found.count, 'file')}** · {size(found.total_bytes)}")
+    kinds = [f"{suffix or 'no suffix'} {count:,}" for suffix, count in found.by_suffix.items()]
+    more = len(kinds) - _SUFFIXES_SHOWN
+    listed = "  ".join([*kinds[:_SUFFIXES_SHOWN], f"and {more:,} more"] if more > 0 else kinds)
+    st.markdown(f"**{least}{plural(found.count, 'file')}** · {size(found.total_bytes)} · {label(listed)}")
     if unlikely := [suffix for suffix in found.by_suffix if hardly_text(f"a{suffix}")]:
         examples = [name for suffix in unlikely for name in found.examples[suffix]]
         st.caption(label(skips(sum(map(found.by_suffix.__getitem__, unlikely)), examples)))
-    kinds = [f"{suffix or 'no suffix'} {count:,}" for suffix, count in found.by_suffix.items()]
-    more = len(kinds) - _SUFFIXES_SHOWN
-    st.text("  ".join([*kinds[:_SUFFIXES_SHOWN], f"and {more:,} more"] if more > 0 else kinds))
     rest = found.count - len(found.samples)
-    st.text("\n".join([*found.samples, f"… and {rest:,} more"] if rest else found.samples))
+    with st.expander("Which files", type="compact"):
+        st.text("\n".join([*found.samples, f"… and {rest:,} more"] if rest else found.samples))

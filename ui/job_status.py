@@ -58,12 +58,14 @@ def _status(viewer: Viewer, store: str, *, polling: bool, read: bool, unembedded
     asked = library().jobs.requests(viewer, store)
     if job is None and not active and not asked:
         return
-    with st.container(border=True, key="index_status"):
-        if active:
+    if active:
+        with st.container(border=True, key="index_status"):
             _show_running(viewer, store, job if job and job.state == "running" else None, asked)
-        else:
-            unfinished = unembedded or (job is not None and job.state in _UNFINISHED)
-            _show_ended(viewer, store, job, asked, unfinished=unfinished)
+        return
+    unfinished = unembedded or (job is not None and job.state in _UNFINISHED)
+    is_plain = job is not None and job.state == "done" and not (asked or unfinished or read_nothing(job))
+    with st.container(border=not is_plain, key="index_status", gap="xsmall"):
+        _show_ended(viewer, store, job, asked, unfinished=unfinished)
 
 
 def _show_running(viewer: Viewer, store: str, job: Job | None, asked: Sequence[Asked]) -> None:
@@ -127,11 +129,13 @@ def _show_ended(
 def show_summary(job: Job) -> None:
     """What a run did, and what it has to say."""
     files = " · ".join(outcomes(job.counts, bold=True)) or "No files"
-    passages = "  \n" + " · ".join(read_and_embedded(job, bold=True))
+    passages = " · " + " · ".join(read_and_embedded(job, bold=True))
     did_nothing = not (job.total_files or job.texts_embedded)
     st.markdown(files if did_nothing else files + passages)
-    if job.message:
+    if job.message and (job.state != "done" or read_nothing(job)):
         show_warning(job.message)
+    elif job.message:
+        st.caption(label(job.message))
 
 
 _MOST_RUNS: Final = 20

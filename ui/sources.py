@@ -30,12 +30,7 @@ _RUNNING: Final = (
 )
 _READ: Final = "being read"
 _EMBEDDED: Final = "read, and found by words; its passages are being embedded"
-_INDEX: Final = "Reads what has changed in this folder only."
 _WAIT: Final = "When the run has ended."
-_WHICH: Final = (
-    "*Index* reads what has changed in one folder, *Index again* in all that are not paused. *Read everything"
-    " again* reads every file anew; passages that did not change are not embedded again."
-)
 _OPEN: Final = "index_source_open"  # (store, source id, what is being done with it)
 
 
@@ -43,7 +38,18 @@ def show_sources(viewer: Viewer, info: StoreInfo, *, active: bool, read: bool) -
     """The folders of the store with what can be done. ``read``: the ``active`` run has read the files."""
     if not info.sources:
         return
-    st.header("Folders in this store", anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.header("Folders", anchor=False)
+        st.button(
+            "Update now", key="index_again", icon=":material/sync:", disabled=active,
+            on_click=start_run, args=(viewer, info.name), help="Reads what changed in all folders.",
+        )  # fmt: skip
+        with st.popover("More", icon=":material/more_horiz:", disabled=active, key="index_more_runs"):
+            st.button(
+                "Read everything again", key="index_force", type="tertiary", icon=":material/restart_alt:",
+                on_click=start_run, args=(viewer, info.name), kwargs={"force": True},
+                help="Reads every file anew. Passages that did not change keep their vectors.",
+            )  # fmt: skip
     asked = library().jobs.requests(viewer, info.name) if active else ()
     named = {root for each in asked for root in each.folders or ()}
     every = any(each.folders is None for each in asked)
@@ -54,16 +60,6 @@ def show_sources(viewer: Viewer, info: StoreInfo, *, active: bool, read: bool) -
             _show(viewer, info, found, busy=busy, active=active)
             if found.source.root in named:  # where it was asked for: the top may be out of sight
                 st.html(hits.paragraphs(_RUNNING, status=True))
-    with st.container(horizontal=True):
-        st.button(
-            "Index again", key="index_again", icon=":material/sync:", disabled=active,
-            on_click=start_run, args=(viewer, info.name),
-        )  # fmt: skip
-        st.button(
-            "Read everything again", key="index_force", disabled=active,
-            on_click=start_run, args=(viewer, info.name), kwargs={"force": True},
-        )  # fmt: skip
-    st.caption(_WHICH)
     if active and not named:
         st.html(hits.paragraphs(_RUNNING, status=True))
 
@@ -81,15 +77,15 @@ def _sources(
 
 def _show(viewer: Viewer, info: StoreInfo, found: SourceInfo, *, busy: str, active: bool) -> None:
     source = found.source
+    path = display(os.fsencode(source.root))
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
-        st.markdown(f"**{label(display(os.fsencode(source.root)))}**", width="content")
+        name = display(os.fsencode(os.path.basename(source.root))) or path  # noqa: PTH119 (may be no path)
+        st.markdown(f":material/folder: **{label(name)}**", width="content")
         if source.removed:
             st.badge("Being removed", icon=":material/delete:", color="orange")
-        elif source.paused:
-            st.badge("Paused", icon=":material/pause:", color="gray")
         if found.missing and not source.removed:
             st.badge("Not on the disk", icon=":material/folder_off:", color="red")
-    st.caption(label(taken(source)) + "  \n" + _counts(found, busy))
+    st.caption(f"{label(path)} · {label(taken(source))}  \n{_counts(found, busy)}")
     match st.session_state.get(_OPEN):
         case (info.name, source.id, "edit"):
             _edit(viewer, info, source)
@@ -117,44 +113,39 @@ def _counts(found: SourceInfo, busy: str) -> str:
         parts = ["not counted yet" if busy == _READ else "no file read yet"]
     if busy:
         parts.insert(0, busy)
-    if library().settings.watch and not (found.missing or found.source.paused or found.source.removed):
-        parts.append("kept up to date")
     if found.missing and not found.source.removed:
         parts.append("mount its disk, or remove the folder; until then its files are found as they were")
     return " · ".join(parts)
 
 
 def _actions(viewer: Viewer, store: str, source: Source, *, active: bool) -> None:
+    key = f"{store}_{source.id}"
+
     def pause() -> None:
         with errors_wait(PLACE):
-            library().sources.pause(viewer, store, source.id, paused=not source.paused)
+            paused = not st.session_state[f"source_kept_{key}"]
+            library().sources.pause(viewer, store, source.id, paused=paused)
 
     def edit() -> None:
-        fill_chooser(f"source_{store}_{source.id}", source.include, source.exclude)
+        fill_chooser(f"source_{key}", source.include, source.exclude)
         st.session_state[_OPEN] = (store, source.id, "edit")
 
     removing = {_OPEN: (store, source.id, "remove")}
-    pausing = (
-        "Pause",
-        ":material/pause:",
-        pause,
-        "*Index again* leaves this folder out; it can still be found.",
+    actions: tuple[tuple[str, str, Callable[[], None], bool], ...] = (
+        ("Index", ":material/sync:", partial(start_run, viewer, store, [source.id]), active),
+        ("Edit", ":material/edit:", edit, False),
+        ("Remove", ":material/delete:", partial(st.session_state.update, removing), active),
     )
-    if source.paused:
-        pausing = ("Resume", ":material/play_arrow:", pause, "*Index again* reads this folder, too.")
-    actions: tuple[tuple[str, str, Callable[[], None], str], ...] = (
-        ("Index", ":material/sync:", partial(start_run, viewer, store, [source.id]), _INDEX),
-        ("Edit", ":material/edit:", edit, "Changes which files are taken."),
-        pausing,
-        ("Remove", ":material/delete:", partial(st.session_state.update, removing), "Asks first."),
-    )
-    with st.container(horizontal=True, gap="small"):
-        for name, icon, act, hint in actions:
-            key = "pause" if act is pause else name.lower()
-            waits = active and name != "Edit"
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.session_state[f"source_kept_{key}"] = not source.paused
+        st.toggle(
+            "Kept up to date", key=f"source_kept_{key}", on_change=pause, disabled=active,
+            help="Off: it is left as it is, and can still be found.",
+        )  # fmt: skip
+        for name, icon, act, waits in actions:
             st.button(
-                name, key=f"source_{key}_{store}_{source.id}", icon=icon, type="tertiary", on_click=act,
-                help=_WAIT if waits else hint, disabled=waits,
+                name, key=f"source_{name.lower()}_{key}", icon=icon, type="tertiary", on_click=act,
+                disabled=waits, help=_WAIT if waits else None,
             )  # fmt: skip
 
 

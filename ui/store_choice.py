@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import streamlit as st
@@ -21,14 +20,16 @@ from ui.deps import library
 from ui.embedder_choice import at_hand, in_words
 from ui.folders import choose_folder
 from ui.hits import label
-from ui.messages import show_error, show_unknown_store
-from ui.runs import has_read, is_active
+from ui.indexing import choose_files, show_start
+from ui.messages import show_unknown_store, show_waiting
+from ui.runs import PLACE, has_read, is_active
 
 PARAM: Final = "store"
 BOX: Final = "index_store"
 _CREATING: Final = "index_store_creating"
 _NAME: Final = "index_new_name"
 _NAMED_AFTER: Final = "index_named_after"
+_EMBEDDER: Final = "index_embedder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +46,8 @@ def choose_store(viewer: Viewer) -> StoreChoice | None:
     """The store to work on; None while there is none or a new one is being made."""
     names = library().stores.names(viewer)
     if not names or _CREATING in st.session_state:
-        _new_store(viewer, has_others=bool(names))
+        new_store(viewer, has_others=bool(names))
         return None
-    st.header("Store", anchor=False)
     active = dict.fromkeys(names, False)
     for name in names:
         with suppress(RagError):  # a broken store must not hide the others; choosing it says what is wrong
@@ -82,42 +82,33 @@ def _choose(name: str = "") -> None:
     visit.remember_store(name)
 
 
-def _new_store(viewer: Viewer, *, has_others: bool) -> None:
+def new_store(viewer: Viewer, *, has_others: bool) -> None:
+    """The whole way to a new store: a folder, which of its files, one button."""
     if has_others:
         st.header("New store", anchor=False)
-    st.header("Folder", anchor=False)
-    st.write("Which folder shall be searched? It is read and never changed.")
-    try:
-        folder = choose_folder()
-    finally:
-        if has_others:
-            st.button(
-                "Cancel", key="index_keep_store", type="tertiary",
-                on_click=st.session_state.pop, args=(_CREATING, None),
-            )  # fmt: skip
-    if folder is not None:
-        _name_new_store(viewer, folder)
-
-
-def _name_new_store(viewer: Viewer, folder: Path) -> None:
-    st.header("Store", anchor=False)
-    st.write("A store holds what was read, ready to be searched. Both boxes may stay as they are.")
+        st.button(
+            "Cancel", key="index_keep_store", type="tertiary",
+            on_click=st.session_state.pop, args=(_CREATING, None),
+        )  # fmt: skip
+    folder = choose_folder(viewer)
+    choice = choose_files(viewer, folder) if folder is not None else None
+    if folder is None or choice is None:
+        return
     if st.session_state.get(_NAMED_AFTER) != folder or _NAME not in st.session_state:
         st.session_state[_NAME] = library().sources.default_name(viewer, folder, free=True)
         st.session_state[_NAMED_AFTER] = folder
-    with st.form("index_create", border=False):
-        name = st.text_input("Name of the new store", key=_NAME, autocomplete="off")
+    start = st.container()
+    with st.expander("More", type="compact", key="index_more"):
+        st.text_input("Name of the new store", key=_NAME, autocomplete="off")
         offered = at_hand(viewer, library().settings.embedder)
-        embedder = st.selectbox(
-            "Embedder", offered, key="index_embedder", format_func=lambda name: in_words(name, offered[name])
-        )
-        if not st.form_submit_button("Create store", type="primary", key="index_create_store"):
-            return
-    try:
-        info = library().stores.create(viewer, name.strip(), embedder)
-    except RagError as error:
-        show_error(error)
-        return
-    st.session_state.pop(_CREATING, None)
-    _choose(info.name)
-    st.rerun()
+        st.selectbox("Model", offered, key=_EMBEDDER, format_func=lambda name: in_words(name, offered[name]))
+
+    def create() -> str:
+        made = library().stores.create(viewer, st.session_state[_NAME].strip(), st.session_state[_EMBEDDER])
+        st.session_state.pop(_CREATING, None)
+        _choose(made.name)
+        return made.name
+
+    with start:
+        show_start(viewer, choice, create)
+    show_waiting(PLACE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rag_core.files.extent import MANY_FILES, doubt, leaves_out
 from rag_core.files.globs import EVERYTHING, Coverage, split_glob, validate_globs
+from rag_core.files.offered import Offered, offered_folders
 from rag_core.files.paths import (
     contained,
     current_folder,
@@ -22,6 +23,7 @@ __all__ = [
     "MANY_FILES",
     "Coverage",
     "FileStat",
+    "Offered",
     "Preview",
     "Walk",
     "contained",
@@ -32,6 +34,7 @@ __all__ = [
     "file_stat",
     "leaves_out",
     "list_folders",
+    "offered_folders",
     "preview",
     "read_bytes",
     "real_folder",

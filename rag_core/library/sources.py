@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from rag_core import files
-from rag_core.errors import InvalidInput, NotFound
+from rag_core.errors import InvalidInput, NotFound, RagError
 from rag_core.files import EVERYTHING, doubt, real_folder, validate_globs
 from rag_core.index import plan
 from rag_core.index.choice import covers, leave_nothing_out, refuse_no_match
@@ -39,6 +39,16 @@ class Sources(Service):
         taken = {other.casefold() for other in self._stores.names(viewer)} if free else set()
         numbered = (f"{name}-{number}" for number in count(2))
         return next(each for each in chain([name], numbered) if each.casefold() not in taken)
+
+    def offered(self, viewer: Viewer) -> list[files.Offered]:
+        """Folders on this computer that are worth indexing and in no store yet: Obsidian vaults first. They
+        lie below the folders of the setting ``roots``."""
+        taken = set()
+        for name in self._stores.names(viewer):
+            with suppress(RagError):  # a page reports a store that cannot be read
+                taken |= {each.root for each in self.kept(viewer, name)}
+        found = files.offered_folders(self._settings.roots)
+        return [each for each in found if os.path.realpath(each.path) not in taken]
 
     def draft(
         self, viewer: Viewer, store: str, root: str | Path, include: _Globs, exclude: _Globs = ()

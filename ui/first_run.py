@@ -1,0 +1,45 @@
+"""The first minutes: choosing a folder, and waiting until its words can be searched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from rag_core.types import Viewer
+from ui import hits
+from ui.deps import store_infos
+from ui.job_status import describe
+from ui.links import INDEX_PAGE
+from ui.runs import is_active, newest_job
+from ui.store_choice import new_store
+
+_POLL_S = 0.5
+
+
+def choose_first_folder(viewer: Viewer) -> None:
+    """The page of an owner without a store: a folder, and one button."""
+    st.title("What do you want to search?", anchor=False)
+    new_store(viewer, has_others=False)
+
+
+def wait_for_words(viewer: Viewer, stores: Sequence[str]) -> None:
+    """How far the first run is; the page is drawn again once something can be found."""
+    reading = [name for name in stores if is_active(viewer, name)]
+    if not reading:
+        st.html(hits.paragraphs("There is no document to search yet."))
+        st.page_link(INDEX_PAGE, label="Choose a folder", icon=":material/folder_open:")
+        return
+    st.fragment(_progress, run_every=_POLL_S)(viewer, reading)
+
+
+def _progress(viewer: Viewer, stores: Sequence[str]) -> None:
+    found = sum(info.file_count for info in store_infos(viewer))
+    if found or not any(is_active(viewer, name) for name in stores):
+        st.rerun()
+    for name in stores:
+        job = newest_job(viewer, name)
+        now = job.progress if job else None
+        part = min(now.done / now.total, 1.0) if now and now.total else 0.0
+        st.progress(part, text=describe(now) if now else "Starting …")
+    st.html(hits.paragraphs("You can search in a moment: words first, then meaning."))
