@@ -116,7 +116,7 @@ _FULL: Final = (
     _page("document", "/files?store=birds&path=1.md", "Linked from"),
     _page("document excluded", "/files?store=birds&path=5.md", "Include again"),
     _page("document unknown", "/files?store=birds&path=gone.md", "gone.md"),
-    _page("index", "/index?store=birds", "Folders in this store"),
+    _page("index", "/index?store=birds", "Kept up to date"),
     _page("index skipped", "/index?store=birds", "A skipped file is read", unfold("skipped, by reason")),
     _page("index edit", "/index?store=birds", "Save and index", press("Edit")),
     _page("index remove", "/index?store=birds", "Keep it", press("Remove"), unfold("Which files")),
@@ -128,7 +128,7 @@ _FULL: Final = (
     _page("stores new", "/stores", "how two vectors are compared", unfold("New store"), unfold("More")),
     _page("stores import", "/stores", "No file is named", unfold("Import a store"), press("Import")),
     _page("stores attach", "/stores", "A store of another computer", unfold("Attach a store")),
-    _page("store", "/stores?store=birds", "File types"),
+    _page("store", "/stores?store=birds", "Fingerprint", unfold("Details")),
     _page("store switch", "/stores?store=birds", "Cut the documents again", unfold("Switch")),
     _page("store verified", "/stores?store=birds", "found nothing wrong", press("Verify")),
     _page(
@@ -138,14 +138,14 @@ _FULL: Final = (
     _page("store unknown", "/stores?store=gone", "There is no store called 'gone'"),
     _page("settings", "/settings", "Somebody of your tailnet"),
     _page(
-        "settings unfolded", "/settings", "Copy it now", unfold("Models that could"),
+        "settings unfolded", "/settings", "Copy it now", unfold("Advanced"),
         unfold("Name another owner"), type_in("Name of a new token", "backup"),
     ),
     _page("settings people", "/settings", "Keep", press("Remove")),
-    _page("settings trial", "/settings", "numbers:", type_in("Sentence", "Where is my passport?")),
+    _page("settings trial", "/settings", "numbers:", unfold("Advanced"), type_in("Sentence", "Where is my passport?")),
 )  # fmt: skip
 _EMPTY: Final = (
-    _page("search", "/", "Nothing to search yet"),
+    _page("search", "/", "What do you want to search"),
     _page("ask", "/ask", "Nothing to search yet"),
     _page("files", "/files", "Nothing to search yet"),
     _page("index", "/index", "Folder"),
@@ -158,10 +158,10 @@ _BUSY: Final = (
     _page("files", "/files?store=birds", "is being indexed"),
     _page("document", "/files?store=birds&path=1.md", "is being indexed"),
     _page("index", "/index?store=birds", "Embedding passages"),
-    _page("stores", "/stores", "Being indexed"),
+    _page("stores", "/stores", "waiting for meaning"),
     _page("store", "/stores?store=birds", "is being indexed"),
     _page("settings", "/settings", "Asking Tailscale", rest=False),
-    _page("settings download", "/settings", "Cancel", type_in("Model", "bge-m3")),
+    _page("settings download", "/settings", "Cancel", unfold("Advanced"), type_in("Model", "bge-m3")),
 )
 _BROKEN: Final = (
     _page("search", "/?q=heron", "Heron"),

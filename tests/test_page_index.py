@@ -27,17 +27,16 @@ def test_a_new_store_is_called_after_its_folder_and_takes_that_up(tmp_path: Path
     for place in ("one", "two"):
         (tmp_path / place / "My notes, 2026").mkdir(parents=True)
         (tmp_path / place / "My notes, 2026" / "a.md").write_text("Words.\n")
-    app = press(with_folder(tmp_path / "one" / "My notes, 2026"), "index_create_store")
+    app = press(with_folder(tmp_path / "one" / "My notes, 2026"), "index_now")
     assert library().stores.names(OWNER) == ["My-notes-2026"]
     assert app.query_params["store"] == "My-notes-2026"
     assert library().stores.info(OWNER, "My-notes-2026").embedder == "minilm"
-    assert "**1 file**" in texts(app)  # the folder is still there to be looked at
-    app = press(app, "index_new_store")
-    assert [each.value for each in app.header][:2] == ["New store", "Folder"]
+    app = press(until(app, finished), "index_new_store")
+    assert app.header[0].value == "New store"
     app = drawn(app.text_input(key=FOLDER).set_value(str(tmp_path / "two" / "My notes, 2026")).run())
     assert app.text_input(key="index_new_name").value == "My-notes-2026-2"
     app.text_input(key="index_new_name").set_value("other")
-    press(app, "index_create_store")
+    until(press(app, "index_now"), finished)
     assert library().stores.names(OWNER) == ["My-notes-2026", "other"]
 
 
@@ -120,3 +119,14 @@ def test_hostile_names_are_never_markdown(hashing_store: str, tmp_path: Path) ->
     markup = [*app.markdown, *app.caption, *app.warning, *app.error, *app.info]
     assert not [m.value for m in markup if "](" in m.value or "<b>" in m.value]
     assert library().stores.info(OWNER, hashing_store).file_count == 1
+
+
+def test_a_vault_is_offered_and_fills_the_box(hashing_store: str, four_files: Path) -> None:
+    (four_files / ".obsidian").mkdir()
+    app = page()
+    [offer] = [button for button in app.button if button.label == "**notes** Obsidian vault"]
+    assert app.text_input(key=FOLDER).value == ""
+    drawn(offer.click().run())
+    assert app.text_input(key=FOLDER).value == str(four_files)
+    until(press(app, "index_now"), finished)
+    assert not [button for button in page().button if "Obsidian vault" in button.label], "it is in a store"

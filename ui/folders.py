@@ -50,7 +50,7 @@ def choose_folder(viewer: Viewer) -> Path | None:
 
 _KINDS: Final = {
     "vault": (":material/book_2:", "Obsidian vault"),
-    "documents": (":material/description:", "documents"),
+    "documents": (":material/description:", ""),
     "code": (":material/code:", "code"),
 }
 _OFFERED_S: Final = 60

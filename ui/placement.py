@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from rag_core.errors import InvalidInput
 from rag_core.library import background
@@ -49,30 +48,25 @@ def choose(
     key: str,
     embedder: str,
     backend: str,
-    more: DeltaGenerator | None = None,
     *,
     sends_private: bool = False,
 ) -> Placed:
-    """Boxes for the embedder, the vector index and private notes; the first two show where text goes. The one
-    for the index stands in ``more``, if that is given."""
+    """Boxes for the embedder, the vector index and private notes; the first two show where text goes."""
     offered = at_hand(viewer, embedder)
     chosen = st.selectbox(
-        "Embedder", offered, key=f"{key}_embedder", format_func=lambda name: in_words(name, offered[name])
+        "Model", offered, key=f"{key}_embedder", format_func=lambda name: in_words(name, offered[name])
     )
     goes = offered[chosen]
     st.html(hits.paragraphs(f"What it embeds {goes}."))
     look_for_others(viewer, key)
     kinds = library().placement.backends(viewer)
-    with more or st.container():
-        where = st.selectbox(
-            "Vectors", list(kinds), key=f"{key}_backend",
-            index=list(kinds).index(backend if backend in kinds else LOCAL),  # its package may be gone
-            format_func=lambda kind: _KINDS.get(kind, kind),
-        )  # fmt: skip
-        st.html(hits.paragraphs(
-            "Vectors are the numbers by which passages of like meaning are found. What is kept there"
-            f" {kinds[where]}."
-        ))  # fmt: skip
+    where = st.selectbox(
+        "Vectors", list(kinds), key=f"{key}_backend",
+        index=list(kinds).index(backend if backend in kinds else LOCAL),  # its package may be gone
+        format_func=lambda kind: _KINDS.get(kind, kind),
+        help="The numbers by which passages of like meaning are found.",
+    )  # fmt: skip
+    st.html(hits.paragraphs(f"What is kept there {kinds[where]}."))
     leaves = any("stays" not in each for each in (goes, kinds[where]))
     private = leaves and st.checkbox(
         "Private notes, too", sends_private, key=f"{key}_private",
@@ -83,7 +77,7 @@ def choose(
 
 def show_placement(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
     """Where a store stands, and the ways to change that. ``running``: whether it is being indexed."""
-    st.header("Embedder and vectors", anchor=False)
+    st.header("Model and vectors", anchor=False)
     if info.attached:
         _attached(viewer, info)
         return
@@ -94,16 +88,12 @@ def show_placement(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
         if not running and st.session_state.get(_BEGUN) == info.name:
             del st.session_state[_BEGUN]
             show_done(f"The switch is done. Searches use {embedder(info.embedder)} now.")
-        st.html(hits.paragraphs(
-            "Another embedder makes every vector anew, beside the old ones, which searches use until all are"
-            " there. Another place only copies them."
-        ))  # fmt: skip
         with st.expander("Switch", icon=":material/swap_horiz:"):
             key = f"placement_{info.name}"
             placed = choose(viewer, key, info.embedder, info.backend, sends_private=info.sends_private)
             rechunk = st.checkbox(
                 "Cut the documents again", key=f"{key}_rechunk",
-                help="For an embedder that reads less of a passage than the old one.",
+                help="For a model that reads less of a passage than the old one.",
             )  # fmt: skip
             st.button(
                 "Switch", key=f"{key}_start", type="primary", on_click=_begin,

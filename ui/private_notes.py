@@ -22,12 +22,11 @@ _PLACE: Final = "private"
 def show_private_notes(viewer: Viewer, info: StoreInfo) -> None:
     """The rules that keep notes private with a button to remove each, and a box for another."""
     found = library().privacy.report(viewer, info.name)
-    st.header("Private notes", anchor=False)
-    st.html(hits.sentences(
-        "Guests meet nothing of a private note: no passage, no link, no count, no name. A note is private"
-        " that says so (`private: true` in its front matter), or whose path fits a rule here. A rule holds at"
-        " once."
-    ))  # fmt: skip
+    st.header(
+        "Private notes", anchor=False,
+        help="Guests never find a private note. A note is private if its front matter says `private: true`,"
+        " or if its path fits a rule here.",
+    )  # fmt: skip
     st.html(hits.paragraphs(said_of_privacy(found), status=True))
     if found.unsure:
         show_warning(*(f"{path}: {why}" for path, why in found.unsure.items()))

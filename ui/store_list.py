@@ -14,6 +14,7 @@ from rag_core.errors import InvalidInput, RagError, StoreError
 from rag_core.library.portable import SUFFIX
 from rag_core.models import known_facts
 from rag_core.types import METRICS, StoreInfo, Viewer
+from rag_core.wording import freshness, plural, size, some
 from ui import hits, store_facts, tasks
 from ui.deps import library
 from ui.folders import shown, typed_folder
@@ -21,7 +22,6 @@ from ui.links import STORES_PAGE
 from ui.messages import errors_wait, show_error, show_waiting, show_warning
 from ui.placement import LOCAL, choose, offer_attaching
 from ui.results import offer_folder
-from ui.runs import is_active
 from ui.task_status import forget, found, library_name, show_tasks, under_way
 from ui.tasks import Report
 
@@ -59,7 +59,6 @@ def show_stores(viewer: Viewer, error: RagError | None = None) -> None:
 
 
 def _row(viewer: Viewer, name: str) -> None:
-    badge: tuple[str, str, str] | None = None
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.page_link(
             STORES_PAGE, label=f"**{hits.label(name)}**", icon=":material/database:",
@@ -68,27 +67,25 @@ def _row(viewer: Viewer, name: str) -> None:
         place = st.container()
     try:
         info = library().stores.info(viewer, name)
-        if is_active(viewer, name):
-            badge = "Being indexed", ":material/sync:", "blue"
-        st.html(hits.paragraphs(store_facts.counts(info)))
+        now = freshness(library().jobs.freshness(viewer, [name]))
+        guests = library().sharing.guests(viewer, name)
+        shared = f"shared with {some(guests, 'guest')}" if guests else ""
+        facts = (plural(info.file_count, "file"), size(info.size_bytes), now, shared)
+        st.html(hits.paragraphs(" · ".join(filter(None, facts)) if info.sources else "empty"))
     except RagError as error:  # a damaged store must not hide the others
-        badge = "Damaged", ":material/error:", "red"
+        place.badge("Damaged", icon=":material/error:", color="red")
         show_error(error)
-    if badge:
-        place.badge(badge[0], icon=badge[1], color=badge[2])  # type: ignore[arg-type]
 
 
 def _new_store(viewer: Viewer) -> None:
     name = st.text_input("Name", key="stores_new_name", placeholder="notes", autocomplete="off")
     refused = st.container()  # below the box that it is nearly always about
     usual = library().settings
-    boxes = st.container()
     more = st.expander(
         "More", expanded=usual.backend != LOCAL, key="stores_more", type="compact", on_change="rerun"
     )
-    with boxes:
-        placed = choose(viewer, "stores", usual.embedder, usual.backend, more)
     with more:
+        placed = choose(viewer, "stores", usual.embedder, usual.backend)
         dimension = _dimension(placed.embedder)
         metric = st.selectbox(
             "Metric: how two vectors are compared", METRICS, key="stores_metric",

@@ -63,13 +63,13 @@ def show_store(viewer: Viewer, name: str) -> None:
             st.page_link(SETTINGS_PAGE, label="Settings", icon=":material/settings:")
     if running and not info.switching:
         show_run(viewer, name)
-    st.html(store_facts.sheet(info))
-    if info.types:
-        st.header("File types", anchor=False)
-        st.html(store_facts.types(info))
-    if info.sources:
-        st.header("Folders", anchor=False)
-        st.html(store_facts.folders(info))
+    st.html(hits.paragraphs(store_facts.counts(info)))
+    with st.expander("Details", icon=":material/info:", key=f"store_details_{name}"):
+        st.html(store_facts.sheet(info))
+        if info.types:
+            st.html(store_facts.types(info))
+        if info.sources:
+            st.html(store_facts.folders(info))
     show_placement(viewer, info, running=running)
     show_private_notes(viewer, info)
     _health(viewer, name)
@@ -106,11 +106,10 @@ def _health(viewer: Viewer, name: str) -> None:
         own.placement.heal(viewer, name)
         return own.upkeep.verify(viewer, name)
 
-    st.header("Health", anchor=False)
-    st.html(hits.paragraphs(
-        "Verify looks for damage and for what does not fit together: texts, words, vectors and links. It"
-        " changes nothing, and the store can be searched meanwhile."
-    ))  # fmt: skip
+    st.header(
+        "Health", anchor=False,
+        help="Verify compares texts, words, vectors and links. It changes nothing.",
+    )  # fmt: skip
     files = st.checkbox("Compare the documents with their files, too", key=f"store_files_{name}")
     at_work = under_way(_HEALTH, name)
     results = (task.result for task in found(("verify",), name))
@@ -165,11 +164,7 @@ def _export(viewer: Viewer, name: str) -> None:
             act = partial(own.stores.export, viewer, name, target, force=replace)
             tasks.start(library_name(), "export", name, lambda report: act(report=report))
 
-    st.header("Export", anchor=False)
-    st.html(hits.paragraphs(
-        "One file with all that is in the store, private notes too, to keep or to take to another"
-        " computer. The store can be searched and indexed meanwhile."
-    ))  # fmt: skip
+    st.header("Export", anchor=False, help="One file with the whole store, private notes too.")
     st.session_state.setdefault(box, shown(exports()))
     st.text_input("Folder or file", key=box, autocomplete="off")
     st.checkbox(f"Replace a file of the same name ({name}{SUFFIX})", key=force)
