@@ -142,7 +142,10 @@ _FULL: Final = (
         unfold("Name another owner"), type_in("Name of a new token", "backup"),
     ),
     _page("settings people", "/settings", "Keep", press("Remove")),
-    _page("settings trial", "/settings", "numbers:", unfold("Advanced"), type_in("Sentence", "Where is my passport?")),
+    _page(
+        "settings trial", "/settings", "numbers:", unfold("Advanced"),
+        type_in("Sentence", "Where is my passport?"),
+    ),
 )  # fmt: skip
 _EMPTY: Final = (
     _page("search", "/", "What do you want to search"),

@@ -34,7 +34,7 @@ _UNFINISHED: Final = ("cancelled", "interrupted")
 _NOTHING_READ: Final = ("Nothing could be read", ":material/warning:", "orange")
 _BADGES: Final = {
     "done": ("Done", ":material/check:", "green"),
-    "cancelled": ("Cancelled", ":material/block:", "orange"),
+    "cancelled": ("Paused", ":material/pause:", "orange"),
     "interrupted": ("Interrupted", ":material/power_off:", "orange"),
     "failed": ("Failed", ":material/error:", "red"),
 }
@@ -86,7 +86,7 @@ def _show_running(viewer: Viewer, store: str, job: Job | None, asked: Sequence[A
         if st.session_state.get(_CANCELLED) == (store, job.id):
             st.caption("Stopping after the file or batch it is at …")
         else:
-            st.button("Cancel", key="index_cancel", on_click=cancel)
+            st.button("Pause", key="index_cancel", icon=":material/pause:", on_click=cancel)
         st.page_link(
             SEARCH_PAGE, label="Search this store", icon=":material/search:", query_params={"store": store}
         )

@@ -108,10 +108,11 @@ class Embedding:
         with self.store.note() as db:
             count = embeddings.withhold_private(db, _WITHHELD if withholds else "")
             waiting = embeddings.pending_count(db)
+            embedded = embeddings.count(db, self._identity_id) if waiting else 0
         if count:
             are = "text is" if count == 1 else "texts are"
             self.log.say(f"{count:,} private {are} not sent to {host_of(server)}: words find them.")
-        self.log.phase("embedding", waiting)
+        self.log.phase("embedding", embedded + waiting, embedded)
         part, unsent = max(_SEND_EVERY, waiting // _PARTS), 0
         while not self.look():
             with self.store.read() as db:

@@ -32,11 +32,12 @@ class JobLog:
         self._messages: list[str] = []
         self._started = self._phase_started = time.monotonic()
         self._noted = 0.0
+        self._done_before = 0
 
-    def phase(self, phase: Phase, total: int) -> None:
-        """Begin a phase of ``total`` steps, 0 while the number is unknown."""
-        self._phase_started = time.monotonic()
-        self.job = replace(self.job, progress=Progress(phase, 0, total))
+    def phase(self, phase: Phase, total: int, done: int = 0) -> None:
+        """Begin a phase of ``total`` steps, 0 while the number is unknown. Earlier jobs have ``done`` some."""
+        self._phase_started, self._done_before = time.monotonic(), done
+        self.job = replace(self.job, progress=Progress(phase, done, total))
         self._note()
 
     def advance(self, done: int | None = None, current: str = "", count: int = 1) -> None:
@@ -46,7 +47,7 @@ class JobLog:
         if time.monotonic() - self._noted < _NOTE_EVERY_S:
             self.job = replace(self.job, progress=replace(known, done=done))
             return
-        rate = done / max(time.monotonic() - self._phase_started, 1e-6)
+        rate = (done - self._done_before) / max(time.monotonic() - self._phase_started, 1e-6)
         total = max(known.total, done) if known.total else 0
         eta = (total - done) / rate if rate and total else None
         self.job = replace(self.job, progress=Progress(known.phase, done, total, rate, eta, current))

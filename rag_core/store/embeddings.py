@@ -51,6 +51,13 @@ def pending_count(db: sqlite3.Connection) -> int:
     return int(db.execute("SELECT count(*) FROM queue WHERE attempts >= 0").fetchone()[0])
 
 
+def count(db: sqlite3.Connection, identity_id: int) -> int:
+    """How many texts have a vector of the embedder ``identity_id``, or are settled without one."""
+    return int(
+        db.execute("SELECT count(*) FROM embeddings WHERE identity_id = ?", (identity_id,)).fetchone()[0]
+    )
+
+
 def withheld_count(db: sqlite3.Connection) -> int:
     """How many texts the embedder does not get, because they are private and it is on another machine."""
     return int(db.execute(f"SELECT count(*) FROM queue WHERE attempts = {_WITHHELD}").fetchone()[0])
