@@ -49,6 +49,7 @@ def test_a_killed_job_is_interrupted_keeps_its_batches_and_the_next_one_goes_on(
 
     job = library.jobs.run(OWNER, "s") or pytest.fail("nothing was left to do")
     assert (job.state, job.counts, job.texts_embedded) == ("done", {"unchanged": 40}, 8)
+    assert (job.progress.done, job.progress.total) == (40, 40), "it goes on counting"
     assert [job.state for job in library.jobs.all(OWNER, "s")] == ["done", "interrupted"]
     assert library.jobs.all(OWNER, "s")[1].message == UNSAID
 

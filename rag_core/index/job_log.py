@@ -35,7 +35,7 @@ class JobLog:
         self._done_before = 0
 
     def phase(self, phase: Phase, total: int, done: int = 0) -> None:
-        """Begin a phase of ``total`` steps, 0 while the number is unknown. Earlier jobs have ``done`` some."""
+        """Begin a phase of ``total`` steps (0: unknown), of which earlier jobs have ``done`` some."""
         self._phase_started, self._done_before = time.monotonic(), done
         self.job = replace(self.job, progress=Progress(phase, done, total))
         self._note()
