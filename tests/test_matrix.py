@@ -41,6 +41,14 @@ def assert_exact(found: dict[int, float], rows: Vectors, query: Vectors) -> None
     assert [found[key] for key in expected] == pytest.approx(list(expected.values()), abs=1e-5)
 
 
+def assert_near(found: dict[int, float], rows: Vectors, query: Vectors) -> None:
+    """As in 8 bits: about the same similarities, and those who are left out are hardly nearer."""
+    similarities = dict(zip(ids_of(rows).tolist(), (rows @ query).tolist(), strict=True))
+    assert [similarities[key] for key in found] == pytest.approx(list(found.values()), abs=0.003)
+    least = min(nearest_by_brute_force(rows, query, len(found)).values())
+    assert min(similarities[key] for key in found) == pytest.approx(least, abs=0.006)
+
+
 @pytest.mark.parametrize("wanted", [1, 10, 500, 1000])
 @pytest.mark.parametrize("dimension", [3, 64, 384])
 def test_all_of_few_vectors_are_compared(dimension: int, wanted: int) -> None:
@@ -60,13 +68,13 @@ def test_nearly_all_of_the_nearest_are_found_among_many() -> None:
         assert len(found) == 100
         hits += len(found.keys() & nearest_by_brute_force(rows, query, 10).keys())
         similarities = dict(zip(ids_of(rows).tolist(), (rows @ query).tolist(), strict=True))
-        assert all(similarities[key] == pytest.approx(value, abs=1e-5) for key, value in found.items())
+        assert all(similarities[key] == pytest.approx(value, abs=0.003) for key, value in found.items())
     assert hits / (10 * len(queries)) >= 0.98
 
 
 def test_asked_for_most_of_many_it_compares_all() -> None:
     rows = clustered(MANY)
-    assert_exact(matrix_of(rows).nearest(rows[0], 2000), rows, rows[0])
+    assert_near(matrix_of(rows).nearest(rows[0], 2000), rows, rows[0])
 
 
 @pytest.mark.parametrize("dimension", [300, 384])
@@ -82,7 +90,7 @@ def test_vectors_added_little_by_little_are_found_like_those_added_at_once(
     assert len(grown.signs)
     for query in clustered(5, dimension, seed=2):
         assert grown.nearest(query, 20) == matrix_of(rows).nearest(query, 20)
-        assert_exact(grown.nearest(query, 200), rows, query)
+        assert_near(grown.nearest(query, 200), rows, query)
 
 
 def test_a_matrix_stays_as_it_was_when_it_is_extended() -> None:

@@ -33,13 +33,12 @@ from rag_core.text.numbers import numbers
 from rag_core.text.words import extra_terms, fold
 from rag_core.types import MAX_DEPTH, Answer, Document, Forms, Hit, Mode, Notice, Query, Vectors, Viewer
 from rag_core.vectors import VectorIndex
-from rag_core.vectors.local import LocalVectors
 
 CANDIDATES = 100  # by words, and as many by meaning
 
 _REACHES = (400, 1600, 6400)  # how far to look where those are not enough
 _DISTINCT = 20  # different passages that a reach must give: copies may crowd out the rest
-_SPARE = 20  # more that a remote index is asked for: it may still know what is gone here
+_SPARE = 20  # more that an index is asked for: it may round, or still know what is gone here
 _FEW = 2000  # so many chunks are compared one by one
 
 _OF_CHUNK = "key chunk_index start_line end_line anchor_type anchor_ref split_part headings".split()
@@ -203,8 +202,8 @@ def _search_store(
 
 def _by_meaning(scope: Scope, query: Query, allowed: find.Eligible, count: int) -> dict[int, float]:
     """Chunk id → similarity of the ``count`` nearest eligible chunks. The index ignores viewers and some
-    filters, so it is asked for more until enough of its matches are eligible. A remote one rounds its
-    numbers, so there the similarity is computed from the store's vectors."""
+    filters, so it is asked for more until enough of its matches are eligible. A large or remote
+    one rounds its numbers, so there the similarity is computed from the store's vectors."""
     if scope.vector is None:
         return {}
     if allowed.narrows:
@@ -213,16 +212,15 @@ def _by_meaning(scope: Scope, query: Query, allowed: find.Eligible, count: int) 
             if few is not None:  # a strict filter: no need to look through the whole index
                 near = _similarities(db, scope, few)
                 return dict(nlargest(count, near.items(), key=itemgetter(1)))
-    spare = 0 if isinstance(scope.index, LocalVectors) else _SPARE
     k = count
     while True:
-        found = scope.index.search(scope.vector, k + spare, query.filters)
+        found = scope.index.search(scope.vector, k + _SPARE, query.filters)
         matches = dict(found)
         with scope.store.read() as db:
             ids = find.chunk_ids(db, list(matches), allowed)
-            if len(ids) >= count or len(found) < k + spare:
+            if len(ids) >= count or len(found) < k + _SPARE:
                 near = dict(zip(ids.values(), map(matches.__getitem__, ids), strict=True))
-                near = _similarities(db, scope, list(near)) if spare else near
+                near = near if scope.index.is_exact else _similarities(db, scope, list(near))
                 return dict(nlargest(count, near.items(), key=itemgetter(1)))
         k *= 4
 

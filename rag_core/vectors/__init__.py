@@ -34,6 +34,10 @@ class VectorIndex(Protocol):
         no more, or the index cannot look further. It may leave out what does not fit ``filters``, and never
         leaves out what does. Raises VectorError."""
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether the similarities of the last search were exact. If not, the caller computes them."""
+
 
 @dataclass(frozen=True, slots=True)
 class VectorRecord:

@@ -1,10 +1,11 @@
 """The vector index inside the store's own file: its embeddings in memory, following the file.
 
-Few vectors are all compared. Of many, the signs of their numbers choose first: the nearer two vectors, the
-more signs they share (random hyperplanes: Charikar, "Similarity estimation techniques from rounding
-algorithms", STOC 2002). The signs of a number lie together for all vectors, 64 numbers to a column, which is
-quick to count. Those that share most are compared exactly; of MiniLM's vectors one of a hundred among the
-nearest hundred is missed, and one of a thousand among the nearest ten.
+Few vectors are all compared, exactly. Of many, the signs of their numbers choose first: the nearer two
+vectors, the more signs they share (random hyperplanes: Charikar, "Similarity estimation techniques from
+rounding algorithms", STOC 2002). The signs of a number lie together for all vectors, 64 numbers to a column,
+which is quick to count. Those that share most are compared in 8 bits, to about 0.001; the caller compares the
+best of them with the vectors in the file. Of MiniLM's vectors one of a hundred among the nearest hundred is
+missed, and one of a thousand among the nearest ten.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import NamedTuple
@@ -72,6 +74,11 @@ class LocalVectors:
                 count *= 4
         return sorted(found, key=itemgetter(1), reverse=True)[:k]
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether the similarities of the last search were those of the vectors in the file."""
+        return self._snapshot is None or not len(self._snapshot.matrix.signs)
+
     def _follow(self, db: sqlite3.Connection) -> Matrix:
         active = active_identity(db)
         if active is None:
@@ -94,17 +101,21 @@ def _refreshed(db: sqlite3.Connection, identity_id: int, matrix: Matrix) -> Matr
     count = db.execute(f"SELECT count(*) {mine}", (identity_id,)).fetchone()[0]
     if not matrix.count:
         matrix = Matrix.empty(matrix.rows.shape[1], count)
-    while True:
-        ids, vectors = db.execute(  # in one step, as in `rows`
-            f"""SELECT json_group_array(id), CAST(group_concat(vector, '') AS BLOB)
-                FROM (SELECT id, vector {mine} AND id > ? ORDER BY id LIMIT {_EMBEDDINGS_A_READ})""",
-            (identity_id, last),
-        ).fetchone()
-        found = np.array(json.loads(ids), np.int64)
-        if not len(found):
-            break
-        matrix = matrix.extended(found, np.frombuffer(vectors, "<f2").reshape(len(found), -1))
-        last = int(found[-1])
+    with ThreadPoolExecutor(1) as pool:  # SQLite reads the next ones meanwhile
+        growing: Future[Matrix] | None = None
+        while True:
+            ids, vectors = db.execute(  # in one step, as in `rows`
+                f"""SELECT json_group_array(id), CAST(group_concat(vector, '') AS BLOB)
+                    FROM (SELECT id, vector {mine} AND id > ? ORDER BY id LIMIT {_EMBEDDINGS_A_READ})""",
+                (identity_id, last),
+            ).fetchone()
+            matrix = growing.result() if growing else matrix
+            found = np.array(json.loads(ids), np.int64)
+            if not len(found):
+                break
+            rows = np.frombuffer(vectors, "<f2").reshape(len(found), -1)
+            growing = pool.submit(matrix.extended, found, rows)
+            last = int(found[-1])
     if matrix.count == count:
         return matrix
     alive = rows_at_once(db, ["id"], f"SELECT id {mine}", (identity_id,))
@@ -114,11 +125,13 @@ def _refreshed(db: sqlite3.Connection, identity_id: int, matrix: Matrix) -> Matr
 @dataclass(frozen=True, slots=True)
 class Matrix:
     """The first ``count`` of these rows, ids ascending; there may be room for more behind them. ``rows`` has
-    shape (room, dimension), float32, or float16 when ``signs`` are kept, of shape (columns of 64, room). A
-    matrix does not change; the one that it is extended to shares its memory."""
+    shape (room, dimension), float32. Where ``signs`` are kept, of shape (columns of 64, room), it is int8, to
+    be multiplied by ``scales``, of shape (room,). A matrix does not change; the one that it is extended to
+    shares its memory."""
 
     ids: Ids
-    rows: npt.NDArray[np.floating]
+    rows: npt.NDArray[np.float32] | npt.NDArray[np.int8]
+    scales: npt.NDArray[np.float32]
     signs: _Signs
     count: int
 
@@ -128,7 +141,8 @@ class Matrix:
         many = room * dimension > LARGE and dimension >= FEWEST_SIGNS
         return cls(
             ids=np.empty(room, np.int64),
-            rows=np.empty((room, dimension), np.float16 if many else np.float32),
+            rows=np.empty((room, dimension), np.int8) if many else np.empty((room, dimension), np.float32),
+            scales=np.empty(room if many else 0, np.float32),
             signs=np.empty((-(-dimension // 64) if many else 0, room), np.uint64),
             count=0,
         )
@@ -138,32 +152,50 @@ class Matrix:
         count = self.count + len(ids)
         known = self
         if count > len(self.ids):
-            larger = Matrix.empty(self.rows.shape[1], max(count, _GROWTH * self.count))
-            known = larger.extended(self.ids[: self.count], self.rows[: self.count])
+            known = Matrix.empty(self.rows.shape[1], max(count, _GROWTH * self.count))
+            known = known._with(self, slice(0, self.count))
         new = slice(known.count, count)
         known.ids[new] = ids
-        known.rows[new] = rows
         if len(known.signs):
             known.signs[:, new] = _signs(rows).T
-        return Matrix(known.ids, known.rows, known.signs, count)
+            known.rows[new], known.scales[new] = _quantised(rows)
+        else:
+            known.rows[new] = rows
+        return Matrix(known.ids, known.rows, known.scales, known.signs, count)
+
+    def _with(self, other: Matrix, chosen: slice | npt.NDArray[np.bool_]) -> Matrix:
+        """The ``chosen`` vectors of another matrix in this empty one."""
+        ids = other.ids[: other.count][chosen]
+        if len(other.signs) != len(self.signs):  # many now, or no more
+            rows = other.rows[: other.count][chosen].astype(np.float32)
+            if len(other.scales):
+                rows *= other.scales[: other.count][chosen, np.newaxis]
+            return self.extended(ids, rows)
+        self.ids[: len(ids)] = ids
+        self.rows[: len(ids)] = other.rows[: other.count][chosen]
+        if len(self.signs):
+            self.scales[: len(ids)] = other.scales[: other.count][chosen]
+            self.signs[:, : len(ids)] = other.signs[:, : other.count][:, chosen]
+        return Matrix(self.ids, self.rows, self.scales, self.signs, len(ids))
 
     def only(self, alive: Ids) -> Matrix:
         """Those among the vectors whose ids are ``alive``, in memory of their own."""
         keep = np.isin(self.ids[: self.count], alive, assume_unique=True)
-        fewer = Matrix.empty(self.rows.shape[1], int(keep.sum()))
-        return fewer.extended(self.ids[: self.count][keep], self.rows[: self.count][keep])
+        return Matrix.empty(self.rows.shape[1], int(keep.sum()))._with(self, keep)
 
     def nearest(self, query: Vectors, wanted: int) -> dict[int, float]:
         """The ids of the ``wanted`` vectors nearest to ``query``, in no order, with their similarities."""
-        ids, rows = self.ids[: self.count], self.rows[: self.count]
+        ids, rows, scales = self.ids[: self.count], self.rows[: self.count], self.scales[: self.count]
         if len(self.signs) and (refined := wanted * _REFINED) < self.count:
             chosen = np.argpartition(self._distances(query), refined)[:refined]
-            ids, rows = ids[chosen], rows[chosen]
+            ids, rows, scales = ids[chosen], rows[chosen], scales[chosen]
         # einsum, not @: BLAS would start threads and wait for them, ten times as long on a busy machine.
         similarities = np.empty(len(rows), np.float32)
         for start in range(0, len(rows), _BLOCK):
             block = rows[start : start + _BLOCK].astype(np.float32, copy=False)
             np.einsum("ij,j->i", block, query, out=similarities[start : start + len(block)])
+        if len(scales):
+            similarities *= scales
         if wanted < len(rows):
             top = np.argpartition(similarities, len(rows) - wanted)[len(rows) - wanted :]
             ids, similarities = ids[top], similarities[top]
@@ -182,6 +214,15 @@ class Matrix:
 
 def _signs(rows: npt.NDArray[np.floating]) -> _Signs:
     """The signs of each row, shape (rows, columns of 64)."""
-    packed = np.packbits(rows > 0, axis=1)
+    numbers = rows.view(np.int16) if rows.dtype == np.float16 else rows  # as positive, and quicker to compare
+    packed = np.packbits(numbers > 0, axis=1)
     missing = -packed.shape[1] % 8
     return np.pad(packed, ((0, 0), (0, missing))).view(np.uint64)
+
+
+def _quantised(rows: npt.NDArray[np.floating]) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
+    """Rows in 8 bits, and what to multiply each with."""
+    numbers = rows.astype(np.float32)
+    scales = np.maximum(np.abs(numbers).max(axis=1), 1e-9) / 127
+    numbers /= scales[:, np.newaxis]
+    return np.rint(numbers).astype(np.int8), scales

@@ -48,6 +48,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
     service's names. A request holds ``max_batch`` records and ``max_bytes`` bytes of them. ``other_place``
     says what to do when the index there is another's."""
 
+    is_exact = False
     service_type: ClassVar[Any]
     form: ClassVar[str]
     pattern: ClassVar[re.Pattern[str]]
