@@ -136,6 +136,12 @@ EMBEDDERS = """
 - `ollama:MODEL`: a model of Ollama at `ollama_url`; `ollama` alone is `ollama:{model}`.
 - `openai:MODEL`: a server with `/v1/embeddings` at `embedding_base_url`, such as llama.cpp, LM Studio, vLLM
   or a hosted one.
+- `onnx:FOLDER`: a sentence-embedding model exported to ONNX, without a server: a folder with
+  `tokenizer.json`, `model.onnx` (or `onnx/model.onnx`) and its configuration files. Pooling, prompts and
+  length are read from these.
+- `onnx:ORG/NAME`: one that `commonplace model install hf:ORG/NAME` fetched from the Hugging Face hub, or from
+  the mirror in `HF_ENDPOINT`. Its revision and the hash of each file are pinned, and checked whenever it is
+  loaded.
 - `sentence-transformers:FOLDER`: a model in a folder of this computer, with
   `pip install 'commonplace[sentence-transformers]'`.
 - `mlx:FOLDER`: the same on Apple's processors, with `pip install 'commonplace[mlx]'`; untested on real

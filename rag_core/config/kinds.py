@@ -130,10 +130,10 @@ FOLDER = Kind(
 )
 EMBEDDER = word(
     r"minilm|hashing(?::[0-9]{1,4})?|ollama(?::[^\s\x00-\x1f\x7f]{1,300})?|openai:[^\s\x00-\x1f\x7f]{1,300}"
-    r"|(?:sentence-transformers|mlx):[^\x00-\x1f\x7f]{1,300}"
+    r"|(?:onnx|sentence-transformers|mlx):[^\x00-\x1f\x7f]{1,300}"
     r"|(?!(?:minilm|hashing|ollama|openai):)[a-z][a-z0-9-]{0,39}:[^\x00-\x1f\x7f]{1,300}",  # of a package
     "'minilm', 'hashing', 'hashing:DIMENSION', 'ollama:MODEL', 'openai:MODEL',"
-    " 'sentence-transformers:FOLDER', 'mlx:FOLDER' or 'PROVIDER:MODEL' of a package",
+    " 'onnx:FOLDER', 'sentence-transformers:FOLDER', 'mlx:FOLDER' or 'PROVIDER:MODEL' of a package",
 )
 BACKEND = word(r"[a-z][a-z0-9_-]{0,31}", "'local', 's3vectors', 'qdrant' or 'chroma'")
 STORE = word(STORE_NAME.pattern, "a store's name: 1 to 63 letters, digits, hyphens and underscores")

@@ -71,7 +71,7 @@ class Settings(BaseSettings):
 
     # fmt: off
     model_dir: kinds.Folder = _place(
-        ..., "The folder of the built-in model.", "models in the data folder", name="models")
+        ..., "The folder of installed models.", "models in the data folder", name="models")
     roots: kinds.Folders = _place(
         ..., "The folders that the folder picker of the Index page offers.", "your home folder")
 

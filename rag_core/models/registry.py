@@ -24,10 +24,10 @@ Open = Callable[[str], Embedder]
 
 def open_embedder(name: str, options: EmbedderOptions) -> Embedder:
     """The embedder called ``name``: ``minilm``, ``hashing``, ``hashing:DIMENSION``, ``ollama:MODEL``,
-    ``openai:MODEL`` (both with ``@DIMENSION``), ``sentence-transformers:FOLDER``, ``mlx:FOLDER``, or
-    ``PROVIDER:MODEL`` of an installed package. A server is asked for its model. Raises InvalidInput for an
-    unknown name, ModelMissing without the weights, Unreachable when the server does not answer, another
-    EmbedderError without the package."""
+    ``openai:MODEL`` (both with ``@DIMENSION``), ``onnx:FOLDER``, ``sentence-transformers:FOLDER``,
+    ``mlx:FOLDER``, or ``PROVIDER:MODEL`` of an installed package. A server is asked for its model. Raises
+    InvalidInput for an unknown name, ModelMissing without the weights, Unreachable when the server does not
+    answer, another EmbedderError without the package."""
     parsed = parse_name(name)
     match parsed.provider:
         case "minilm":
@@ -46,6 +46,10 @@ def open_embedder(name: str, options: EmbedderOptions) -> Embedder:
             from rag_core.models.openai import open_openai
 
             return open_openai(parsed, options)
+        case "onnx":
+            from rag_core.models.onnx_folder import open_onnx
+
+            return open_onnx(parsed, options)
         case "sentence-transformers" | "mlx":
             from rag_core.models.folder import open_folder
 
