@@ -148,6 +148,11 @@ EMBEDDERS = """
   hardware.
 - `hashing`, `hashing:DIMENSION`: for tests; compares spellings.
 
+`reranker` names a model that reads query and passage together: `onnx:FOLDER` (a cross-encoder, fetched or in
+a folder as above), or `MODEL@URL` for a server with `/v1/rerank`, such as vLLM, llama.cpp, Jina or Cohere.
+After `rerank_budget_ms` the plain order stands, and the answer says so. The first search after a start may
+be plain, as the model is being loaded.
+
 A server receives the text of passages and queries; the other embedders run in this process. Private documents
 are never sent to a server on another computer, unless the store allows it; they are found by words. Keys are
 read only from the environment and `.env`. `OLLAMA_API_KEY` is sent to `ollama_url` by Ollama's package. If

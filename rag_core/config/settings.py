@@ -165,6 +165,12 @@ class Settings(BaseSettings):
     k_lex: Annotated[int, whole(1, 2_000)] = _search(100, "The number of candidates by words.")
     k_vec: Annotated[int, whole(1, 2_000)] = _search(100, "The number of candidates by meaning.")
 
+    reranker: kinds.Reranker | None = _search(
+        None, "A model that reads each of the best 50 hits beside the query, and orders them anew.", "none")
+    rerank_budget_ms: Annotated[int, whole(10, 60_000)] = _search(
+        300, "The milliseconds that `reranker` may take; behind them, the plain order stands.")
+    reranker_api_key: kinds.Secret | None = _search(None, _KEY.format("reranker"), "none", secret=True)
+
     batch_size: Annotated[int, whole(1, 1_024)] = _index(32, "The number of texts that are embedded at once.")
     max_file_mb: Annotated[int, whole(1, 1_024)] = _index(64, "Files of more megabytes are not read.")
     extractor_timeout_s: Seconds = _index(

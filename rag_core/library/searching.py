@@ -63,7 +63,8 @@ class Searching(Service):
         if not opened:
             raise no_store(viewer, "There is no store yet.")
         scopes = {each.store.name: partial(self._scope, viewer, each, query, mode) for each in opened}
-        options = SearchOptions(mode, top_k, min_score, offset, usual.k_lex, usual.k_vec)
+        reranker = self._shared.reranker
+        options = SearchOptions(mode, top_k, min_score, offset, usual.k_lex, usual.k_vec, reranker)
         long = len(text) > MAX_LENGTH
         with self._shared.priority.searching():
             allowed = find.eligible(query, viewer)
