@@ -39,24 +39,27 @@ def write_tokenizer(path: Path) -> None:
     tokenizer.save(str(path))
 
 
-def write_graph(path: Path, nodes: Sequence[Any], output: str, shape: Sequence[Any], *inputs: str) -> None:
+def write_graph(
+    path: Path, nodes: Sequence[Any], output: str, shape: Sequence[Any], *inputs: str, shift: float = 0.0
+) -> None:
     """A graph over ``input_ids`` (and ``inputs``), whose constant ``table`` holds the words' vectors."""
     given = [
         helper.make_tensor_value_info(name, TensorProto.INT64, [1, "tokens"])
         for name in ("input_ids", "attention_mask", *inputs)
     ]
     found = [helper.make_tensor_value_info(output, TensorProto.FLOAT, shape)]
-    constants = [numpy_helper.from_array(TABLE, "table")]
+    constants = [numpy_helper.from_array(TABLE + np.float32(shift), "table")]
     graph = helper.make_graph(nodes, "tiny", given, found, constants)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(model.SerializeToString())
 
 
-def embedding_model(folder: Path, pooling: str = "mean_tokens", **files: Any) -> Path:
-    """A folder with a model that embeds; ``files`` (names without ``.json``) are added or replaced."""
+def embedding_model(folder: Path, pooling: str = "mean_tokens", shift: float = 0.0, **files: Any) -> Path:
+    """A folder with a model that embeds; ``files`` (names without ``.json``) are added or replaced. ``shift``
+    is added to all numbers of words, which squashes the cosines of texts towards 1."""
     look_up = helper.make_node("Gather", ["table", "input_ids"], ["last_hidden_state"])
-    write_graph(folder / "onnx" / "model.onnx", [look_up], "last_hidden_state", [1, "tokens", 8])
+    write_graph(folder / "onnx" / "model.onnx", [look_up], "last_hidden_state", [1, "tokens", 8], shift=shift)
     write_tokenizer(folder / "tokenizer.json")
     parts = ("Transformer", ""), ("Pooling", "1_Pooling"), ("Normalize", "2_Normalize")
     modules = [{"idx": 0, "type": f"sentence_transformers.models.{kind}", "path": at} for kind, at in parts]
@@ -77,8 +80,6 @@ def embedding_model(folder: Path, pooling: str = "mean_tokens", **files: Any) ->
 
 def reranking_model(folder: Path) -> Path:
     """A folder with a model that scores a pair: the more a passage's words are the query's, the higher."""
-    table = numpy_helper.from_array(TABLE, "table")
-    assert table.name == "table"
     sign = numpy_helper.from_array(np.array(0.5, np.float32), "half")
     nodes = [
         helper.make_node("Gather", ["table", "input_ids"], ["words"]),

@@ -29,6 +29,7 @@ from rag_core.search.rank import (
 from rag_core.search.rerank import TOP, reranked
 from rag_core.search.snippet import best_window, highlight, markup
 from rag_core.store import Store, embeddings, find, lexical
+from rag_core.store.calibration import Calibration
 from rag_core.store.errors import for_viewer
 from rag_core.store.file import active_identity
 from rag_core.text.numbers import numbers
@@ -50,13 +51,14 @@ _OF_CHUNK = "key chunk_index start_line end_line anchor_type anchor_ref split_pa
 @dataclass(frozen=True, slots=True)
 class Scope:
     """One store to search: its vector index, and the query's vector from its embedder, which has the row
-    ``identity_id`` there. ``vector`` is None if only words can be searched; ``trouble`` is then the error, if
-    there was one."""
+    ``identity_id`` and the ``calibration`` there. ``vector`` is None if only words can be searched;
+    ``trouble`` is then the error, if there was one."""
 
     store: Store
     index: VectorIndex
     vector: Vectors | None = None
     identity_id: int = 0
+    calibration: Calibration | None = None
     trouble: RagError | None = None
 
 
@@ -255,6 +257,7 @@ def _ranked(
         ids = list(dict.fromkeys((*bm25, *gathered.begun, *named, *near)))
         if mode == "hybrid":
             near = near | _similarities(db, scope, list(filterfalse(near.__contains__, ids)))
+        near = scope.calibration.applied(near) if scope.calibration else near
         found = [
             Found(i, texts[i].text, i in named, bm25.get(i), near.get(i), texts[i].is_data)
             for i in filter(texts.__contains__, ids)
