@@ -136,11 +136,22 @@ EMBEDDERS = """
 - `ollama:MODEL`: a model of Ollama at `ollama_url`; `ollama` alone is `ollama:{model}`.
 - `openai:MODEL`: a server with `/v1/embeddings` at `embedding_base_url`, such as llama.cpp, LM Studio, vLLM
   or a hosted one.
+- `onnx:FOLDER`: a sentence-embedding model exported to ONNX, without a server: a folder with
+  `tokenizer.json`, `model.onnx` (or `onnx/model.onnx`) and its configuration files. Pooling, prompts and
+  length are read from these.
+- `onnx:ORG/NAME`: one that `commonplace model install hf:ORG/NAME` fetched from the Hugging Face hub, or from
+  the mirror in `HF_ENDPOINT`. Its revision and the hash of each file are pinned, and checked whenever it is
+  loaded.
 - `sentence-transformers:FOLDER`: a model in a folder of this computer, with
   `pip install 'commonplace[sentence-transformers]'`.
 - `mlx:FOLDER`: the same on Apple's processors, with `pip install 'commonplace[mlx]'`; untested on real
   hardware.
 - `hashing`, `hashing:DIMENSION`: for tests; compares spellings.
+
+`reranker` names a model that reads query and passage together: `onnx:FOLDER` (a cross-encoder, fetched or in
+a folder as above), or `MODEL@URL` for a server with `/v1/rerank`, such as vLLM, llama.cpp, Jina or Cohere.
+After `rerank_budget_ms` the plain order stands, and the answer says so. The first search after a start may
+be plain, as the model is being loaded.
 
 A server receives the text of passages and queries; the other embedders run in this process. Private documents
 are never sent to a server on another computer, unless the store allows it; they are found by words. Keys are

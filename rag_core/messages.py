@@ -74,6 +74,7 @@ TEXTS = {
     "tried_again": "Words find it; the next run tries again.",
     "words_only": "Only words are searched in {stores:store}. {reason} {next}",
     "min_score": "The best score is {best:g}, below the minimum of {least:g} (min_score).",
+    "not_reranked": "The reranker gave no order, so the plain one stands. {reason}",
     "gone": "{count:passage} left out, as the file is gone.",
     "long_query": "The query has {length:,} characters; its beginning and its rarest words are searched.",
     "max_tokens": "The best passage has {tokens:,} tokens, more than {limit:,} (max_tokens).",

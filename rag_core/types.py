@@ -465,7 +465,8 @@ class StoreInfo:
     embedded; ``withheld`` ones are private and not for the server that embeds. ``unreadable`` passages are in
     a script that the embedder cannot read. ``address`` is that of a vector index outside this file, which has
     ``unsent`` changes to get and ``refused`` others. A switch leads to ``switching``, with ``to_switch``
-    texts to embed. ``attached``: the store is a read-only copy of another installation's index."""
+    texts to embed. ``attached``: the store is a read-only copy of another installation's index.
+    ``calibrated``: on so many passages it was measured what the embedder's similarities mean here."""
 
     name: str
     created_at: str
@@ -494,3 +495,4 @@ class StoreInfo:
     to_switch: int = 0
     sends_private: bool = False
     attached: bool = False
+    calibrated: int = 0

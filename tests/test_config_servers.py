@@ -132,7 +132,7 @@ def test_the_other_settings_reach_the_embedders(tmp_path: Path) -> None:
 NAMES = [
     *("minilm", "hashing", "hashing:64", "ollama", "ollama:bge-m3", "ollama:hf.co/a/b-GGUF:Q8_0"),
     *("ollama:x@256", "openai:text-embedding-3-small", "openai:@cf/baai/bge-m3"),
-    *("sentence-transformers:/my models/x", "mlx:~/m"),
+    *("onnx:BAAI/bge-small-en-v1.5", "sentence-transformers:/my models/x", "mlx:~/m"),
 ]
 NO_NAMES = [
     *("", "bge", "minilm:x", "hashing:x", "openai", "openai:", "mlx"),

@@ -25,7 +25,7 @@ from tests.standin import Refusal, nobody, serving
 def test_where_nothing_is_set_up_each_says_so_and_what_to_do(make: Make) -> None:
     found = make().models.connections(OWNER)
     assert {each.key for each in found} == {
-        *("minilm", "ollama", "openai", "sentence-transformers", "mlx"),
+        *("minilm", "ollama", "openai", "onnx", "sentence-transformers", "mlx"),
         *("s3vectors", "qdrant", "chroma", "chat"),
     }
     engines = {"qdrant", "chroma"}  # both work in this process, too

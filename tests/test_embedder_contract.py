@@ -14,15 +14,18 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from shutil import copyfile
 
 import numpy as np
 import pytest
 
 from rag_core.errors import EmbedderError, ModelMissing, Unreachable
 from rag_core.models import Embedder, EmbedderOptions, open_embedder
+from rag_core.models.minilm import MODEL_NAME
 from rag_core.types import Vectors
 from tests import model_packages
 from tests.ollama_server import OllamaServer
+from tests.onnx_models import embedding_model
 from tests.openai_server import OpenAIServer
 from tests.standin import serving
 
@@ -36,7 +39,7 @@ TEXTS = [
     "Minutes: budget approved, next meeting on 14 March.",
 ]
 BLANK = ["", "  \n\t "]
-NAMES = ("minilm", "hashing", "ollama", "openai", "sentence-transformers", "mlx", "example")
+NAMES = ("minilm", "hashing", "ollama", "openai", "onnx", "sentence-transformers", "mlx", "example")
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,11 @@ def target(
             case "example":
                 request.getfixturevalue("example_package")
                 name, options, bad = "example:letters", EmbedderOptions(), ""
+            case "onnx":
+                folder = embedding_model(tmp_path / MODEL_NAME, sentence_bert_config={"max_seq_length": 256})
+                for path in (folder / "onnx" / "model.onnx", folder / "tokenizer.json"):
+                    copyfile(request.getfixturevalue("model_dir") / MODEL_NAME / path.name, path)
+                name, options, bad = f"onnx:{folder}", EmbedderOptions(), ""
             case package:
                 model_packages.install(monkeypatch)
                 folder = model_packages.model_folder(tmp_path / "all-MiniLM-L6-v2")

@@ -15,9 +15,11 @@ import pytest
 from rag_core.errors import EmbedderError, InvalidInput, ModelMissing
 from rag_core.models import Embedder, EmbedderOptions, known_facts, minilm_install, open_embedder
 from rag_core.models.hashing import Hashing
-from rag_core.models.minilm import DIMENSION, GRAPH_FILE, MANIFEST_FILE, MODEL_NAME, Encoder, MiniLM
+from rag_core.models.installed import MANIFEST_FILE
+from rag_core.models.minilm import DIMENSION, GRAPH_FILE, MAX_TOKENS, MODEL_NAME, MiniLM
 from rag_core.models.minilm_graph import build_graph, read_weights
 from rag_core.models.minilm_install import MIN_COSINE, SHA256, complaint, install, is_installed
+from rag_core.models.transformer import Encoder
 from tests.model_fixture import installed_model_dir, model_wheel
 from tests.unwritable import no_file_grows
 
@@ -61,7 +63,7 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def fp32(originals: Path, tmp_path_factory: pytest.TempPathFactory) -> Encoder:
     graph = tmp_path_factory.mktemp("fp32") / GRAPH_FILE
     graph.write_bytes(build_graph(read_weights(originals / "model.safetensors"), "fp32"))
-    return Encoder(graph, originals / "tokenizer.json")
+    return Encoder(graph, originals / "tokenizer.json", MAX_TOKENS)
 
 
 @pytest.fixture(params=["hashing", "minilm"])

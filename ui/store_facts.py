@@ -67,6 +67,7 @@ def sheet(info: StoreInfo) -> str:
         "Fingerprint": f"{info.identity} (which exact model made the vectors)"
         if info.identity
         else "none yet, as nothing is embedded",
+        "Scores": f"calibrated on {info.calibrated:,} passages" if info.calibrated else "",
         "Dimension": f"{info.dimension:,}" if info.dimension else "",
         "Metric": f"{name}. {SAME_ORDER}{f' {NO_DOT_PRODUCT}' if in_s3 else ''}",
         "Vectors": vectors_in(info),

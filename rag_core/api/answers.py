@@ -235,6 +235,7 @@ class Store(SharedStore):
     sends_private: bool
     embedder: str
     identity: str
+    calibrated: Count
     withheld: Count
     unreadable: Count
     failed: Count

@@ -91,21 +91,35 @@ def mcp(allow_writes: bool) -> None:
 
 @click.group(cls=Commands, no_args_is_help=False)
 def model() -> None:
-    """Install the built-in model."""
+    """Install models that embed."""
 
 
 @model.command("install")
+@click.argument("name", required=False)
 @click.option(
     "--from", "source", type=click.Path(path_type=Path),
-    help="Take the files from this folder, not the network.",
+    help="Take the files of the built-in model from this folder, not the network.",
 )  # fmt: skip
-def model_install(source: Path | None) -> None:
-    """Fetch the built-in model, verify it and make it ready.
+def model_install(name: str | None, source: Path | None) -> None:
+    """Fetch a model, verify it and make it ready: the built-in one, or NAME.
 
-    Does nothing when it is installed.
+    NAME is hf:ORG/NAME, a model of the Hugging Face hub that was exported to ONNX; hf:ORG/NAME@REVISION takes
+    a certain revision. A store uses it as `onnx:ORG/NAME`. Does nothing when it is installed.
     """
-    from rag_core.models.minilm_install import install
+    model_dir = library_of_owner().settings.model_dir
+    if name is None:
+        from rag_core.models.minilm_install import install
 
-    library = library_of_owner()
-    folder = install(library.settings.model_dir, source, lambda message: click.echo(message, err=True))
-    emit({"installed": str(folder)}, f"The built-in model is ready in {folder}.")
+        folder = install(model_dir, source, _on_screen)
+        emit({"installed": str(folder)}, f"The built-in model is ready in {folder}.")
+        return
+    if source is not None:
+        raise click.UsageError("--from is for the built-in model; a folder needs no installing: onnx:FOLDER.")
+    from rag_core.models.hub import fetch
+
+    repo = fetch(name, model_dir, _on_screen)
+    emit({"installed": str(model_dir / repo)}, f"Ready. Use it as the embedder of a store: onnx:{repo}")
+
+
+def _on_screen(message: str) -> None:
+    click.echo(message, err=True)

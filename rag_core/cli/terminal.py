@@ -157,6 +157,7 @@ def show_store(info: StoreInfo) -> None:
         ("created", wording.moment(info.created_at)),
         ("embedder", f"{wording.embedder(info.embedder)} ({info.identity or 'nothing embedded yet'})"),
         ("dimension", str(info.dimension or "")),
+        *([("scores", f"calibrated on {info.calibrated:,} passages")] if info.calibrated else []),
         ("metric", info.distance_metric),
         ("vectors", ", ".join(filter(None, vectors))),
         ("files", ", ".join((f"{info.file_count:,}", *left_out))),

@@ -130,10 +130,14 @@ FOLDER = Kind(
 )
 EMBEDDER = word(
     r"minilm|hashing(?::[0-9]{1,4})?|ollama(?::[^\s\x00-\x1f\x7f]{1,300})?|openai:[^\s\x00-\x1f\x7f]{1,300}"
-    r"|(?:sentence-transformers|mlx):[^\x00-\x1f\x7f]{1,300}"
+    r"|(?:onnx|sentence-transformers|mlx):[^\x00-\x1f\x7f]{1,300}"
     r"|(?!(?:minilm|hashing|ollama|openai):)[a-z][a-z0-9-]{0,39}:[^\x00-\x1f\x7f]{1,300}",  # of a package
     "'minilm', 'hashing', 'hashing:DIMENSION', 'ollama:MODEL', 'openai:MODEL',"
-    " 'sentence-transformers:FOLDER', 'mlx:FOLDER' or 'PROVIDER:MODEL' of a package",
+    " 'onnx:FOLDER', 'sentence-transformers:FOLDER', 'mlx:FOLDER' or 'PROVIDER:MODEL' of a package",
+)
+RERANKER = word(
+    r"onnx:[^\x00-\x1f\x7f]{1,300}|[^\s@\x00-\x1f\x7f]{1,200}@https?://[^\s@?#\x00-\x1f\x7f]{1,300}",
+    "'onnx:FOLDER', or 'MODEL@URL' of a server with /v1/rerank, such as 'bge-reranker@http://127.0.0.1:8080'",
 )
 BACKEND = word(r"[a-z][a-z0-9_-]{0,31}", "'local', 's3vectors', 'qdrant' or 'chroma'")
 STORE = word(STORE_NAME.pattern, "a store's name: 1 to 63 letters, digits, hyphens and underscores")
@@ -146,6 +150,7 @@ Folder = Annotated[Path, FOLDER]
 Folders = Annotated[tuple[Folder, ...], Kind("a list of absolute folders", before=_paths)]
 Embedder = Annotated[str, EMBEDDER]
 Llm = Annotated[str, word(r"(?:ollama|openai):[^\s\x00-\x1f\x7f]{1,300}", "'ollama:MODEL' or 'openai:MODEL'")]
+Reranker = Annotated[str, RERANKER]
 Backend = Annotated[str, BACKEND]
 StoreName = Annotated[str, STORE]
 Secret = Annotated[str, word(r"[\x21-\x7e]{1,1000}", "a key of visible characters", hide=True)]

@@ -72,7 +72,7 @@ class Settings(BaseSettings):
 
     # fmt: off
     model_dir: kinds.Folder = _place(
-        ..., "The folder of the built-in model.", "models in the data folder", name="models")
+        ..., "The folder of installed models.", "models in the data folder", name="models")
     roots: kinds.Folders = _place(
         ..., "The folders that the folder picker of the Index page offers.", "your home folder")
 
@@ -165,6 +165,12 @@ class Settings(BaseSettings):
         None, "The most tokens of all passages of a search together; the browser shows them all.", "no limit")
     k_lex: Annotated[int, whole(1, 2_000)] = _search(100, "The number of candidates by words.")
     k_vec: Annotated[int, whole(1, 2_000)] = _search(100, "The number of candidates by meaning.")
+
+    reranker: kinds.Reranker | None = _search(
+        None, "A model that reads each of the best 50 hits beside the query, and orders them anew.", "none")
+    rerank_budget_ms: Annotated[int, whole(10, 60_000)] = _search(
+        300, "The milliseconds that `reranker` may take; behind them, the plain order stands.")
+    reranker_api_key: kinds.Secret | None = _search(None, _KEY.format("reranker"), "none", secret=True)
 
     batch_size: Annotated[int, whole(1, 1_024)] = _index(32, "The number of texts that are embedded at once.")
     max_file_mb: Annotated[int, whole(1, 1_024)] = _index(64, "Files of more megabytes are not read.")

@@ -15,7 +15,7 @@ from rag_core.index.job_log import JobLog
 from rag_core.index.priority import SearchPriority
 from rag_core.models import Embedder
 from rag_core.models.addresses import host_of, leaves
-from rag_core.store import Store, embeddings, switch
+from rag_core.store import Store, calibration, embeddings, switch
 from rag_core.store import outbox as rows
 from rag_core.store.file import TARGET, target_identity
 from rag_core.vectors import RemoteIndex
@@ -214,6 +214,7 @@ class Embedding:
 
     def finish(self, *, text_was_dropped: bool) -> None:
         """End a switch whose texts are all embedded, then remove the vectors that nothing needs any more."""
+        self._calibrate()
         with self.store.read() as db:
             to = switch.under_way(db)
             is_done = to and self.embedder and (self._index or not to.address)
@@ -235,8 +236,20 @@ class Embedding:
         if was_switched:
             with self.store.decide() as db:
                 embeddings.drop_unused_identities(db)
+                calibration.drop_unused(db)
         for address in retired:
             self._delete_index(address)
+
+    def _calibrate(self) -> None:
+        """Measure what the embedder's similarities mean in this store, where that is due."""
+        with self.store.read() as db:
+            known = target_identity(db)
+            if self.embedder is None or known is None or not calibration.is_due(db, known):
+                return
+            measured = calibration.measure(db, known.id)
+        if measured is not None:
+            with self.store.write() as db:
+                calibration.keep(db, known.id, measured)
 
     def _delete_index(self, address: str) -> None:
         """Delete a vector index that no search asks any more; what fails is tried by the next run."""

@@ -35,6 +35,7 @@ class Models(Service):
         from rag_core.models.folder import check_package
         from rag_core.models.minilm import check_built_in
         from rag_core.models.ollama import check_ollama
+        from rag_core.models.onnx_folder import check_onnx
         from rag_core.models.openai import check_openai
 
         settings, options, config = self._settings, self._embedders.options, self._settings.config_file
@@ -48,11 +49,13 @@ class Models(Service):
         program, package = connections.check_program, partial(check_package, offline=options.offline)
         ollama = partial(check_ollama, options.ollama_url, models["ollama"], config, wanted=wants_ollama)
         server = options.openai_url, options.openai_key, setting, models["openai"], config
+        onnx = partial(check_onnx, options.model_dir, models["onnx"])
         s3_check = partial(connections.check_s3vectors, s3, wanted=wants_amazon, used=bool(used["s3vectors"]))
         looks: list[tuple[str, str, ConnectionKind, str, Callable[[], Found]]] = [
             ("minilm", "Built-in model", "embedder", local, partial(check_built_in, options.model_dir)),
             ("ollama", "Ollama", "embedder", destination(options.ollama_url), ollama),
             ("openai", _OPENAI, "embedder", _goes(options.openai_url), partial(check_openai, *server)),
+            ("onnx", "ONNX models", "embedder", local, onnx),
             *(
                 (provider, name, "embedder", local, partial(package, provider, models[provider]))
                 for provider, name in _PACKAGES.items()

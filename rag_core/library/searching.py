@@ -19,6 +19,7 @@ from rag_core.models import DEFAULT_EMBEDDER
 from rag_core.search.query import MAX_LENGTH, asked, with_words
 from rag_core.search.retrieve import Scope, SearchOptions, search
 from rag_core.store import embeddings, find, lexical
+from rag_core.store.calibration import calibration_of
 from rag_core.store.file import active_identity, meta, now
 from rag_core.types import MAX_DEPTH, Answer, FileState, Filters, Mode, Notice, Query, Viewer
 
@@ -63,7 +64,8 @@ class Searching(Service):
         if not opened:
             raise no_store(viewer, "There is no store yet.")
         scopes = {each.store.name: partial(self._scope, viewer, each, query, mode) for each in opened}
-        options = SearchOptions(mode, top_k, min_score, offset, usual.k_lex, usual.k_vec)
+        reranker = self._shared.reranker
+        options = SearchOptions(mode, top_k, min_score, offset, usual.k_lex, usual.k_vec, reranker)
         long = len(text) > MAX_LENGTH
         with self._shared.priority.searching():
             allowed = find.eligible(query, viewer)
@@ -128,6 +130,7 @@ class Searching(Service):
             return Scope(opened.store, opened.local)
         with opened.store.read() as db:
             name, active = meta(db)["embedder"], active_identity(db)
+            measured = calibration_of(db, active.id) if active else None
         try:
             with self._embedders.breaker.guard(name):
                 embedder = self._embedders.get(name)
@@ -144,7 +147,7 @@ class Searching(Service):
                         called = active.identity.model
                         raise EmbedderError(f"The vectors are from another model that was called {called!r}.")
                 vector = self._embedders.vector(embedder, text, "query")
-            return Scope(opened.store, self._stores.index(opened), vector, active.id)
+            return Scope(opened.store, self._stores.index(opened), vector, active.id, measured)
         except (EmbedderError, VectorError, InvalidInput) as error:
             may_know = viewer.is_owner or isinstance(error, _OtherScript)
             trouble = error if may_know else EmbedderError("The embedder is not available just now.")

@@ -15,6 +15,8 @@ from rag_core.library.access_list import AccessList
 from rag_core.library.store_files import StoreFiles
 from rag_core.models import EmbedderOptions, Prompts, SharedEmbedders, known_facts
 from rag_core.models.addresses import OLLAMA_URL
+from rag_core.models.registry import SharedReranker
+from rag_core.models.rerank import RerankerOptions
 from rag_core.store import Store, about, switch
 from rag_core.store.errors import for_viewer
 from rag_core.types import Metric, StoreInfo, Viewer
@@ -36,6 +38,7 @@ class Shared:
         self.access = AccessList(settings.data_dir, settings.busy_timeout_s)
         self.stores = StoreFiles(settings.store_dir, settings.busy_timeout_s, self.open_remote, self.access)
         self.embedders = SharedEmbedders(embedder_options(settings))
+        self.reranker = SharedReranker(reranker_options(settings)) if settings.reranker else None
         self.priority = SearchPriority()
 
     def open_remote(self, address: str, dimension: int, metric: Metric) -> RemoteIndex:
@@ -136,3 +139,9 @@ def embedder_options(settings: Settings) -> EmbedderOptions:
         device=settings.device,
         offline=settings.offline,
     )
+
+
+def reranker_options(settings: Settings) -> RerankerOptions:
+    """The options that the reranker is opened with."""
+    name, key = settings.reranker or "", settings.reranker_api_key or ""
+    return RerankerOptions(name, key, settings.rerank_budget_ms / 1000, settings.model_dir)

@@ -21,10 +21,14 @@ from rag_core.types import EmbedderIdentity, Vectors
 DEFAULT_EMBEDDER = "minilm"
 OLLAMA_MODEL = "embeddinggemma"
 
-BUILT_IN = frozenset({"minilm", "hashing", "ollama", "openai", "sentence-transformers", "mlx"})
+BUILT_IN = frozenset({"minilm", "hashing", "ollama", "openai", "onnx", "sentence-transformers", "mlx"})
 _SHAPE = re.compile(r"(?P<provider>[a-z][a-z0-9-]*)(?::(?P<model>[^\x00-\x1f\x7f]{1,300}))?")
 _WITH_DIMENSION = re.compile(r"(?P<model>.+)@(?P<dimension>[1-9][0-9]{0,4})")
-_KNOWN = "'minilm' (built in), 'ollama:MODEL', 'openai:MODEL', 'sentence-transformers:FOLDER', 'mlx:FOLDER'"
+_FOLDERS = ("onnx", "sentence-transformers", "mlx")
+_KNOWN = (
+    "'minilm' (built in), 'ollama:MODEL', 'openai:MODEL', 'onnx:FOLDER', 'sentence-transformers:FOLDER',"
+    " 'mlx:FOLDER'"
+)
 
 
 class Embedder(Protocol):
@@ -115,7 +119,7 @@ def parse_name(name: str) -> EmbedderName:
             if cut := _WITH_DIMENSION.fullmatch(model):
                 return EmbedderName(provider, cut["model"], int(cut["dimension"]))
             return EmbedderName(provider, model)
-        case _ if model and (provider in ("sentence-transformers", "mlx") or provider in providers()):
+        case _ if model and (provider in _FOLDERS or provider in providers()):
             return EmbedderName(provider, model)
     raise InvalidInput(f"There is no embedder called {name[:80]!r}.", f"Use {_KNOWN}.")
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -63,6 +64,12 @@ def family_of(model: str) -> Family:
     """The family of a model by its name, such as ``embeddinggemma:300m`` or ``BAAI/bge-m3``."""
     name = model.lower().replace("_", "-")
     return next(family for family in FAMILIES if re.search(family.pattern, name))
+
+
+def told_prompts(told: Mapping[str, str]) -> Prompts:
+    """The prompts that a model's own configuration gives, by sentence-transformers' names for them."""
+    document = next((told[key] for key in ("document", "passage", "corpus") if told.get(key)), "")
+    return Prompts(told.get("query") or "", document)
 
 
 def prompt_scheme(prompts: Prompts) -> str:

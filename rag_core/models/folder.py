@@ -19,7 +19,8 @@ from rag_core.errors import EmbedderError, ModelMissing
 from rag_core.extensions import install_line
 from rag_core.models.check import Found, package_version
 from rag_core.models.embedder import EmbedderName, EmbedderOptions, unit_rows
-from rag_core.models.families import NO_PROMPTS, Prompts, family_of, is_latin, prompt_scheme
+from rag_core.models.families import NO_PROMPTS, Prompts, family_of, is_latin, prompt_scheme, told_prompts
+from rag_core.models.transformer import well_formed
 from rag_core.types import EmbedderIdentity, Vectors
 
 CONTEXT = 512  # tokens that are read where neither the model nor its family tells
@@ -61,7 +62,7 @@ class FolderModel(ABC):
     def count_tokens(self, text: str) -> int:
         """The exact number of tokens of the whole ``text``."""
         with self._lock:
-            return len(self._tokenizer(_clean(text), truncation=False)["input_ids"])
+            return len(self._tokenizer(well_formed(text), truncation=False)["input_ids"])
 
     def reads(self, text: str) -> bool:
         return not self._latin or is_latin(text)
@@ -69,10 +70,10 @@ class FolderModel(ABC):
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         if not texts:
             return np.empty((0, self.identity.dimension), np.float32)
-        return self._embedded([self._prompts.document + _clean(text) for text in texts])
+        return self._embedded([self._prompts.document + well_formed(text) for text in texts])
 
     def embed_query(self, text: str) -> Vectors:
-        return np.asarray(self._embedded([self._prompts.query + _clean(text)])[0])
+        return np.asarray(self._embedded([self._prompts.query + well_formed(text)])[0])
 
     def _embedded(self, texts: list[str]) -> Vectors:
         with self._lock:
@@ -89,10 +90,8 @@ class _SentenceTransformer(FolderModel):
 
     def _load(self, package: Any, where: str, options: EmbedderOptions) -> tuple[Any, Any, int, Prompts]:
         model = package.SentenceTransformer(where, device=options.device, local_files_only=options.offline)
-        known: dict[str, str] = model.prompts or {}
-        document = next((known[key] for key in ("document", "passage", "corpus") if known.get(key)), "")
         limit = min(int(model.max_seq_length or 0), _MOST_TOKENS)
-        return model, model.tokenizer, limit, Prompts(known.get("query") or "", document)
+        return model, model.tokenizer, limit, told_prompts(model.prompts or {})
 
     def _encode(self, texts: list[str]) -> npt.NDArray[np.float64]:
         found = self._model.encode(
@@ -149,10 +148,6 @@ def _digest(folder: Path) -> str:
         with path.open("rb") as file:
             total.update(hashlib.file_digest(file, "sha256").digest())
     return total.hexdigest()
-
-
-def _clean(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
 
 
 def check_package(provider: str, needed: Sequence[str], *, offline: bool) -> Found:

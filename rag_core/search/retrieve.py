@@ -13,6 +13,7 @@ from math import floor
 from operator import attrgetter, itemgetter
 
 from rag_core.errors import RagError, VectorError
+from rag_core.models.registry import SharedReranker
 from rag_core.search import notices
 from rag_core.search.rank import (
     ITS_NAME,
@@ -25,8 +26,10 @@ from rag_core.search.rank import (
     rank,
     text_score,
 )
+from rag_core.search.rerank import TOP, reranked
 from rag_core.search.snippet import best_window, highlight, markup
 from rag_core.store import Store, embeddings, find, lexical
+from rag_core.store.calibration import Calibration
 from rag_core.store.errors import for_viewer
 from rag_core.store.file import active_identity
 from rag_core.text.numbers import numbers
@@ -47,19 +50,21 @@ _OF_CHUNK = "key chunk_index start_line end_line anchor_type anchor_ref split_pa
 @dataclass(frozen=True, slots=True)
 class Scope:
     """One store to search: its vector index, and the query's vector from its embedder, which has the row
-    ``identity_id`` there. ``vector`` is None if only words can be searched; ``trouble`` is then the error, if
-    there was one."""
+    ``identity_id`` and the ``calibration`` there. ``vector`` is None if only words can be searched;
+    ``trouble`` is then the error, if there was one."""
 
     store: Store
     index: VectorIndex
     vector: Vectors | None = None
     identity_id: int = 0
+    calibration: Calibration | None = None
     trouble: RagError | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """Search options; ``k_lex`` and ``k_vec`` are the numbers of candidates by words and by meaning."""
+    """Search options; ``k_lex`` and ``k_vec`` are the numbers of candidates by words and by meaning. The
+    ``reranker`` orders the first hits, if there is one."""
 
     mode: Mode = "hybrid"
     top_k: int = 10
@@ -67,6 +72,7 @@ class SearchOptions:
     offset: int = 0
     k_lex: int = CANDIDATES
     k_vec: int = CANDIDATES
+    reranker: SharedReranker | None = None
 
 
 @dataclass(slots=True)
@@ -109,6 +115,11 @@ def search(
     if failed and not lists:
         raise next(iter(failed.values()))
     hits.sort(key=attrgetter("score"), reverse=True)  # of equal ones the first store's stay first
+    unordered: list[Notice] = []
+    if options.reranker:
+        may_leave = [store.name for store in searched if store.sends_private]
+        further = options.offset > 0
+        hits, unordered = reranked(hits, query, options.reranker, may_leave, viewer, again=further)
     convincing = bool(hits) and hits[0].relevant
     end = options.offset + options.top_k
     shown: list[Hit] = []
@@ -117,7 +128,7 @@ def search(
     known = sum(map(attrgetter("known"), lists))
     goes_on = end < min(len(hits), MAX_DEPTH)
     more_fits = goes_on and hits[end].relevant  # no score behind it is higher
-    said = notices.words_only(by_words) if by_words else []
+    said = [*unordered, *(notices.words_only(by_words) if by_words else ())]
     for name, failure in failed.items():
         said.append(Notice.of(failure.as_message(), name))
     said += notices.hints(searched, query, viewer, spelling=not convincing and options.mode != "vector")
@@ -160,7 +171,8 @@ def _search_store(
     begins with the best of ``k_lex`` candidates by words and ``k_vec`` by meaning; candidates of a further
     reach follow, and no score is higher than the one before."""
     mode = options.mode if scope.vector is not None and query.text else "lexical"
-    depth = min(options.offset + options.top_k + 1, MAX_DEPTH)  # one more hit tells whether the list goes on
+    wanted = options.offset + options.top_k + 1  # one more hit tells whether the list goes on
+    depth = min(max(wanted, TOP) if options.reranker else wanted, MAX_DEPTH)
     listed = _StoreHits()
     seen: set[str] = set()
     for further in (0, *_REACHES):
@@ -243,6 +255,7 @@ def _ranked(
         ids = list(dict.fromkeys((*bm25, *gathered.begun, *named, *near)))
         if mode == "hybrid":
             near = near | _similarities(db, scope, list(filterfalse(near.__contains__, ids)))
+        near = scope.calibration.applied(near) if scope.calibration else near
         found = [
             Found(i, texts[i].text, i in named, bm25.get(i), near.get(i), texts[i].is_data)
             for i in filter(texts.__contains__, ids)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from rag_core.store import outbox, switch
+from rag_core.store.calibration import calibration_of
 from rag_core.store.embeddings import pending_count, unreadable_count, withheld_count
 from rag_core.store.file import Store, active_identity, meta
 from rag_core.store.find import waiting
@@ -17,6 +18,7 @@ def info(store: Store, viewer: Viewer) -> StoreInfo:
     owns, seen = viewer.is_owner, "1" if viewer.is_owner else "NOT private"
     with store.read() as db:
         active = active_identity(db)
+        measured = calibration_of(db, active.id) if active else None
         about = meta(db)
         to, left = switch.under_way(db) if owns else None, outbox.backlog(db)
         states = _counts(db, f"SELECT state, count(*) FROM documents WHERE {seen} GROUP BY state")
@@ -28,6 +30,7 @@ def info(store: Store, viewer: Viewer) -> StoreInfo:
             created_at=store.created_at,
             embedder=about["embedder"],
             identity=str(active.identity) if active else "",
+            calibrated=measured.passages if measured and owns else 0,
             dimension=active.identity.dimension if active else 0,
             distance_metric=store.metric,
             backend=about["backend"],

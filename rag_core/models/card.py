@@ -1,0 +1,96 @@
+"""How a transformer in a folder wants to be used, as its own configuration files say: those of
+sentence-transformers and of the tokenizer, which published models share."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rag_core.models.families import Prompts, told_prompts
+from rag_core.models.transformer import Pooling
+
+GRAPHS = ("model.onnx", "onnx/model.onnx")
+TOKENIZER = "tokenizer.json"
+MODULES = "modules.json"
+SETTINGS = (
+    MODULES,
+    "sentence_bert_config.json",
+    "config_sentence_transformers.json",
+    "tokenizer_config.json",
+    "config.json",
+)
+"""Files that are read where they exist; `modules.json` names the folder of the pooling's own."""
+
+_CONTEXT = 512  # tokens, where no file tells
+_MOST_TOKENS = 8192
+_UNLIMITED = 10**9  # tokenizers write 10**30 where they know no limit
+_BEHIND_PADDING = {"roberta", "xlm-roberta", "camembert", "mpnet"}  # two positions are never used
+_POOLINGS: dict[str, Pooling] = {
+    "mean_tokens": "mean", "mean_sqrt_len_tokens": "mean", "cls_token": "cls", "lasttoken": "lasttoken",
+    "mean": "mean", "cls": "cls",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """``graph`` and ``tokenizer`` are files. ``more`` names a layer behind the pooling that the configuration
+    asks for and only a graph that pools by itself can hold."""
+
+    graph: Path
+    tokenizer: Path
+    max_tokens: int
+    pooling: Pooling
+    prompts: Prompts
+    more: str = ""
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that vectors depend on; large graphs keep their weights beside them."""
+        return [*sorted(self.graph.parent.glob(f"{self.graph.name}*")), self.tokenizer]
+
+
+def read_card(folder: Path) -> Card:
+    """The card of the model in ``folder``. Raises FileNotFoundError where a part is missing, ValueError for
+    a pooling that is not known here, and what comes of reading files that hold something else."""
+    graph = next((folder / name for name in GRAPHS if (folder / name).is_file()), None)
+    if graph is None or not (folder / TOKENIZER).is_file():
+        raise FileNotFoundError(TOKENIZER if graph else GRAPHS[0])
+    modules = _read(folder / MODULES, [])
+    kinds = {str(each["type"]).rpartition(".")[2]: folder / each["path"] for each in modules}
+    more = next((kind for kind in kinds if kind not in ("Transformer", "Pooling", "Normalize")), "")
+    told = _read(folder / "config_sentence_transformers.json", {}).get("prompts") or {}
+    pooling = _pooling(_read(kinds["Pooling"] / "config.json", {})) if "Pooling" in kinds else "mean"
+    return Card(graph, folder / TOKENIZER, _max_tokens(folder), pooling, told_prompts(told), more)
+
+
+def _pooling(said: dict[str, Any]) -> Pooling:
+    """The one way of pooling that is switched on; the mean where the file says nothing."""
+    named = said.get("pooling_mode")
+    chosen = [named] if isinstance(named, str) else named or [
+        key.removeprefix("pooling_mode_")
+        for key, value in said.items() if key.startswith("pooling_mode_") and value
+    ]  # fmt: skip
+    unknown = len(chosen) > 1 or any(each not in _POOLINGS for each in chosen)
+    if unknown or said.get("include_prompt") is False:
+        raise ValueError("it pools in a way that is not known here")
+    return _POOLINGS[chosen[0]] if chosen else "mean"
+
+
+def _max_tokens(folder: Path) -> int:
+    config = _read(folder / "config.json", {})
+    positions = config.get("max_position_embeddings")
+    if positions and config.get("model_type") in _BEHIND_PADDING:
+        positions -= 2
+    said = (
+        _read(folder / "sentence_bert_config.json", {}).get("max_seq_length"),
+        _read(folder / "tokenizer_config.json", {}).get("model_max_length"),
+        positions,
+    )
+    known = [int(each) for each in said if each and each < _UNLIMITED]
+    return min([_MOST_TOKENS, *known]) if known else _CONTEXT
+
+
+def _read(path: Path, otherwise: Any) -> Any:
+    return json.loads(path.read_text("utf-8")) if path.is_file() else otherwise

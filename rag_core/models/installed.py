@@ -1,0 +1,72 @@
+"""Models that were installed on this machine: a folder with a manifest, which pins every file by its hash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import rmtree
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from filelock import FileLock
+
+from rag_core.errors import EmbedderError, ModelMissing
+
+MANIFEST_FILE = "manifest.json"
+_STAGING = ".installing-"
+
+
+def write_manifest(folder: Path, files: Iterable[str], **facts: str) -> None:
+    """Pin the ``files`` (paths in the folder) by size and SHA-256; ``facts`` say where they are from."""
+    pinned = {name: ((folder / name).stat().st_size, sha256_of(folder / name)) for name in files}
+    text = json.dumps({**facts, "files": pinned}, indent=2)
+    (folder / MANIFEST_FILE).write_text(text + "\n", "utf-8")
+
+
+def read_manifest(folder: Path, called: str, remedy: Any) -> dict[str, Any]:
+    """The manifest of a folder whose files are those that were installed: all are read. Raises
+    FileNotFoundError without a manifest or a file, ModelMissing when one has changed."""
+    raw: dict[str, Any] = {}
+    try:
+        raw = json.loads((folder / MANIFEST_FILE).read_text("utf-8"))
+        damaged = [name for name, (_, sha256) in raw["files"].items() if sha256_of(folder / name) != sha256]
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        damaged = [MANIFEST_FILE]
+    if damaged:
+        raise ModelMissing(f"{called}'s file {damaged[0]!r} is damaged.", remedy)
+    return raw
+
+
+@contextmanager
+def installing(model_dir: Path) -> Iterator[Path]:
+    """An empty folder beside the installed models, for one installation at a time; it is removed at the end.
+    Raises EmbedderError when files cannot be written."""
+    try:
+        model_dir.mkdir(parents=True, exist_ok=True)
+        with FileLock(model_dir / ".install.lock"):
+            for leftover in model_dir.glob(f"{_STAGING}*"):
+                rmtree(leftover, ignore_errors=True)
+            with TemporaryDirectory(prefix=_STAGING, dir=model_dir) as work:
+                yield Path(work)
+    except OSError as error:
+        said = f"The model could not be installed: {error}."
+        raise EmbedderError(said, "Check the folder's permissions and free space.") from error
+
+
+def put_in_place(staged: Path, target: Path, work: Path) -> None:
+    """Let a finished folder take the place of ``target``: it appears complete or not at all."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if target.exists():
+        target.replace(work / "former")
+    staged.replace(target)
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,144 @@
+"""Sentence-embedding models exported to ONNX, run in this process: those in a folder, and those that
+`commonplace model install hf:ORG/NAME` fetched."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from rag_core.errors import EmbedderError, ModelMissing
+from rag_core.models.card import GRAPHS, TOKENIZER, Card, read_card
+from rag_core.models.check import Found
+from rag_core.models.embedder import EmbedderName, EmbedderOptions, unit_rows
+from rag_core.models.families import NO_PROMPTS, family_of, is_latin, prompt_scheme
+from rag_core.models.installed import MANIFEST_FILE, read_manifest, sha256_of
+from rag_core.models.transformer import Encoder
+from rag_core.types import EmbedderIdentity, Vectors
+
+MODEL_ERRORS = (OSError, ValueError, LookupError, TypeError, AttributeError)
+"""What reading a folder raises whose files are missing, damaged, or hold other values than usual."""
+
+_PARTS = f"The folder must hold {TOKENIZER} and {' or '.join(GRAPHS)}."
+
+
+class OnnxEmbedder:
+    """An embedder on onnxruntime. ``threads`` is how many texts are embedded at once, by default one per
+    usable core. ``max_tokens`` is what the encoder reads less the passage's prompt."""
+
+    server = ""
+
+    def __init__(
+        self, encoder: Encoder, max_tokens: int, identity: EmbedderIdentity, *, threads: int | None = None
+    ) -> None:
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self._pool = ThreadPoolExecutor(threads or cores, thread_name_prefix=identity.provider)
+        self._encoder = encoder
+        self._prompts, self._latin = NO_PROMPTS, True
+        self.max_tokens, self.identity = max_tokens, identity
+
+    def count_tokens(self, text: str) -> int:
+        """The exact number of tokens of the whole ``text``, the model's marks included."""
+        return len(self._encoder.tokens([text])[0])
+
+    def reads(self, text: str) -> bool:
+        return not self._latin or is_latin(text)
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        rows = [*self._pool.map(self._embed, (self._prompts.document + text for text in texts))]
+        return np.array(rows, np.float32).reshape(len(texts), self.identity.dimension)
+
+    def embed_query(self, text: str) -> Vectors:
+        return self._embed(self._prompts.query + text)
+
+    def _embed(self, text: str) -> Vectors:
+        return self._encoder.embed(text)
+
+
+class FolderEmbedder(OnnxEmbedder):
+    """The embedder ``onnx:FOLDER``. Raises ValueError for a model that cannot be run as its files say."""
+
+    def __init__(self, folder: Path, name: EmbedderName, options: EmbedderOptions) -> None:
+        card, digest = opened_card(folder)
+        family = family_of(name.model)
+        encoder = Encoder(card.graph, card.tokenizer, card.max_tokens, card.pooling)
+        if card.more and not encoder.pools:
+            raise ValueError(f"its graph lacks the layer {card.more!r}")
+        dimension = len(encoder.embed("How many numbers does a vector have?"))
+        prompts = options.prompts_of(name) or (card.prompts if card.prompts != NO_PROMPTS else family.prompts)
+        digest = hashlib.sha256(f"{digest} {card.pooling} {card.max_tokens}".encode()).hexdigest()
+        model = folder.name if Path(name.model).is_absolute() else name.model
+        identity = EmbedderIdentity(name.provider, model, digest, dimension, prompt_scheme(prompts))
+        super().__init__(encoder, 0, identity)
+        self._prompts, self._latin = prompts, family.latin
+        reads = min(card.max_tokens, options.context or card.max_tokens)
+        self.max_tokens = reads - len(encoder.tokens([prompts.document])[0]) if prompts.document else reads
+
+    def _embed(self, text: str) -> Vectors:
+        said = f"The model {self.identity.model!r} gives no numbers for a text."
+        try:
+            vectors = unit_rows(np.asarray(self._encoder.embed(text), np.float64)[None])
+        except ValueError:
+            raise EmbedderError(said, "Its words are found.") from None
+        if vectors is None:
+            raise EmbedderError(said, "Its words are found.")
+        return np.asarray(vectors[0])
+
+
+def open_onnx(name: EmbedderName, options: EmbedderOptions) -> FolderEmbedder:
+    """The embedder ``onnx:FOLDER``. Raises ModelMissing when there is no such folder or an installed file has
+    changed, EmbedderError for a model that cannot be run."""
+    with_model = folder_of(name.model, options.model_dir)
+    try:
+        return FolderEmbedder(with_model, name, options)
+    except MODEL_ERRORS as error:
+        raise cannot_run(name.model, error) from error
+
+
+def folder_of(model: str, model_dir: Path) -> Path:
+    """The folder of ``model``: a whole path, or the ORG/NAME of an installed one. Raises ModelMissing."""
+    folder = model_dir / Path(model).expanduser()  # an absolute path stays what it is
+    if not folder.is_dir() or ".." in Path(model).parts:
+        step = "Write the whole path of a folder, or fetch it with `commonplace model install hf:ORG/NAME`."
+        raise ModelMissing(f"There is no model {model!r}.", step)
+    return folder
+
+
+def opened_card(folder: Path) -> tuple[Card, str]:
+    """The card of the model in ``folder``, and a digest of its graph and tokenizer, whose files are read.
+    Raises like ``read_card``, and ModelMissing when the file of an installed model has changed."""
+    if (folder / MANIFEST_FILE).is_file():
+        remedy = "Install it again: `commonplace model install hf:ORG/NAME`."
+        read_manifest(folder, f"The model {folder.name!r}", remedy)
+    card = read_card(folder)
+    return card, hashlib.sha256(" ".join(map(sha256_of, card.files)).encode()).hexdigest()
+
+
+def cannot_run(model: str, error: BaseException) -> EmbedderError:
+    """The error for a model that cannot be run here."""
+    why = f"{error} is missing" if isinstance(error, FileNotFoundError) else str(error)
+    return EmbedderError(f"The model {model!r} cannot be run: {' '.join(why.split())[:200]}.", _PARTS)
+
+
+def check_onnx(model_dir: Path, needed: Sequence[str]) -> Found:
+    """The live check: the models that are installed, and the folders that stores need."""
+    installed = [str(path.parent.relative_to(model_dir)) for path in model_dir.glob(f"*/*/{MANIFEST_FILE}")]
+    for name in needed:
+        try:
+            read_card(folder_of(name, model_dir))
+        except MODEL_ERRORS as error:
+            failed = cannot_run(name, error)
+            return Found("not set up", failed.message, failed.suggestion)
+        except ModelMissing as error:
+            return Found("not set up", error.message, error.next_step)
+    names = tuple(f"onnx:{name}" for name in sorted(installed))
+    if not names and not needed:
+        step = "Fetch one with `commonplace model install hf:ORG/NAME`, or name a folder: `onnx:FOLDER`."
+        return Found("not set up", "No model was fetched.", step)
+    step = "Name one as the embedder of a store: `onnx:ORG/NAME` or `onnx:FOLDER`."
+    sentence = f"Models from the hub that are installed: {', '.join(sorted(installed)) or 'none'}."
+    return Found("ready", sentence, step, embedders=names)

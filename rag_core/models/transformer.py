@@ -1,0 +1,125 @@
+"""Transformers exported to ONNX, run one text at a time on onnxruntime: no padding, so what a text gives does
+not depend on the texts beside it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Pooling = Literal["mean", "cls", "lasttoken"]
+
+_INPUTS = {"input_ids", "attention_mask", "token_type_ids", "position_ids"}
+_POOLED = ("sentence_embedding", "embedding")  # outputs that hold one vector for the whole text
+_CHARACTERS_A_TOKEN = 16  # at most, unless a text is nearly all blanks or one word
+_LONGEST_WORD = 100  # tokens of one word (max_input_chars_per_word of BERT's tokenizers)
+
+Array = npt.NDArray[Any]
+
+
+class Transformer:
+    """A graph with its tokenizer. Safe in several threads. Raises ValueError for a graph with other inputs
+    than tokens, such as an image or a cache, and for files that cannot be used."""
+
+    def __init__(self, graph: Path, tokenizer: Path) -> None:
+        # onnxruntime's Linux builds send usage data to their maker unless this is set before the import.
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+        # Waking the tokenizer's own threads takes longer than its work here.
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+        import onnxruntime as ort
+        from tokenizers import Tokenizer
+
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.log_severity_level = 3
+        # onnxruntime's fused kernel is about 7 times slower on CPUs than the two it replaces.
+        slow = ["SkipLayerNormFusion", "BiasSkipLayerNormFusion"]
+        with _as_value_error("it cannot be loaded"):
+            self._session = ort.InferenceSession(
+                graph, options, providers=["CPUExecutionProvider"], disabled_optimizers=slow
+            )
+            self.tokenizer = Tokenizer.from_file(str(tokenizer))
+        inputs = self._session.get_inputs()
+        self._inputs = {each.name: np.int32 if "int32" in each.type else np.int64 for each in inputs}
+        if unknown := sorted(self._inputs.keys() - _INPUTS):
+            raise ValueError(f"the graph asks for {unknown[0]!r}, which a text does not give")
+        self.outputs = {each.name: len(each.shape) for each in self._session.get_outputs()}
+        # Files as shipped may pad and cut every text to another length than the model's.
+        self.tokenizer.no_padding()
+        self.tokenizer.no_truncation()
+
+    def tokens(self, texts: Sequence[str]) -> list[list[int]]:
+        """All tokens of each text, with the model's marks in front and behind."""
+        clean = [well_formed(text) for text in texts]
+        # Only the tokenizer's batch methods release the GIL.
+        return [encoding.ids for encoding in self.tokenizer.encode_batch_fast(clean)]
+
+    def run(self, output: str, ids: Sequence[int], segments: Sequence[int] = ()) -> Array:
+        """The ``output`` for one text, or for a pair with its ``segments``; the first axis has length 1."""
+        given = {
+            "input_ids": ids,
+            "attention_mask": [1] * len(ids),
+            "token_type_ids": segments or [0] * len(ids),
+            "position_ids": range(len(ids)),
+        }
+        feeds = {name: np.array([given[name]], kind) for name, kind in self._inputs.items()}
+        with _as_value_error("it fails on a text"):
+            found: Array = self._session.run([output], feeds)[0]
+        return found
+
+
+class Encoder:
+    """One text in, one vector out, of the length that the model gives. A graph that pools by itself is taken
+    at its word; the states of another are pooled here. ``max_tokens`` are read, the marks included."""
+
+    def __init__(self, graph: Path, tokenizer: Path, max_tokens: int, pooling: Pooling = "mean") -> None:
+        model = Transformer(graph, tokenizer)
+        ranks = model.outputs
+        pooled = next(filter(ranks.__contains__, _POOLED), None)
+        states = next((name for name, rank in ranks.items() if rank == 3), next(iter(ranks)))
+        self.pools = pooled is not None
+        self.tokens = model.tokens
+        self._model, self._output = model, pooled or states
+        self._max_tokens, self._pooling = max_tokens, pooling
+        mask = model.tokenizer.encode("a").special_tokens_mask
+        self._behind = next((at for at, special in enumerate(reversed(mask)) if not special), 0)
+
+    def embed(self, text: str) -> npt.NDArray[np.float32]:
+        """The vector of the beginning of ``text``, shape (dimension,). A cut of the text changes the tokens
+        of its last word only, so it is long enough with a word's tokens behind those that are kept."""
+        most, cut = self._max_tokens, self._max_tokens * _CHARACTERS_A_TOKEN
+        [ids] = self.tokens([text[:cut]])
+        if len(text) > cut and len(ids) < most + _LONGEST_WORD:
+            [ids] = self.tokens([text])
+        if len(ids) > most:
+            ids = ids[: most - self._behind] + ids[len(ids) - self._behind :]
+        [found] = self._model.run(self._output, ids)
+        return np.asarray(found if self.pools else self._one(found), np.float32)
+
+    def _one(self, states: Array) -> Array:
+        """The vector of a text from those of its tokens, shape (tokens, dimension)."""
+        match self._pooling:
+            case "mean":
+                return np.asarray(states.mean(0))
+            case "cls":
+                return np.asarray(states[0])
+            case "lasttoken":
+                return np.asarray(states[-1])
+
+
+def well_formed(text: str) -> str:
+    """``text`` without lone surrogates, which tokenizers refuse."""
+    return text.encode("utf-8", "replace").decode()
+
+
+@contextmanager
+def _as_value_error(what: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # onnxruntime's and tokenizers' own have no other base in common
+        raise ValueError(f"{what} ({type(error).__name__})") from error
