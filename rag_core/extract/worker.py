@@ -7,6 +7,7 @@ frames over its standard input and output: a length in eight bytes, and then so 
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -52,11 +53,13 @@ _START = (
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What the process says of a file: its document or an error; neither where it was only to import."""
+    """What the process says of a file: its document, a ``picture`` of a place in it (base64) or an error;
+    nothing where it was only to import."""
 
     document: Extracted | None = None
     error: tuple[str, str] | None = None
     is_skipped: bool = False
+    picture: str = ""
 
 
 @dataclass
@@ -75,7 +78,7 @@ class Worker:
 
     def read(self, reader: Extension, data: bytes, path: PurePosixPath) -> Extracted:
         """The file ``path`` as ``reader`` reads it. Raises NotText and ExtractError."""
-        document = self._ask(reader, path.name, data)
+        document = self._ask(reader, data, path.name).document
         try:
             if document is None:
                 raise ValueError("there is none")
@@ -83,9 +86,16 @@ class Worker:
         except ValueError as wrong:
             raise reader.failed(ExtractError, f"gave a document that cannot be kept: {wrong}") from None
 
+    def picture(self, data: bytes, path: PurePosixPath, place: str, side: int) -> bytes:
+        """WebP of ``place`` in the file ``path``, as `rendering.render`. Raises NotText and ExtractError."""
+        renderer = Extension(
+            "extractors", f"picture{path.suffix}", "", "", "rag_core.extract.rendering:render"
+        )
+        return base64.b64decode(self._ask(renderer, data, path.name, place, side).picture)
+
     def load(self, extension: Extension) -> None:
         """Import a package. Raises ExtractError."""
-        self._ask(extension, None, b"")
+        self._ask(extension, b"", None)
 
     def close(self) -> None:
         """End the process."""
@@ -102,10 +112,10 @@ class Worker:
             process.kill()
             process.wait()
 
-    def _ask(self, extension: Extension, file: str | None, data: bytes) -> Extracted | None:
+    def _ask(self, extension: Extension, data: bytes, file: str | None, *place: str | int) -> _Answer:
         from pydantic import TypeAdapter, ValidationError  # only now: it is slow to import
 
-        body = self._exchange(extension, json.dumps([asdict(extension), file]).encode(), data)
+        body = self._exchange(extension, json.dumps([asdict(extension), file, *place]).encode(), data)
         try:
             answer = TypeAdapter(_Answer).validate_json(body, strict=True)
         except ValidationError as error:
@@ -116,7 +126,7 @@ class Worker:
             message, suggestion = answer.error
             kind = NotText if answer.is_skipped else ExtractError
             raise kind(_line(message, 400), _line(suggestion, 400))
-        return answer.document
+        return answer
 
     def _exchange(self, extension: Extension, line: bytes, data: bytes) -> bytes:
         """The answer to one request. The process is ended when it does not come in time."""
@@ -251,16 +261,19 @@ def main(limit_s: int, memory: int, engine: str, pictures: str) -> None:
 
 
 def _answered(request: bytes) -> bytes:
-    """The answer to a request: a line of JSON that names the entry point and the file, then its bytes."""
+    """The answer to a request: a line of JSON that names the entry point, the file and a place in it to show,
+    if it is to be shown, then its bytes."""
     line, _, data = request.partition(b"\n")
-    about, file = json.loads(line)
+    about, file, *place = json.loads(line)
     extension = Extension(**about)
     try:
         read = extension.load(ExtractError)
         if file is None:
             return _to_json(_Answer())
         with extension.errors(ExtractError, "reading this file"):
-            found = read(data, PurePosixPath(file))
+            found = read(data, PurePosixPath(file), *place)
+            if place:
+                return _to_json(_Answer(picture=base64.b64encode(found).decode()))
             if not isinstance(found, Extracted):
                 what = f"gave a value of type {type(found).__name__} instead of Extracted"
                 raise extension.failed(ExtractError, what)
