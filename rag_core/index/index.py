@@ -21,13 +21,14 @@ from typing import Literal
 from rag_core.errors import Cancelled, FileGone, NotText, RagError, Stopped, StoreError
 from rag_core.extract import TIME_LIMIT_S, Worker, extract, extractor_number, private
 from rag_core.extract.chunk import cut
-from rag_core.extract.filetypes import title_of_name
+from rag_core.extract.filetypes import UNFINISHED, title_of_name
+from rag_core.extract.ocr import Remote
 from rag_core.files import display, read_bytes
 from rag_core.index.embedding import BATCH, Embedding, OpenEmbedder, OpenIndex, Tools, no_index
 from rag_core.index.job_log import EndState, JobLog, Report
 from rag_core.index.plan import MAX_FILE_BYTES, Plan, forgetting, forgetting_excluded, make_plan
 from rag_core.index.priority import SearchPriority
-from rag_core.store import Store, chunks, jobs, sources
+from rag_core.store import Store, chunks, jobs, privacy, sources
 from rag_core.store import documents as write
 from rag_core.store.jobs import Request
 from rag_core.types import ChunkSpec, FileResult, Job, Outcome, Source
@@ -38,6 +39,7 @@ _UNSURE = (
     "Some notes do not say for certain whether they are private, so they are kept private. The store's page"
     " and `commonplace store private` list them."
 )
+_PICTURES_WAIT = "The text in some pictures is not read yet; the next run tries again."
 _ROWS_A_WRITE = 500
 _DROPS_TEXT = frozenset({"changed", "reread", "deleted", "excluded", "skipped"})  # outcomes
 _MOST_SCANS = 5  # of a folder in which files are renamed while they are read
@@ -47,14 +49,16 @@ Stop = Callable[[], bool]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Texts embedded at once, bytes of the largest file, seconds for one; the setting ``ocr``, and the
-    folder that keeps what was read in pictures."""
+    """Texts embedded at once, bytes of the largest file, seconds for one; the setting ``ocr`` for what is
+    read on this machine, the model on a server that reads other ``pictures``, and the folder that keeps what
+    was read in them."""
 
     batch_size: int = BATCH
     max_file_bytes: int = MAX_FILE_BYTES
     extractor_timeout_s: float = TIME_LIMIT_S
     ocr: str = "auto"
     pictures: Path | None = None
+    remote_ocr: Remote | None = None
 
 
 def request(
@@ -321,7 +325,10 @@ class Runner:
         try:
             data = read_bytes(root, file.stat.path, self.limits.max_file_bytes)
             file = replace(file, file_hash=hashlib.sha256(data).hexdigest())
-            doc = extract(data, path, self._worker)
+            doc = extract(data, path, self._worker, self._remote_ocr(file))
+            extractor = UNFINISHED if doc.waits else extractor
+            if doc.waits:
+                self._log.say(f"{_PICTURES_WAIT} {doc.waits}")
             passages = cut(doc, self._spec, embedder.count_tokens if embedder else None)
             rows = chunks.rows(file.display, doc, passages)
             with self.store.write() as db:
@@ -350,6 +357,15 @@ class Runner:
                 jobs.add_result(db, self._log.job.id, result)
         self._log.count(result)
         return True
+
+    def _remote_ocr(self, file: write.FileRecord) -> Remote | None:
+        """The server that may read the pictures in a file: one elsewhere gets none of private documents."""
+        remote = self.limits.remote_ocr
+        if remote is None or not remote.leaves:
+            return remote
+        with self.store.read() as db:
+            is_private = privacy.bits(db, file.source_id, file.stat.path, by_note=False)
+        return None if is_private else remote
 
 
 def _wanted(requests: Sequence[Request], source: Source) -> tuple[bool, list[Request], list[Request]]:

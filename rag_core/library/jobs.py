@@ -123,7 +123,7 @@ class Jobs(Service):
             opened,
             lambda: self._embedders.renewed(opened.target_embedder),
             report,
-            self._shared.limits(),
+            self._shared.limits(store),
             stop,
             lambda address, dimension: self._stores.remote(opened, address, dimension),
             self._shared.priority,

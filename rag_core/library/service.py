@@ -9,12 +9,14 @@ from inspect import isfunction
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag_core.errors import EmbedderError, Forbidden, InvalidInput, RagError, StoreError
+from rag_core.extract.ocr import is_remote
 from rag_core.index.index import Limits
 from rag_core.index.priority import SearchPriority
 from rag_core.library.access_list import AccessList
 from rag_core.library.store_files import StoreFiles
-from rag_core.models import EmbedderOptions, Prompts, SharedEmbedders, known_facts
+from rag_core.models import EmbedderOptions, OcrOptions, Prompts, SharedEmbedders, known_facts, open_ocr
 from rag_core.models.addresses import OLLAMA_URL
+from rag_core.models.ocr import GEMINI_URL
 from rag_core.store import Store, about, switch
 from rag_core.store.errors import for_viewer
 from rag_core.types import Metric, StoreInfo, Viewer
@@ -58,15 +60,19 @@ class Shared:
             return info
         return replace(info, dimension=facts.dimension if facts else 0)
 
-    def limits(self) -> Limits:
-        """The limits of a job."""
+    def limits(self, store: str) -> Limits:
+        """The limits of a job of ``store``."""
         known = self.settings
+        remote = open_ocr(known.ocr, ocr_options(known))
+        if remote and remote.leaves and store not in known.ocr_stores:
+            remote = None
         return Limits(
             known.batch_size,
             known.max_file_bytes,
             known.extractor_timeout_s,
-            known.ocr,
+            "auto" if is_remote(known.ocr) else known.ocr,
             known.data_dir / "ocr",
+            remote,
         )
 
     def embedder_missing(self, name: str) -> RagError | None:
@@ -121,6 +127,20 @@ def _for_the_owner(method: Callable[..., Any]) -> Callable[..., Any]:
         return method(self, viewer, *args, **named)
 
     return checked
+
+
+def ocr_options(settings: Settings) -> OcrOptions:
+    """The options that models which read pictures are opened with."""
+    return OcrOptions(
+        ollama_url=settings.ollama_url or OLLAMA_URL,
+        gemini_url=settings.gemini_base_url or GEMINI_URL,
+        gemini_key=settings.gemini_api_key or "",
+        vertex_project=settings.vertex_project or "",
+        vertex_location=settings.vertex_location,
+        vertex_credentials=settings.vertex_credentials_file,
+        vertex_url=settings.vertex_base_url or "",
+        timeout_s=settings.extractor_timeout_s,
+    )
 
 
 def embedder_options(settings: Settings) -> EmbedderOptions:

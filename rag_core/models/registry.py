@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 from rag_core.errors import InvalidInput, Unreachable, VectorsUnreachable
 from rag_core.models.chat import LLM, LLMOptions, parse_llm
 from rag_core.models.embedder import Embedder, EmbedderOptions, dimension_error, parse_name
+from rag_core.models.ocr import GOOGLE_MODEL, Backend, OcrOptions, RemoteOcr
 from rag_core.types import EmbedderIdentity, Vectors
 
 _VECTORS = 256
@@ -113,6 +114,29 @@ def open_llm(name: str, options: LLMOptions) -> LLM:
         said = f"The model {name!r} needs the address of its server."
         raise InvalidInput(said, "Set `chat_base_url`, such as http://127.0.0.1:8080/v1.")
     return OpenAIChat(model, options)
+
+
+def open_ocr(name: str, options: OcrOptions) -> RemoteOcr | None:
+    """What reads pictures for a value of the setting ``ocr``; None for those that need no server. Nothing is
+    asked yet."""
+    provider, _, model = name.partition(":")
+    backend: Backend
+    match provider:
+        case "ollama":
+            from rag_core.models.ollama import OllamaOcr  # only now: these import httpx
+
+            backend = OllamaOcr(model, options)
+        case "gemini":
+            from rag_core.models.google import gemini
+
+            backend = gemini(model or GOOGLE_MODEL, options)
+        case "vertex_ai":
+            from rag_core.models.google import vertex
+
+            backend = vertex(model or GOOGLE_MODEL, options)
+        case _:
+            return None
+    return RemoteOcr(f"{provider}:{backend.server.model}", backend, options.retry_s)
 
 
 class CircuitBreaker:
