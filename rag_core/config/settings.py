@@ -180,7 +180,7 @@ class Settings(BaseSettings):
     ocr: _Ocr = _index(
         "auto", "What reads the text in pictures and scans: `auto` (what is installed), `off`, `tesseract`, "
         "`rapidocr`, or a model that sees pictures: `ollama:MODEL`, `gemini`, `gemini:MODEL`, `vertex_ai`, "
-        "`vertex_ai:MODEL`.", "", "image_provider")
+        "`vertex_ai:MODEL`.")
     ocr_stores: kinds.StoreNames = _index(
         (), "The stores whose pictures may leave this computer, if the model of `ocr` is elsewhere. Those of "
         "other stores, and of private documents always, are read by what is installed.", "none")
