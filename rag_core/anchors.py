@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_OWN_PARTS = frozenset({"page", "slide", "row", "chapter", "cell", "message"})  # anchor types
+_OWN_PARTS = frozenset({"page", "slide", "row", "chapter", "cell", "message", "picture"})  # anchor types
 _MADE_TEXT = frozenset("pdf word slides sheet ebook mail notebook picture archive html".split())  # file types
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from rag_core.errors import InvalidInput, NotFound, StoreError
 from rag_core.files import display
 from rag_core.index import index
+from rag_core.index.embedded import is_picture
 from rag_core.library import places
 from rag_core.library.service import Service
 from rag_core.reports import Asked, Freshness, Problem
@@ -82,6 +83,7 @@ class Jobs(Service):
         with opened.read() as db:
             for path in set(paths) - wanted:
                 wanted |= documents.paths_below(db, source.id, path)
+                wanted |= {path} if is_picture(display(path)) else set()  # a note may embed it
         if wanted:
             index.request(opened, [source.id], paths=sorted(wanted))
         return bool(wanted)

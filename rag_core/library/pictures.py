@@ -1,12 +1,12 @@
-"""Small pictures of places in documents: a page of a PDF, a picture, a picture on a slide."""
+"""Small pictures of places in documents: a page of a PDF, a picture, a picture on a slide or in a note."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-import sqlite3
 import threading
 from collections import OrderedDict
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from rag_core.anchors import anchor_of_words
@@ -23,6 +23,17 @@ LARGEST_SIDE = 2000
 _LIMIT_S = 20.0
 _IDLE_S = 60.0  # the worker process ends when nobody has looked at a picture for so long
 _MOST_KEPT = 16_000_000  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A file to be shown: ``path`` below ``root``, the ``place`` in it, and the hash of what was indexed, ''
+    for a picture that a note embeds."""
+
+    root: Path
+    path: bytes
+    place: str
+    file_hash: str
 
 
 class Pictures(Service):
@@ -46,43 +57,46 @@ class Pictures(Service):
         """
         if not 16 <= side <= LARGEST_SIDE:
             raise InvalidInput(f"side is {side}.", f"Use a number from 16 to {LARGEST_SIDE}.")
-        root, raw, file_hash = self._file(viewer, store, path, place)
-        key = file_hash, PurePosixPath(path).suffix, place, side
-        with self._lock:
-            if key in self._kept:
+        shown = self._shown(viewer, store, path, place)
+        try:
+            data = read_bytes(shown.root, shown.path, self._settings.max_file_bytes)
+            file_hash = hashlib.sha256(data).hexdigest()
+            if shown.file_hash not in ("", file_hash):
+                raise NotFound(f"{path!r} was changed after it was indexed.", "Index it again.")
+            name = PurePosixPath(os.fsdecode(shown.path))
+            key = file_hash, name.suffix, shown.place, side
+            with self._lock:
+                if key not in self._kept:
+                    self._keep(key, self._rendered(data, name, shown.place, side))
                 self._kept.move_to_end(key)
                 return self._kept[key]
-            try:
-                data = read_bytes(root, raw, self._settings.max_file_bytes)
-                if hashlib.sha256(data).hexdigest() != file_hash:
-                    raise NotFound(f"{path!r} was changed after it was indexed.", "Index it again.")
-                picture = self._rendered(data, path, place, side)
-            except ExtractError as error:
-                raise _none(store, path, place) from error
-            self._keep(key, picture)
-            return picture
+        except ExtractError as error:
+            raise _none(store, path, place) from error
 
     def close(self, viewer: Viewer) -> None:
         """End the process that draws; the next picture starts it again."""
         self._end()
 
-    def _file(self, viewer: Viewer, store: str, path: str, place: str) -> tuple[Path, bytes, str]:
-        """The folder of a document's source, the path below it and the hash of what was indexed."""
+    def _shown(self, viewer: Viewer, store: str, path: str, place: str) -> _Shown:
+        """The file that shows a place of a document. Raises NotFound."""
         anchor = anchor_of_words(place or "page 1")
         with self._stores.reading(viewer, store) as db:
-            rows = find.document_rows(db, viewer, documents.ids(db, path))
-            indexed = (row for row in rows if row["state"] == "indexed")
-            row = next((row for row in indexed if _folder(row).is_absolute()), None)  # else it is attached
-            is_shown = row is not None and (viewer.is_owner or find.has_anchor(db, row["id"], anchor))
-        if row is None or anchor is None or not is_shown:
-            raise _none(store, path, place)
-        return _folder(row), row["path"], row["file_hash"]
+            for row in find.document_rows(db, viewer, documents.ids(db, path)):
+                root = Path(os.fsdecode(row["root"]))  # no folder where the store is attached
+                if anchor is None or row["state"] != "indexed" or not root.is_absolute():
+                    continue
+                embeds = anchor[0] == "picture"
+                if (viewer.is_owner and not embeds) or find.has_anchor(db, row["id"], anchor):
+                    if embeds:
+                        return _Shown(root, os.fsencode(anchor[1]), "", "")
+                    return _Shown(root, row["path"], place, row["file_hash"])
+        raise _none(store, path, place)
 
-    def _rendered(self, data: bytes, path: str, place: str, side: int) -> bytes:
+    def _rendered(self, data: bytes, path: PurePosixPath, place: str, side: int) -> bytes:
         if self._idle:
             self._idle.cancel()
         try:
-            return self._worker.picture(data, PurePosixPath(path), place, side)
+            return self._worker.picture(data, path, place, side)
         finally:
             self._idle = threading.Timer(_IDLE_S, self._end)
             self._idle.daemon = True
@@ -98,10 +112,6 @@ class Pictures(Service):
             if self._idle:
                 self._idle.cancel()
             self._worker.close()
-
-
-def _folder(row: sqlite3.Row) -> Path:
-    return Path(os.fsdecode(row["root"]))
 
 
 def _none(store: str, path: str, place: str) -> NotFound:
