@@ -143,3 +143,24 @@ def test_no_place_leads_to_another_file(library: Library, notes: Path) -> None:
         library.pictures.get(viewer, "s", "oslo.md", "picture gate.png")
         with pytest.raises(NotFound):
             library.pictures.get(viewer, "s", "oslo.md", "picture other.png")
+
+
+def kept(library: Library) -> str:
+    """All that is kept of pictures."""
+    files = (library.settings.data_dir / "ocr").glob("??/*")
+    return " ".join(file.read_text("utf-8").upper() for file in files)
+
+
+def test_nothing_is_kept_of_a_picture_that_no_store_holds(library: Library, notes: Path) -> None:
+    draw(notes / "gate.png", "BOARDING GATE SEVEN")
+    draw(notes / "hall.png", "ARRIVAL HALL")
+    index(library, "s", notes)
+    assert "BOARDING" in kept(library)
+    library.files.exclude(OWNER, "s", "gate.png")
+    index(library, "s")
+    assert ("BOARDING" in kept(library), "ARRIVAL" in kept(library)) == (False, True)
+    index(library, "t", notes)
+    library.stores.delete(OWNER, "s")
+    assert "ARRIVAL" in kept(library), "the other store has it"
+    library.stores.delete(OWNER, "t")
+    assert kept(library) == ""

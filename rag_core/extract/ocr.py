@@ -7,7 +7,7 @@ import io
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
@@ -28,6 +28,7 @@ _MOST_LANGUAGES = 4
 _LARGE_PNG = 4_000_000  # bytes; a larger one is sent as JPEG
 _MOST_CHARACTERS = 100_000  # of what a server says of a picture
 _MOST_NOTES = 3
+_LISTS = "documents"  # the folder of the lists of pictures
 
 
 class Waits(Exception):
@@ -77,9 +78,9 @@ def asked(remote: Remote | None, picture: bytes) -> tuple[str, str, str]:
 class Reader:
     """Reads the text in pictures with an engine; without one it finds none.
 
-    ``folder`` keeps each text by the hash of its picture. ``on_read`` is called after each picture, which may
-    take seconds. ``ask`` asks the server of a remote engine. ``waits`` and ``notes`` say what became of the
-    pictures since `begin`.
+    ``folder`` keeps each text by the hash of its picture, and which of them a document holds. ``on_read`` is
+    called after each picture, which may take seconds. ``ask`` asks the server of a remote engine. ``waits``
+    and ``notes`` say what became of the pictures since `begin`.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class Reader:
         self.engine: str | None = None
         self.waits = ""
         self.notes: list[str] = []
+        self._used: set[str] = set()
         self._folder = folder
         self._on_read = on_read
         self._ask = ask
@@ -95,6 +97,13 @@ class Reader:
     def begin(self, setting: str) -> None:
         """Read the pictures of the next document with the engine that ``setting`` names."""
         self.engine, self.waits, self.notes = find_engine(setting), "", []
+        self._used.clear()
+
+    def end(self, data: bytes) -> None:
+        """Keep which pictures the document ``data`` holds, for `prune`."""
+        if self._folder and self._used:
+            listed = self._folder / _LISTS / hashlib.sha256(data).hexdigest()
+            _write(listed, "\n".join(sorted(self._used)))
 
     def text(self, picture: Image) -> str:
         """The text of a picture, '' for a tiny one."""
@@ -104,6 +113,7 @@ class Reader:
         picture.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE))
         digest = hashlib.sha256(f"{self.engine} {picture.size} ".encode() + picture.tobytes()).hexdigest()
         kept = self._folder / digest[:2] / f"{digest}.txt" if self._folder else None
+        self._used.add(digest)
         if kept:
             with suppress(OSError, UnicodeDecodeError):
                 text = kept.read_text("utf-8")
@@ -112,10 +122,7 @@ class Reader:
         read = self._read(picture)
         self._on_read()
         if kept and read is not None:
-            kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            written = kept.with_suffix(f".{os.getpid()}")
-            written.write_text(read, "utf-8")
-            written.replace(kept)
+            _write(kept, read)
         return read or ""
 
     def _read(self, picture: Image) -> str | None:
@@ -133,6 +140,26 @@ class Reader:
         if note and len(self.notes) < _MOST_NOTES:
             self.notes.append(note)
         return None if self.waits or note else text
+
+
+def _write(file: Path, text: str) -> None:
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    written = file.with_suffix(f".{os.getpid()}")
+    written.write_text(text, "utf-8")
+    written.replace(file)
+
+
+def prune(folder: Path, documents: Set[str]) -> None:
+    """Remove the kept texts of pictures that none of ``documents``, by the sha256 of their bytes, holds."""
+    used: set[str] = set()
+    for listed in folder.glob(f"{_LISTS}/*"):
+        if listed.name in documents:
+            used.update(listed.read_text("utf-8").split())
+        else:
+            listed.unlink(missing_ok=True)
+    for text in folder.glob("??/*"):
+        if text.stem not in used:
+            text.unlink(missing_ok=True)
 
 
 def _packed(picture: Image) -> bytes:

@@ -297,6 +297,7 @@ def _answered(request: bytes) -> bytes:
             if not isinstance(found, Extracted):
                 what = f"gave a value of type {type(found).__name__} instead of Extracted"
                 raise extension.failed(ExtractError, what)
+            ocr.reader.end(data)
             pictures = tuple(filter(None, (ocr.reader.waits, *ocr.reader.notes)))
             found = replace(found, warnings=(*found.warnings, *pictures), waits=ocr.reader.waits)
             return _to_json(_Answer(found))

@@ -42,7 +42,8 @@ _UNSURE = (
 )
 _PICTURES_WAIT = "The text in some pictures is not read yet; the next run tries again."
 _ROWS_A_WRITE = 500
-_DROPS_TEXT = frozenset({"changed", "reread", "deleted", "excluded", "skipped"})  # outcomes
+DROPS_TEXT = frozenset({"changed", "reread", "deleted", "excluded", "skipped"})
+"""Outcomes after which a store may hold less text."""
 _MOST_SCANS = 5  # of a folder in which files are renamed while they are read
 
 Stop = Callable[[], bool]
@@ -153,7 +154,7 @@ class Runner:
                     self._embedding.embed_queue()
                     self._embedding.send()
             if not self.words_only:
-                dropped = self._left_over or not _DROPS_TEXT.isdisjoint(self._log.counts)
+                dropped = self._left_over or not DROPS_TEXT.isdisjoint(self._log.counts)
                 self._embedding.finish(text_was_dropped=dropped)
             self._end("done")
         except Stopped as error:

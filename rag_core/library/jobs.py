@@ -11,6 +11,7 @@ from rag_core.errors import InvalidInput, NotFound, StoreError
 from rag_core.files import display
 from rag_core.index import index
 from rag_core.index.embedded import is_picture
+from rag_core.index.index import DROPS_TEXT
 from rag_core.library import places
 from rag_core.library.service import Service
 from rag_core.reports import Asked, Freshness, Problem
@@ -130,7 +131,11 @@ class Jobs(Service):
             lambda address, dimension: self._stores.remote(opened, address, dimension),
             self._shared.priority,
         )
-        return replace(job, results=tuple(self.results(viewer, store, job.id))) if job else None
+        if job is None:
+            return None
+        if not DROPS_TEXT.isdisjoint(job.counts):
+            self._shared.prune_pictures()
+        return replace(job, results=tuple(self.results(viewer, store, job.id)))
 
     def cancel(self, viewer: Viewer, store: str) -> None:
         """Stop the running job of a store, in whichever process it is."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import wraps
 from inspect import isfunction
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag_core.errors import EmbedderError, Forbidden, InvalidInput, RagError, StoreError
+from rag_core.extract import ocr
 from rag_core.extract.ocr import is_remote
 from rag_core.index.index import Limits
 from rag_core.index.priority import SearchPriority
@@ -17,9 +19,9 @@ from rag_core.library.store_files import StoreFiles
 from rag_core.models import EmbedderOptions, OcrOptions, Prompts, SharedEmbedders, known_facts, open_ocr
 from rag_core.models.addresses import OLLAMA_URL
 from rag_core.models.ocr import GEMINI_URL
-from rag_core.store import Store, about, switch
+from rag_core.store import Store, about, documents, switch
 from rag_core.store.errors import for_viewer
-from rag_core.types import Metric, StoreInfo, Viewer
+from rag_core.types import OWNER, Metric, StoreInfo, Viewer
 from rag_core.vectors import RemoteIndex
 from rag_core.vectors.backends import open_remote, vector_options
 
@@ -74,6 +76,15 @@ class Shared:
             known.data_dir / "ocr",
             remote,
         )
+
+    def prune_pictures(self) -> None:
+        """Remove what was read in pictures that no store holds any more, unless a store cannot be read."""
+        held: set[str] = set()
+        with suppress(StoreError, OSError):
+            for name in self.stores.names(OWNER):
+                with self.stores.reading(OWNER, name) as db:
+                    held |= documents.hashes(db)
+            ocr.prune(self.settings.data_dir / "ocr", held)
 
     def embedder_missing(self, name: str) -> RagError | None:
         """The error that keeps the embedder ``name`` from being used now; None if it works."""

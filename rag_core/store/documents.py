@@ -193,6 +193,11 @@ def resolve_links(db: sqlite3.Connection, document_id: int, known_as: str) -> No
     db.execute(sql, {"id": document_id, "names": known_as})
 
 
+def hashes(db: sqlite3.Connection) -> set[str]:
+    """The sha256 of every file that was read."""
+    return {row[0] for row in db.execute("SELECT file_hash FROM documents")}
+
+
 def ids(db: sqlite3.Connection, display: str) -> list[int]:
     """The ids of the documents that are shown as ``display``: one, unless two paths look the same."""
     sql = "SELECT id FROM documents WHERE display = ?"
