@@ -30,6 +30,7 @@ from rag_core.extract.building import MOST_TEXT
 from rag_core.extract.filetypes import added_type
 from rag_core.extract.frontmatter import unique
 from rag_core.extract.ocr import Remote
+from rag_core.extract.unpacking import refuse_bomb
 from rag_core.text import tags
 from rag_core.types import Extracted, Segment
 
@@ -291,6 +292,7 @@ def _answered(request: bytes) -> bytes:
         if file is None:
             return _to_json(_Answer())
         with extension.errors(ExtractError, "reading this file"):
+            refuse_bomb(data, PurePosixPath(file))
             found = read(data, PurePosixPath(file), *place)
             if place:
                 return _to_json(_Answer(picture=base64.b64encode(found).decode()))
