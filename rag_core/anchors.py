@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_OWN_PARTS = frozenset({"page", "slide", "row", "chapter", "cell", "message"})  # anchor types
+_OWN_PARTS = frozenset({"page", "slide", "row", "chapter", "cell", "message", "picture"})  # anchor types
 _MADE_TEXT = frozenset("pdf word slides sheet ebook mail notebook picture archive html".split())  # file types
 
 
@@ -12,3 +12,9 @@ def anchor_in_words(file_type: str, anchor_type: str, anchor_ref: str) -> str | 
     if anchor_type in _OWN_PARTS:
         return f"{anchor_type} {anchor_ref}" if anchor_ref else ""
     return anchor_ref if anchor_type == "attachment" or file_type in _MADE_TEXT else None
+
+
+def anchor_of_words(words: str) -> tuple[str, str] | None:
+    """The anchor's type and reference of ``page 3`` and the like; None for words of other places."""
+    anchor_type, _, anchor_ref = words.partition(" ")
+    return (anchor_type, anchor_ref) if anchor_type in _OWN_PARTS and anchor_ref else None

@@ -81,7 +81,8 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """A file read as text, with everything later steps need and nothing of the file system."""
+    """A file read as text, with everything later steps need and nothing of the file system. ``waits``: why
+    pictures in it are still to be read, '' if none is."""
 
     text: str
     file_type: str
@@ -96,6 +97,7 @@ class Extracted:
     private: bool = False
     metadata: dict[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    waits: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,21 @@ def skips(count: int, examples: Sequence[str]) -> str:
     return f"{plural(count, 'file')} of these will probably be skipped, going by the name{which}."
 
 
+def pictures_by_ocr(pictures: int, pdfs: int, engine: str, install: str, *, is_off: bool) -> str:
+    """What will become of pictures and of pages without text; '' where there are neither. ``install`` is the
+    command that installs what reads them."""
+    each = [plural(pictures, "picture")] if pictures else []
+    each += [f"pages without text in {plural(pdfs, 'PDF file')}"] if pdfs else []
+    if not each:
+        return ""
+    what = " and ".join(each)
+    if engine:
+        return f"By OCR ({engine}): {what}."
+    if is_off:
+        return f"Not read, because the setting `ocr` is off: {what}."
+    return f"Not read, because no OCR is installed: {what}. Install Tesseract, or run {install}."
+
+
 def size(count: int) -> str:
     """A number of bytes for people: ``1.2 MB``."""
     for power, unit in ((9, "GB"), (6, "MB"), (3, "kB")):

@@ -15,11 +15,13 @@ PATHS = ("harbour.md", "below/tea.md", "a:b & ü?#%.md")
 
 
 @schemathesis.hook
-def map_path_parameters(_: Any, given: Any) -> Any:
+def map_path_parameters(context: Any, given: Any) -> Any:
     """A store that is there, in every second request with a document of it."""
     if not given or not all(map(_is_name, given.values())) or len(str(given)) % 2:
         return given
     there = {"store": "notes", "path": PATHS[len(str(given)) // 2 % len(PATHS)]}
+    if context.operation.path.startswith("/pictures/"):
+        there = {"store": "album", "path": "tea.pdf"}
     return {name: there[name] for name in given}
 
 

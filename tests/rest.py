@@ -60,7 +60,7 @@ class Rest:
         with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)) as connection:
             connection.request(method, f"/api/v1{path}", body, named)
             answer = connection.getresponse()
-            text = answer.read().decode()
+            text = answer.read().decode("utf-8", "replace")
         return Response(answer.status, {n.lower(): value for n, value in answer.getheaders()}, text)
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import numpy.typing as npt
@@ -88,7 +88,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-        self._do(json.loads(raw) if raw else None)
+        if self.headers.get("Content-Type") == "application/x-www-form-urlencoded":
+            self._do(dict(parse_qsl(raw.decode())))
+        else:
+            self._do(json.loads(raw) if raw else None)
 
     do_PUT = do_PATCH = do_DELETE = do_POST  # noqa: N815
 

@@ -24,6 +24,7 @@ from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.conftest import index
+from tests.documents_made import pdf
 from tests.live import ROOT, Server, start
 from tests.rest import Response, Rest
 from tests.trees import write
@@ -371,6 +372,16 @@ def test_an_answer_holds_what_the_document_says_and_nothing_else(
     jsonschema.validate(answer.json, {"$ref": f"#/components/schemas/{schema}", **shapes})
 
 
+@pytest.fixture
+def album(library: Library, tmp_path: Path) -> Iterator[None]:
+    """A store with a document that has pages."""
+    (tmp_path / "tea.pdf").write_bytes(pdf("Green tea"))
+    index(library, "album", tmp_path)
+    yield
+    library.stores.delete(OWNER, "album")
+
+
+@pytest.mark.usefixtures("album")
 def test_generated_requests_find_no_fault_and_no_mismatch(live: Server, tmp_path: Path) -> None:
     """It is not asked that all valid ones are accepted: no schema says which stores and dates there are."""
     command = [
@@ -385,5 +396,5 @@ def test_generated_requests_find_no_fault_and_no_mismatch(live: Server, tmp_path
         cwd=tmp_path, env={**os.environ, **hooks}, text=True, capture_output=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Tested: 7" in done.stdout
+    assert "Tested: 8" in done.stdout
     assert "Missing test data" not in done.stdout, "every operation was asked for something that is there"

@@ -18,7 +18,7 @@ from rag_core.config.tables import FOLDERS, SIZES, STORES
 ROOT = Path(__file__).resolve().parents[1]
 MAKER = runpy.run_path(str(ROOT / "docs" / "make_configuration.py"))
 ROWS: list[Any] = MAKER["other_tools"]()
-COMES_LATER = {"reading images", "watching folders"}
+COMES_LATER = {"watching folders"}
 
 
 def test_the_page_about_configuration_is_made_from_the_table() -> None:

@@ -74,11 +74,13 @@ def test_a_name_from_another_tool_is_accepted(tmp_path: Path, key: Key) -> None:
         "backend": "s3vectors",
         "s3_region": "eu-central-1",
         "s3_profile": "home",
+        "vertex_project": "tea-1",
+        "vertex_credentials_file": "/home/me/key.json",
     }[key.name]
     for alias in key.aliases:
         if not key.secret:
-            assert getattr(settings(tmp_path, f"{alias}: {value}\n"), key.attribute) == value
-        assert getattr(settings(tmp_path, **{alias.upper(): f"{value}"}), key.attribute) == value
+            assert str(getattr(settings(tmp_path, f"{alias}: {value}\n"), key.attribute)) == str(value)
+        assert str(getattr(settings(tmp_path, **{alias.upper(): f"{value}"}), key.attribute)) == str(value)
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,8 @@ def test_no_picture_starts_another_program(tmp_path: Path, monkeypatch: pytest.M
     ghostscript.write_text(f"#!/bin/sh\ntouch {started}\n")
     ghostscript.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    monkeypatch.setattr(ocr, "reader", ocr.Reader("tesseract", None, lambda: None))
+    monkeypatch.setattr(ocr, "reader", ocr.Reader(None, lambda: None))
+    ocr.reader.begin("tesseract")
     eps = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 100 100\n%%EndComments\n(/tmp) run\n%%EOF\n"
     with pytest.raises(UnidentifiedImageError):
         pictures.read(eps, PurePosixPath("photo.png"))

@@ -190,7 +190,7 @@ def test_a_process_that_hangs_ends_although_who_asked_was_killed(
     process = worker._started()
     assert process.stdin is not None
     about = asdict(Extension("extractors", "letter.foo", "reader", "1", "made_up_reader:read"))
-    request = json.dumps([about, "a.foo"]).encode() + b"\ntime.sleep(60)"
+    request = json.dumps([about, "a.foo", "off"]).encode() + b"\ntime.sleep(60)"
     process.stdin.write(len(request).to_bytes(8, "big") + request)
     process.stdin.flush()
     assert process.wait(20) == -signal.SIGALRM

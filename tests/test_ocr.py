@@ -10,9 +10,11 @@ from pathlib import Path, PurePosixPath
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
+from rag_core.config import Settings
 from rag_core.errors import NotText
 from rag_core.extract import Worker, extract, ocr, pictures
-from rag_core.types import Extracted
+from rag_core.library import Library
+from rag_core.types import OWNER, Extracted
 
 WORDS = "GREEN TEA KEEPS SIX MONTHS"
 
@@ -98,3 +100,31 @@ def test_without_an_engine_pictures_are_skipped_with_the_next_step() -> None:
     with closing(Worker(ocr="off")) as off, pytest.raises(NotText) as skipped:
         extract(packed(picture(), "PNG"), PurePosixPath("a.png"), off)
     assert "commonplace[ocr]" in skipped.value.suggestion
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("tesseract", "By OCR (tesseract): 3 pictures and pages without text in 2 PDF files."),
+        ("off", "Not read, because the setting `ocr` is off: 3 pictures"),
+        ("gemini", "By OCR (gemini): 3 pictures"),
+    ],
+)
+def test_a_preview_says_what_becomes_of_pictures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str, said: str
+) -> None:
+    monkeypatch.setattr(ocr.shutil, "which", lambda _: "/usr/bin/tesseract")
+    library = Library.open(Settings(tmp_path / "data", tmp_path / "models", (), ocr=setting))
+    counted = {".png": 1, ".jpg": 2, ".pdf": 2, ".md": 9}
+    assert library.sources.said_of_pictures(OWNER, counted).startswith(said)
+    assert library.sources.said_of_pictures(OWNER, {".md": 9}) == ""
+    library.close()
+
+
+def test_without_ocr_a_preview_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ocr, "find_engine", lambda _: None)
+    library = Library.open(Settings(tmp_path / "data", tmp_path / "models", ()))
+    said = library.sources.said_of_pictures(OWNER, {".png": 1})
+    assert said.startswith("Not read, because no OCR is installed: 1 picture. Install Tesseract, or run `")
+    assert "commonplace[ocr]" in said
+    library.close()

@@ -23,8 +23,9 @@ from rag_core.types import OWNER
 from tests.assistant import on_stdio
 from tests.chat_servers import OllamaChat, say
 from tests.conftest import index
+from tests.documents_made import pdf
 from tests.live import ROOT, start
-from tests.speakers import CO_OWNER, Place, Speaker, call, speaking
+from tests.speakers import CO_OWNER, GUEST, SEARCHER, Place, Speaker, call, speaking
 from tests.standin import serving
 from tests.stored import keys
 from tests.trees import write
@@ -208,6 +209,26 @@ def rest_document(house: House, who: Speaker) -> Seen | str:
     return answered([who.get(f"/api/v1/documents/{store}/{path}") for path, store in STORES.items()])
 
 
+def rest_picture(house: House, who: Speaker) -> Seen | str:
+    """Of a PDF in the place of each note, in stores of their own."""
+    place, stores = house.place, {"shared": "album", "mine": "drawer"}
+    if "album" not in place.library.stores.names(OWNER):
+        for path, store in STORES.items():
+            (place.notes / stores[store]).mkdir(exist_ok=True)
+            (place.notes / stores[store] / path).with_suffix(".pdf").write_bytes(pdf(path))
+        for store in stores.values():
+            index(place.library, store, place.notes / store)
+        place.library.privacy.set(OWNER, "album", ["secret.pdf"])
+        place.library.sharing.share(OWNER, GUEST, ["shared", "album"], may_ask=True)
+        place.library.sharing.share(OWNER, SEARCHER, ["shared", "album"])
+    asked = {path: f"{stores[store]}/{path.replace('.md', '.pdf')}" for path, store in STORES.items()}
+    replies = {path: who.get(f"/api/v1/pictures/{address}") for path, address in asked.items()}
+    if {status for status, _, _ in replies.values()} == {403}:
+        return "403"
+    assert {status for status, _, _ in replies.values()} <= {200, 404}
+    return {path for path, (status, _, _) in replies.items() if status == 200}
+
+
 def rest_stores(path: str, house: House, who: Speaker) -> Seen | str:
     """Counts: with the private note there are two in the store that is shared."""
     status, _, body = who.get(f"/api/v1/{path}")
@@ -333,6 +354,7 @@ WALKS: Final[dict[tuple[str, str], Walk]] = {
     ("REST", "store"): rest_store,
     ("REST", "documents"): rest_documents,
     ("REST", "document"): rest_document,
+    ("REST", "picture"): rest_picture,
     ("REST", "openapi.json"): partial(got, "/api/v1/openapi.json"),
     **{("MCP", tool.name): partial(calls, tool.name) for tool in TOOLS if not tool.writes},
     **{

@@ -179,7 +179,10 @@ def choose_files(viewer: Viewer, root: Path, chooser: str = ADDING) -> FileChoic
         )  # fmt: skip
     patterns = patterns_in_boxes(chooser)
     with st.container(gap="xsmall"):
-        _show_preview(_preview(os.fsencode(root), *patterns), root, patterns)
+        found = _preview(os.fsencode(root), *patterns)
+        _show_preview(found, root, patterns)
+        if said := library().sources.said_of_pictures(viewer, found.by_suffix):
+            st.caption(label(said))
         if idle := _idle(viewer, os.fsencode(root), patterns[1]):
             show_warning(*idle)
     return choice_in_boxes(root, chooser)

@@ -14,7 +14,15 @@ from starlette.routing import Mount, Route
 
 from rag_core.api import asking
 from rag_core.api.answers import Reply
-from rag_core.api.http import EVENTS, UNFORESEEN, body_of, json_response, parameters_of, refusal
+from rag_core.api.http import (
+    EVENTS,
+    UNFORESEEN,
+    body_of,
+    json_response,
+    parameters_of,
+    picture_response,
+    refusal,
+)
 from rag_core.api.openapi import DOCUMENT, PREFIX, document
 from rag_core.api.operations import OPERATIONS, Operation
 from rag_core.api.requests import Nothing
@@ -69,7 +77,8 @@ def _handler(
         else:
             given = parameters_of(request.query_params, request.path_params, operation.given)
         if act is not None:
-            return json_response(await workers.run(viewer, lambda: act(library(), viewer, given)))
+            answer = await workers.run(viewer, lambda: act(library(), viewer, given))
+            return picture_response(answer) if isinstance(answer, bytes) else json_response(answer)
         if EVENTS in request.headers.get("accept", ""):
             return await _events(asking.events(library, viewer, given, workers), viewer)
         try:

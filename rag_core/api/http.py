@@ -19,6 +19,7 @@ from rag_core.errors import InvalidInput, RagError
 
 JSON = "application/json"
 EVENTS = "text/event-stream"
+PICTURE = "image/webp"
 _LOG = logging.getLogger(__name__)
 MAX_BODY = 256 * 1024  # bytes; a question with a long conversation is a tenth of it
 
@@ -54,6 +55,12 @@ def json_response(value: Value, status: int = 200, headers: Mapping[str, str] = 
     """``value`` as JSON that no cache keeps."""
     headers = {"cache-control": "no-store", **headers}
     return Response(json_bytes(value), status, headers, media_type=JSON)
+
+
+def picture_response(picture: bytes) -> Response:
+    """A picture that no cache keeps, and that no browser takes for anything else."""
+    headers = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+    return Response(picture, 200, headers, media_type=PICTURE)
 
 
 def refusal(error: RagError, *, for_owner: bool) -> tuple[int, RagError]:

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from rag_core import __version__
 from rag_core.api.answers import Error, Unanswered
-from rag_core.api.http import EVENTS, JSON
+from rag_core.api.http import EVENTS, JSON, PICTURE
 from rag_core.api.operations import OPERATIONS, Operation
 from rag_core.api.requests import Schema, without_titles
 
@@ -53,7 +53,7 @@ def document() -> dict[str, Any]:
 
 def _operation(each: Operation, answer: Schema) -> dict[str, Any]:
     described: dict[str, Any] = {"operationId": each.name, "summary": each.summary}
-    codes, kinds = {*_ALWAYS, *each.refusals}, {JSON: answer}
+    codes, kinds = {*_ALWAYS, *each.refusals}, {PICTURE if each.answer is bytes else JSON: answer}
     if each.act is None:
         kinds[EVENTS] = {"type": "string"}
     if each.method == "POST":

@@ -12,13 +12,14 @@ from rag_core.api.requests import Request, field, filters_of, naming_stores
 from rag_core.library import Library
 from rag_core.types import Viewer
 
-Act = Callable[[Library, Viewer, Any], answers.Shown]
+Act = Callable[[Library, Viewer, Any], answers.Shown | bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One operation. ``given`` validates its body (POST), or its parameters, some of them in ``path``.
-    ``answer`` is a model of `answers`, or a union. Without ``act``, `asking` answers, whole or as events."""
+    ``answer`` is a model of `answers`, a union, or ``bytes`` (a picture). Without ``act``, `asking` answers,
+    whole or as events."""
 
     name: str
     method: Literal["GET", "POST"]
@@ -43,6 +44,10 @@ def _documents(library: Library, viewer: Viewer, given: requests.FilesOfStore) -
         store = library.stores.resolve(viewer, given.get("store"))
         found = library.files.all(viewer, store) if viewer.is_owner else library.documents.all(viewer, store)
     return answers.files(store, (each for each in found if not states or each.state in states), viewer)
+
+
+def _picture(library: Library, viewer: Viewer, given: requests.Picture) -> bytes:
+    return library.pictures.get(viewer, **given)
 
 
 _NOTHING = Request(requests.Nothing)
@@ -83,5 +88,9 @@ OPERATIONS: tuple[Operation, ...] = (
         Request(requests.OneDocument), answers.Document | answers.SharedDocument,
         lambda library, viewer, given: answers.document(library.documents.get(viewer, **given), viewer),
         (404,),
+    ),
+    Operation(
+        "picture", "GET", "/pictures/{store}/{path}", "A place in a document as a small picture.",
+        Request(requests.Picture), bytes, _picture, (404,),
     ),
 )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -23,6 +24,7 @@ from typing_extensions import TypedDict
 
 from rag_core import types
 from rag_core.errors import EmptyQuery, InvalidInput, NotFound
+from rag_core.library.pictures import LARGEST_SIDE, SIDE
 from rag_core.replies import MAX_K
 from rag_core.search.query import MAX_BYTES, MAX_LENGTH, MAX_OPERATORS, NAMES_OF_FILTERS, filters_from, parse
 from rag_core.store.find import FILTERS
@@ -36,6 +38,10 @@ strict = with_config(ConfigDict(extra="forbid", strict=True))
 
 def _listed(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
+
+
+def _number(value: Any) -> Any:
+    return int(value) if isinstance(value, str) and re.fullmatch("[0-9]{1,9}", value) else value
 
 
 def said(description: str) -> Any:
@@ -119,6 +125,17 @@ class Question(TypedDict, total=False):
 Nothing = typed_dict("Nothing", {})
 OneStore = typed_dict("OneStore", {"store": StoreName}, ["store"])
 OneDocument = typed_dict("OneDocument", {"store": StoreName, "path": Path}, ["store", "path"])
+
+
+_Side = Annotated[int, Field(ge=16, le=LARGEST_SIDE), BeforeValidator(_number)]
+
+
+@strict
+class Picture(TypedDict, total=False):
+    store: Required[StoreName]
+    path: Required[Path]
+    place: Annotated[str, Field(max_length=200), said("The anchor of a hit, such as `page 3`.")]
+    side: Annotated[_Side, said(f"Pixels of its longer side; {SIDE} unless it is said.")]
 
 
 @strict

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import click
 
@@ -127,6 +128,9 @@ def index(
         plans = [library.sources.plan(OWNER, store, draft, force=force) for draft in drafts]
         plans = plans or library.sources.plans(OWNER, store, force=force)
         options.emit(reports.plan(plans), lambda: show_plans(plans))
+        files = (file for plan in plans for found in plan.to_read.values() for file in found)
+        suffixes = Counter(PurePosixPath(file.display).suffix.lower() for file in files)
+        warn(library.sources.said_of_pictures(OWNER, suffixes))
         return
     sources = [library.sources.add(OWNER, store, each, chosen, exclude) for each, chosen in wanted.items()]
     library.jobs.request(OWNER, store, [source.id for source in sources] or None, force=force)

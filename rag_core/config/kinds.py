@@ -147,12 +147,21 @@ _paths = partial(listed, separator=re.escape(os.pathsep))
 _words = partial(listed, separator=r"[,\s]+")
 
 Folder = Annotated[Path, FOLDER]
+File = Annotated[
+    Path,
+    Kind(
+        "an absolute path of a file",
+        schemas.no_info_plain_validator_function(_folder),
+        advice="Write it from the root, like /home/me/x.json.",
+    ),
+]
 Folders = Annotated[tuple[Folder, ...], Kind("a list of absolute folders", before=_paths)]
 Embedder = Annotated[str, EMBEDDER]
 Llm = Annotated[str, word(r"(?:ollama|openai):[^\s\x00-\x1f\x7f]{1,300}", "'ollama:MODEL' or 'openai:MODEL'")]
 Reranker = Annotated[str, RERANKER]
 Backend = Annotated[str, BACKEND]
 StoreName = Annotated[str, STORE]
+StoreNames = Annotated[tuple[StoreName, ...], Kind(f"a list, each {STORE.words}", before=_words)]
 Secret = Annotated[str, word(r"[\x21-\x7e]{1,1000}", "a key of visible characters", hide=True)]
 Switch = Annotated[bool, Kind("true or false", schemas.bool_schema())]
 Seconds = Annotated[float, number(1, 3600)]

@@ -32,8 +32,16 @@ _BucketPrefix = Annotated[str, word(r"[a-z0-9][a-z0-9-]{0,39}", "lowercase lette
 _Collection = Annotated[str, word(r"[A-Za-z0-9_][\w.-]{0,199}", "letters, digits and _.-")]
 _KMS_KEY = r"arn:aws[-a-z0-9]*:kms:[-a-z0-9]+:[0-9]{12}:key/\S{1,200}"
 _KmsKey = Annotated[str, word(_KMS_KEY, "the ARN of a key: arn:aws:kms:REGION:ACCOUNT:key/ID")]
-_Ocr = Annotated[str, choice("auto", "off", "tesseract", "rapidocr")]
 _Theme = Annotated[str, choice("system", "light", "dark")]
+_GOOGLE = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
+_Ocr = Annotated[
+    str,
+    word(
+        rf"auto|off|tesseract|rapidocr|ollama:[^\s\x00-\x1f\x7f]{{1,300}}|(?:gemini|vertex_ai)(?::{_GOOGLE})?",
+        "auto, off, tesseract, rapidocr, ollama:MODEL, gemini, gemini:MODEL, vertex_ai or vertex_ai:MODEL",
+    ),
+]
+_Project = Annotated[str, word(r"[a-z][a-z0-9:.-]{3,80}", "the id of a project of Google Cloud")]
 _Mode = Annotated[Literal["hybrid", "vector", "lexical"], choice("hybrid", "vector", "lexical")]
 _LogLevel = Annotated[str, choice("debug", "info", "warning", "error", "critical")]
 
@@ -177,7 +185,24 @@ class Settings(BaseSettings):
     extractor_timeout_s: Seconds = _index(
         60.0, "The seconds that reading one file may take, and reading each picture in it.")
     ocr: _Ocr = _index(
-        "auto", "What reads the text in pictures and scans; `auto` takes what is installed.")
+        "auto", "What reads the text in pictures and scans: `auto` (what is installed), `off`, `tesseract`, "
+        "`rapidocr`, or a model that sees pictures: `ollama:MODEL`, `gemini`, `gemini:MODEL`, `vertex_ai`, "
+        "`vertex_ai:MODEL`.")
+    ocr_stores: kinds.StoreNames = _index(
+        (), "The stores whose pictures may leave this computer, if the model of `ocr` is elsewhere. Those of "
+        "other stores, and of private documents always, are read by what is installed.", "none")
+    gemini_api_key: kinds.Secret | None = _index(
+        None, _KEY.format("ocr: gemini"), "none", secret=True, borrowed="GEMINI_API_KEY")
+    gemini_base_url: kinds.Address | None = _index(
+        None, "The address of Gemini.", "Google's own")
+    vertex_project: _Project | None = _index(
+        None, "The project of Google Cloud for `ocr: vertex_ai`.", "none", "project_id")
+    vertex_location: _Region = _index(
+        "us-central1", "The location of Vertex AI, such as europe-west4, or global.")
+    vertex_credentials_file: kinds.File | None = _index(
+        None, "The key file of a service account for Vertex AI.", "as gcloud is set up", "credentials_file")
+    vertex_base_url: kinds.Address | None = _index(
+        None, "The address of Vertex AI.", "where Google has it in this location")
     watch: Switch = _index(
         True, "Whether `commonplace serve` reads a file as soon as it changes, unless its folder is paused.")
     scan_on_start: Switch = _index(

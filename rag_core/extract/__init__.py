@@ -49,14 +49,17 @@ def hardly_text(path: str) -> bool:
     return suffix in binary.SUFFIXES and not reader_in_worker(PurePosixPath(path))
 
 
-def extract(data: bytes, path: PurePosixPath, worker: Worker | None = None) -> Extracted:
+def extract(
+    data: bytes, path: PurePosixPath, worker: Worker | None = None, remote: ocr.Remote | None = None
+) -> Extracted:
     """Read a file's bytes as a document, with its title, sections, tags, links and front matter.
 
     ``path`` is only a name: its suffix chooses the format, its stem is the title of last resort. Raises
     NotText for a file that holds nothing to read, ExtractError for one that cannot be read. ``worker`` is
-    where formats other than text are read; without it they get one for this file alone.
+    where formats other than text are read; without it they get one for this file alone. ``remote`` reads the
+    pictures in it, if it is given.
     """
     if reader := reader_in_worker(path):
         with nullcontext(worker) if worker else closing(Worker()) as process:
-            return process.read(reader, data, path)
+            return process.read(reader, data, path, remote)
     return plain.read(data, path)

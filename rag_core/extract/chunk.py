@@ -43,7 +43,7 @@ CHUNK_SIZES: dict[str, tuple[int, int]] = {
 RECORD = 2
 """A record of JSON Lines, such as a message, may be so many times as long before it is cut."""
 
-_APART = frozenset({"page", "slide", "row", "chapter", "message", "attachment"})
+_APART = frozenset({"page", "slide", "row", "chapter", "message", "attachment", "picture"})
 SMALL = 50
 """A section of fewer characters joins the next."""
 

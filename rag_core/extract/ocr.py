@@ -1,4 +1,4 @@
-"""The text in pictures, by Tesseract or RapidOCR. What was read once is cached."""
+"""The text in pictures, by Tesseract, RapidOCR or a model on a server. What was read once is cached."""
 
 from __future__ import annotations
 
@@ -7,44 +7,103 @@ import io
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-Engine = Literal["tesseract", "rapidocr"]
+Ask = Callable[[bytes], tuple[str, str, str]]
+"""The text of a PNG or JPEG; else why it waits for a server, or why the server does not take it."""
 
 LEAST_SIDE = 40
 """Pictures with a shorter side (pixels) are icons and rules."""
 _LONGEST_SIDE = 4000  # pixels; larger ones are scaled down
 _LIMIT_S = 45
 _MOST_LANGUAGES = 4
+_LARGE_PNG = 4_000_000  # bytes; a larger one is sent as JPEG
+_MOST_CHARACTERS = 100_000  # of what a server says of a picture
+_MOST_NOTES = 3
+_LISTS = "documents"  # the folder of the lists of pictures
 
 
-def find_engine(setting: str) -> Engine | None:
+class Waits(Exception):
+    """The server that reads pictures does not do it now; the text is why."""
+
+
+class NotRead(Exception):
+    """The server that reads pictures does not take this one; the text is why."""
+
+
+class Remote(Protocol):
+    """A model on a server that reads pictures. ``name`` says which one; ``leaves``: whether they leave this
+    machine."""
+
+    name: str
+    leaves: bool
+
+    def read(self, picture: bytes) -> str:
+        """The text in a PNG or JPEG. Raises Waits and NotRead."""
+
+
+def find_engine(setting: str) -> str | None:
     """The engine for a setting of ``ocr``, None if it is not installed; ``auto`` takes Tesseract, else
-    RapidOCR."""
+    RapidOCR. A model on a server is its own name."""
+    if is_remote(setting):
+        return setting
     if setting in ("auto", "tesseract") and shutil.which("tesseract"):
         return "tesseract"
     return "rapidocr" if setting in ("auto", "rapidocr") and find_spec("rapidocr") else None
 
 
+def is_remote(setting: str) -> bool:
+    """Whether a setting of ``ocr`` names a model on a server."""
+    return setting.partition(":")[0] in ("ollama", "gemini", "vertex_ai")
+
+
+def asked(remote: Remote | None, picture: bytes) -> tuple[str, str, str]:
+    """What ``remote`` says of a picture, as `Ask`."""
+    try:
+        return remote.read(picture)[:_MOST_CHARACTERS] if remote else "", "", ""
+    except Waits as why:
+        return "", str(why), ""
+    except NotRead as why:
+        return "", "", str(why)
+
+
 class Reader:
     """Reads the text in pictures with an engine; without one it finds none.
 
-    ``folder`` keeps each text by the hash of its picture. ``on_read`` is called after each picture, which may
-    take seconds.
+    ``folder`` keeps each text by the hash of its picture, and which of them a document holds. ``on_read`` is
+    called after each picture, which may take seconds. ``ask`` asks the server of a remote engine. ``waits``
+    and ``notes`` say what became of the pictures since `begin`.
     """
 
-    def __init__(self, engine: Engine | None, folder: Path | None, on_read: Callable[[], None]) -> None:
-        self.engine = engine
+    def __init__(
+        self, folder: Path | None, on_read: Callable[[], None], ask: Ask = lambda _: ("", "", "")
+    ) -> None:
+        self.engine: str | None = None
+        self.waits = ""
+        self.notes: list[str] = []
+        self._used: set[str] = set()
         self._folder = folder
         self._on_read = on_read
+        self._ask = ask
+
+    def begin(self, setting: str) -> None:
+        """Read the pictures of the next document with the engine that ``setting`` names."""
+        self.engine, self.waits, self.notes = find_engine(setting), "", []
+        self._used.clear()
+
+    def end(self, data: bytes) -> None:
+        """Keep which pictures the document ``data`` holds, for `prune`."""
+        if self._folder and self._used:
+            listed = self._folder / _LISTS / hashlib.sha256(data).hexdigest()
+            _write(listed, "\n".join(sorted(self._used)))
 
     def text(self, picture: Image) -> str:
         """The text of a picture, '' for a tiny one."""
@@ -54,22 +113,63 @@ class Reader:
         picture.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE))
         digest = hashlib.sha256(f"{self.engine} {picture.size} ".encode() + picture.tobytes()).hexdigest()
         kept = self._folder / digest[:2] / f"{digest}.txt" if self._folder else None
+        self._used.add(digest)
         if kept:
             with suppress(OSError, UnicodeDecodeError):
                 text = kept.read_text("utf-8")
                 self._on_read()
                 return text
-        try:
-            text = _tesseract(picture) if self.engine == "tesseract" else _rapidocr(picture)
-        except subprocess.SubprocessError:  # it failed or took too long: the document is read without it
-            return ""
+        read = self._read(picture)
         self._on_read()
-        if kept:
-            kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            written = kept.with_suffix(f".{os.getpid()}")
-            written.write_text(text, "utf-8")
-            written.replace(kept)
-        return text
+        if kept and read is not None:
+            _write(kept, read)
+        return read or ""
+
+    def _read(self, picture: Image) -> str | None:
+        """The text of a picture; None where the document is read without it."""
+        try:
+            if self.engine == "tesseract":
+                return _tesseract(picture)
+            if self.engine == "rapidocr":
+                return _rapidocr(picture)
+        except subprocess.SubprocessError:  # it failed or took too long
+            return None
+        if self.waits:
+            return None
+        text, self.waits, note = self._ask(_packed(picture))
+        if note and len(self.notes) < _MOST_NOTES:
+            self.notes.append(note)
+        return None if self.waits or note else text
+
+
+def _write(file: Path, text: str) -> None:
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    written = file.with_suffix(f".{os.getpid()}")
+    written.write_text(text, "utf-8")
+    written.replace(file)
+
+
+def prune(folder: Path, documents: Set[str]) -> None:
+    """Remove the kept texts of pictures that none of ``documents``, by the sha256 of their bytes, holds."""
+    used: set[str] = set()
+    for listed in folder.glob(f"{_LISTS}/*"):
+        if listed.name in documents:
+            used.update(listed.read_text("utf-8").split())
+        else:
+            listed.unlink(missing_ok=True)
+    for text in folder.glob("??/*"):
+        if text.stem not in used:
+            text.unlink(missing_ok=True)
+
+
+def _packed(picture: Image) -> bytes:
+    """A picture as PNG, a large one as JPEG."""
+    packed = io.BytesIO()
+    picture.save(packed, "PNG", compress_level=6)
+    if packed.tell() > _LARGE_PNG:
+        packed = io.BytesIO()
+        picture.save(packed, "JPEG", quality=90)
+    return packed.getvalue()
 
 
 def _tesseract(picture: Image) -> str:
@@ -111,5 +211,5 @@ def _rapidocr_engine() -> Any:
     return RapidOCR(params={"Global.log_level": "error", "EngineConfig.onnxruntime.intra_op_num_threads": 1})
 
 
-reader = Reader(None, None, lambda: None)
+reader = Reader(None, lambda: None)
 """The reader of this process; the worker replaces it."""

@@ -14,7 +14,8 @@ from rag_core.extract import ocr
 from rag_core.extract.building import Builder
 from rag_core.types import Extracted
 
-_FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "TIFF", "BMP")  # others may start other programs
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "TIFF", "BMP")
+"""What is opened; other formats may start other programs."""
 _MOST_PAGES = 500  # of a TIFF; of an animation the first picture is read
 
 
@@ -25,15 +26,8 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
             f"{path.name!r} is a picture, and nothing is installed that reads the text in pictures.",
             f"Install Tesseract, or run {install_line('ocr')}; then try it again.",
         )
-    formats = list(_FORMATS)
-    if path.suffix.lower() in (".heic", ".heif"):
-        with suppress(ImportError):
-            from pillow_heif import register_heif_opener
-
-            register_heif_opener()
-            formats.append("HEIF")
     builder = Builder()
-    with Image.open(io.BytesIO(data), formats=formats) as picture:
+    with Image.open(io.BytesIO(data), formats=formats(path)) as picture:
         frames = _MOST_PAGES if picture.format == "TIFF" else 1
         for number, frame in zip(range(1, frames + 1), ImageSequence.Iterator(picture), strict=False):
             builder.begin("page", number)
@@ -43,10 +37,21 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
         )
 
 
+def formats(path: PurePosixPath) -> tuple[str, ...]:
+    """The formats that the picture at ``path`` may have; HEIF where its reader is installed."""
+    if path.suffix.lower() in (".heic", ".heif"):
+        with suppress(ImportError):
+            from pillow_heif import register_heif_opener
+
+            register_heif_opener()
+            return (*FORMATS, "HEIF")
+    return FORMATS
+
+
 def text_of(blob: bytes) -> str:
     """The text of a picture inside a document; '' where it has none or cannot be opened."""
     try:
-        with Image.open(io.BytesIO(blob), formats=_FORMATS) as picture:
+        with Image.open(io.BytesIO(blob), formats=FORMATS) as picture:
             return ocr.reader.text(picture)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         return ""

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from rag_core.extract import plain
 from rag_core.extract.filetypes import MODULES
+from rag_core.extract.unpacking import refuse_bomb
 from rag_core.types import Extracted
 
 
@@ -16,5 +17,6 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     module = MODULES.get(path.suffix.lower())
     if module is None:
         return plain.read(data, path)
+    refuse_bomb(data, path)
     found: Extracted = import_module(f"rag_core.extract.{module}").read(data, path)
     return found

@@ -7,6 +7,7 @@ frames over its standard input and output: a length in eight bytes, and then so 
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -28,6 +29,8 @@ from rag_core.extract import ocr
 from rag_core.extract.building import MOST_TEXT
 from rag_core.extract.filetypes import added_type
 from rag_core.extract.frontmatter import unique
+from rag_core.extract.ocr import Remote
+from rag_core.extract.unpacking import refuse_bomb
 from rag_core.text import tags
 from rag_core.types import Extracted, Segment
 
@@ -39,6 +42,7 @@ MEMORY_LIMIT = 2**31
 
 _LENGTH = 8
 _GOES_ON = b""  # the frame of a process that has read a picture, and goes on with the file
+_PICTURES = b"\x89PNG", b"\xff\xd8"  # begin the frame of a picture that a server is to read
 _MOST_ANSWER = 8 * MOST_TEXT  # bytes
 _MOST_METADATA = 64_000
 _NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
@@ -52,11 +56,13 @@ _START = (
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What the process says of a file: its document or an error; neither where it was only to import."""
+    """What the process says of a file: its document, a ``picture`` of a place in it (base64) or an error;
+    nothing where it was only to import."""
 
     document: Extracted | None = None
     error: tuple[str, str] | None = None
     is_skipped: bool = False
+    picture: str = ""
 
 
 @dataclass
@@ -73,9 +79,12 @@ class Worker:
     pictures: Path | None = None
     _process: subprocess.Popen[bytes] | None = None
 
-    def read(self, reader: Extension, data: bytes, path: PurePosixPath) -> Extracted:
-        """The file ``path`` as ``reader`` reads it. Raises NotText and ExtractError."""
-        document = self._ask(reader, path.name, data)
+    def read(
+        self, reader: Extension, data: bytes, path: PurePosixPath, remote: Remote | None = None
+    ) -> Extracted:
+        """The file ``path`` as ``reader`` reads it, the pictures in it by ``remote`` if there is one. Raises
+        NotText and ExtractError."""
+        document = self._ask(reader, data, path.name, remote=remote).document
         try:
             if document is None:
                 raise ValueError("there is none")
@@ -83,9 +92,16 @@ class Worker:
         except ValueError as wrong:
             raise reader.failed(ExtractError, f"gave a document that cannot be kept: {wrong}") from None
 
+    def picture(self, data: bytes, path: PurePosixPath, place: str, side: int) -> bytes:
+        """WebP of ``place`` in the file ``path``, as `rendering.render`. Raises NotText and ExtractError."""
+        renderer = Extension(
+            "extractors", f"picture{path.suffix}", "", "", "rag_core.extract.rendering:render"
+        )
+        return base64.b64decode(self._ask(renderer, data, path.name, place, side).picture)
+
     def load(self, extension: Extension) -> None:
         """Import a package. Raises ExtractError."""
-        self._ask(extension, None, b"")
+        self._ask(extension, b"", None)
 
     def close(self) -> None:
         """End the process."""
@@ -102,10 +118,15 @@ class Worker:
             process.kill()
             process.wait()
 
-    def _ask(self, extension: Extension, file: str | None, data: bytes) -> Extracted | None:
+    def _ask(
+        self, extension: Extension, data: bytes, file: str | None, *place: str | int,
+        remote: Remote | None = None,
+    ) -> _Answer:  # fmt: skip
         from pydantic import TypeAdapter, ValidationError  # only now: it is slow to import
 
-        body = self._exchange(extension, json.dumps([asdict(extension), file]).encode(), data)
+        engine = remote.name if remote else self.ocr
+        line = json.dumps([asdict(extension), file, engine, *place]).encode()
+        body = self._exchange(extension, line, data, remote)
         try:
             answer = TypeAdapter(_Answer).validate_json(body, strict=True)
         except ValidationError as error:
@@ -116,10 +137,11 @@ class Worker:
             message, suggestion = answer.error
             kind = NotText if answer.is_skipped else ExtractError
             raise kind(_line(message, 400), _line(suggestion, 400))
-        return answer.document
+        return answer
 
-    def _exchange(self, extension: Extension, line: bytes, data: bytes) -> bytes:
-        """The answer to one request. The process is ended when it does not come in time."""
+    def _exchange(self, extension: Extension, line: bytes, data: bytes, remote: Remote | None) -> bytes:
+        """The answer to one request, after that of ``remote`` to each picture which the process sends. The
+        process is ended when it does not come in time."""
         process = self._started()
         assert process.stdin is not None  # noqa: S101 - it has pipes
         assert process.stdout is not None  # noqa: S101
@@ -127,7 +149,9 @@ class Worker:
         with suppress(OSError):  # it is gone
             _write_frame(process.stdin, line + b"\n" + data)
             body = _GOES_ON
-            while body == _GOES_ON and not is_late:
+            while body is not None and (body == _GOES_ON or body.startswith(_PICTURES)) and not is_late:
+                if body != _GOES_ON:
+                    _write_frame(process.stdin, json.dumps(ocr.asked(remote, body)).encode())
                 body, is_late = self._next_frame(process, process.stdout)
         if body is None or is_late:
             self.close()
@@ -153,7 +177,7 @@ class Worker:
             self.close()
         if self._process is None:
             path = json.dumps([part for part in sys.path if Path(part).is_absolute()])
-            limits = str(int(self.limit_s) + _ORPHAN_S), str(self.memory), self.ocr, str(self.pictures or "")
+            limits = str(int(self.limit_s) + _ORPHAN_S), str(self.memory), str(self.pictures or "")
             no_keys = {name: each for name, each in os.environ.items() if not name.startswith("COMMONPLACE_")}
             try:
                 self._process = subprocess.Popen(
@@ -222,7 +246,7 @@ def _line(text: str, most: int = 200) -> str:
 # --- the process ------------------------------------------------------------------------
 
 
-def main(limit_s: int, memory: int, engine: str, pictures: str) -> None:
+def main(limit_s: int, memory: int, pictures: str) -> None:
     """Answer requests until their end. No file and no picture in one takes longer than ``limit_s`` seconds,
     whatever becomes of the app; ``memory`` is in bytes, where the system can hold it to that."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
@@ -240,7 +264,13 @@ def main(limit_s: int, memory: int, engine: str, pictures: str) -> None:
         alarm(limit_s)
         _write_frame(answers, _GOES_ON)
 
-    ocr.reader = ocr.Reader(ocr.find_engine(engine), Path(pictures) if pictures else None, goes_on)
+    def ask(picture: bytes) -> tuple[str, str, str]:
+        alarm(0)  # the app waits for its server, and has a limit for that
+        _write_frame(answers, picture)
+        text, waits, note = json.loads(_read_frame(requests) or sys.exit())
+        return text, waits, note
+
+    ocr.reader = ocr.Reader(Path(pictures) if pictures else None, goes_on, ask)
     with suppress(AttributeError, OSError):  # Windows has no such priority
         os.nice(10)
     while (request := _read_frame(requests)) is not None:
@@ -251,19 +281,27 @@ def main(limit_s: int, memory: int, engine: str, pictures: str) -> None:
 
 
 def _answered(request: bytes) -> bytes:
-    """The answer to a request: a line of JSON that names the entry point and the file, then its bytes."""
+    """The answer to a request: a line of JSON that names the entry point, the file, what reads its pictures
+    and a place in it to show, if it is to be shown, then its bytes."""
     line, _, data = request.partition(b"\n")
-    about, file = json.loads(line)
+    about, file, engine, *place = json.loads(line)
+    ocr.reader.begin(engine)
     extension = Extension(**about)
     try:
         read = extension.load(ExtractError)
         if file is None:
             return _to_json(_Answer())
         with extension.errors(ExtractError, "reading this file"):
-            found = read(data, PurePosixPath(file))
+            refuse_bomb(data, PurePosixPath(file))
+            found = read(data, PurePosixPath(file), *place)
+            if place:
+                return _to_json(_Answer(picture=base64.b64encode(found).decode()))
             if not isinstance(found, Extracted):
                 what = f"gave a value of type {type(found).__name__} instead of Extracted"
                 raise extension.failed(ExtractError, what)
+            ocr.reader.end(data)
+            pictures = tuple(filter(None, (ocr.reader.waits, *ocr.reader.notes)))
+            found = replace(found, warnings=(*found.warnings, *pictures), waits=ocr.reader.waits)
             return _to_json(_Answer(found))
     except RagError as error:
         return _to_json(_Answer(None, (error.message, error.suggestion), isinstance(error, NotText)))

@@ -18,19 +18,21 @@ from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from rag_core.errors import Cancelled, FileGone, NotText, RagError, Stopped, StoreError
+from rag_core.errors import Cancelled, ExtractError, FileGone, NotText, RagError, Stopped, StoreError
 from rag_core.extract import TIME_LIMIT_S, Worker, extract, extractor_number, private
 from rag_core.extract.chunk import cut
-from rag_core.extract.filetypes import title_of_name
+from rag_core.extract.filetypes import UNFINISHED, title_of_name
+from rag_core.extract.ocr import Remote
 from rag_core.files import display, read_bytes
+from rag_core.index.embedded import MOST_PICTURES, EmbeddedPictures, embeds, with_picture
 from rag_core.index.embedding import BATCH, Embedding, OpenEmbedder, OpenIndex, Tools, no_index
 from rag_core.index.job_log import EndState, JobLog, Report
 from rag_core.index.plan import MAX_FILE_BYTES, Plan, forgetting, forgetting_excluded, make_plan
 from rag_core.index.priority import SearchPriority
-from rag_core.store import Store, chunks, jobs, sources
+from rag_core.store import Store, chunks, jobs, privacy, sources
 from rag_core.store import documents as write
 from rag_core.store.jobs import Request
-from rag_core.types import ChunkSpec, FileResult, Job, Outcome, Source
+from rag_core.types import ChunkSpec, Extracted, FileResult, Job, Outcome, Source
 
 _WARNINGS_SHOWN = 20
 _ALL_PAUSED = "Every folder is paused, so none was read. Resume one to have it read again."
@@ -38,8 +40,10 @@ _UNSURE = (
     "Some notes do not say for certain whether they are private, so they are kept private. The store's page"
     " and `commonplace store private` list them."
 )
+_PICTURES_WAIT = "The text in some pictures is not read yet; the next run tries again."
 _ROWS_A_WRITE = 500
-_DROPS_TEXT = frozenset({"changed", "reread", "deleted", "excluded", "skipped"})  # outcomes
+DROPS_TEXT = frozenset({"changed", "reread", "deleted", "excluded", "skipped"})
+"""Outcomes after which a store may hold less text."""
 _MOST_SCANS = 5  # of a folder in which files are renamed while they are read
 
 Stop = Callable[[], bool]
@@ -47,14 +51,16 @@ Stop = Callable[[], bool]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Texts embedded at once, bytes of the largest file, seconds for one; the setting ``ocr``, and the
-    folder that keeps what was read in pictures."""
+    """Texts embedded at once, bytes of the largest file, seconds for one; the setting ``ocr`` for what is
+    read on this machine, the model on a server that reads other ``pictures``, and the folder that keeps what
+    was read in them."""
 
     batch_size: int = BATCH
     max_file_bytes: int = MAX_FILE_BYTES
     extractor_timeout_s: float = TIME_LIMIT_S
     ocr: str = "auto"
     pictures: Path | None = None
+    remote_ocr: Remote | None = None
 
 
 def request(
@@ -124,6 +130,7 @@ class Runner:
     _embedding: Embedding = field(init=False)
     _spec: ChunkSpec = field(init=False)
     _worker: Worker = field(init=False)  # where the extractors of packages work
+    _pictures: EmbeddedPictures | None = None  # those that notes of the source may embed
 
     def run(self, report: Report | None = None) -> Job | None:
         """Do the requests; returns the job, None when there were no requests."""
@@ -147,7 +154,7 @@ class Runner:
                     self._embedding.embed_queue()
                     self._embedding.send()
             if not self.words_only:
-                dropped = self._left_over or not _DROPS_TEXT.isdisjoint(self._log.counts)
+                dropped = self._left_over or not DROPS_TEXT.isdisjoint(self._log.counts)
                 self._embedding.finish(text_was_dropped=dropped)
             self._end("done")
         except Stopped as error:
@@ -305,6 +312,7 @@ class Runner:
             result = FileResult(known.display, "success", plan.why_gone(known))
             with self._recorded(result) as db:
                 write.remove(db, known.id)
+        self._pictures = plan.pictures
         all_there = not plan.is_partial
         for outcome, found in plan.to_read.items():
             for file in found:
@@ -321,7 +329,11 @@ class Runner:
         try:
             data = read_bytes(root, file.stat.path, self.limits.max_file_bytes)
             file = replace(file, file_hash=hashlib.sha256(data).hexdigest())
-            doc = extract(data, path, self._worker)
+            doc = extract(data, path, self._worker, self._remote_ocr(file))
+            doc = self._with_pictures(doc, root, file)
+            extractor = UNFINISHED if doc.waits else extractor
+            if doc.waits:
+                self._log.say(f"{_PICTURES_WAIT} {doc.waits}")
             passages = cut(doc, self._spec, embedder.count_tokens if embedder else None)
             rows = chunks.rows(file.display, doc, passages)
             with self.store.write() as db:
@@ -350,6 +362,40 @@ class Runner:
                 jobs.add_result(db, self._log.job.id, result)
         self._log.count(result)
         return True
+
+    def _with_pictures(self, doc: Extracted, root: Path, file: write.FileRecord) -> Extracted:
+        """A note with the text in the pictures that it embeds, but not in those that a rule hides: who may
+        see the note need not see them."""
+        links = embeds(doc) if self._pictures else []
+        remote = self._remote_ocr(file)
+        if remote and remote.leaves and doc.private:
+            remote = None
+        seen: set[bytes] = set()
+        for link in links:
+            found = self._pictures.find(display(file.stat.path), link.target) if self._pictures else None
+            if found is None or found.path in seen or len(seen) == MOST_PICTURES:
+                continue
+            seen.add(found.path)
+            with self.store.read() as db:
+                if privacy.bits(db, file.source_id, found.path, by_note=False):
+                    continue
+            name = display(found.path)
+            try:
+                data = read_bytes(root, found.path, self.limits.max_file_bytes)
+                picture = extract(data, PurePosixPath(name), self._worker, remote)
+            except ExtractError:  # it is damaged, or no engine is installed
+                continue
+            doc = with_picture(doc, link, name, picture)
+        return doc
+
+    def _remote_ocr(self, file: write.FileRecord) -> Remote | None:
+        """The server that may read the pictures in a file: one elsewhere gets none of private documents."""
+        remote = self.limits.remote_ocr
+        if remote is None or not remote.leaves:
+            return remote
+        with self.store.read() as db:
+            is_private = privacy.bits(db, file.source_id, file.stat.path, by_note=False)
+        return None if is_private else remote
 
 
 def _wanted(requests: Sequence[Request], source: Source) -> tuple[bool, list[Request], list[Request]]:

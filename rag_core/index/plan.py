@@ -18,6 +18,7 @@ from rag_core.errors import ExtractError, StoreError
 from rag_core.extract import current_sql, file_type, hardly_text, is_current
 from rag_core.files import FileStat, Walk, display, read_bytes, scan, with_sep
 from rag_core.index.choice import no_match
+from rag_core.index.embedded import EmbeddedPictures
 from rag_core.store import Store
 from rag_core.store.documents import FileRecord
 from rag_core.store.sources import excluded_below, shown_path
@@ -63,6 +64,7 @@ class Plan:
     ``to_read``: the files to read, by their outcome; ``reread``: unchanged, as far as can be seen.
     ``touched``: files with a new stat and the same bytes. ``excluded``: the paths of the ``deleted`` that the
     owner excluded. ``left_alone``: how many stay as they are. ``is_partial``: a folder vanished meanwhile.
+    ``pictures``: those that its notes may embed.
     """
 
     source: Source
@@ -74,6 +76,7 @@ class Plan:
     left_alone: Mapping[str, int] = field(default_factory=lambda: {"unchanged": 0})
     is_partial: bool = False
     warnings: tuple[str, ...] = ()
+    pictures: EmbeddedPictures | None = None
 
     def rows(self) -> list[tuple[Outcome, str, str]]:
         """(outcome, path, note) of everything that would happen, as ``--dry-run`` shows it."""
@@ -147,7 +150,8 @@ def make_plan(
     excluded = sides.excluded & set(map(attrgetter("stat.path"), gone))
     left_alone = {"unchanged": unchanged} | ({"still_skipped": skipped} if skipped else {})
     warnings = _warnings(source, walk, only) if walk.skipped or walk.unreadable or not walk.files else ()
-    return Plan(source, read, moved, touched, gone, excluded, left_alone, bool(walk.vanished), warnings)
+    partial, pictures = bool(walk.vanished), sides.pictures
+    return Plan(source, read, moved, touched, gone, excluded, left_alone, partial, warnings, pictures)
 
 
 def _compare(
@@ -161,7 +165,7 @@ def _compare(
         known = sides.known.get(stat.path)
         if known is None:
             read["added"].append(file)
-        elif force or known.state == "failed" or not known.is_current:
+        elif force or known.state == "failed" or not known.is_current or stat.path in sides.with_new_picture:
             is_same = known.stat == stat or (known.file_hash != "" and hash_of(file) == known.file_hash)
             read["reread" if is_same else "changed"].append(file)
         elif known.file_hash and hash_of(file) == known.file_hash:
@@ -190,7 +194,8 @@ def forgetting_excluded(store: Store, source: Source, only: Set[bytes] | None = 
 class _Sides(NamedTuple):
     """The files of a source that are looked at, and what the store remembers of them. ``unsettled`` may have
     changed; ``still_skipped`` of the others were skipped; ``known`` is empty where nothing can have changed;
-    ``beside`` are the files that one of those may have become."""
+    ``beside`` are the files that one of those may have become. ``with_new_picture``: notes whose embedded
+    ``pictures`` changed."""
 
     files: list[FileStat]
     unsettled: list[FileStat]
@@ -199,6 +204,8 @@ class _Sides(NamedTuple):
     beside: list[FileStat]
     excluded: Set[bytes]
     documents: int
+    with_new_picture: Set[bytes]
+    pictures: EmbeddedPictures
 
 
 def _sides(
@@ -213,6 +220,9 @@ def _sides(
     excluded = excluded_below(db, source.root).keys()
     left_out = excluded | _indexed_elsewhere(db, source)
     files = walk.files
+    pictures = EmbeddedPictures(source, walk.files, excluded)
+    stale = pictures.changed(db)
+    only = None if only is None else only | stale
     if left_out or only is not None:
         files = [f for f in files if f.path not in left_out and (only is None or f.path in only)]
     unsettled, skipped = files, 0
@@ -221,6 +231,8 @@ def _sides(
         passed_over = _settled(db, source.id, "skipped", max_bytes) if left else set()
         unsettled = list(filterfalse(passed_over.__contains__, left))
         skipped = len(left) - len(unsettled)
+        again = stale.difference(each.path for each in unsettled)
+        unsettled += [file for file in files if file.path in again]
     (count,) = db.execute("SELECT count(*) FROM documents WHERE source_id = ?", (source.id,)).fetchone()
     known = _known(db, source.id) if unsettled or len(files) < count else {}
     beside: list[FileStat] = []
@@ -228,7 +240,7 @@ def _sides(
         others = known.keys() | left_out | only
         beside = [file for file in walk.files if file.path not in others]
         known = {path: each for path, each in known.items() if path in only}
-    return _Sides(files, unsettled, skipped, known, beside, excluded, count)
+    return _Sides(files, unsettled, skipped, known, beside, excluded, count, stale, pictures)
 
 
 def _warnings(source: Source, walk: Walk, only: Set[bytes] | None) -> tuple[str, ...]:

@@ -10,6 +10,8 @@ from dataclasses import replace
 from rag_core.errors import InvalidInput, NotFound, StoreError
 from rag_core.files import display
 from rag_core.index import index
+from rag_core.index.embedded import is_picture
+from rag_core.index.index import DROPS_TEXT
 from rag_core.library import places
 from rag_core.library.service import Service
 from rag_core.reports import Asked, Freshness, Problem
@@ -82,6 +84,7 @@ class Jobs(Service):
         with opened.read() as db:
             for path in set(paths) - wanted:
                 wanted |= documents.paths_below(db, source.id, path)
+                wanted |= {path} if is_picture(display(path)) else set()  # a note may embed it
         if wanted:
             index.request(opened, [source.id], paths=sorted(wanted))
         return bool(wanted)
@@ -123,12 +126,16 @@ class Jobs(Service):
             opened,
             lambda: self._embedders.renewed(opened.target_embedder),
             report,
-            self._shared.limits(),
+            self._shared.limits(store),
             stop,
             lambda address, dimension: self._stores.remote(opened, address, dimension),
             self._shared.priority,
         )
-        return replace(job, results=tuple(self.results(viewer, store, job.id))) if job else None
+        if job is None:
+            return None
+        if not DROPS_TEXT.isdisjoint(job.counts):
+            self._shared.prune_pictures()
+        return replace(job, results=tuple(self.results(viewer, store, job.id)))
 
     def cancel(self, viewer: Viewer, store: str) -> None:
         """Stop the running job of a store, in whichever process it is."""

@@ -11,6 +11,7 @@ from rag_core.library.documents import Documents
 from rag_core.library.files import Files
 from rag_core.library.jobs import Jobs
 from rag_core.library.models import Models
+from rag_core.library.pictures import Pictures
 from rag_core.library.placement import Placement
 from rag_core.library.privacy import PrivateRules
 from rag_core.library.searching import Searching
@@ -19,6 +20,7 @@ from rag_core.library.sharing import Sharing
 from rag_core.library.sources import Sources
 from rag_core.library.stores import Stores
 from rag_core.library.upkeep import Upkeep
+from rag_core.types import OWNER
 
 if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
@@ -37,6 +39,7 @@ class Library:
         self.files = Files(shared)
         self.documents = Documents(shared, self.files)
         self.searching = Searching(shared)
+        self.pictures = Pictures(shared)
         self.asking = Asking(shared, self.searching, self.documents)
         self.sharing = Sharing(shared)
         self.privacy = PrivateRules(shared)
@@ -58,5 +61,6 @@ class Library:
         return cls(config.load() if settings is None else settings)
 
     def close(self) -> None:
-        """Close every store."""
+        """Close every store and end the process that draws pictures."""
+        self.pictures.close(OWNER)
         self._shared.stores.close()

@@ -9,7 +9,7 @@ from rag_core.errors import InvalidInput
 from rag_core.files import validate_globs
 from rag_core.library.service import Service
 from rag_core.reports import Privacy
-from rag_core.store import embeddings, jobs, outbox, privacy
+from rag_core.store import documents, embeddings, jobs, outbox, privacy
 from rag_core.types import Viewer
 
 
@@ -48,7 +48,10 @@ class PrivateRules(Service):
     ) -> Privacy:
         opened = self._own(viewer, store)
         with opened.decide() as db:
-            changed = privacy.put_rules(db, change(privacy.rules(db)))
+            before = privacy.rules(db)
+            changed = privacy.put_rules(db, change(before))
+            if before != privacy.rules(db) and documents.forget_pictures(db):
+                jobs.add_request(db, "index")
             queued = embeddings.pending_count(db) + embeddings.withheld_count(db)
             has_copies = outbox.address(db) or outbox.target(db) or queued
             due = changed > 0 and bool(has_copies)

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import wraps
 from inspect import isfunction
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag_core.errors import EmbedderError, Forbidden, InvalidInput, RagError, StoreError
+from rag_core.extract import ocr
+from rag_core.extract.ocr import is_remote
 from rag_core.index.index import Limits
 from rag_core.index.priority import SearchPriority
 from rag_core.library.access_list import AccessList
 from rag_core.library.store_files import StoreFiles
-from rag_core.models import EmbedderOptions, Prompts, SharedEmbedders, known_facts
+from rag_core.models import EmbedderOptions, OcrOptions, Prompts, SharedEmbedders, known_facts, open_ocr
 from rag_core.models.addresses import OLLAMA_URL
+from rag_core.models.ocr import GEMINI_URL
 from rag_core.models.registry import SharedReranker
 from rag_core.models.rerank import RerankerOptions
-from rag_core.store import Store, about, switch
+from rag_core.store import Store, about, documents, switch
 from rag_core.store.errors import for_viewer
-from rag_core.types import Metric, StoreInfo, Viewer
+from rag_core.types import OWNER, Metric, StoreInfo, Viewer
 from rag_core.vectors import RemoteIndex
 from rag_core.vectors.backends import open_remote, vector_options
 
@@ -61,16 +65,29 @@ class Shared:
             return info
         return replace(info, dimension=facts.dimension if facts else 0)
 
-    def limits(self) -> Limits:
-        """The limits of a job."""
+    def limits(self, store: str) -> Limits:
+        """The limits of a job of ``store``."""
         known = self.settings
+        remote = open_ocr(known.ocr, ocr_options(known))
+        if remote and remote.leaves and store not in known.ocr_stores:
+            remote = None
         return Limits(
             known.batch_size,
             known.max_file_bytes,
             known.extractor_timeout_s,
-            known.ocr,
+            "auto" if is_remote(known.ocr) else known.ocr,
             known.data_dir / "ocr",
+            remote,
         )
+
+    def prune_pictures(self) -> None:
+        """Remove what was read in pictures that no store holds any more, unless a store cannot be read."""
+        held: set[str] = set()
+        with suppress(StoreError, OSError):
+            for name in self.stores.names(OWNER):
+                with self.stores.reading(OWNER, name) as db:
+                    held |= documents.hashes(db)
+            ocr.prune(self.settings.data_dir / "ocr", held)
 
     def embedder_missing(self, name: str) -> RagError | None:
         """The error that keeps the embedder ``name`` from being used now; None if it works."""
@@ -124,6 +141,20 @@ def _for_the_owner(method: Callable[..., Any]) -> Callable[..., Any]:
         return method(self, viewer, *args, **named)
 
     return checked
+
+
+def ocr_options(settings: Settings) -> OcrOptions:
+    """The options that models which read pictures are opened with."""
+    return OcrOptions(
+        ollama_url=settings.ollama_url or OLLAMA_URL,
+        gemini_url=settings.gemini_base_url or GEMINI_URL,
+        gemini_key=settings.gemini_api_key or "",
+        vertex_project=settings.vertex_project or "",
+        vertex_location=settings.vertex_location,
+        vertex_credentials=settings.vertex_credentials_file,
+        vertex_url=settings.vertex_base_url or "",
+        timeout_s=settings.extractor_timeout_s,
+    )
 
 
 def embedder_options(settings: Settings) -> EmbedderOptions:

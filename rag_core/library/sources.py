@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, count
@@ -14,6 +15,8 @@ from typing import Final
 
 from rag_core import files
 from rag_core.errors import InvalidInput, NotFound, RagError
+from rag_core.extensions import install_line
+from rag_core.extract import ocr, type_of_suffix
 from rag_core.files import EVERYTHING, doubt, real_folder, validate_globs
 from rag_core.index import plan
 from rag_core.index.choice import covers, leave_nothing_out, refuse_no_match
@@ -23,6 +26,7 @@ from rag_core.library.service import Service
 from rag_core.reports import SourceInfo
 from rag_core.store import jobs, sources
 from rag_core.types import Source, Viewer
+from rag_core.wording import pictures_by_ocr
 
 _LONGEST: Final = 60  # letters of a folder's name that become a store's: a number may follow
 _Globs = Sequence[str]
@@ -49,6 +53,18 @@ class Sources(Service):
                 taken |= {each.root for each in self.kept(viewer, name)}
         found = files.offered_folders(self._settings.roots)
         return [each for each in found if os.path.realpath(each.path) not in taken]
+
+    def said_of_pictures(self, viewer: Viewer, by_suffix: Mapping[str, int]) -> str:
+        """What will become of the pictures and scans among files, so many of each suffix: what reads them, or
+        why nothing does and what to do; '' where there are none."""
+        counts = Counter[str]()
+        for suffix, number in by_suffix.items():
+            counts[type_of_suffix(suffix) or ""] += number
+        known = self._settings.ocr
+        engine = ocr.find_engine(known)
+        return pictures_by_ocr(
+            counts["picture"], counts["pdf"], engine or "", install_line("ocr"), is_off=known == "off"
+        )
 
     def draft(
         self, viewer: Viewer, store: str, root: str | Path, include: _Globs, exclude: _Globs = ()

@@ -211,6 +211,7 @@ class Stores(Service):
             with suppress(StoreError):  # a damaged store does not know where its vectors are
                 drop_remote(self._stores, self._stores.open(viewer, name).store)
         self._stores.delete(viewer, name)
+        self._shared.prune_pictures()
 
     def rename(self, viewer: Viewer, name: str, new_name: str) -> StoreInfo:
         """Rename a store; its content and keys stay. Raises InvalidInput for an unusable name, StoreBusy

@@ -57,7 +57,7 @@ class Upkeep(Service):
         return repair(
             self._stores.path(store),
             lambda new: self._embedders.renewed(new.target_embedder),
-            self._shared.limits(),
+            self._shared.limits(store),
             self._shared.priority,
         )
 

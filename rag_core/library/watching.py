@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rag_core.errors import RagError
-from rag_core.files import why_skipped
+from rag_core.files import EVERYTHING, display, why_skipped
+from rag_core.index.embedded import is_picture
 from rag_core.library.library import Library
 from rag_core.types import Source, Viewer
 
@@ -150,10 +151,15 @@ def _below(folder: Folder, paths: set[str]) -> list[bytes] | None:
         raw = os.fsencode(path[len(start) :].replace(os.sep, "/"))
         if not os.path.lexists(path):
             changed.append(raw)
-        elif why_skipped(folder.root, raw, source.include, source.exclude) is None:
+        elif why_skipped(folder.root, raw, _taken(source, raw), source.exclude) is None:
             if Path(path).is_dir():  # it may have come with everything in it
                 return None
             changed.append(raw)
         if len(changed) > _MANY or Path(path).name == ".gitignore":
             return None
     return changed
+
+
+def _taken(source: Source, path: bytes) -> tuple[str, ...]:
+    """The patterns for a path: any picture may be embedded in a note."""
+    return EVERYTHING if is_picture(display(path)) else source.include

@@ -3,7 +3,8 @@
 from rag_core.models.chat import LLM, LLMOptions, Message
 from rag_core.models.embedder import DEFAULT_EMBEDDER, Embedder, EmbedderOptions, full_name
 from rag_core.models.families import Prompts
-from rag_core.models.registry import Facts, SharedEmbedders, known_facts, open_embedder, open_llm
+from rag_core.models.ocr import OcrOptions
+from rag_core.models.registry import Facts, SharedEmbedders, known_facts, open_embedder, open_llm, open_ocr
 
 __all__ = [
     "DEFAULT_EMBEDDER",
@@ -13,10 +14,12 @@ __all__ = [
     "Facts",
     "LLMOptions",
     "Message",
+    "OcrOptions",
     "Prompts",
     "SharedEmbedders",
     "full_name",
     "known_facts",
     "open_embedder",
     "open_llm",
+    "open_ocr",
 ]

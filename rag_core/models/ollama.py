@@ -23,6 +23,7 @@ from rag_core.models.chat import Call, LLMOptions, Message
 from rag_core.models.check import Found, Unanswered, written
 from rag_core.models.embedder import OLLAMA_MODEL, EmbedderName, EmbedderOptions, dimension_error, parse_name
 from rag_core.models.families import family_of
+from rag_core.models.ocr import MOST_TOKENS, PROMPT, OcrOptions
 from rag_core.models.remote import Remote
 from rag_core.models.server import CHECK_S, QUESTION_S, Failure, Server, asked, connection_to, probe
 from rag_core.reports import OllamaModel, Pulling
@@ -38,6 +39,7 @@ KEEP_ALIVE_S = 1800
 """How long a model stays in the server's memory."""
 
 _LEAST_DIMENSION = 32
+_SEEING = 8192  # tokens that a model reads and writes of a picture: up to 3,000 are the picture itself
 _CRASHED = ("eof", "do embedding request", "connection reset", "connection refused", "forcibly closed")
 _AT_ONCE = 8
 _SILENCE_S = 600.0  # a large model is compared with its digest without any progress
@@ -50,12 +52,14 @@ class Ollama:
     """A server and one of its models, which ``answers`` questions or embeds. Raises EmbedderError or LLMError
     when OLLAMA_HOST is not an address."""
 
-    def __init__(self, url: str, model: str = "", *, answers: bool = False) -> None:
+    def __init__(
+        self, url: str, model: str = "", *, answers: bool = False, timeout: str = "embedding_timeout_s"
+    ) -> None:
         where = "" if is_loopback(url) else f" on {host_of(url)}"
         start = "Start it (`ollama serve`), or set `ollama_url` to where it is."
         allow = "Set OLLAMA_API_KEY, or allow this computer there."
         fetch = f"Run `ollama pull {shlex.quote(model)}`{where}."
-        self.server = Server("Ollama", url, start, allow, model, fetch, answers)
+        self.server = Server("Ollama", url, start, allow, model, fetch, answers, timeout)
         try:
             import ollama
         except ValueError:
@@ -173,6 +177,32 @@ class OllamaChat(Ollama):
                     yield part.message.content
                 if part.done:
                     call.end("too long" if part.done_reason == "length" else "done")
+
+
+class OllamaOcr(Ollama):
+    """A model that sees pictures; see ocr.Backend."""
+
+    def __init__(self, model: str, options: OcrOptions) -> None:
+        super().__init__(options.ollama_url, model, timeout="extractor_timeout_s")
+        self._timeout_s = options.timeout_s
+        self._sees = False
+
+    def transcribe(self, picture: bytes) -> str:
+        """See Backend.transcribe. Models that see nothing ignore a picture, and make up a text."""
+        client = self.client(self._timeout_s)
+        with closing(client), self.explained():
+            if not self._sees:
+                can = client.show(self.server.model).capabilities
+                if can is not None and "vision" not in can:
+                    raise Failure("no vision")
+                self._sees = True
+            answer = client.chat(
+                self.server.model,
+                [{"role": "user", "content": PROMPT, "images": [picture]}],
+                options={"temperature": 0, "num_predict": MOST_TOKENS, "num_ctx": _SEEING},
+                keep_alive=KEEP_ALIVE_S,
+            )
+            return answer.message.content or ""
 
 
 def list_models(url: str) -> list[OllamaModel]:

@@ -15,6 +15,7 @@ from rag_core.models.addresses import leaves
 from rag_core.models.chat import LLM, LLMOptions, parse_llm
 from rag_core.models.deadline import in_background
 from rag_core.models.embedder import Embedder, EmbedderOptions, dimension_error, parse_name
+from rag_core.models.ocr import GOOGLE_MODEL, Backend, OcrOptions, RemoteOcr
 from rag_core.models.rerank import Reranker, RerankerOptions
 from rag_core.types import EmbedderIdentity, Vectors
 
@@ -134,6 +135,29 @@ def open_reranker(options: RerankerOptions) -> Reranker:
     from rag_core.models.cross_encoder import CrossEncoder
 
     return CrossEncoder(options)
+
+
+def open_ocr(name: str, options: OcrOptions) -> RemoteOcr | None:
+    """What reads pictures for a value of the setting ``ocr``; None for those that need no server. Nothing is
+    asked yet."""
+    provider, _, model = name.partition(":")
+    backend: Backend
+    match provider:
+        case "ollama":
+            from rag_core.models.ollama import OllamaOcr  # only now: these import httpx
+
+            backend = OllamaOcr(model, options)
+        case "gemini":
+            from rag_core.models.google import gemini
+
+            backend = gemini(model or GOOGLE_MODEL, options)
+        case "vertex_ai":
+            from rag_core.models.google import vertex
+
+            backend = vertex(model or GOOGLE_MODEL, options)
+        case _:
+            return None
+    return RemoteOcr(f"{provider}:{backend.server.model}", backend, options.retry_s)
 
 
 class CircuitBreaker:

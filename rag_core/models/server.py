@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import httpx
 
 Kind = Literal[
-    "away", "busy", "slow", "failed", "no access", "redirects", "no model", "no chat", "too long",
-    "crashed", "refused",
+    "away", "busy", "slow", "failed", "no access", "redirects", "no model", "no chat", "no vision",
+    "too long", "crashed", "refused",
 ]  # fmt: skip
 
 _CONNECT_S = 5.0
@@ -59,7 +59,8 @@ class Failure(Exception):
 @dataclass(frozen=True, slots=True)
 class Server:
     """A server as errors name it. ``start``, ``allow`` and ``fetch`` say what to do when it does not answer,
-    refuses access, or lacks the ``model``. ``answers``: its model answers questions; otherwise it embeds."""
+    refuses access, or lacks the ``model``. ``answers``: its model answers questions; otherwise it embeds, or
+    reads pictures. ``timeout``: the setting that says how long that may take."""
 
     name: str
     url: str
@@ -68,6 +69,7 @@ class Server:
     model: str = ""
     fetch: str = ""
     answers: bool = False
+    timeout: str = "embedding_timeout_s"
 
     @property
     def called(self) -> str:
@@ -77,7 +79,7 @@ class Server:
         """The error that the owner sees when nothing more is tried."""
         called, model, reason = self.called, self.model, failure.reason
         away = f"{called} {'is not running' if is_loopback(self.url) else 'does not answer'}."
-        timeout = "llm_timeout_s" if self.answers else "embedding_timeout_s"
+        timeout = "llm_timeout_s" if self.answers else self.timeout
         hint = "Ask again, or look at its log." if self.answers else "Its words are found."
         broken = f"{called} broke off" if self.answers else f"The model {model!r} crashes on the text"
         moved = f"{called} redirects to another address ({reason})."
@@ -90,6 +92,7 @@ class Server:
             "redirects": (moved, "Set that one if you trust it."),
             "no model": (f"{called} does not have the model {model!r}.", self.fetch),
             "no chat": (f"The model {model!r} of {called} cannot chat.", "Choose another as `llm`."),
+            "no vision": (f"The model {model!r} of {called} sees no pictures.", "Choose another as `ocr`."),
             "too long": (f"The model {model!r} finds the text too long.", hint),
             "crashed": (f"{broken}.", hint),
             "refused": (f"{called} refuses: {reason}.", "Look at the server's log."),

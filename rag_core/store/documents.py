@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
-from rag_core.extract.filetypes import date_of_name
+from rag_core.extract.filetypes import UNFINISHED, date_of_name
 from rag_core.files import FileStat
 from rag_core.store import chunks, privacy
 from rag_core.store.checksums import seal
@@ -193,6 +193,11 @@ def resolve_links(db: sqlite3.Connection, document_id: int, known_as: str) -> No
     db.execute(sql, {"id": document_id, "names": known_as})
 
 
+def hashes(db: sqlite3.Connection) -> set[str]:
+    """The sha256 of every file that was read."""
+    return {row[0] for row in db.execute("SELECT file_hash FROM documents")}
+
+
 def ids(db: sqlite3.Connection, display: str) -> list[int]:
     """The ids of the documents that are shown as ``display``: one, unless two paths look the same."""
     sql = "SELECT id FROM documents WHERE display = ?"
@@ -277,6 +282,22 @@ def _forget_contents(db: sqlite3.Connection, document_id: int) -> None:
     for table in ("chunks", "tags", "names", "links"):
         db.execute(f"DELETE FROM {table} WHERE document_id = ?", (document_id,))
     chunks.drop_from_queue(db, hashes)
+
+
+def forget_pictures(db: sqlite3.Connection) -> int:
+    """Remove what was read in the pictures that notes embed until the notes are read again, by the next run;
+    returns of how many notes."""
+    sql = """SELECT DISTINCT l.document_id FROM links l JOIN chunks c ON c.document_id = l.document_id
+             WHERE l.type = 'embed' AND c.anchor_type = 'picture'
+             UNION SELECT l.document_id FROM links l JOIN names n ON n.key = l.key
+             JOIN documents d ON d.id = n.document_id WHERE l.type = 'embed' AND d.file_type = 'picture'"""
+    notes = [row[0] for row in db.execute(sql)]
+    for document_id in notes:
+        sql = "SELECT id FROM chunks WHERE document_id = ? AND anchor_type = 'picture'"
+        chunks.take_out(db, [row[0] for row in db.execute(sql, (document_id,))])
+        _update(db, document_id, {"extractor": UNFINISHED})
+        seal(db, document_id)
+    return len(notes)
 
 
 _BACK = "taken out by hand. They are back when the file changes or is read again."

@@ -307,6 +307,12 @@ def document_rows(
     return db.execute(f"{_DOCUMENT} WHERE {condition} AND {among} ORDER BY d.display", values).fetchall()
 
 
+def has_anchor(db: sqlite3.Connection, document_id: int, anchor: tuple[str, str] | None) -> bool:
+    """Whether a passage of a document is at ``anchor``, its type and reference."""
+    sql = "SELECT 1 FROM chunks WHERE document_id = ? AND (anchor_type, anchor_ref) = (?, ?) LIMIT 1"
+    return anchor is not None and db.execute(sql, (document_id, *anchor)).fetchone() is not None
+
+
 def stat_rows(db: sqlite3.Connection, ids: Iterable[int] | None = None) -> list[sqlite3.Row]:
     """The place and the stat of every document or of ``ids``, which `freshness` compares with the disk."""
     among, values = _among(ids)

@@ -251,6 +251,8 @@ class Batch(NamedTuple):
 class WithDeadline:
     """The ``index`` at ``server`` for one search. ``absent`` is raised when there is none."""
 
+    is_exact = False
+
     def __init__(self, index: RemoteIndex, server: str, breaker: CircuitBreaker, absent: VectorError) -> None:
         self._index, self._server, self._breaker, self._absent = index, server, breaker, absent
         self._left = SEARCH_S

@@ -1,0 +1,69 @@
+"""Bounds on what ZIP archives with documents inside unpack to, for systems that cannot bound memory.
+
+Python's own reader of ZIP stops at the size that the archive's directory states; that of spreadsheets is
+another one and goes on, so of those every member is unpacked once beforehand, and thrown away.
+"""
+
+from __future__ import annotations
+
+import io
+import zlib
+from pathlib import PurePosixPath
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
+
+from rag_core.errors import ExtractError
+from rag_core.extract.filetypes import MODULES
+
+MOST_UNPACKED = 500_000_000
+"""Bytes that a document unpacks to at most: Word and the like are held as a whole."""
+
+MOST_OF_SHEETS = 2_000_000_000
+"""The same for a spreadsheet, which is read row by row."""
+
+_ZIPPED = frozenset({"word", "slides", "sheets", "opendocument", "epub"})
+_MAGIC = b"PK\x03\x04"
+_PIECE = 65_536
+_HEADER = 30  # bytes of a member's own header, before its name
+
+
+def refuse_bomb(data: bytes, path: PurePosixPath) -> None:
+    """Raise ExtractError for a document that unpacks to more than it may, whatever its directory says."""
+    module = MODULES.get(path.suffix.lower())
+    if module not in _ZIPPED or not data.startswith(_MAGIC):
+        return
+    most = MOST_OF_SHEETS if module == "sheets" else MOST_UNPACKED
+    try:
+        with ZipFile(io.BytesIO(data)) as archive:
+            members = archive.infolist()
+    except BadZipFile:  # its reader says so
+        return
+    total = sum(each.file_size for each in members)
+    if total <= most and module == "sheets":
+        total = 0
+        for each in members:
+            total += _unpacked(data, each, most - total)
+    if total > most:
+        raise ExtractError(
+            f"{path.name!r} unpacks to more than {most // 1_000_000:,} MB.",
+            "Split it, or export what matters in it as text.",
+        )
+
+
+def _unpacked(data: bytes, member: ZipInfo, most: int) -> int:
+    """The bytes that a member unpacks to; a larger number than ``most`` once it is more."""
+    at = member.header_offset
+    name, extra = (int.from_bytes(data[at + here : at + here + 2], "little") for here in (26, 28))
+    start = at + _HEADER + name + extra
+    end = start + member.compress_size
+    if member.compress_type != ZIP_DEFLATED:
+        return member.compress_size
+    unpacker, total = zlib.decompressobj(-zlib.MAX_WBITS), 0
+    for begin in range(start, end, _PIECE):
+        rest = data[begin : min(begin + _PIECE, end)]
+        while rest and not unpacker.eof and total <= most:
+            try:
+                total += len(unpacker.decompress(rest, 16 * _PIECE))
+            except zlib.error:  # damaged; its reader says so
+                return total
+            rest = unpacker.unconsumed_tail
+    return total

@@ -1,0 +1,105 @@
+"""Pictures that a note embeds (``![[x.png]]``, ``![](x.png)``): which files they are, and their text as
+passages of the note.
+
+A picture is any file in the folder of the note that the owner did not leave out, whether or not it is indexed
+itself. Nothing outside that folder is read.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import sqlite3
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+
+from rag_core.extract import type_of_suffix
+from rag_core.files import EVERYTHING, FileStat, display, scan
+from rag_core.text.words import name_key
+from rag_core.types import Extracted, Link, Segment, Source
+
+MOST_PICTURES = 50
+"""Pictures of one note that are read."""
+
+
+@dataclass
+class EmbeddedPictures:
+    """The pictures in a source's folder. ``files`` are those that the source takes; ``left_out`` are excluded
+    by hand."""
+
+    source: Source
+    files: Sequence[FileStat]
+    left_out: Set[bytes]
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[FileStat]]:
+        files = self.files
+        if self.source.include != EVERYTHING:
+            files = scan(Path(self.source.root), EVERYTHING, self.source.exclude).files
+        found: dict[str, list[FileStat]] = {}
+        for file in files:
+            if is_picture(display(file.path)) and file.path not in self.left_out:
+                found.setdefault(name_key(posixpath.basename(display(file.path))), []).append(file)
+        return found
+
+    def find(self, note: str, target: str) -> FileStat | None:
+        """The picture that ``target`` means in the note at the path ``note``, as links are resolved: the path
+        seen from the note, else one that ends so, first in the note's folder, then the shortest."""
+        folder = posixpath.dirname(note)
+        beside = name_key(posixpath.normpath(posixpath.join(folder, target)))
+        wanted = beside if target.startswith(("./", "../")) else name_key(target.strip("/"))
+        best: tuple[bool, bool, int, str] | None = None
+        chosen = None
+        for file in self._by_name.get(name_key(posixpath.basename(target)), ()):
+            path = display(file.path)
+            key = name_key(path)
+            if key in (beside, wanted) or key.endswith(f"/{wanted}"):
+                rank = key != beside, posixpath.dirname(path) != folder, len(path), path
+                if best is None or rank < best:
+                    best, chosen = rank, file
+        return chosen
+
+    def changed(self, db: sqlite3.Connection) -> set[bytes]:
+        """The notes with a picture that came, changed or went after they were read."""
+        sql = """SELECT d.id, d.path, d.scanned_ns, l.target FROM links l
+                 JOIN documents d ON d.id = l.document_id
+                 WHERE d.source_id = ? AND d.state = 'indexed' AND l.type = 'embed'"""
+        rows = [row for row in db.execute(sql, (self.source.id,)) if is_picture(row["target"])]
+        found: set[bytes] = set()
+        there: dict[int, set[str]] = {}
+        for row in rows:
+            pictures = there.setdefault(row["id"], set())
+            if file := self.find(display(row["path"]), row["target"]):
+                pictures.add(display(file.path))
+                if max(file.mtime_ns, file.ctime_ns) >= row["scanned_ns"]:
+                    found.add(row["path"])
+        sql = "SELECT DISTINCT anchor_ref FROM chunks WHERE document_id = ? AND anchor_type = 'picture'"
+        paths = {row["id"]: row["path"] for row in rows}
+        for number, pictures in there.items():
+            if any(ref not in pictures for (ref,) in db.execute(sql, (number,))):
+                found.add(paths[number])
+        return found
+
+
+def is_picture(name: str) -> bool:
+    """Whether a file is a picture by its name."""
+    return type_of_suffix(PurePosixPath(name).suffix.lower()) == "picture"
+
+
+def embeds(note: Extracted) -> list[Link]:
+    """The links of a note that show a picture."""
+    return [each for each in note.links if each.type == "embed" and is_picture(each.target)]
+
+
+def with_picture(note: Extracted, link: Link, path: str, seen: Extracted) -> Extracted:
+    """A note with the text ``seen`` in the picture at ``path`` as a segment of its own, under the heading
+    where ``link`` shows it."""
+    headings = next((s.heading_path for s in note.segments if s.start <= link.start < s.end), ())
+    text = seen.text.strip()
+    note = replace(note, waits=note.waits or seen.waits, warnings=(*note.warnings, *seen.warnings))
+    if not text:
+        return note
+    start = len(note.text) + 2
+    segment = Segment(start, start + len(text), headings, "picture", path)
+    return replace(note, text=f"{note.text}\n\n{text}", segments=(*note.segments, segment))

@@ -1,0 +1,157 @@
+"""Google's models that see pictures: Gemini with a key, Vertex AI with an account of Google Cloud."""
+
+from __future__ import annotations
+
+import base64
+import re
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rag_core.errors import InvalidInput
+from rag_core.extensions import install_line
+from rag_core.models.ocr import PROMPT, OcrOptions
+from rag_core.models.server import Failure, Server, asked, http_client
+
+if TYPE_CHECKING:
+    import httpx
+
+_MOST_TOKENS = 8192  # with those that some models think
+_PNG = b"\x89PNG"
+_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
+_CONNECTION = "Look whether this computer reaches it; the pictures are tried again with the next run."
+_ENDED_WELL = ("STOP", "MAX_TOKENS")
+_DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
+
+
+class GoogleModel:
+    """A model at ``path`` of a server; see ocr.Backend. ``access`` gives the headers that open it, whose
+    values are never shown."""
+
+    def __init__(
+        self, server: Server, path: str, access: Callable[[], dict[str, str]], timeout_s: float
+    ) -> None:
+        self.server = server
+        self._path = path
+        self._access = access
+        self._client = http_client(server.url, read_s=timeout_s)
+        weakref.finalize(self, self._client.close)
+
+    def transcribe(self, picture: bytes) -> str:
+        """The text in a PNG or JPEG. Raises Failure."""
+        kind = "image/png" if picture.startswith(_PNG) else "image/jpeg"
+        data = {"mimeType": kind, "data": base64.b64encode(picture).decode()}
+        body = {
+            "contents": [{"role": "user", "parts": [{"text": PROMPT}, {"inlineData": data}]}],
+            "generationConfig": {"temperature": 0, "maxOutputTokens": _MOST_TOKENS},
+        }
+        access = self._access()
+        with asked("its answer holds no text"):
+            answer = self._client.post(f"{self.server.url}{self._path}", json=body, headers=access)
+            if answer.status_code != 200:
+                raise _failure(answer, [each.removeprefix("Bearer ") for each in access.values()])
+            return _text(answer.json())
+
+
+def _text(said: dict[str, Any]) -> str:
+    """The text of an answer. Raises Failure where the model declines."""
+    if reason := said.get("promptFeedback", {}).get("blockReason"):
+        raise Failure("refused", f"it blocks the picture ({str(reason)[:40]})")
+    [candidate, *_] = said["candidates"]
+    reason = candidate.get("finishReason", "STOP")
+    if reason not in _ENDED_WELL:
+        raise Failure("refused", f"the model declines ({str(reason)[:40]})")
+    parts = candidate.get("content", {}).get("parts", [])
+    return "".join(str(part.get("text", "")) for part in parts if not part.get("thought"))
+
+
+def _failure(answer: httpx.Response, secrets: list[str]) -> Failure:
+    """What an error of the server means. A wrong key is status 400 for Gemini."""
+    status = answer.status_code
+    try:
+        error = answer.json()["error"]
+        said, details = str(error["message"]), list(error.get("details", []))
+    except (ValueError, LookupError, TypeError):
+        said, details = answer.text, []
+    if status == 404:
+        return Failure("no model")
+    if any(isinstance(each, dict) and each.get("reason") == "API_KEY_INVALID" for each in details):
+        return Failure("no access", "the key is not valid")
+    failure = Failure.of(status, said, *secrets, wait_s=_wait_s(answer, details))
+    return Failure("too long", failure.reason) if status == 413 else failure
+
+
+def _wait_s(answer: httpx.Response, details: list[Any]) -> float:
+    """Seconds that the server asks to wait, in a header or in the details of its error; 0 if it does not."""
+    after = answer.headers.get("retry-after", "")
+    if after.isascii() and after.isdecimal():
+        return float(after)
+    delays = (str(each.get("retryDelay", "")) for each in details if isinstance(each, dict))
+    return max((float(found[1]) for found in map(_DELAY.fullmatch, delays) if found), default=0.0)
+
+
+def gemini(model: str, options: OcrOptions) -> GoogleModel:
+    """A model of Gemini."""
+    allow = "Look at COMMONPLACE_GEMINI_API_KEY."
+    server = _server("Gemini", options.gemini_url, allow, model, "gemini")
+
+    def access() -> dict[str, str]:
+        if not options.gemini_key:
+            raise InvalidInput("Gemini needs a key.", "Set COMMONPLACE_GEMINI_API_KEY, best in .env.")
+        return {"x-goog-api-key": options.gemini_key}
+
+    return GoogleModel(server, f"/v1beta/models/{model}:generateContent", access, options.timeout_s)
+
+
+def vertex(model: str, options: OcrOptions) -> GoogleModel:
+    """A model of Vertex AI."""
+    where = options.vertex_location
+    host = "aiplatform.googleapis.com" if where == "global" else f"{where}-aiplatform.googleapis.com"
+    allow = "Look at `vertex_credentials_file` and the account's role (Vertex AI User)."
+    server = _server("Vertex AI", options.vertex_url or f"https://{host}", allow, model, "vertex_ai")
+    below = f"/v1/projects/{options.vertex_project}/locations/{where}"
+    path = f"{below}/publishers/google/models/{model}:generateContent"
+    return GoogleModel(server, path, _bearer(options), options.timeout_s)
+
+
+def _server(name: str, url: str, allow: str, model: str, provider: str) -> Server:
+    fetch = f"Choose another as `ocr`: {provider}:MODEL."
+    return Server(name, url, _CONNECTION, allow, model, fetch, timeout="extractor_timeout_s")
+
+
+def _bearer(options: OcrOptions) -> Callable[[], dict[str, str]]:
+    """Gives the header with a fresh token of the account."""
+    credentials: Any = None
+
+    def access() -> dict[str, str]:
+        nonlocal credentials
+        if not options.vertex_project:
+            raise InvalidInput("Vertex AI needs a project of Google Cloud.", "Set `vertex_project`.")
+        try:
+            from google.auth import exceptions
+            from google.auth.transport.requests import Request
+        except ImportError:
+            raise InvalidInput("Vertex AI needs google-auth.", f"Run {install_line('vertex')}.") from None
+        try:
+            credentials = credentials or _credentials(options.vertex_credentials)
+            if not credentials.valid:
+                credentials.refresh(Request())
+        except exceptions.TransportError:
+            raise Failure("away") from None
+        except (exceptions.GoogleAuthError, OSError, ValueError) as error:
+            raise Failure("no access", f"no token: {type(error).__name__}") from None
+        return {"Authorization": f"Bearer {credentials.token}"}
+
+    return access
+
+
+def _credentials(file: Path | None) -> Any:
+    """The account of a key file; without one that which Google's own tools know."""
+    import google.auth
+    from google.oauth2 import service_account
+
+    if file is None:
+        return google.auth.default(scopes=[_SCOPE])[0]
+    opened: Any = service_account.Credentials.from_service_account_file
+    return opened(str(file), scopes=[_SCOPE])
