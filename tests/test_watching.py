@@ -125,8 +125,8 @@ def test_the_app_keeps_its_stores_up_to_date(
 
 def test_a_file_that_is_written_all_the_time_is_read_less_and_less_often_and_at_its_end() -> None:
     pace = Pace()
-    times = [tick / 10 for tick in range(1200) if pace.ready({"app.log"}, tick / 10)]
-    assert times[:4] == [0.0, 0.1, 0.3, 0.7], "a few changes in a row are read at once"
+    times = [tick / 8 for tick in range(960) if pace.ready({"app.log"}, tick / 8)]
+    assert times[:4] == [0.0, 0.125, 0.375, 0.875], "a few changes in a row are read at once"
     assert len(times) < 14
     assert pace.ready({"note.md"}, 120.0) == {"note.md"}, "others do not wait"
     assert pace.ready((), 120.5) == set()

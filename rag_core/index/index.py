@@ -14,12 +14,21 @@ import time
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from rag_core.errors import Cancelled, FileGone, NotText, RagError, Stopped, StoreError
-from rag_core.extract import TIME_LIMIT_S, Worker, extract, extractor_number, private
+from rag_core.extract import (
+    TIME_LIMIT_S,
+    Worker,
+    Workers,
+    extract,
+    extractor_number,
+    private,
+    reader_in_worker,
+)
 from rag_core.extract.chunk import cut
 from rag_core.extract.filetypes import title_of_name
 from rag_core.files import display, read_bytes
@@ -30,7 +39,7 @@ from rag_core.index.priority import SearchPriority
 from rag_core.store import Store, chunks, jobs, sources
 from rag_core.store import documents as write
 from rag_core.store.jobs import Request
-from rag_core.types import ChunkSpec, FileResult, Job, Outcome, Source
+from rag_core.types import ChunkSpec, Extracted, FileResult, Job, Outcome, Source
 
 _WARNINGS_SHOWN = 20
 _ALL_PAUSED = "Every folder is paused, so none was read. Resume one to have it read again."
@@ -40,9 +49,11 @@ _UNSURE = (
 )
 _ROWS_A_WRITE = 500
 _DROPS_TEXT = frozenset({"changed", "reread", "deleted", "excluded", "skipped"})  # outcomes
+_MOST_AHEAD_BYTES = 16_000_000
 _MOST_SCANS = 5  # of a folder in which files are renamed while they are read
 
 Stop = Callable[[], bool]
+_Extraction = tuple[str, Extracted | RagError]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +134,7 @@ class Runner:
     _log: JobLog = field(init=False)
     _embedding: Embedding = field(init=False)
     _spec: ChunkSpec = field(init=False)
-    _worker: Worker = field(init=False)  # where the extractors of packages work
+    _workers: Workers = field(init=False)  # where formats other than text are read
 
     def run(self, report: Report | None = None) -> Job | None:
         """Do the requests; returns the job, None when there were no requests."""
@@ -131,8 +142,9 @@ class Runner:
         if job_id is None:
             return None
         self._spec = self.store.spec
-        self._worker = Worker(
-            self.limits.extractor_timeout_s, ocr=self.limits.ocr, pictures=self.limits.pictures
+        limits = self.limits
+        self._workers = Workers(
+            lambda: Worker(limits.extractor_timeout_s, ocr=limits.ocr, pictures=limits.pictures)
         )
         self._log = JobLog(self.store, job_id, report, self._look_for_requests)
         self._embedding = Embedding(self.store, self.tools, self._log, self._look_for_requests)
@@ -141,7 +153,7 @@ class Runner:
             self._embedding.open(with_index=not self.words_only)
             while self._waiting:
                 requests, self._waiting = self._waiting, []
-                with closing(self._worker):
+                with closing(self._workers):
                     self._read(requests)
                 if not self.words_only:
                     self._embedding.embed_queue()
@@ -307,21 +319,37 @@ class Runner:
                 write.remove(db, known.id)
         all_there = not plan.is_partial
         for outcome, found in plan.to_read.items():
-            for file in found:
-                all_there &= self._file(Path(plan.source.root), file, outcome)
+            read = partial(self._extracted, Path(plan.source.root))
+            with closing(self._workers.ahead(found, read, _begins_early)) as files:
+                for file, extracted in files:
+                    all_there &= self._file(file, extracted, outcome)
         return all_there
 
-    def _file(self, root: Path, file: write.FileRecord, outcome: Outcome) -> bool:
-        """Read one file and store it whole, or the reason why not. Returns False when the file is gone."""
+    def _extracted(self, root: Path, file: write.FileRecord) -> _Extraction:
+        """The hash of a file and its document, or why it cannot be read. For any thread."""
+        self.tools.priority.yield_to_searches()
+        data = read_bytes(root, file.stat.path, self.limits.max_file_bytes)
+        file_hash, path = hashlib.sha256(data).hexdigest(), PurePosixPath(file.display)
+        try:
+            if not reader_in_worker(path):
+                return file_hash, extract(data, path)
+            with self._workers.one() as worker:
+                return file_hash, extract(data, path, worker)
+        except RagError as error:
+            return file_hash, error
+
+    def _file(self, file: write.FileRecord, extracted: Callable[[], _Extraction], outcome: Outcome) -> bool:
+        """Store one file whole, or the reason why not. Returns False when the file is gone."""
         self.tools.priority.yield_to_searches()
         started = time.monotonic()
         path = PurePosixPath(file.display)
         extractor = extractor_number(path)
         embedder = self._embedding.embedder
         try:
-            data = read_bytes(root, file.stat.path, self.limits.max_file_bytes)
-            file = replace(file, file_hash=hashlib.sha256(data).hexdigest())
-            doc = extract(data, path, self._worker)
+            file_hash, doc = extracted()
+            file = replace(file, file_hash=file_hash)
+            if isinstance(doc, RagError):
+                raise doc
             passages = cut(doc, self._spec, embedder.count_tokens if embedder else None)
             rows = chunks.rows(file.display, doc, passages)
             with self.store.write() as db:
@@ -350,6 +378,11 @@ class Runner:
                 jobs.add_result(db, self._log.job.id, result)
         self._log.count(result)
         return True
+
+
+def _begins_early(file: write.FileRecord) -> bool:
+    """Whether another process reads the file while those before it are stored; a large one takes memory."""
+    return file.stat.size <= _MOST_AHEAD_BYTES and bool(reader_in_worker(PurePosixPath(file.display)))
 
 
 def _wanted(requests: Sequence[Request], source: Source) -> tuple[bool, list[Request], list[Request]]:

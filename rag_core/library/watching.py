@@ -31,7 +31,7 @@ _DEBOUNCE_MS = 400  # changes are collected while others follow, so long at most
 _MANY = 200
 """From so many changed files on, the whole folder is compared."""
 
-_FIRST_WAIT_S = 0.1
+_FIRST_WAIT_S = 0.125
 _LONGEST_WAIT_S = 30.0
 _QUIET_S = 1.0
 
