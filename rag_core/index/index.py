@@ -332,7 +332,7 @@ class Runner:
         file_hash, path = hashlib.sha256(data).hexdigest(), PurePosixPath(file.display)
         try:
             if not reader_in_worker(path):
-                return file_hash, extract(data, path)
+                return file_hash, extract(data, path, None)
             with self._workers.one() as worker:
                 return file_hash, extract(data, path, worker)
         except RagError as error:
