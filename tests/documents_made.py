@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from email.message import EmailMessage
 
 
@@ -15,8 +15,11 @@ def pdf(
     headline: str = "",
     password: str = "",
     outline: Sequence[tuple[str, int]] = (),
+    filled_in: str = "",
+    comment: str = "",
 ) -> bytes:
-    """A PDF with a page for each text, its lines below one another; a ``headline`` is in large letters."""
+    """A PDF with a page for each text, its lines below one another; a ``headline`` is in large letters. Each
+    page has a form's field that is ``filled_in``, and a ``comment``."""
     from reportlab.lib.pdfencrypt import StandardEncryption
     from reportlab.pdfgen.canvas import Canvas
 
@@ -37,6 +40,10 @@ def pdf(
         for line in page.split("\n"):
             text.textLine(line)
         canvas.drawText(text)
+        if filled_in:
+            canvas.acroForm.textfield(value=filled_in, x=72, y=400, width=300)
+        if comment:
+            canvas.textAnnotation(comment, (300, 300, 320, 320))
         canvas.showPage()
     canvas.save()
     return made.getvalue()
@@ -75,6 +82,44 @@ def pptx(*slides: tuple[str, str, str]) -> bytes:
         if notes:
             slide.notes_slide.notes_text_frame.text = notes
     return _saved(presentation)
+
+
+def pptx_chart(title: str, series: str, categories: Sequence[str], *, smart_art: bool = False) -> bytes:
+    """A presentation with a chart; with ``smart_art`` its slide refers to the same words as SmartArt."""
+    from pptx import Presentation
+    from pptx.chart.data import CategoryChartData
+    from pptx.enum.chart import XL_CHART_TYPE
+
+    presentation = Presentation()
+    data = CategoryChartData()
+    data.categories = categories
+    data.add_series(series, range(len(categories)))
+    shapes = presentation.slides.add_slide(presentation.slide_layouts[6]).shapes
+    chart = shapes.add_chart(XL_CHART_TYPE.PIE, 0, 0, 10**6, 10**6, data).chart
+    chart.chart_title.text_frame.text = title
+    made = _saved(presentation)
+    if not smart_art:
+        return made
+    frame, diagram = "{}chart", "{}diagram"
+    space = "http://schemas.openxmlformats.org/drawingml/2006/"
+    return rewritten(
+        made,
+        "ppt/slides/slide1.xml",
+        (f'<c:chart xmlns:c="{frame.format(space)}"', f'<d:relIds xmlns:d="{diagram.format(space)}"'),
+        (' r:id="', ' r:dm="'),
+    )
+
+
+def rewritten(archive: bytes, name: str, *changes: tuple[str, str]) -> bytes:
+    """``archive`` with these replacements in one of its files."""
+    with zipfile.ZipFile(io.BytesIO(archive)) as old:
+        files = {each: old.read(each) for each in old.namelist()}
+    text = files[name].decode()
+    for before, after in changes:
+        assert before in text
+        text = text.replace(before, after)
+    files[name] = text.encode()
+    return zipped(files)
 
 
 def xlsx(**sheets: Sequence[Sequence[object]]) -> bytes:
@@ -172,7 +217,7 @@ def notebook(*cells: tuple[str, str], printed: str = "") -> bytes:
     return json.dumps({"cells": [*made[:-1], {**made[-1], "outputs": outputs}], "nbformat": 4}).encode()
 
 
-def zipped(files: dict[str, str]) -> bytes:
+def zipped(files: Mapping[str, str | bytes]) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in files.items():

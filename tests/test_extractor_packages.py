@@ -213,18 +213,20 @@ def reader(install: Install) -> Callable[..., None]:
 Reader = Callable[..., None]
 
 
-def test_the_files_of_a_run_are_read_by_one_process_which_ends_with_it(
+def test_the_files_of_a_run_are_read_by_few_processes_which_end_with_it(
     reader: Reader, library: Library, notes: Path
 ) -> None:
     reader("document(f'Read by {os.getpid()}.')")
-    for number in range(3):
+    for number in range(20):
         (notes / f"{number}.foo").write_text("x")
     index(library, "s", notes)
     texts = {hit.content for hit in library.search(OWNER, "read", ["s"]).hits}
-    [process] = {int(text.removeprefix("Read by ").removesuffix(".")) for text in texts}
-    assert process != os.getpid()
-    with pytest.raises(ProcessLookupError):
-        os.kill(process, 0)
+    processes = {int(text.removeprefix("Read by ").removesuffix(".")) for text in texts}
+    assert 1 <= len(processes) <= 4
+    assert os.getpid() not in processes
+    for process in processes:
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
 
 
 def test_a_run_keeps_the_last_good_text_of_a_file_that_a_package_fails_on(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from rag_core.api.encoding import json_text
+from rag_core.api.mcp import reading
+from rag_core.api.operations import OPERATIONS
 from rag_core.library import Library, searching
 from rag_core.reports import Freshness
 from rag_core.types import OWNER, Notice, Viewer
@@ -89,3 +94,17 @@ def test_below_what_was_found_stands_how_far_the_store_is_behind(
     index(library, "s", shelf)
     assert library.jobs.freshness(OWNER, ["s"]) == Freshness(0, 0, 1)
     assert freshness(Freshness(12, 3, 2)) == "reading 12 files · 3 waiting for meaning · 2 files failed"
+
+
+def test_programs_are_told_how_far_a_store_is_behind_and_guests_are_not(
+    library: Library, shelf: Path
+) -> None:
+    (shelf / "bad.pdf").write_bytes(b"%PDF-1.4 damaged")
+    index(library, "s", shelf)
+    given = {"query": "stands on the shelf"}
+    rest = next(each.act for each in OPERATIONS if each.name == "search" and each.act)
+    tool = partial(reading.search, _=threading.Event())
+    for ask in (rest, tool):
+        shown = json.loads(json_text(ask(library, OWNER, given)))["freshness"]
+        assert shown == {"reading": 0, "waiting": 0, "failed": 1, "summary": "up to date · 1 file failed"}
+        assert json.loads(json_text(ask(library, GUEST, given)))["freshness"] is None

@@ -170,3 +170,32 @@ def test_deeply_nested_and_large_web_pages_lose_nothing() -> None:
 
     deep = "<font>" * 300 + "deep" + "</font>" * 300 + "<p>after"
     assert [text for _, text in webpage.parse(deep).blocks] == ["deep", "after"]
+
+
+def test_what_is_filled_in_and_commented_in_a_pdf_is_read() -> None:
+    data = made.pdf("The page", filled_in="Ada Lovelace", comment="Ask her again")
+    assert read(data, "form.pdf").text.split("\n") == ["The page", "Ada Lovelace", "", "Ask her again"]
+
+
+@pytest.mark.parametrize("smart_art", [False, True], ids=["chart", "SmartArt"])
+def test_the_words_of_a_chart_and_of_smart_art_are_read_once(smart_art: bool) -> None:
+    data = made.pptx_chart("Sold", "Leaves", ["Green", "Black", "Green"], smart_art=smart_art)
+    assert read(data, "a.pptx").text.split() == ["Sold", "Leaves", "Green", "Black"]
+
+
+def test_a_heading_at_the_very_top_is_the_title_of_a_document_that_has_none() -> None:
+    assert read(made.docx("# Tea", PHRASE, "# Coffee"), "a.docx").title == "Tea"
+    assert read(made.docx("# Tea", PHRASE, title="Leaves"), "a.docx").title == "Leaves"
+    assert read(made.docx(PHRASE, "# Tea"), "a.docx").title == "a.docx"
+    assert read(made.odt(f"<text:h>Tea</text:h><text:p>{PHRASE}</text:p>"), "a.odt").title == "Tea"
+
+
+def test_of_a_mail_without_plain_text_or_html_other_text_is_read() -> None:
+    invitation = b"Content-Type: text/calendar\n\nSUMMARY:" + PHRASE.encode()
+    assert PHRASE in read(b"Subject: Tea\n" + invitation, "a.eml").text
+    both = (
+        b"Content-Type: multipart/alternative; boundary=x\n\n--x\nContent-Type: text/html\n\n<p>Come\n--x\n"
+        + invitation
+        + b"\n--x--\n"
+    )
+    assert read(both, "b.eml").text == "Come"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rag_core.library import Library, background, watching
+from rag_core.library.watching import Pace
 from rag_core.types import OWNER
 from tests.live import start
 from tests.stored import found, paths
@@ -120,3 +121,14 @@ def test_the_app_keeps_its_stores_up_to_date(
         until(lambda: found(library, "before") == ["there.md"])
         (folder / "new.md").write_text("About a quokka.\n")
         until(lambda: found(library, "quokka") == ["new.md"])
+
+
+def test_a_file_that_is_written_all_the_time_is_read_less_and_less_often_and_at_its_end() -> None:
+    pace = Pace()
+    times = [tick / 8 for tick in range(960) if pace.ready({"app.log"}, tick / 8)]
+    assert times[:4] == [0.0, 0.125, 0.375, 0.875], "a few changes in a row are read at once"
+    assert len(times) < 14
+    assert pace.ready({"note.md"}, 120.0) == {"note.md"}, "others do not wait"
+    assert pace.ready((), 120.5) == set()
+    assert pace.ready((), 121.0) == {"app.log"}
+    assert pace.ready({"app.log"}, 125.0) == {"app.log"}

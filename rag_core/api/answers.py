@@ -6,9 +6,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, AliasPath, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    AliasPath,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    computed_field,
+    model_validator,
+)
 
-from rag_core import replies, reports, types
+from rag_core import replies, reports, types, wording
 from rag_core.api.requests import said
 from rag_core.types import FileState, JobState, LinkType, Mode, Phase, Viewer
 
@@ -102,6 +111,17 @@ class Hit(Shown):
         return {**whole, "metadata": whole}
 
 
+class Freshness(Shown):
+    reading: Annotated[Count, said("Files that a run still reads.")]
+    waiting: Annotated[Count, said("Passages that are found by words only until they are embedded.")]
+    failed: Annotated[Count, said("Files that could not be read.")]
+
+    @computed_field
+    def summary(self) -> str:
+        """All of it in one line, such as *up to date*."""
+        return wording.freshness(reports.Freshness(self.reading, self.waiting, self.failed))
+
+
 class Answer(Shown):
     query: str = at("query", "raw")
     store: Annotated[OnlyOne, said("The one store that was searched, else null.")] = at("stores")
@@ -116,7 +136,13 @@ class Answer(Shown):
     query_time_ms: Tenths
     timestamp: Annotated[str, said("When it was asked: ISO 8601, UTC.")]
     pending: _Pending
+    freshness: Annotated[Freshness | None, said("How far the stores are behind. Null for a guest.")] = None
     warnings: list[str]
+
+    @classmethod
+    def with_freshness(cls, answer: types.Answer, now: reports.Freshness | None) -> Self:
+        """The model of what a search found, and of how far its stores are behind."""
+        return cls.of(answer).model_copy(update={"freshness": Freshness.of(now) if now else None})
 
 
 class SharedFile(Shown):

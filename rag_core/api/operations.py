@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from rag_core import types
 from rag_core.api import answers, requests
 from rag_core.api.requests import Request, field, filters_of, naming_stores
 from rag_core.library import Library
@@ -35,7 +36,13 @@ def _search(library: Library, viewer: Viewer, given: requests.Search) -> answers
     options: dict[str, Any] = {name: each for name, each in given.items() if name != "query"}
     options["filters"] = filters_of(given.get("filters", {}))
     with naming_stores(given, "query", "stores"):
-        return answers.Answer.of(library.searching.search(viewer, given["query"], **options))
+        return what_was_found(library, viewer, library.searching.search(viewer, given["query"], **options))
+
+
+def what_was_found(library: Library, viewer: Viewer, answer: types.Answer) -> answers.Answer:
+    """What a search found; for the owner with how far its stores are behind."""
+    now = library.jobs.freshness(viewer, answer.stores) if viewer.is_owner else None
+    return answers.Answer.with_freshness(answer, now)
 
 
 def _documents(library: Library, viewer: Viewer, given: requests.FilesOfStore) -> answers.Files:

@@ -120,7 +120,7 @@ def query(
         click.echo(hits_csv(answer, OWNER, marked=False), nl=False)
         return
     now = library.jobs.freshness(OWNER, answer.stores)
-    options.emit(answers.Answer.of(answer), lambda: show_answer(answer, now))
+    options.emit(answers.Answer.with_freshness(answer, now), lambda: show_answer(answer, now))
 
 
 @click.command(cls=_Worded)

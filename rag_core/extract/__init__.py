@@ -23,6 +23,7 @@ from rag_core.extract.filetypes import (
     type_of_suffix,
 )
 from rag_core.extract.worker import TIME_LIMIT_S, Worker
+from rag_core.extract.workers import Workers
 from rag_core.types import Extracted
 
 __all__ = [
@@ -30,12 +31,14 @@ __all__ = [
     "TIME_LIMIT_S",
     "Extractor",
     "Worker",
+    "Workers",
     "current_sql",
     "extract",
     "extractor_number",
     "file_type",
     "hardly_text",
     "is_current",
+    "reader_in_worker",
     "reader_of",
     "type_of_suffix",
 ]

@@ -43,6 +43,8 @@ class Builder:
         self._start = 0
         self._headings: list[tuple[int, str]] = []
         self._place: tuple[str, str] | None = None
+        self.opening = ""
+        """The heading with which the document begins, '' where it begins with something else."""
 
     def begin(self, anchor_type: str, anchor_ref: object, *heading_path: str) -> None:
         """Begin a part, such as ``page`` ``3``, below the headings in ``heading_path``."""
@@ -58,6 +60,8 @@ class Builder:
         while self._headings and self._headings[-1][0] >= level:
             self._headings.pop()
         self._headings.append((level, name))
+        if not self._pieces:
+            self.opening = name
         self.add(text)
 
     def add(self, text: str, gap: str = "\n\n") -> None:

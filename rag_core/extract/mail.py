@@ -58,19 +58,16 @@ def _add_message(builder: Builder, message: EmailMessage, is_mailbox: bool, dept
     lines = (f"{name}: {text}" for name in _SHOWN if (text := _header(message, name)))
     builder.add("\n".join(lines))
     attached: list[tuple[str, MIMEPart]] = []
-    bodies: dict[str, list[str]] = {kind: [] for kind in _OUR_TEXT}
+    texts: list[MIMEPart] = []
     for part in _parts(message):
         kind = part.get_content_type()
         name = one_line(str(part.get_filename("") or ""))
-        if kind in bodies and part.get_content_disposition() != "attachment":
-            bodies[kind].append(_decoded(part))
+        is_body = kind in _OUR_TEXT and part.get_content_disposition() != "attachment"
+        if is_body or (not name and part.get_content_maintype() == "text"):
+            texts.append(part)
         elif name or kind == "message/rfc822":
             attached.append((name, part))
-    if any(text.strip() for text in bodies["text/plain"]):
-        builder.add("\n\n".join(bodies["text/plain"]))
-    else:
-        for page in map(webpage.parse, bodies["text/html"]):
-            builder.add("\n".join(text for _, text in page.blocks))
+    builder.add(_body(texts))
     unread = []
     for name, part in attached:
         try:
@@ -83,6 +80,17 @@ def _add_message(builder: Builder, message: EmailMessage, is_mailbox: bool, dept
             if not isinstance(error, NotText):
                 unread.append(f"The attachment {name!r} cannot be read.")
     return unread
+
+
+def _body(parts: list[MIMEPart]) -> str:
+    """What a message says: its plain text, else its HTML, else text of other kinds."""
+    by_kind: dict[str, list[str]] = {"text/plain": [], "text/html": [], "": []}
+    for part in parts:
+        kind = part.get_content_type()
+        by_kind[kind if kind in _OUR_TEXT else ""].append(_decoded(part))
+    pages = map(webpage.parse, by_kind["text/html"])
+    by_kind["text/html"] = ["\n".join(text for _, text in page.blocks) for page in pages]
+    return next(filter(str.strip, map("\n\n".join, by_kind.values())), "")
 
 
 def _parts(message: MIMEPart) -> Iterator[MIMEPart]:

@@ -57,7 +57,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     return builder.document(
         "slides" if is_slides else "word",
         path.name,
-        facts.findtext(f".//{_DC}title") or "",
+        facts.findtext(f".//{_DC}title") or ("" if is_slides else builder.opening),
         date=made if len(made) == 10 else None,
         metadata={"author": author} if author else {},
         warnings=warnings,

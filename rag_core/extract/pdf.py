@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from ctypes import POINTER, cast, create_string_buffer
 from datetime import date
 from functools import partial
 from itertools import islice
@@ -12,7 +13,27 @@ from pathlib import PurePosixPath
 from statistics import median
 
 from pypdfium2 import PdfDocument, PdfiumError, PdfPage
-from pypdfium2.raw import FPDF_PAGEOBJ_IMAGE, FPDFText_GetFontSize, FPDFText_GetUnicode
+from pypdfium2.raw import (
+    FLAT_NORMALDISPLAY,
+    FPDF_ANNOT_FREETEXT,
+    FPDF_ANNOT_HIGHLIGHT,
+    FPDF_ANNOT_SQUIGGLY,
+    FPDF_ANNOT_STAMP,
+    FPDF_ANNOT_STRIKEOUT,
+    FPDF_ANNOT_TEXT,
+    FPDF_ANNOT_UNDERLINE,
+    FPDF_ANNOT_WIDGET,
+    FPDF_PAGEOBJ_IMAGE,
+    FPDF_WCHAR,
+    FPDFAnnot_GetStringValue,
+    FPDFAnnot_GetSubtype,
+    FPDFPage_CloseAnnot,
+    FPDFPage_Flatten,
+    FPDFPage_GetAnnot,
+    FPDFPage_GetAnnotCount,
+    FPDFText_GetFontSize,
+    FPDFText_GetUnicode,
+)
 
 from rag_core.extract import ocr
 from rag_core.extract.building import Builder, TooLong, needs_password, one_line
@@ -24,6 +45,11 @@ _LEAST_PICTURE = 100  # pixels of the shorter side
 _MOST_PICTURES = 20  # of a page
 _TITLE_WITHIN = 3000  # characters of the first page
 _TITLE_LENGTH = 6, 160
+_FILLED_IN = {FPDF_ANNOT_WIDGET, FPDF_ANNOT_FREETEXT, FPDF_ANNOT_STAMP}
+"""Annotations whose text is on the page: fields of a form, typed text, stamps."""
+_COMMENTS = {
+    FPDF_ANNOT_TEXT, FPDF_ANNOT_HIGHLIGHT, FPDF_ANNOT_UNDERLINE, FPDF_ANNOT_SQUIGGLY, FPDF_ANNOT_STRIKEOUT,
+}  # fmt: skip
 _WRONG_PASSWORD = 4  # FPDF_ERR_PASSWORD
 _DATE = re.compile(r"D:(\d{4})(\d\d)(\d\d)")
 _OF_A_PROGRAM = re.compile(r"^(microsoft (word|powerpoint|excel) - |untitled|unbenannt)|\.\w{2,5}$", re.I)
@@ -41,13 +67,15 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
             raise needs_password(path) from None
         raise
     with pdf:
+        with suppress(PdfiumError):  # fields without an appearance are not read then
+            pdf.init_forms()
         builder, warnings = Builder(), []
         outline = _outline(pdf)
         compounds: set[str] = set()
         for number in range(1, len(pdf) + 1):
             builder.begin("page", number, *outline[number])
             try:
-                text = _text(pdf[number - 1])
+                text = _text(pdf, number - 1)
                 compounds.update(_COMPOUND.findall(text))
                 builder.add(_BROKEN.sub(partial(_joined, compounds), text))
             except PdfiumError:
@@ -87,19 +115,38 @@ def _largest_text(pdf: PdfDocument) -> str:
     return title if largest > 1.15 * usual and _TITLE_LENGTH[0] <= len(title) <= _TITLE_LENGTH[1] else ""
 
 
-def _text(page: PdfPage) -> str:
-    """The text of a page and of the pictures on it; of a page without any text, such as a scan, the text in a
-    picture of the whole. What PDFium keeps of a page is freed at once, as a document may have thousands."""
+def _text(pdf: PdfDocument, index: int) -> str:
+    """The text of a page with what was filled in, of comments, and of the pictures on it; of a page without
+    any text, such as a scan, the text in a picture of the whole. What PDFium keeps of a page is freed at
+    once, as a document may have thousands."""
+    page = pdf[index]
     try:
+        annotations = list(_annotations(page))
+        if not _FILLED_IN.isdisjoint(kind for kind, _ in annotations):
+            FPDFPage_Flatten(page, FLAT_NORMALDISPLAY)
+            page.close()
+            page = pdf[index]
         text: str = page.get_textpage().get_text_bounded()
+        comments = [said for kind, said in annotations if kind in _COMMENTS and said]
         if ocr.reader.engine is None:
-            return text
+            return "\n\n".join([text, *comments])
         if not text.strip():
             scale = min(_SCAN_SCALE, _LONGEST_SIDE / max(page.get_size()))
-            return ocr.reader.text(page.render(scale=scale).to_pil())
-        return "\n\n".join([text, *_texts_of_pictures(page)])
+            return "\n\n".join([ocr.reader.text(page.render(scale=scale).to_pil()), *comments])
+        return "\n\n".join([text, *comments, *_texts_of_pictures(page)])
     finally:
         page.close()
+
+
+def _annotations(page: PdfPage) -> Iterator[tuple[int, str]]:
+    """The kind of each annotation on a page, and what it says."""
+    for index in range(FPDFPage_GetAnnotCount(page)):
+        annotation = FPDFPage_GetAnnot(page, index)
+        size = FPDFAnnot_GetStringValue(annotation, b"Contents", None, 0)  # bytes of UTF-16
+        said = create_string_buffer(size)
+        FPDFAnnot_GetStringValue(annotation, b"Contents", cast(said, POINTER(FPDF_WCHAR)), size)
+        yield FPDFAnnot_GetSubtype(annotation), said.raw.decode("utf-16-le", "replace").rstrip("\0")
+        FPDFPage_CloseAnnot(annotation)
 
 
 def _texts_of_pictures(page: PdfPage) -> Iterator[str]:

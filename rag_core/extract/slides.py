@@ -10,13 +10,19 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from pptx import Presentation
+from pptx.shapes.graphfrm import GraphicFrame
 from pptx.shapes.picture import Picture
 
 from rag_core.extract import pictures
 from rag_core.extract.building import Builder, TooLong, one_line
-from rag_core.extract.office import facts_of, refuse_encrypted
+from rag_core.extract.office import facts_of, refuse_encrypted, text_of_graphic
 from rag_core.types import Extracted
 
+_RELATED = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+_GRAPHICS = (
+    "{http://schemas.openxmlformats.org/drawingml/2006/chart}chart",
+    "{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds",
+)
 _OF_NOTHING = re.compile(
     r"((powerpoint |pptx? )?presentation|präsentation|slide|folie|diapositiv[ae])?( ?\d+)?", re.I
 )
@@ -55,9 +61,8 @@ def _texts(shapes: Iterable[Any]) -> Iterator[str]:
         elif getattr(shape, "has_table", False):
             rows = [" | ".join(" ".join(cell.text.split()) for cell in row.cells) for row in shape.table.rows]
             yield "\n".join(rows)
-        elif getattr(shape, "has_chart", False):
-            with suppress(ValueError, KeyError, AttributeError):  # of a kind that python-pptx does not know
-                yield "\n".join(_chart(shape.chart))
+        elif isinstance(shape, GraphicFrame):
+            yield from _texts_of_graphics(shape)
         elif isinstance(shape, Picture):
             with suppress(ValueError, KeyError, AttributeError):  # a linked one is not in the file
                 yield pictures.text_of(shape.image.blob)
@@ -65,9 +70,10 @@ def _texts(shapes: Iterable[Any]) -> Iterator[str]:
             yield shape.text_frame.text
 
 
-def _chart(chart: Any) -> Iterator[str]:
-    if chart.has_title and chart.chart_title.has_text_frame:
-        yield chart.chart_title.text_frame.text
-    for plot in chart.plots:
-        yield " | ".join(str(category) for category in plot.categories)
-        yield from (str(series.name) for series in plot.series)
+def _texts_of_graphics(frame: GraphicFrame) -> Iterator[str]:
+    """The text of the chart or the SmartArt in a frame."""
+    for element in frame.element.iter():
+        name = element.get(f"{_RELATED}id") or element.get(f"{_RELATED}dm")
+        if name and element.tag in _GRAPHICS:
+            with suppress(ValueError, KeyError):  # it is damaged, or not in the file
+                yield text_of_graphic(frame.part.related_part(name).blob)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -13,13 +14,14 @@ from docx.oxml import parse_xml
 
 from rag_core.extract import pictures
 from rag_core.extract.building import Builder, TooLong
-from rag_core.extract.office import facts_of, refuse_encrypted
+from rag_core.extract.office import facts_of, refuse_encrypted, text_of_graphic
 from rag_core.types import Extracted
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _HEADING = re.compile(r"(?:heading|title|überschrift|titre|título|titolo) ?(\d?)", re.I)
 _BESIDE = {"footnotes": "Footnotes", "endnotes": "Endnotes", "comments": "Comments"}
+_GRAPHICS = ("/chart", "/diagramData")
 _CHARACTERS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
 
 
@@ -34,7 +36,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     except TooLong:
         warnings = ("Only its beginning is read: it is too long.",)
     title, more = facts_of(document.core_properties)
-    return builder.document("word", path.name, title, warnings=warnings, **more)
+    return builder.document("word", path.name, title or builder.opening, warnings=warnings, **more)
 
 
 def _add_body(builder: Builder, document: Any) -> None:
@@ -68,7 +70,7 @@ def _add_table(builder: Builder, table: Any) -> None:
 
 
 def _add_margins(builder: Builder, document: Any) -> None:
-    """Footnotes, endnotes, comments, the text in pictures, and each different header and footer once."""
+    """Footnotes, endnotes, comments, the text in pictures and charts, each different header and footer."""
     for part in document.part.rels.values():
         name = part.reltype.rsplit("/", 1)[-1]
         if not part.is_external and name in _BESIDE:
@@ -79,6 +81,11 @@ def _add_margins(builder: Builder, document: Any) -> None:
     for part in document.part.rels.values():
         if not part.is_external and part.reltype.endswith("/image"):
             builder.add(pictures.text_of(part.target_part.blob))
+    builder.begin("heading", "Charts", "Charts")
+    for part in document.part.rels.values():
+        if not part.is_external and part.reltype.endswith(_GRAPHICS):
+            with suppress(ValueError):  # it is damaged
+                builder.add(text_of_graphic(part.target_part.blob))
     margins = dict.fromkeys(
         _text(paragraph)
         for section in document.sections

@@ -103,6 +103,11 @@ class Worker:
         """Import a package. Raises ExtractError."""
         self._ask(extension, b"", None)
 
+    def kill(self) -> None:
+        """Kill the process, from any thread; the file that it reads fails."""
+        if process := self._process:
+            process.kill()
+
     def close(self) -> None:
         """End the process."""
         if self._process is None:

@@ -14,12 +14,21 @@ import time
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from rag_core.errors import Cancelled, ExtractError, FileGone, NotText, RagError, Stopped, StoreError
-from rag_core.extract import TIME_LIMIT_S, Worker, extract, extractor_number, private
+from rag_core.extract import (
+    TIME_LIMIT_S,
+    Worker,
+    Workers,
+    extract,
+    extractor_number,
+    private,
+    reader_in_worker,
+)
 from rag_core.extract.chunk import cut
 from rag_core.extract.filetypes import UNFINISHED, title_of_name
 from rag_core.extract.ocr import Remote
@@ -44,9 +53,11 @@ _PICTURES_WAIT = "The text in some pictures is not read yet; the next run tries 
 _ROWS_A_WRITE = 500
 DROPS_TEXT = frozenset({"changed", "reread", "deleted", "excluded", "skipped"})
 """Outcomes after which a store may hold less text."""
+_MOST_AHEAD_BYTES = 16_000_000
 _MOST_SCANS = 5  # of a folder in which files are renamed while they are read
 
 Stop = Callable[[], bool]
+_Extraction = tuple[str, Extracted | RagError]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +140,7 @@ class Runner:
     _log: JobLog = field(init=False)
     _embedding: Embedding = field(init=False)
     _spec: ChunkSpec = field(init=False)
-    _worker: Worker = field(init=False)  # where the extractors of packages work
+    _workers: Workers = field(init=False)  # where formats other than text are read
     _pictures: EmbeddedPictures | None = None  # those that notes of the source may embed
 
     def run(self, report: Report | None = None) -> Job | None:
@@ -138,8 +149,9 @@ class Runner:
         if job_id is None:
             return None
         self._spec = self.store.spec
-        self._worker = Worker(
-            self.limits.extractor_timeout_s, ocr=self.limits.ocr, pictures=self.limits.pictures
+        limits = self.limits
+        self._workers = Workers(
+            lambda: Worker(limits.extractor_timeout_s, ocr=limits.ocr, pictures=limits.pictures)
         )
         self._log = JobLog(self.store, job_id, report, self._look_for_requests)
         self._embedding = Embedding(self.store, self.tools, self._log, self._look_for_requests)
@@ -148,7 +160,7 @@ class Runner:
             self._embedding.open(with_index=not self.words_only)
             while self._waiting:
                 requests, self._waiting = self._waiting, []
-                with closing(self._worker):
+                with closing(self._workers):
                     self._read(requests)
                 if not self.words_only:
                     self._embedding.embed_queue()
@@ -315,21 +327,39 @@ class Runner:
         self._pictures = plan.pictures
         all_there = not plan.is_partial
         for outcome, found in plan.to_read.items():
-            for file in found:
-                all_there &= self._file(Path(plan.source.root), file, outcome)
+            read = partial(self._extracted, Path(plan.source.root))
+            with closing(self._workers.ahead(found, read, _begins_early)) as files:
+                for file, extracted in files:
+                    all_there &= self._file(Path(plan.source.root), file, extracted, outcome)
         return all_there
 
-    def _file(self, root: Path, file: write.FileRecord, outcome: Outcome) -> bool:
-        """Read one file and store it whole, or the reason why not. Returns False when the file is gone."""
+    def _extracted(self, root: Path, file: write.FileRecord) -> _Extraction:
+        """The hash of a file and its document, or why it cannot be read. For any thread."""
+        self.tools.priority.yield_to_searches()
+        data = read_bytes(root, file.stat.path, self.limits.max_file_bytes)
+        file_hash, path = hashlib.sha256(data).hexdigest(), PurePosixPath(file.display)
+        try:
+            if not reader_in_worker(path):
+                return file_hash, extract(data, path, None)
+            with self._workers.one() as worker:
+                return file_hash, extract(data, path, worker, self._remote_ocr(file))
+        except RagError as error:
+            return file_hash, error
+
+    def _file(
+        self, root: Path, file: write.FileRecord, extracted: Callable[[], _Extraction], outcome: Outcome
+    ) -> bool:
+        """Store one file whole, or the reason why not. Returns False when the file is gone."""
         self.tools.priority.yield_to_searches()
         started = time.monotonic()
         path = PurePosixPath(file.display)
         extractor = extractor_number(path)
         embedder = self._embedding.embedder
         try:
-            data = read_bytes(root, file.stat.path, self.limits.max_file_bytes)
-            file = replace(file, file_hash=hashlib.sha256(data).hexdigest())
-            doc = extract(data, path, self._worker, self._remote_ocr(file))
+            file_hash, doc = extracted()
+            file = replace(file, file_hash=file_hash)
+            if isinstance(doc, RagError):
+                raise doc
             doc = self._with_pictures(doc, root, file)
             extractor = UNFINISHED if doc.waits else extractor
             if doc.waits:
@@ -382,7 +412,8 @@ class Runner:
             name = display(found.path)
             try:
                 data = read_bytes(root, found.path, self.limits.max_file_bytes)
-                picture = extract(data, PurePosixPath(name), self._worker, remote)
+                with self._workers.one() as worker:
+                    picture = extract(data, PurePosixPath(name), worker, remote)
             except ExtractError:  # it is damaged, or no engine is installed
                 continue
             doc = with_picture(doc, link, name, picture)
@@ -396,6 +427,11 @@ class Runner:
         with self.store.read() as db:
             is_private = privacy.bits(db, file.source_id, file.stat.path, by_note=False)
         return None if is_private else remote
+
+
+def _begins_early(file: write.FileRecord) -> bool:
+    """Whether another process reads the file while those before it are stored; a large one takes memory."""
+    return file.stat.size <= _MOST_AHEAD_BYTES and bool(reader_in_worker(PurePosixPath(file.display)))
 
 
 def _wanted(requests: Sequence[Request], source: Source) -> tuple[bool, list[Request], list[Request]]:

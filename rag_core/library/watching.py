@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rag_core.errors import RagError
@@ -32,6 +32,10 @@ _DEBOUNCE_MS = 400  # changes are collected while others follow, so long at most
 _MANY = 200
 """From so many changed files on, the whole folder is compared."""
 
+_FIRST_WAIT_S = 0.125
+_LONGEST_WAIT_S = 30.0
+_QUIET_S = 1.0
+
 _log = logging.getLogger(__name__)
 
 
@@ -46,6 +50,40 @@ class Folder:
     @property
     def root(self) -> Path:
         return Path(self.source.root)
+
+
+@dataclass
+class _Written:
+    """A file that was changed not long ago; times are in seconds."""
+
+    due: float
+    changed: float = 0.0
+    wait: float = _FIRST_WAIT_S
+    is_held: bool = False
+
+
+@dataclass
+class Pace:
+    """Lets a file that is written all the time, such as a log, through at most every 30 seconds: after each
+    time it is held twice as long, until it was left alone for a second."""
+
+    _files: dict[str, _Written] = field(default_factory=dict)
+
+    def ready(self, changed: Iterable[str], now: float) -> set[str]:
+        """Those of the files that changed now or were held which are to be read now."""
+        for path in changed:
+            file = self._files.setdefault(path, _Written(due=now))
+            file.changed, file.is_held = now, True
+        is_quiet = {path: now - file.changed >= _QUIET_S for path, file in self._files.items()}
+        found = {
+            path for path, file in self._files.items() if file.is_held and (now >= file.due or is_quiet[path])
+        }
+        for file in map(self._files.__getitem__, found):
+            file.due, file.is_held = now + file.wait, False
+            file.wait = min(2 * file.wait, _LONGEST_WAIT_S)
+        for path in [path for path in self._files if is_quiet[path]]:
+            del self._files[path]
+        return found
 
 
 def watch(
@@ -63,6 +101,7 @@ def watch(
     """
     known: frozenset[Folder] = frozenset() if scan_first else _folders(library, viewer)
     rescan_at = time.monotonic() + RESCAN_S
+    pace = Pace()
     while not stop.is_set():
         folders = _folders(library, viewer)
         _request_whole(library, viewer, folders - known, begin, again=True)
@@ -70,8 +109,8 @@ def watch(
         for changed in _changes(folders, stop):
             if changed is None:
                 rescan_at = min(rescan_at, time.monotonic() + RESCAN_UNWATCHED_S)
-            elif changed:
-                _request_changed(library, viewer, folders, changed, begin)
+            elif ready := pace.ready(changed, time.monotonic()):
+                _request_changed(library, viewer, folders, ready, begin)
             if time.monotonic() >= rescan_at:
                 _request_whole(library, viewer, folders, begin)
                 rescan_at = time.monotonic() + RESCAN_S

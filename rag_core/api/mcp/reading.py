@@ -7,6 +7,7 @@ from typing import Any
 
 from rag_core.api import answers
 from rag_core.api.encoding import Value
+from rag_core.api.operations import what_was_found
 from rag_core.api.requests import field, filters_of, naming_stores
 from rag_core.errors import InvalidInput
 from rag_core.library import Library
@@ -23,10 +24,10 @@ def search(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> 
     with naming_stores(given, "query", "store"):
         filters, stores = filters_of(given.get("filters", {})), [given["store"]] if "store" in given else []
         top_k = _MOST_IN_A_BUDGET if budget else given.get("n_results", _N_RESULTS)
-        found = library.searching.search(
+        answer = library.searching.search(
             viewer, given["query"], stores, filters=filters, top_k=top_k, max_tokens=budget
         )
-    return answers.Answer.of(found)
+    return what_was_found(library, viewer, answer)
 
 
 def store_of(library: Library, viewer: Viewer, given: Any) -> str:

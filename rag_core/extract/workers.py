@@ -1,0 +1,81 @@
+"""Reads files ahead, in a process for each core, while the run stores those before."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from queue import SimpleQueue
+from typing import TypeVar
+
+from rag_core.extract.worker import Worker
+
+_MOST_PROCESSES = 4
+_MOST_ITEMS = 200  # between the one that is stored and the last that is begun
+_LOOK_S = 0.05
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+
+class Workers:
+    """Worker processes, each made by ``new`` and started when it is needed first. To be closed, and may be
+    used again then."""
+
+    def __init__(self, new: Callable[[], Worker]) -> None:
+        count = min(os.cpu_count() or 1, _MOST_PROCESSES)
+        self._all = [new() for _ in range(count)]
+        self._idle: SimpleQueue[Worker] = SimpleQueue()
+        for worker in self._all:
+            self._idle.put(worker)
+
+    @contextmanager
+    def one(self) -> Iterator[Worker]:
+        """A worker for this thread alone, as soon as one is idle."""
+        worker = self._idle.get()
+        try:
+            yield worker
+        finally:
+            self._idle.put(worker)
+
+    def close(self) -> None:
+        """End all processes."""
+        for worker in self._all:
+            worker.close()
+
+    def ahead(
+        self, items: Iterable[_Item], work: Callable[[_Item], _Result], begins_early: Callable[[_Item], bool]
+    ) -> Generator[tuple[_Item, Callable[[], _Result]]]:
+        """Each item in its order, with a function that returns ``work(item)`` or raises what it raised. Where
+        ``begins_early(item)``, it was begun before the item's turn, in another thread. When the iterator is
+        closed, the processes of what is still at work are killed."""
+        threads = ThreadPoolExecutor(len(self._all))
+        begun = deque[tuple[_Item, Future[_Result] | None]]()
+        try:
+            for item in items:
+                is_early = begins_early(item)
+                while len(begun) == _MOST_ITEMS or (is_early and self._is_full(begun)):
+                    yield _with_result(*begun.popleft(), work)
+                begun.append((item, threads.submit(work, item) if is_early else None))
+            while begun:
+                yield _with_result(*begun.popleft(), work)
+        finally:
+            threads.shutdown(wait=False, cancel_futures=True)
+            while not all(future is None or future.done() for _, future in begun):
+                for worker in self._all:
+                    worker.kill()
+                time.sleep(_LOOK_S)
+
+    def _is_full(self, begun: Iterable[tuple[object, Future[_Result] | None]]) -> bool:
+        """Whether there is one more than the processes can be reading: what was read takes memory."""
+        return sum(future is not None for _, future in begun) > len(self._all)
+
+
+def _with_result(
+    item: _Item, future: Future[_Result] | None, work: Callable[[_Item], _Result]
+) -> tuple[_Item, Callable[[], _Result]]:
+    return item, future.result if future else partial(work, item)

@@ -1,0 +1,88 @@
+"""Files are read ahead by several processes, in their order, and never more than there is room for."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from rag_core.extract import TIME_LIMIT_S, Worker, Workers, extract, worker
+from rag_core.library import Library
+from tests import documents_made as made
+from tests.conftest import index
+
+
+@pytest.fixture
+def workers() -> Workers:
+    return Workers(Worker)
+
+
+def test_each_result_comes_in_its_turn_and_what_is_early_is_begun_before(workers: Workers) -> None:
+    begun: list[int] = []
+    both = threading.Barrier(2, timeout=60)
+
+    def work(number: int) -> int:
+        begun.append(number)
+        if number in (1, 2):
+            both.wait()  # neither ends before the other has begun
+        return -number
+
+    with closing(workers), closing(workers.ahead(range(6), work, lambda number: number % 3 != 0)) as results:
+        assert next(results)[0] == 0
+        assert 0 not in begun, "what is not begun early waits until it is asked for"
+        assert [(number, result()) for number, result in results] == [(each, -each) for each in range(1, 6)]
+
+
+def test_what_was_read_and_waits_is_bounded(workers: Workers) -> None:
+    begun: list[int] = []
+
+    def work(number: int) -> None:
+        begun.append(number)
+
+    with closing(workers.ahead(range(100), work, lambda _: True)) as results:
+        for done, (_, result) in enumerate(results):
+            result()
+            assert len(begun) <= done + 6
+
+
+def test_an_error_is_raised_in_its_turn(workers: Workers) -> None:
+    def work(number: int) -> float:
+        return 1 / number
+
+    with closing(workers.ahead((1, 0, 2), work, lambda _: True)) as results:
+        calls: list[Callable[[], float]] = [result for _, result in results]
+    assert calls[0]() == 1
+    with pytest.raises(ZeroDivisionError):
+        calls[1]()
+    assert calls[2]() == 0.5
+
+
+def test_whoever_stops_waits_for_no_document(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "_START", "import time; time.sleep(600)")
+    started = threading.Event()
+
+    def work(number: int) -> None:
+        with workers.one() as process:
+            started.set()
+            extract(made.pdf("Tea"), PurePosixPath("tea.pdf"), process)
+
+    before = time.monotonic()
+    with closing(workers), closing(workers.ahead(range(3), work, bool)) as results:
+        next(results)
+        assert started.wait(60)
+    assert time.monotonic() - before < TIME_LIMIT_S
+
+
+def test_documents_and_notes_are_indexed_as_ever(library: Library, notes: Path) -> None:
+    for number in range(9):
+        (notes / f"{number}.pdf").write_bytes(made.pdf(f"Tea {number}"))
+        (notes / f"{number}.md").write_text(f"Coffee {number}.\n")
+    (notes / "5.pdf").write_bytes(b"%PDF-1.4 damaged")
+    job = index(library, "s", notes)
+    assert (job.counts["added"], job.counts["failed"]) == (17, 1)
+    job = index(library, "s")
+    assert (job.counts["unchanged"], job.counts["failed"]) == (17, 1)
