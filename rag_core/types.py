@@ -6,13 +6,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from rag_core.anchors import anchor_in_words
+from rag_core.hits import Document as Document
+from rag_core.hits import Hit as Hit
+from rag_core.hits import PrivateBy as PrivateBy
 from rag_core.messages import Message
 
 Vectors = npt.NDArray[np.float32]
@@ -28,7 +29,6 @@ TitleSource = Literal["front matter", "heading", "section", "file name"]
 """Where a title is from. A ``section`` is one of several: its heading is not above the others."""
 Phase = Literal["scanning", "reading", "embedding", "sending", "done"]
 FileState = Literal["fresh", "changed", "missing", "unknown", "failed", "skipped", "excluded"]
-PrivateBy = Literal["note", "rule"]
 JobState = Literal["running", "done", "cancelled", "failed", "interrupted"]
 Outcome = Literal[
     "added", "changed", "reread", "moved", "unchanged", "deleted", "excluded", "skipped", "failed"
@@ -236,73 +236,6 @@ class Query:
 
 
 MAX_DEPTH = 1000  # hits of a search at most, over all its pages
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """One file of a source as last indexed. ``date_from``: its ``'front matter'``, or the ``'file'``."""
-
-    store: str
-    id: int
-    path: str
-    folder: str
-    file_type: str
-    title: str
-    tags: tuple[str, ...]
-    date: str
-    private: bool
-    state: str
-    reason: str
-    chunks: int
-    size: int
-    file_hash: str
-    indexed_at: str
-    root: str
-    path_in_source: str
-    private_by: tuple[PrivateBy, ...] = ()
-    date_from: str = ""
-
-    @property
-    def absolute_path(self) -> str:
-        """Where the file is on this machine; empty for a guest, who is not told the folder."""
-        return str(PurePosixPath(self.root) / self.path_in_source) if self.root else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A chunk found by a query. ``score`` is calibrated relevance, 0 to 1; ``similarity`` (cosine) and
-    ``bm25`` (higher is better) are raw, None where unknown. ``spans`` are (start, end) offsets to highlight
-    inside ``content``, ``hidden`` those of HTML tags that its ``snippet`` is read without. ``aliases`` are
-    those of a document without text. ``split_part`` and ``headings`` are as in `Passage`."""
-
-    rank: int
-    score: float
-    relevant: bool
-    similarity: float | None
-    bm25: float | None
-    reasons: tuple[str, ...]
-    store: str
-    key: str
-    chunk_index: int
-    content: str
-    spans: tuple[tuple[int, int], ...]
-    snippet: tuple[int, int]
-    start_line: int
-    end_line: int
-    heading_path: tuple[str, ...]
-    anchor_type: str
-    anchor_ref: str
-    split_part: int
-    document: Document
-    copies: tuple[str, ...] = ()
-    hidden: tuple[tuple[int, int], ...] = ()
-    aliases: tuple[str, ...] = ()
-    headings: str = ""
-
-    @property
-    def anchor(self) -> str | None:
-        """Where it is in its document, as of `anchor_in_words`."""
-        return anchor_in_words(self.document.file_type, self.anchor_type, self.anchor_ref)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,22 @@ value; `at` names the attribute where it has another name or lies deeper."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_type_hints
 
-from pydantic import AfterValidator, AliasPath, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    AliasPath,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    create_model,
+    model_validator,
+)
 
 from rag_core import replies, reports, types
 from rag_core.api.requests import said
+from rag_core.hits import SHOWN
 from rag_core.types import FileState, JobState, LinkType, Mode, Phase, Viewer
 
 
@@ -75,7 +85,7 @@ class Metadata(Shown):
     date: str
 
 
-class Hit(Shown):
+class _Hit(Shown):
     rank: Number
     score: Score
     file_path: str = at("path")
@@ -100,6 +110,22 @@ class Hit(Shown):
     def _with_its_file(cls, hit: types.Hit) -> dict[str, Any]:
         whole = {**_fields(hit.document, hit), "absolute_path": hit.document.absolute_path}
         return {**whole, "metadata": whole}
+
+
+def _other_fields() -> dict[str, Any]:
+    """The fields of a hit and its document that faces show and the models above do not name."""
+    named = {*Metadata.model_fields, *_Hit.model_fields}
+    for each in _Hit.model_fields.values():
+        if isinstance(each.validation_alias, AliasPath):
+            named.add(str(each.validation_alias.path[0]))
+    kinds = get_type_hints(types.Hit) | get_type_hints(types.Document)
+    return {name: kinds[name] for name in SHOWN if name not in named}
+
+
+if TYPE_CHECKING:
+    Hit = _Hit
+else:
+    Hit = create_model("Hit", __base__=_Hit, **_other_fields())
 
 
 class Answer(Shown):

@@ -10,6 +10,7 @@ import click
 from rag_core import wording
 from rag_core.api.encoding import plain
 from rag_core.cli.screen import line, table, warn, width, wrapped
+from rag_core.hits import facts
 from rag_core.index.plan import Plan
 from rag_core.reports import Diagnosis, Freshness, Health, Problem, Repair, SourceInfo, Step
 from rag_core.search.snippet import excerpt
@@ -74,8 +75,9 @@ def _show_hit(hit: Hit, *, several: bool) -> None:
     click.echo("     " + "\n     ".join(shown) + (" …" if len(shown) < len(rows) else ""))
     if said := wording.on_disk(hit.document.state):
         click.secho(f"     {said}", fg="yellow")
-    for copy in hit.copies:
-        click.secho(f"     also in {line(copy)}", dim=True)
+    for label, text in facts(hit, "brief").items():
+        if text:
+            click.secho(f"     {label.lower()}: {line(text)}", dim=True)
     click.echo()
 
 
