@@ -40,6 +40,10 @@ def fact(
     return {"fact": Fact(label, text, views)}
 
 
+def _count(number: int) -> str:
+    return f"{number:,}" if number else ""
+
+
 def _number(digits: int) -> Callable[[float | None], str]:
     return lambda number: "" if number is None else f"{number:.{digits}f}"
 
@@ -79,7 +83,9 @@ class Hit:
     """A chunk found by a query. ``score`` is calibrated relevance, 0 to 1; ``similarity`` (cosine) and
     ``bm25`` (higher is better) are raw, None where unknown. ``spans`` are (start, end) offsets to highlight
     inside ``content``, ``hidden`` those of HTML tags that its ``snippet`` is read without. ``aliases`` are
-    those of a document without text. ``split_part`` and ``headings`` are as in `Passage`."""
+    those of a document without text. ``split_part`` and ``headings`` are as in `Passage`. ``copies``: other
+    documents with this passage. ``more``: how many other passages of its document fit, at least; counted only
+    where results are documents, and `Searching.others` gives them."""
 
     rank: int
     score: float
@@ -102,6 +108,12 @@ class Hit:
     document: Document = field(metadata=INNER)
     copies: tuple[str, ...] = field(
         default=(), metadata=fact("Also in", ", ".join, ("brief", "table", "whole"))
+    )
+    more: int = field(
+        default=0,
+        metadata=fact(
+            "Other passages", lambda more: f"{more:,}" if more else "", ("brief", "table", "whole")
+        ),
     )
     hidden: tuple[tuple[int, int], ...] = field(default=(), metadata=INNER)
     aliases: tuple[str, ...] = field(default=(), metadata=INNER)

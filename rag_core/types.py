@@ -20,6 +20,10 @@ Vectors = npt.NDArray[np.float32]
 """Shape (n, dimension), each row of length 1."""
 
 Mode = Literal["hybrid", "vector", "lexical"]
+Group = Literal["document", "none"]
+"""What a result is: a document with its best passage, or every passage."""
+Facets = dict[str, dict[str, int]]
+"""``{"type", "tag", "folder", "store", "year"}``: each value with its number of documents, most first."""
 Metric = Literal["cosine", "euclidean", "dot_product"]
 """How a vector index compares. Vectors have length 1, so all give one order; ``similarity`` is the cosine."""
 METRICS: tuple[Metric, ...] = get_args(Metric)
@@ -307,7 +311,8 @@ class Answer:
     """The result of a search. ``hits`` holds the best ``top_k`` after the first ``offset``, good or not.
     ``convincing``: anything is good enough. ``has_more``: more such passages follow, or at least ``unshown``
     near misses. ``fitting``: so many of the whole list are good enough, at least where ``fits_more``.
-    ``by_words``: stores that were searched by words only. ``timestamp`` is ISO 8601, UTC."""
+    ``by_words``: stores that were searched by words only. ``timestamp`` is ISO 8601, UTC. All numbers count
+    documents where ``group`` is so. ``facets``: as of `Searching.facets`, where they were asked for."""
 
     query: Query
     stores: tuple[str, ...]
@@ -324,6 +329,8 @@ class Answer:
     fitting: int = 0
     fits_more: bool = False
     by_words: tuple[str, ...] = ()
+    group: Group = "none"
+    facets: Facets | None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from rag_core.search.query import MAX_LENGTH, asked, with_words
 from rag_core.search.retrieve import Scope, SearchOptions, search
 from rag_core.store import embeddings, find, lexical
 from rag_core.store.file import active_identity, meta, now
-from rag_core.types import MAX_DEPTH, Answer, FileState, Filters, Mode, Notice, Query, Viewer
+from rag_core.types import MAX_DEPTH, Answer, FileState, Filters, Group, Mode, Notice, Query, Viewer
 
 MAX_TOP_K = MAX_DEPTH
 _WAIT_S = 0.25  # for the files of a store: a disk may hang
@@ -43,9 +43,14 @@ class Searching(Service):
         filters: Filters | None = None,
         max_tokens: int | None = None,
         offset: int = 0,
+        group: Group = "none",
+        facets: bool = False,
     ) -> Answer:
         """The best passages for a query, which may carry filters of the query language.
 
+        ``group``: ``document`` gives each document once, where its best passage stands, with the places of
+        nearly equal passages as its copies; all numbers then count documents. ``facets`` adds the facets of
+        all that matches, as of `facets`.
         ``stores``: none means all that the viewer may see; ``store:`` in the text wins over it. ``mode`` and
         the numbers default to the settings. ``offset`` skips the first hits, up to 1,000 together with
         ``top_k``. ``max_tokens`` keeps the first hits whose text fits. A text of over 2,000 characters is
@@ -63,7 +68,7 @@ class Searching(Service):
         if not opened:
             raise no_store(viewer, "There is no store yet.")
         scopes = {each.store.name: partial(self._scope, viewer, each, query, mode) for each in opened}
-        options = SearchOptions(mode, top_k, min_score, offset, usual.k_lex, usual.k_vec)
+        options = SearchOptions(mode, top_k, min_score, offset, usual.k_lex, usual.k_vec, group)
         long = len(text) > MAX_LENGTH
         with self._shared.priority.searching():
             allowed = find.eligible(query, viewer)

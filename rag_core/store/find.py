@@ -251,23 +251,26 @@ def chunks(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, sqlite3.Row]
 
 class Candidate(NamedTuple):
     """What a passage is ranked by: all its searchable words but its folders and suffix, folded; its identity
-    (its text, or its key where it has none); and whether it is for machines alone."""
+    (its text, or its key where it has none); whether it is for machines alone; and its document."""
 
     text: str
     identity: str
     is_data: bool
+    document: int
 
 
 def candidates(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Candidate]:
     """Those of the chunks ``ids`` that are there, which an Eligible has let through already."""
     sql = """SELECT id, title || ' ' || headings || ' ' || tags || ' ' || text || ' ' || title_terms
-                 || ' ' || terms, path, CASE text WHEN '' THEN key ELSE text END, anchor_type
+                 || ' ' || terms, path, CASE text WHEN '' THEN key ELSE text END, anchor_type,
+                 document_id
              FROM chunks WHERE id IN (SELECT value FROM json_each(?))"""
-    columns = ["id", "words", "path", "identity", "anchor_type"]
+    columns = ["id", "words", "path", "identity", "anchor_type", "document"]
     found: dict[int, Candidate] = {}
-    for chunk_id, words, path, identity, kind in rows_at_once(db, columns, sql, (json.dumps(list(ids)),)):
+    rows = rows_at_once(db, columns, sql, (json.dumps(list(ids)),))
+    for chunk_id, words, path, identity, kind, document in rows:
         text = fold_words(f"{words} {splitext(basename(path))[0]}")
-        found[chunk_id] = Candidate(text, identity, kind == DATA)
+        found[chunk_id] = Candidate(text, identity, kind == DATA, document)
     return found
 
 
