@@ -312,7 +312,7 @@ class Answer:
     ``convincing``: anything is good enough. ``has_more``: more such passages follow, or at least ``unshown``
     near misses. ``fitting``: so many of the whole list are good enough, at least where ``fits_more``.
     ``by_words``: stores that were searched by words only. ``timestamp`` is ISO 8601, UTC. All numbers count
-    documents where ``group`` is so. ``facets``: as of `Searching.facets`, where they were asked for."""
+    documents where ``group`` is so. ``facets``: of all that matches, where they were asked for."""
 
     query: Query
     stores: tuple[str, ...]

@@ -20,7 +20,7 @@ from pydantic import (
 from rag_core import replies, reports, types
 from rag_core.api.requests import said
 from rag_core.hits import SHOWN
-from rag_core.types import FileState, JobState, LinkType, Mode, Phase, Viewer
+from rag_core.types import FileState, Group, JobState, LinkType, Mode, Phase, Viewer
 
 
 class Shown(BaseModel):
@@ -143,6 +143,8 @@ class Answer(Shown):
     timestamp: Annotated[str, said("When it was asked: ISO 8601, UTC.")]
     pending: _Pending
     warnings: list[str]
+    group: Annotated[Group, said("What a result is, and what all numbers count.")]
+    facets: Annotated[dict[str, dict[str, Count]] | None, said("Documents that match, if asked for.")]
 
 
 class SharedFile(Shown):

@@ -20,9 +20,10 @@ from rag_core.search.query import MAX_LENGTH, asked, with_words
 from rag_core.search.retrieve import Scope, SearchOptions, search
 from rag_core.store import embeddings, find, lexical
 from rag_core.store.file import active_identity, meta, now
-from rag_core.types import MAX_DEPTH, Answer, FileState, Filters, Group, Mode, Notice, Query, Viewer
+from rag_core.types import MAX_DEPTH, Answer, FileState, Filters, Group, Hit, Mode, Notice, Query, Viewer
 
 MAX_TOP_K = MAX_DEPTH
+MOST_OTHERS = 20
 _WAIT_S = 0.25  # for the files of a store: a disk may hang
 _CHARACTERS_A_TOKEN = 16  # at most, nearly always: no embedder reads more of a text
 
@@ -49,8 +50,8 @@ class Searching(Service):
         """The best passages for a query, which may carry filters of the query language.
 
         ``group``: ``document`` gives each document once, where its best passage stands, with the places of
-        nearly equal passages as its copies; all numbers then count documents. ``facets`` adds the facets of
-        all that matches, as of `facets`.
+        nearly equal passages as its copies; all numbers then count documents. ``facets`` counts what
+        matches by type, tag, folder, store and year, as of `store.facets.facets`.
         ``stores``: none means all that the viewer may see; ``store:`` in the text wins over it. ``mode`` and
         the numbers default to the settings. ``offset`` skips the first hits, up to 1,000 together with
         ``top_k``. ``max_tokens`` keeps the first hits whose text fits. A text of over 2,000 characters is
@@ -68,7 +69,7 @@ class Searching(Service):
         if not opened:
             raise no_store(viewer, "There is no store yet.")
         scopes = {each.store.name: partial(self._scope, viewer, each, query, mode) for each in opened}
-        options = SearchOptions(mode, top_k, min_score, offset, usual.k_lex, usual.k_vec, group)
+        options = SearchOptions(mode, top_k, min_score, offset, usual.k_lex, usual.k_vec, group, facets)
         long = len(text) > MAX_LENGTH
         with self._shared.priority.searching():
             allowed = find.eligible(query, viewer)
@@ -91,6 +92,18 @@ class Searching(Service):
         if gone := len(answer.hits) - len(there.hits):
             there = replace(there, notices=(*there.notices, Notice("gone", {"count": gone})))
         return replace(there, query_time_ms=(time.perf_counter() - started) * 1000, timestamp=timestamp)
+
+    @open_to_all
+    def others(
+        self, viewer: Viewer, text: str, hit: Hit, *, mode: Mode | None = None, filters: Filters | None = None
+    ) -> tuple[Hit, ...]:
+        """The other passages of a hit's document that fit the query, best first; at most `MOST_OTHERS`.
+        Raises as `search`."""
+        inside = replace(filters or Filters(), paths=(hit.document.path,))
+        found = self.search(viewer, text, [hit.store], mode=mode, top_k=MOST_OTHERS + 1, filters=inside)
+        fit = (each for each in found.hits if each.relevant and each.key != hit.key)
+        there = (hit.store, hit.document.path)
+        return tuple(each for each in fit if (each.store, each.document.path) == there)[:MOST_OTHERS]
 
     @open_to_all
     def with_file_states(self, viewer: Viewer, answer: Answer) -> Answer:

@@ -31,35 +31,54 @@ class Place:
 
 
 class Folding:
-    """The results of one store as documents. Groups of equal passages are added in their order.
+    """The results of one store as documents; groups of equal passages come in their order.
 
-    A document that was shown only as a place of another one's passage is a result of its own as soon as a
-    passage follows that is not in the other one."""
+    A document whose passage was shown at another one's place is a result of its own as soon as a passage
+    follows that the other one does not have."""
 
     def __init__(self) -> None:
+        self._texts: dict[int, list[str]] = {}  # by document
         self._places: dict[int, Place] = {}  # by document
+        self._shown_at: dict[int, int] = {}  # the document at whose place another one was shown
         self._starts: dict[tuple[str, ...], list[tuple[Shingles, int]]] = {}  # what begins with a shingle
 
-    def add(self, group: Sequence[Ranked], document_of: Mapping[int, int], text: str) -> Place | None:
-        """The result that a group of equal passages begins, None if it belongs to an earlier one. ``text`` is
-        theirs, '' where nearly equal ones are not looked for."""
-        by_document: dict[int, Ranked] = {}
+    def look_at(self, groups: Mapping[str, Sequence[Ranked]], document_of: Mapping[int, int]) -> None:
+        """Make known which passages there are, by their texts."""
+        for text, group in groups.items():
+            for each in group:
+                self._texts.setdefault(document_of[each.found.chunk_id], []).append(text)
+
+    def add(
+        self, text: str, group: Sequence[Ranked], document_of: Mapping[int, int], *, nearly: bool
+    ) -> Place | None:
+        """The result that a group of equal passages begins, None if it belongs to an earlier one. ``nearly``:
+        also to one that is nearly equal."""
+        passages: dict[int, Ranked] = {}
         for each in group:
-            by_document.setdefault(document_of[each.found.chunk_id], each)
-        owner = next(filter(self._places.__contains__, by_document), None)
+            passages.setdefault(document_of[each.found.chunk_id], each)
+        first = next(iter(passages))
+        owner = next(filter(self._places.__contains__, passages), None)
         if owner is not None:
             self._places[owner].more += group[0].score >= RELEVANT
         else:
-            owner = self._alike(text, next(iter(by_document)))
+            owner = self._had_by_another(text, first) or (self._alike(text, first) if nearly else None)
         if owner is None:
-            place = Place(list(by_document.values()))
-            self._places[next(iter(by_document))] = place
+            place = self._places[first] = Place(list(passages.values()))
+            self._shown_at |= dict.fromkeys(passages, first)
             return place
-        known = {document_of[each.found.chunk_id] for each in self._places[owner].passages}
-        for document, each in by_document.items():
-            if document not in known and document not in self._places:
-                self._places[owner].passages.append(each)
+        for document, passage in passages.items():
+            if document not in self._shown_at:
+                self._shown_at[document] = owner
+                self._places[owner].passages.append(passage)
         return None
+
+    def _had_by_another(self, text: str, document: int) -> int | None:
+        """The document at whose place ``document`` was shown, if it also has ``text`` or nearly so."""
+        owner = self._shown_at.get(document)
+        if owner is None:
+            return None
+        found = shingles(text)
+        return owner if any(_are_alike(found, shingles(other)) for other in self._texts[owner]) else None
 
     def _alike(self, text: str, document: int) -> int | None:
         """The document with a result nearly equal to ``text``; remembers ``text`` where there is none."""
@@ -67,11 +86,15 @@ class Folding:
         beginning = sorted(found, key=hash)[: int(len(found) * (1 - _ALIKE)) + 1]
         for shingle in beginning:
             for other, its_document in self._starts.get(shingle, ()):
-                if len(found & other) >= _ALIKE * len(found | other):
+                if _are_alike(found, other):
                     return its_document
         for shingle in beginning:
             self._starts.setdefault(shingle, []).append((found, document))
         return None
+
+
+def _are_alike(one: Shingles, other: Shingles) -> bool:
+    return len(one & other) >= _ALIKE * len(one | other)
 
 
 def shingles(text: str) -> Shingles:

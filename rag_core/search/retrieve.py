@@ -27,7 +27,7 @@ from rag_core.search.rank import (
     text_score,
 )
 from rag_core.search.snippet import best_window, highlight, markup
-from rag_core.store import Store, embeddings, find, lexical
+from rag_core.store import Store, embeddings, facets, find, lexical
 from rag_core.store.errors import for_viewer
 from rag_core.store.file import active_identity
 from rag_core.text.numbers import numbers
@@ -36,6 +36,7 @@ from rag_core.types import (
     MAX_DEPTH,
     Answer,
     Document,
+    Facets,
     Forms,
     Group,
     Hit,
@@ -83,6 +84,7 @@ class SearchOptions:
     k_lex: int = CANDIDATES
     k_vec: int = CANDIDATES
     group: Group = "none"
+    facets: bool = False
 
 
 @dataclass(slots=True)
@@ -100,6 +102,7 @@ class _StoreHits:
     pending: int = 0
     is_current: bool = True
     folding: Folding = field(default_factory=Folding)
+    facets: Facets | None = None
 
 
 def search(
@@ -149,6 +152,7 @@ def search(
         has_more=more_fits, unshown=min(known, MAX_DEPTH) - end if goes_on and not more_fits else 0,
         fitting=sum(map(attrgetter("fitting"), lists)), fits_more=any(map(attrgetter("fits_more"), lists)),
         by_words=tuple(by_words), group=options.group,
+        facets=facets.joined(each.facets or {} for each in lists) if options.facets else None,
     )  # fmt: skip
 
 
@@ -200,7 +204,11 @@ def _search_store(
             seen |= some.keys()
             document_of = {i: each.document for i, each in gathered.texts.items()}
             placed = _places(listed, some, document_of, options, depth - len(listed.hits))
-            listed.fits_more &= not is_all and all(group[0].score >= RELEVANT for group in some.values())
+            fit = [group for group in some.values() if group[0].score >= RELEVANT]
+            listed.fits_more &= not is_all and len(fit) == len(some)
+            if options.facets and listed.facets is None:
+                documents = {document_of[item.found.chunk_id] for item in chain(*fit)}
+                listed.facets = facets.facets(db, scope.store.name, query, allowed, documents)
             listed.hits += _hits(db, scope.store.name, placed, last, viewer)
         if is_all or len(listed.hits) >= depth or listed.below:
             break
@@ -213,6 +221,7 @@ def _places(
 ) -> list[Place]:  # fmt: skip
     """The first results of groups of equal passages, as many as there is ``room``; all are counted."""
     places: list[Place] = []
+    listed.folding.look_at(groups, document_of)
     for text, group in groups.items():
         score = group[0].score
         if score < (options.min_score or 0):
@@ -220,7 +229,7 @@ def _places(
             continue
         place: Place | None = Place(list(group))
         if options.group == "document":
-            place = listed.folding.add(group, document_of, text if len(places) < room else "")
+            place = listed.folding.add(text, group, document_of, nearly=len(places) < room)
         if place:
             listed.known += 1
             listed.fitting += score >= RELEVANT and listed.fits_more
