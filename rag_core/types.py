@@ -290,6 +290,21 @@ class DocumentView:
 
 
 @dataclass(frozen=True, slots=True)
+class Similar:
+    """A document near in meaning to another one or to a text, with its nearest passage. ``similarity`` is the
+    cosine. ``is_linked``: the other document links to it, or is linked from it."""
+
+    document: Document
+    similarity: float
+    key: str
+    content: str
+    heading_path: tuple[str, ...]
+    start_line: int
+    end_line: int
+    is_linked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Notice(Message):
     """What else is to be said of an answer, and the stores that it is about."""
 

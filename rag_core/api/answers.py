@@ -195,6 +195,31 @@ class Link(Shown):
     title: str | None
 
 
+class Similar(Shown):
+    """A document near in meaning, with its nearest passage."""
+
+    file_path: str = at("document", "path")
+    title: str = at("document", "title")
+    file_type: str = at("document", "file_type")
+    similarity: Annotated[float, AfterValidator(lambda number: round(number, 4))]
+    is_linked: Annotated[bool, said("Whether one of both links to the other.")]
+    id: str = at("key")
+    content: str
+    heading_path: list[str]
+    start_line: Count
+    end_line: Count
+
+
+class SimilarDocuments(Shown):
+    store: str
+    similar: list[Similar]
+
+
+def similar(store: str, found: Iterable[types.Similar]) -> SimilarDocuments:
+    """The documents nearest in meaning, nearest first."""
+    return SimilarDocuments.model_construct(store=store, similar=[Similar.of(each) for each in found])
+
+
 class _Text(Shown):
     store: str
     aliases: list[str]

@@ -45,6 +45,13 @@ def _documents(library: Library, viewer: Viewer, given: requests.FilesOfStore) -
     return answers.files(store, (each for each in found if not states or each.state in states), viewer)
 
 
+def _similar(library: Library, viewer: Viewer, given: requests.SimilarTo) -> answers.SimilarDocuments:
+    options: dict[str, Any] = {name: each for name, each in given.items() if name != "store"}
+    with field("store"):
+        store = library.stores.resolve(viewer, given.get("store"))
+    return answers.similar(store, library.searching.similar(viewer, store, **options))
+
+
 _NOTHING = Request(requests.Nothing)
 
 OPERATIONS: tuple[Operation, ...] = (
@@ -83,5 +90,10 @@ OPERATIONS: tuple[Operation, ...] = (
         Request(requests.OneDocument), answers.Document | answers.SharedDocument,
         lambda library, viewer, given: answers.document(library.documents.get(viewer, **given), viewer),
         (404,),
+    ),
+    Operation(
+        "similar", "POST", "/similar",
+        "The documents nearest in meaning to a document, one of its passages or a text.",
+        Request(requests.SimilarTo), answers.SimilarDocuments, _similar, (404, 502, 503),
     ),
 )  # fmt: skip

@@ -131,6 +131,15 @@ class FilesOfStore(TypedDict, total=False):
     state: Annotated[list[FileState], Field(max_length=100), said("Only files of these states.")]
 
 
+@strict
+class SimilarTo(TypedDict, total=False):
+    store: StoreName
+    path: Annotated[Path, said("A document, as `file_path` in a result.")]
+    key: Annotated[_Value, said("The `id` of a passage, to compare with it alone.")]
+    text: Annotated[_Value, said("A text to compare with, such as a selection.")]
+    limit: Annotated[int, Field(ge=1, le=100), WHOLE]
+
+
 _ALSO_CALLED: Final = (
     frozenset({"store", "stores", "vault", "vaults"}),
     frozenset({"question", "query", "text"}),

@@ -43,7 +43,7 @@ def app() -> None:
 
 for command in (
     indexing.init, indexing.index, asking.query, asking.ask,
-    documents.list_documents, documents.show, documents.exclude, documents.reindex,
+    documents.list_documents, documents.show, documents.similar, documents.exclude, documents.reindex,
     stores.store, sources.source, runs.jobs, stores.status, sharing.token, sharing.share,
     serving.serve, serving.watch, serving.mcp, serving.model, connections.connections,
     upkeep.doctor, upkeep.verify, upkeep.repair, upkeep.config, upkeep.completion,

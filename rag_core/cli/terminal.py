@@ -14,7 +14,7 @@ from rag_core.hits import facts
 from rag_core.index.plan import Plan
 from rag_core.reports import Diagnosis, Freshness, Health, Problem, Repair, SourceInfo, Step
 from rag_core.search.snippet import excerpt
-from rag_core.types import Answer, Document, DocumentView, Hit, Job, Source, StoreInfo
+from rag_core.types import Answer, Document, DocumentView, Hit, Job, Similar, Source, StoreInfo
 
 if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
@@ -118,6 +118,21 @@ def show_document(view: DocumentView) -> None:
         shown = [line(f"  {each.path or f'{each.target}  (nothing in this store)'}") for each in links]
         if shown:
             click.echo("\n".join((click.style(f"\n{name}", bold=True), *dict.fromkeys(shown))))
+
+
+def show_similar(found: Sequence[Similar]) -> None:
+    """Documents by their similarity, with their titles."""
+    rows = [
+        (
+            f"{each.similarity:.2f}",
+            each.document.path,
+            each.document.title,
+            "linked" if each.is_linked else "",
+        )
+        for each in found
+    ]
+    empty = "No other document can be compared yet: nothing is embedded, or there is no other."
+    table(("near", "file", "title", ""), rows, empty=empty, if_any=("",))
 
 
 _FILES = ("files", "failed", "skipped")

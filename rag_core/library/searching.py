@@ -10,7 +10,7 @@ from functools import partial
 from itertools import accumulate
 from threading import Thread
 
-from rag_core.errors import EmbedderError, InvalidInput, RagError, StoreError, VectorError
+from rag_core.errors import EmbedderError, InvalidInput, NotFound, RagError, StoreError, VectorError
 from rag_core.extract.chunk import estimate_tokens
 from rag_core.library.freshness import file_states
 from rag_core.library.service import Service, open_to_all
@@ -18,12 +18,28 @@ from rag_core.library.store_files import Opened, no_store
 from rag_core.models import DEFAULT_EMBEDDER
 from rag_core.search.query import MAX_LENGTH, asked, with_words
 from rag_core.search.retrieve import Scope, SearchOptions, search
+from rag_core.search.similar import mean_vector, similar
 from rag_core.store import embeddings, find, lexical
 from rag_core.store.file import active_identity, meta, now
-from rag_core.types import MAX_DEPTH, Answer, FileState, Filters, Group, Hit, Mode, Notice, Query, Viewer
+from rag_core.store.view import document
+from rag_core.types import (
+    MAX_DEPTH,
+    Answer,
+    DocumentView,
+    FileState,
+    Filters,
+    Group,
+    Hit,
+    Mode,
+    Notice,
+    Query,
+    Similar,
+    Viewer,
+)
 
 MAX_TOP_K = MAX_DEPTH
 MOST_OTHERS = 20
+MOST_SIMILAR = 100
 _WAIT_S = 0.25  # for the files of a store: a disk may hang
 _CHARACTERS_A_TOKEN = 16  # at most, nearly always: no embedder reads more of a text
 
@@ -104,6 +120,52 @@ class Searching(Service):
         fit = (each for each in found.hits if each.relevant and each.key != hit.key)
         there = (hit.store, hit.document.path)
         return tuple(each for each in fit if (each.store, each.document.path) == there)[:MOST_OTHERS]
+
+    @open_to_all
+    def similar(
+        self, viewer: Viewer, store: str, path: str = "", *, key: str = "", text: str = "", limit: int = 8
+    ) -> list[Similar]:
+        """The documents of a store that are nearest in meaning, nearest first: to the passage called ``key``,
+        else to ``text``, else to the document called ``path``. That document and its copies are left out, and
+        those it links to or is linked from are marked. Empty while nothing is embedded. Raises NotFound,
+        InvalidInput without any of the three or for a ``limit`` outside 1 to 100, and EmbedderError where
+        ``text`` cannot be compared now."""
+        if not (path or key or text):
+            raise InvalidInput("There is nothing to compare with.", "Give a path, a passage or a text.")
+        if not 1 <= limit <= MOST_SIMILAR:
+            raise InvalidInput(f"limit is {limit}.", f"Use a number from 1 to {MOST_SIMILAR}.")
+        opened = self._stores.open(viewer, store)
+        view, scope = self._compared(viewer, opened, path, key)
+        if text and not key:
+            scope = self._scope(viewer, opened, Query(text, text[:MAX_LENGTH], ()), "vector")
+            if scope.trouble:
+                raise scope.trouble
+        links = (*view.links_out, *view.links_in) if view else ()
+        linked = {each.path for each in links if each.path}
+        with self._shared.priority.searching():
+            return similar(scope, viewer, limit, without=view.document.id if view else None, linked=linked)
+
+    def _compared(
+        self, viewer: Viewer, opened: Opened, path: str, key: str
+    ) -> tuple[DocumentView | None, Scope]:
+        """A document, None where neither a path nor the key of a passage is given; and its store, to be
+        searched for the mean vector of its passages, or for that of the passage."""
+        scope, store = Scope(opened.store, opened.local), opened.store.name
+        with opened.store.read() as db:
+            if rows := find.neighbours(db, key, find.visible(viewer), 0) if key else []:
+                path = rows[0]["path"]
+            found = document(db, store, path, viewer, key) if path and bool(key) == bool(rows) else None
+            if found is None and (path or key):
+                what = f"passage {key!r}" if key else f"document {path!r}"
+                raise NotFound(f"Store {store!r} has no {what}.", "It may have moved; search for it.")
+            if found is None or (active := active_identity(db)) is None:
+                return found, scope
+            keys = [key] if key else [each.key for each in found.chunks]
+            ids = find.chunk_ids(db, keys, find.visible(viewer))
+            vector = mean_vector(db, active.id, map(ids.__getitem__, filter(ids.__contains__, keys)))
+        if vector is None:
+            return found, scope
+        return found, Scope(opened.store, self._stores.index(opened), vector, active.id)
 
     @open_to_all
     def with_file_states(self, viewer: Viewer, answer: Answer) -> Answer:

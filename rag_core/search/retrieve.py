@@ -188,7 +188,7 @@ def _search_store(
     for further in (0, *_REACHES):
         by_words, by_meaning = max(options.k_lex, further), max(options.k_vec, further)
         reach = {"lexical": by_words, "vector": by_meaning, "hybrid": min(by_words, by_meaning)}[mode]
-        near = _by_meaning(scope, query, allowed, by_meaning) if mode != "lexical" else {}
+        near = nearest(scope, query, allowed, by_meaning) if mode != "lexical" else {}
         with scope.store.read() as db:
             active = active_identity(db)
             listed.is_current = not scope.identity_id or bool(active and active.id == scope.identity_id)
@@ -237,7 +237,7 @@ def _places(
     return places[:room]
 
 
-def _by_meaning(scope: Scope, query: Query, allowed: find.Eligible, count: int) -> dict[int, float]:
+def nearest(scope: Scope, query: Query, allowed: find.Eligible, count: int) -> dict[int, float]:
     """Chunk id → similarity of the ``count`` nearest eligible chunks. The index ignores viewers and some
     filters, so it is asked for more until enough of its matches are eligible. A remote one rounds its
     numbers, so there the similarity is computed from the store's vectors."""

@@ -14,6 +14,7 @@ from rag_core.types import Viewer
 
 LISTED = 1000
 _N_RESULTS = 5
+_SIMILAR = 5
 _MOST_IN_A_BUDGET = 100
 
 
@@ -55,10 +56,14 @@ def open_(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> V
 
 
 def neighbors(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
-    """The passages around one, and the links of its document."""
+    """The passages around one, the links of its document, and the documents nearest to it in meaning."""
     store = store_of(library, viewer, given)
     found = library.documents.around(viewer, store, given["id"], given.get("around", 1))
-    return answers.document(found, viewer)
+    near = library.searching.similar(viewer, store, key=given["id"], limit=_SIMILAR)
+    return {
+        **answers.document(found, viewer).model_dump(),
+        "similar": answers.similar(store, near).model_dump()["similar"],
+    }
 
 
 def ask(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> Value:
