@@ -160,7 +160,8 @@ class Filters:
     """What a document must be to be found: values of a field are joined by *or*, fields by *and*.
     ``paths``: leading segments, ``""`` for files at the root, or a glob with ``*``. ``files``: any tail of a
     path. ``tags``: ``a`` also matches ``a/b``. ``symbols``: definitions in Python, by any tail of their path
-    (``open`` finds ``Pool.open``). ``after`` is inclusive, ``before`` exclusive; ISO dates."""
+    (``open`` finds ``Pool.open``). ``dates``: such as ``2025-03`` and ``last week``. ``after`` is inclusive,
+    ``before`` exclusive; ISO dates."""
 
     types: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
@@ -168,6 +169,7 @@ class Filters:
     files: tuple[str, ...] = ()
     pages: tuple[str, ...] = ()
     symbols: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
     after: str | None = None
     before: str | None = None
 
