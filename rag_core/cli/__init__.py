@@ -19,6 +19,7 @@ from rag_core.cli import (
     asking,
     connections,
     documents,
+    evaluating,
     indexing,
     runs,
     serving,
@@ -43,6 +44,7 @@ def app() -> None:
 
 for command in (
     indexing.init, indexing.index, asking.query, asking.ask,
+    evaluating.evaluate,
     documents.list_documents, documents.show, documents.similar, documents.exclude, documents.reindex,
     stores.store, sources.source, runs.jobs, stores.status, sharing.token, sharing.share,
     serving.serve, serving.watch, serving.mcp, serving.model, connections.connections,

@@ -12,7 +12,7 @@ from rag_core.api.encoding import plain
 from rag_core.cli.screen import line, table, warn, width, wrapped
 from rag_core.hits import facts
 from rag_core.index.plan import Plan
-from rag_core.reports import Diagnosis, Freshness, Health, Problem, Repair, SourceInfo, Step
+from rag_core.reports import Diagnosis, Evaluation, Freshness, Health, Problem, Repair, SourceInfo, Step
 from rag_core.search.snippet import excerpt
 from rag_core.types import Answer, Document, DocumentView, Hit, Job, Similar, Source, StoreInfo
 
@@ -133,6 +133,20 @@ def show_similar(found: Sequence[Similar]) -> None:
     ]
     empty = "No other document can be compared yet: nothing is embedded, or there is no other."
     table(("near", "file", "title", ""), rows, empty=empty, if_any=("",))
+
+
+def show_evaluation(found: Evaluation) -> None:
+    """The figures of a golden set beside the last ones, and the queries whose first document moved."""
+    rows = []
+    for name, value in found.figures.items():
+        last = found.before.get(name)
+        rows.append((name, f"{value:.2f}", "" if last is None else f"{value - last:+.2f}"))
+    table(("", f"{len(found.queries):,} queries", "change"), rows, if_any=("change",))
+    for query, before, now in found.changes:
+        click.echo(f"  {before or 'none'} → {now or 'none'}  {line(query)}")
+    for each in found.queries:
+        if each.rank is None:
+            click.secho(f"  not found: {line(each.query)}", fg="yellow")
 
 
 _FILES = ("files", "failed", "skipped")
