@@ -158,6 +158,20 @@ def test_facets_count_what_matches_for_each_viewer(shelf: Library) -> None:
     assert shelf.search(OWNER, "harbour").facets is None
 
 
+def test_a_guest_gets_tags_as_spelled_in_documents_that_they_see(library: Library, notes: Path) -> None:
+    write(
+        notes,
+        {
+            "open.md": "---\ntags: [boat]\n---\n# Open\n\nA harbour.\n",
+            "closed.md": "---\nprivate: true\ntags: [BOAT]\n---\n# Closed\n\nA harbour.\n",
+        },
+    )
+    index(library, "notes", notes)
+    for _ in range(2):
+        assert library.search(OWNER, "harbour", facets=True).facets["tag"] == {"BOAT": 2}  # type: ignore[index]
+        assert library.search(GUEST, "harbour", facets=True).facets["tag"] == {"boat": 1}  # type: ignore[index]
+
+
 @pytest.mark.parametrize("query", ["harbour", "type:markdown", "harbour wall", "-gardens", '"a harbour"'])
 def test_a_facet_as_a_filter_gives_as_many_documents(shelf: Library, query: str) -> None:
     found = shelf.search(OWNER, query, mode="lexical", facets=True).facets

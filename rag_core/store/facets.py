@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 from posixpath import dirname
 
-from rag_core.store import find
+import numpy as np
+import numpy.typing as npt
+
+from rag_core.store import find, lexical
+from rag_core.store.connection import Reading, rows_at_once
 from rag_core.text import tags
 from rag_core.types import Facets, Query
 
@@ -18,6 +23,27 @@ MOST = 20_000
 KINDS = ("type", "tag", "folder", "store", "year")
 """Each is a key of the query language, but ``year``, which is ``date:`` there."""
 
+_SCANS = 8  # chunks that are looked at in the time in which one is found by its id
+_Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """Pairs of a document (its place among all) and one of the values of a kind."""
+
+    values: tuple[str, ...]
+    places: _Numbers
+    numbers: _Numbers
+
+
+@dataclass(frozen=True, slots=True)
+class _Documents:
+    """The ids of all documents, ascending, and what is counted of them by kind; ``written`` are their tags as
+    spelled there, which only the viewers of a document may know."""
+
+    ids: _Numbers
+    columns: dict[str, _Column]
+
 
 def facets(
     db: sqlite3.Connection, store: str, query: Query, allowed: find.Eligible, fitting: Collection[int]
@@ -26,44 +52,64 @@ def facets(
     hold every word of the query in one passage, and of the documents ``fitting`` it; without words of all
     that are ``allowed``. A folder counts the documents below it, and a tag those of the tags below it; ``""``
     is the folder of files at the root."""
-    matching, values = _matching(query, allowed)
-    found: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
-    spelled: list[str] = []
-    sql = f"""WITH matched (id) AS MATERIALIZED (
-                  SELECT * FROM ({matching}) UNION SELECT value FROM json_each(?) LIMIT {MOST}),
-              of (file_type, year, folder) AS MATERIALIZED (
-                  SELECT file_type, substr(date, 1, 4), folder FROM documents WHERE id IN matched)
-              SELECT 'type', file_type, count(*), NULL FROM of GROUP BY 2
-              UNION ALL SELECT 'year', year, count(*), NULL FROM of WHERE year <> '' GROUP BY 2
-              UNION ALL SELECT 'folder', folder, count(*), NULL FROM of GROUP BY 2
-              UNION ALL SELECT 'tag', folded, count(*), min(tag) FROM tags
-                  WHERE document_id IN matched GROUP BY 2"""
-    for kind, value, count, spelling in db.execute(sql, (*values, json.dumps(list(fitting)))):
-        found[kind][value] += count
-        if kind == "type":
-            found["store"][store] += count
-        for above in _above(value) if kind == "folder" else ():
-            found[kind][above] += count
-        spelled += [spelling] if spelling else []
-    found["tag"] = Counter(tags.named(found["tag"], spelled))
-    return joined([{kind: dict(counts) for kind, counts in found.items()}])
+    sql, values = _matching(db, query, allowed)
+    sql = f"""SELECT json_group_array(id) FROM (
+                  SELECT id FROM ({sql}) UNION SELECT value FROM json_each(?) LIMIT {MOST})"""
+    matching = json.loads(db.execute(sql, (*values, json.dumps(list(fitting)))).fetchone()[0])
+    known = db.kept(_documents) if isinstance(db, Reading) else _documents(db)
+    chosen = np.isin(known.ids, np.array(matching, np.int64))
+    found: Facets = {"store": {store: len(matching)} if matching else {}}
+    for kind, column in known.columns.items():
+        counts = np.bincount(column.numbers[chosen[column.places]], minlength=len(column.values))
+        found[kind] = {column.values[at]: int(counts[at]) for at in np.flatnonzero(counts)}
+    found["tag"] = tags.named(found["tag"], found.pop("written"))
+    return joined([found])
 
 
-def _matching(query: Query, allowed: find.Eligible) -> tuple[str, tuple[object, ...]]:
-    """SQL of the documents, and its values."""
-    joins = "JOIN documents d ON d.id = c.document_id"
+def _matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible) -> tuple[str, tuple[object, ...]]:
+    """SQL of the ids of the documents, and its values."""
+    joins, condition, values = "JOIN documents d ON d.id = c.document_id", allowed.sql, allowed.values
+    if not allowed.narrows and find.sees_all(db, allowed.viewer):
+        joins, condition, values = "", "1", ()
+    sql = f"SELECT DISTINCT c.document_id AS id FROM chunks c {joins} WHERE {condition}"
     if not query.text:
-        return f"SELECT DISTINCT d.id FROM chunks c {joins} WHERE {allowed.sql}", allowed.values
+        return sql, values
     numbers = [each for each in query.numbers if each.wholes]
     spelled = {unit for each in numbers for unit in (*each.parts, *each.wholes)}
     words = [*([unit] for unit in query.forms if unit not in spelled), *(each.wholes for each in numbers)]
     every = " AND ".join(f"({find.match_any(units)})" for units in words)
-    sql = f"""SELECT DISTINCT c.document_id FROM chunks c {joins}
-              WHERE c.id IN (SELECT rowid FROM words WHERE words MATCH ?) AND {allowed.sql}"""
-    return sql, (every, *allowed.values)
+    rarest = min(lexical.holders(db, list(query.forms)).values(), default=0)
+    is_many = rarest * _SCANS > lexical.count(
+        db, "SELECT 1 FROM chunks"
+    )  # then a look at each chunk is faster
+    chunk = "+c.id" if is_many else "c.id"
+    return f"{sql} AND {chunk} IN (SELECT rowid FROM words WHERE words MATCH ?)", (*values, every)
 
 
-def _above(folder: str) -> Iterable[str]:
+def _documents(db: sqlite3.Connection) -> _Documents:
+    sql = "SELECT id, file_type, substr(date, 1, 4), folder FROM documents ORDER BY id"
+    rows = rows_at_once(db, ["id", "file_type", "year", "folder"], sql, ())
+    place = {row[0]: at for at, row in enumerate(rows)}
+    tagged = rows_at_once(db, ["id", "folded", "tag"], "SELECT document_id, folded, tag FROM tags", ())
+    columns = {
+        "type": _column((place[number], kind) for number, kind, _, _ in rows),
+        "tag": _column((place[number], tag) for number, tag, _ in tagged),
+        "written": _column((place[number], tag) for number, _, tag in tagged if tag),
+        "folder": _column((place[number], each) for number, _, _, own in rows for each in _and_above(own)),
+        "year": _column((place[number], year) for number, _, year, _ in rows if year),
+    }
+    return _Documents(np.array([*place], np.int64), columns)
+
+
+def _column(pairs: Iterable[tuple[int, str]]) -> _Column:
+    values: dict[str, int] = {}
+    found = [(at, values.setdefault(value, len(values))) for at, value in pairs]
+    both = np.array(found, np.int64).reshape(-1, 2)
+    return _Column(tuple(values), both[:, 0], both[:, 1])
+
+
+def _and_above(folder: str) -> Iterator[str]:
+    yield folder
     while folder := dirname(folder):
         yield folder
 
