@@ -31,7 +31,7 @@ class _Evaluations(Commands):
 def evaluate() -> None:
     """Measure how well searches find what you know to be relevant.
 
-    `commonplace eval FILE.yaml` is the same as `commonplace eval run FILE.yaml`.
+    Without a command, as in `eval FILE.yaml`, the file is run.
     """
 
 
