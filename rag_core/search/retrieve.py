@@ -203,6 +203,7 @@ def _search_store(
             some = {text: groups[text] for text in islice(unseen, reach - len(seen))}
             seen |= some.keys()
             document_of = {i: each.document for i, each in gathered.texts.items()}
+            known = listed.known
             placed = _places(listed, some, document_of, options, depth - len(listed.hits))
             fit = [group for group in some.values() if group[0].score >= RELEVANT]
             listed.fits_more &= not is_all and len(fit) == len(some)
@@ -212,6 +213,8 @@ def _search_store(
             listed.hits += _hits(db, scope.store.name, placed, last, viewer)
         if is_all or len(listed.hits) >= depth or listed.below:
             break
+        if options.group == "document" and not (listed.fits_more and listed.known > known):
+            break  # long documents: thousands of passages would be ranked for a few more near misses
     return listed
 
 
