@@ -309,7 +309,7 @@ def ending(answer: Answer) -> str:
         return "The list ends before this page."
     if shown == MAX_DEPTH:
         return LAST_PAGE
-    return unshown(answer) or f"That is all: {plural(shown, 'passage')}."
+    return unshown(answer) or f"That is all: {plural(shown, 'document')}."
 
 
 def show_newer_files(viewer: Viewer, answer: Answer) -> None:
