@@ -290,3 +290,36 @@ class Status:
     running: tuple[Job, ...]
     warnings: tuple[str, ...]
     data_dir: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedQuery:
+    """A query of a golden set: how many documents are ``relevant``, the ``rank`` of the first that was found,
+    and the ``ranks`` of all."""
+
+    query: str
+    relevant: int
+    rank: int | None
+    ranks: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """How a golden set is answered: ``figures`` in percent. ``before``: those of the last time, and
+    ``ranks_before`` the rank of each query then; empty the first time."""
+
+    queries: tuple[JudgedQuery, ...]
+    figures: dict[str, float]
+    before: dict[str, float]
+    ranks_before: dict[str, int | None]
+
+    @property
+    def changes(self) -> list[tuple[str, int | None, int | None]]:
+        """The queries whose first relevant document has another rank than the last time: (query, then,
+        now)."""
+        known = self.ranks_before
+        return [
+            (each.query, known[each.query], each.rank)
+            for each in self.queries
+            if each.query in known and known[each.query] != each.rank
+        ]

@@ -6,19 +6,24 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from rag_core.anchors import anchor_in_words
+from rag_core.hits import Document as Document
+from rag_core.hits import Hit as Hit
+from rag_core.hits import PrivateBy as PrivateBy
 from rag_core.messages import Message
 
 Vectors = npt.NDArray[np.float32]
 """Shape (n, dimension), each row of length 1."""
 
 Mode = Literal["hybrid", "vector", "lexical"]
+Group = Literal["document", "none"]
+"""What a result is: a document with its best passage, or every passage."""
+Facets = dict[str, dict[str, int]]
+"""``{"type", "tag", "folder", "store", "year"}``: each value with its number of documents, most first."""
 Metric = Literal["cosine", "euclidean", "dot_product"]
 """How a vector index compares. Vectors have length 1, so all give one order; ``similarity`` is the cosine."""
 METRICS: tuple[Metric, ...] = get_args(Metric)
@@ -28,7 +33,6 @@ TitleSource = Literal["front matter", "heading", "section", "file name"]
 """Where a title is from. A ``section`` is one of several: its heading is not above the others."""
 Phase = Literal["scanning", "reading", "embedding", "sending", "done"]
 FileState = Literal["fresh", "changed", "missing", "unknown", "failed", "skipped", "excluded"]
-PrivateBy = Literal["note", "rule"]
 JobState = Literal["running", "done", "cancelled", "failed", "interrupted"]
 Outcome = Literal[
     "added", "changed", "reread", "moved", "unchanged", "deleted", "excluded", "skipped", "failed"
@@ -158,7 +162,8 @@ class Filters:
     """What a document must be to be found: values of a field are joined by *or*, fields by *and*.
     ``paths``: leading segments, ``""`` for files at the root, or a glob with ``*``. ``files``: any tail of a
     path. ``tags``: ``a`` also matches ``a/b``. ``symbols``: definitions in Python, by any tail of their path
-    (``open`` finds ``Pool.open``). ``after`` is inclusive, ``before`` exclusive; ISO dates."""
+    (``open`` finds ``Pool.open``). ``dates``: such as ``2025-03`` and ``last week``. ``after`` is inclusive,
+    ``before`` exclusive; ISO dates."""
 
     types: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
@@ -166,6 +171,7 @@ class Filters:
     files: tuple[str, ...] = ()
     pages: tuple[str, ...] = ()
     symbols: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
     after: str | None = None
     before: str | None = None
 
@@ -241,73 +247,6 @@ MAX_DEPTH = 1000  # hits of a search at most, over all its pages
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """One file of a source as last indexed. ``date_from``: its ``'front matter'``, or the ``'file'``."""
-
-    store: str
-    id: int
-    path: str
-    folder: str
-    file_type: str
-    title: str
-    tags: tuple[str, ...]
-    date: str
-    private: bool
-    state: str
-    reason: str
-    chunks: int
-    size: int
-    file_hash: str
-    indexed_at: str
-    root: str
-    path_in_source: str
-    private_by: tuple[PrivateBy, ...] = ()
-    date_from: str = ""
-
-    @property
-    def absolute_path(self) -> str:
-        """Where the file is on this machine; empty for a guest, who is not told the folder."""
-        return str(PurePosixPath(self.root) / self.path_in_source) if self.root else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A chunk found by a query. ``score`` is calibrated relevance, 0 to 1; ``similarity`` (cosine) and
-    ``bm25`` (higher is better) are raw, None where unknown. ``spans`` are (start, end) offsets to highlight
-    inside ``content``, ``hidden`` those of HTML tags that its ``snippet`` is read without. ``aliases`` are
-    those of a document without text. ``split_part`` and ``headings`` are as in `Passage`."""
-
-    rank: int
-    score: float
-    relevant: bool
-    similarity: float | None
-    bm25: float | None
-    reasons: tuple[str, ...]
-    store: str
-    key: str
-    chunk_index: int
-    content: str
-    spans: tuple[tuple[int, int], ...]
-    snippet: tuple[int, int]
-    start_line: int
-    end_line: int
-    heading_path: tuple[str, ...]
-    anchor_type: str
-    anchor_ref: str
-    split_part: int
-    document: Document
-    copies: tuple[str, ...] = ()
-    hidden: tuple[tuple[int, int], ...] = ()
-    aliases: tuple[str, ...] = ()
-    headings: str = ""
-
-    @property
-    def anchor(self) -> str | None:
-        """Where it is in its document, as of `anchor_in_words`."""
-        return anchor_in_words(self.document.file_type, self.anchor_type, self.anchor_ref)
-
-
-@dataclass(frozen=True, slots=True)
 class Neighbour:
     """A chunk in reading order. The first ``repeats`` characters of ``content`` end the chunk before;
     ``shown`` (start, end) is the part to show among the others; ``anchor`` is as of `anchor_in_words`."""
@@ -355,6 +294,21 @@ class DocumentView:
 
 
 @dataclass(frozen=True, slots=True)
+class Similar:
+    """A document near in meaning to another one or to a text, with its nearest passage. ``similarity`` is the
+    cosine. ``is_linked``: the other document links to it, or is linked from it."""
+
+    document: Document
+    similarity: float
+    key: str
+    content: str
+    heading_path: tuple[str, ...]
+    start_line: int
+    end_line: int
+    is_linked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Notice(Message):
     """What else is to be said of an answer, and the stores that it is about."""
 
@@ -376,7 +330,8 @@ class Answer:
     """The result of a search. ``hits`` holds the best ``top_k`` after the first ``offset``, good or not.
     ``convincing``: anything is good enough. ``has_more``: more such passages follow, or at least ``unshown``
     near misses. ``fitting``: so many of the whole list are good enough, at least where ``fits_more``.
-    ``by_words``: stores that were searched by words only. ``timestamp`` is ISO 8601, UTC."""
+    ``by_words``: stores that were searched by words only. ``timestamp`` is ISO 8601, UTC. All numbers count
+    documents where ``group`` is so. ``facets``: of all that matches, where they were asked for."""
 
     query: Query
     stores: tuple[str, ...]
@@ -393,6 +348,8 @@ class Answer:
     fitting: int = 0
     fits_more: bool = False
     by_words: tuple[str, ...] = ()
+    group: Group = "none"
+    facets: Facets | None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:

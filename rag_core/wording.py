@@ -39,6 +39,7 @@ _ORDER = (
 
 
 _FEW = 3
+_MOST_VALUES = 8
 
 
 def some(names: Sequence[str], noun: str) -> str:
@@ -237,23 +238,34 @@ def place(path: str, found: Hit | Neighbour | Reference) -> str:
 
 
 def found(answer: Answer) -> str:
-    """How many passages an answer holds, how they were found, and how long that took."""
+    """How many passages or documents an answer holds, how they were found, and how long that took."""
     took = f"in {answer.query_time_ms:.0f} ms."
     if not answer.hits:  # where there are passages for all that, a notice says why
         said = "shown" if answer.has_more else "more" if answer.offset else "found"
         return f"Nothing {said} {took}"
     fit = sum(hit.relevant for hit in answer.hits)
     near = len(answer.hits) - fit
-    counts = [f"{fit:,} match{'es' * (fit != 1)}"] if fit else []
+    by_document = answer.group == "document"
+    noun = plural(fit, "document") if by_document else f"{fit:,} match{'es' * (fit != 1)}"
+    counts = [noun] if fit else []
     counts += [f"{near:,} near miss{'es' * (near != 1)}"] if near else []
     place = f"{answer.hits[0].rank:,} to {answer.hits[-1].rank:,}"
     if answer.has_more and answer.fitting:
         place += f" of {'at least ' if answer.fits_more else ''}{answer.fitting:,}"
-    shown = f"Passages {place}: " if answer.offset or answer.has_more else ""
+    shown = (
+        f"{'Documents' if by_document else 'Passages'} {place}: " if answer.offset or answer.has_more else ""
+    )
     by = " by meaning" if answer.mode == "vector" else ""
     if answer.mode == "lexical" or all(hit.similarity is None for hit in answer.hits):
         by = " by words"
     return f"{shown}{', '.join(counts)}{by if answer.query.text else ''} {took}"
+
+
+def facet(counts: Mapping[str, int]) -> str:
+    """The commonest values of a facet with their numbers: ``markdown 12, pdf 3``."""
+    named = [f"{value or '(top folder)'} {count:,}" for value, count in list(counts.items())[:_MOST_VALUES]]
+    more = [f"and {len(counts) - _MOST_VALUES:,} more"] if len(counts) > _MOST_VALUES else []
+    return ", ".join([*named, *more]) or "nothing"
 
 
 def read_nothing(job: Job) -> bool:

@@ -15,6 +15,7 @@ VAGUE = {"util", "utils", "helper", "helpers", "common", "manager", "managers", 
 
 LAYERS = (
     {"messages", "anchors"},
+    {"hits"},
     {"types", "errors"},
     {"reports", "replies"},
     {"wording"},
@@ -33,6 +34,7 @@ LAYERS = (
 
 FOR_THE_APP = {
     *(
+        "hits",
         "types",
         "errors",
         "messages",

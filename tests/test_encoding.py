@@ -18,7 +18,7 @@ from tests.conftest import index
 GUEST = Viewer("friend@example.com", stores=frozenset({"notes"}))
 COLUMNS = (
     "rank score relevant similarity bm25 store file_path start_line end_line title heading_path tags date"
-    " content"
+    " content copies more file_type"
 ).split()
 
 

@@ -107,6 +107,10 @@ def searches(library: Library) -> dict[str, Any]:
             for top_k, offset in ((10, 0), (1, 0), (1, 1), (1, 5))
         },
         "every score": search("kettle", min_score=0.0, top_k=100),
+        **{
+            f"documents {query!r} {mode}": search(query, mode=mode, top_k=5, group="document", facets=True)
+            for query, mode in product(QUERIES, get_args(Mode))
+        },
         "in so many tokens": search("kettle", min_score=0.0, max_tokens=20),
         "by field": search("kettle", filters=Filters(tags=("surprise",), paths=("hidden",))),
         "in another store": search("kettle", stores=["mine"]),
@@ -127,10 +131,12 @@ def looks(library: Library) -> dict[str, Any]:
     for path in (*OPEN, *SECRET, "hidden", "hidden/", "HIDDEN/gift.md", "gift", ""):
         reads[f"excerpt {path}"] = partial(library.documents.excerpt, GUEST, "notes", path)
         reads[f"lines {path}"] = partial(library.documents.excerpt, GUEST, "notes", path, 900, 901)
+        reads[f"similar to {path}"] = partial(library.searching.similar, GUEST, "notes", path)
         reads[f"document {path}"] = partial(library.documents.get, GUEST, "notes", path)
     for path in OPEN:
         for number, key in enumerate(keys(library, "notes", path)):
             reads[f"in place {path} {number}"] = partial(library.documents.around, GUEST, "notes", key, 20)
+            reads[f"similar to {path} {number}"] = partial(library.searching.similar, GUEST, "notes", key=key)
             reads[f"around {path} {number}"] = partial(library.documents.neighbours, GUEST, "notes", key, 20)
     return {name: told(read) for name, read in reads.items()}
 
@@ -158,6 +164,9 @@ def _answers(rest: Rest) -> Iterator[tuple[str, Any]]:
         yield f"document {path}", rest.get(f"/documents/notes/{path}")
     for query in QUERIES:
         yield f"search {query}", rest.post("/search", {"query": query, "min_score": 0})
+        yield f"facets {query}", rest.post("/search", {"query": query, "group": "document", "facets": True})
+    for path in (*OPEN, *SECRET):
+        yield f"similar {path}", rest.post("/similar", {"path": path, "store": "notes"})
     for question in QUESTIONS:
         yield f"ask {question}", rest.post("/ask", {"question": question})
 

@@ -42,9 +42,9 @@ def test_the_seeds_signatures(mcp_owner: Assistant) -> None:
     required = {name: schema["required"] for name, schema in schemas.items()}
     fields = {name: set(schema["properties"]) - {"store"} for name, schema in schemas.items()}
     assert required["search"] == ["query"]
-    assert fields["search"] == {"query", "n_results"}
+    assert fields["search"] == {"query", "n_results", "group", "facets"}
     assert required["search_with_filters"] == ["query", "filters"]
-    assert fields["search_with_filters"] == {"query", "filters", "n_results"}
+    assert fields["search_with_filters"] == fields["search"] | {"filters"}
     assert required["search_with_budget"] == ["query", "max_tokens"]
     assert required["index_file"] == ["file_path"]
     assert (required["index_directory"], fields["index_directory"]) == (

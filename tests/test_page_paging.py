@@ -32,12 +32,12 @@ def test_next_shows_what_follows_and_previous_what_was_before() -> None:
     assert not has_key(open_page(q="heron", k="30"), "page_after")
     second = press(first, "page_after")
     assert params(second) == {"q": "heron waits", "page": "2"}
-    assert any(line.startswith("Passages 11 to 20 of 25: 10 matches ") for line in said(second))
+    assert any(line.startswith("Documents 11 to 20 of 25: 10 documents ") for line in said(second))
     between = titles(second)
     third = press(second, "page_after")
     after = titles(third)
     assert third.button(key="page_after").disabled
-    assert "That is all: 25 passages." in said(third)
+    assert "That is all: 25 documents." in said(third)
     assert {*before, *between, *after} == {f"Heron {number}" for number in range(COUNT)}
     assert len(before) + len(between) + len(after) == COUNT
     assert titles(press(third, "page_before")) == between

@@ -105,9 +105,7 @@ def test_dates_are_from_and_until_before(library: Library, query: str, paths: se
     assert found(library, f"{query} tag:fruit tag:fruits") == paths
 
 
-@pytest.mark.parametrize(
-    "day", ["yesterday", "2026-13", "2026-02-30", "26-01-01", "2026-1-1-1", '""', "0000"]
-)
+@pytest.mark.parametrize("day", ["someday", "2026-13", "2026-02-30", "26-01-01", "2026-1-1-1", '""', "0000"])
 def test_what_is_no_date_is_refused_with_the_way_to_write_one(library: Library, day: str) -> None:
     with pytest.raises(InvalidInput, match="is not a date") as error:
         found(library, f"pie after:{day}")

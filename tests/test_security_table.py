@@ -197,6 +197,10 @@ def rest_search(house: House, who: Speaker) -> Seen | str:
     return answered([who.post("/search", {"query": text, "mode": "lexical"}) for text in TEXTS.values()])
 
 
+def rest_similar(house: House, who: Speaker) -> Seen | str:
+    return answered([who.post("/similar", {"store": s, "text": "A harbour."}) for s in ("shared", "mine")])
+
+
 def rest_ask(house: House, who: Speaker) -> Seen | str:
     return answered([who.post("/ask", {"question": text}) for text in TEXTS.values()])
 
@@ -348,6 +352,7 @@ WALKS: Final[dict[tuple[str, str], Walk]] = {
     **{("figures", path): partial(got, path) for path in _FIGURES},
     **{("uploads", how): partial(got, "/_stcore/upload_file/a/b", method=how) for how in _UPLOADS},
     ("REST", "search"): rest_search,
+    ("REST", "similar"): rest_similar,
     ("REST", "ask"): rest_ask,
     ("REST", "status"): partial(rest_stores, "status"),
     ("REST", "stores"): partial(rest_stores, "stores"),

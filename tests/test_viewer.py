@@ -68,6 +68,7 @@ def test_guest_sees_the_names_of_granted_stores_only(library: Library) -> None:
 
 READS: dict[str, Callable[[Library, Viewer, str], Any]] = {
     "search": lambda library, viewer, store: library.search(viewer, "harbour", [store]),
+    "similar": lambda library, viewer, store: library.searching.similar(viewer, store, "own.md"),
     "ask": lambda library, viewer, store: library.ask(viewer, "harbour", [store]),
     "neighbours": lambda library, viewer, store: library.documents.neighbours(viewer, store, "key"),
     "around": lambda library, viewer, store: library.documents.around(viewer, store, "key"),
@@ -228,7 +229,7 @@ OPEN_TO_ALL = {
     "stores": {"names", "info", "infos", "generations", "resolve", "status"},
     "documents": {"get", "all", "neighbours", "facets", "excerpt", "around"},
     "pictures": {"get"},
-    "searching": {"search", "with_file_states", "warm"},
+    "searching": {"search", "others", "similar", "with_file_states", "warm"},
     "asking": {"ask", "conversations", "conversation", "keep_reply", "forget_conversations"},
     "sharing": {"viewer_for", "record_visit", "knows_token"},
 }

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlencode
 
+from rag_core.hits import facts
 from rag_core.search.snippet import cut, excerpt, pieces
 from rag_core.types import Hit, Neighbour
 from rag_core.wording import on_disk, only_title, where
@@ -101,7 +102,8 @@ def card(hit: Hit, *, with_store: bool, search: str = "") -> str:
     if hit.content.strip():
         before, after = cut(hit)
         body = f"{before}{marked(hit.content, hit.spans, hit.snippet, hit.hidden)}{after}"
-    said = (("cp-quiet", " · ".join(hit.reasons)), ("cp-stale", on_disk(doc.state)))
+    brief = " · ".join(f"{label}: {one_line(text)}" for label, text in facts(hit, "brief").items() if text)
+    said = (("cp-quiet", " · ".join(hit.reasons)), ("cp-quiet", brief), ("cp-stale", on_disk(doc.state)))
     below = "".join(f'<p class="{kind}">{html.escape(text)}</p>' for kind, text in said if text)
     width = round(max(0.0, min(1.0, hit.score)) * 100)
     return (
@@ -129,18 +131,8 @@ def details(hit: Hit, beside: Sequence[Neighbour]) -> str:
     trail = html.escape(" › ".join(map(one_line, hit.heading_path)))
     heading = f'<p class="cp-quiet">{trail}</p>' if trail else ""
     doc = hit.document
-    scores = [f"similarity {hit.similarity:.3f}"] if hit.similarity is not None else []
-    scores += [f"BM25 {hit.bm25:.2f}"] if hit.bm25 is not None else []
-    facts = {
-        "Also in": ", ".join(map(one_line, hit.copies)),
-        "Tags": " ".join(f"#{tag}" for tag in doc.tags),
-        "Date": doc.date[:10],
-        "File": one_line(doc.absolute_path or doc.path),
-        "Store": hit.store,
-        "Type": doc.file_type,
-        "Raw scores": ", ".join(scores),
-    }
-    rows = (f"<dt>{name}</dt><dd>{html.escape(value)}</dd>" for name, value in facts.items() if value)
+    known = {"File": doc.absolute_path or doc.path, **facts(hit)}
+    rows = (f"<dt>{name}</dt><dd>{html.escape(one_line(text))}</dd>" for name, text in known.items() if text)
     return f'<div class="cp">{heading}{"".join(passages)}<dl>{"".join(rows)}</dl></div>'
 
 

@@ -11,6 +11,7 @@ import streamlit as st
 
 from rag_core.api.encoding import place
 from rag_core.errors import NotFound
+from rag_core.hits import facts
 from rag_core.messages import say
 from rag_core.types import MAX_DEPTH, Answer, Hit, Viewer
 from rag_core.wording import NOTHING_FITS, found, freshness, plural, since_last_run, unshown
@@ -203,13 +204,13 @@ def _columns(answer: Answer) -> dict[str, list[object]]:
         "Title": [hits.one_line(hit.document.title) for hit in found],
         "Place": [hits.place(hit) for hit in found],
         "Passage": [hits.extract(hit) for hit in found],
-        "Store": [hit.store for hit in found],
-        "Type": [hit.document.file_type for hit in found],
-        "Date": [hit.document.date[:10] for hit in found],
-        "Tags": [" ".join(f"#{tag}" for tag in hit.document.tags) for hit in found],
     }
+    told = [facts(hit, "table") for hit in found]
+    for label in told[0] if told else ():
+        if any(row[label] for row in told):
+            columns[label] = [hits.one_line(row[label]) for row in told]
     if len(answer.stores) == 1:
-        del columns["Store"]
+        columns.pop("Store", None)
     if len({*columns["Fit"]}) == 1:  # which is said above the table
         del columns["Fit"]
     return columns
@@ -308,7 +309,7 @@ def ending(answer: Answer) -> str:
         return "The list ends before this page."
     if shown == MAX_DEPTH:
         return LAST_PAGE
-    return unshown(answer) or f"That is all: {plural(shown, 'passage')}."
+    return unshown(answer) or f"That is all: {plural(shown, 'document')}."
 
 
 def show_newer_files(viewer: Viewer, answer: Answer) -> None:

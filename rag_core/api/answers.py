@@ -4,7 +4,7 @@ value; `at` names the attribute where it has another name or lies deeper."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_type_hints
 
 from pydantic import (
     AfterValidator,
@@ -14,12 +14,14 @@ from pydantic import (
     ConfigDict,
     Field,
     computed_field,
+    create_model,
     model_validator,
 )
 
 from rag_core import replies, reports, types, wording
 from rag_core.api.requests import said
-from rag_core.types import FileState, JobState, LinkType, Mode, Phase, Viewer
+from rag_core.hits import SHOWN
+from rag_core.types import FileState, Group, JobState, LinkType, Mode, Phase, Viewer
 
 
 class Shown(BaseModel):
@@ -84,7 +86,7 @@ class Metadata(Shown):
     date: str
 
 
-class Hit(Shown):
+class _Hit(Shown):
     rank: Number
     score: Score
     file_path: str = at("path")
@@ -122,6 +124,22 @@ class Freshness(Shown):
         return wording.freshness(reports.Freshness(self.reading, self.waiting, self.failed))
 
 
+def _other_fields() -> dict[str, Any]:
+    """The fields of a hit and its document that faces show and the models above do not name."""
+    named = {*Metadata.model_fields, *_Hit.model_fields}
+    for each in _Hit.model_fields.values():
+        if isinstance(each.validation_alias, AliasPath):
+            named.add(str(each.validation_alias.path[0]))
+    kinds = get_type_hints(types.Hit) | get_type_hints(types.Document)
+    return {name: kinds[name] for name in SHOWN if name not in named}
+
+
+if TYPE_CHECKING:
+    Hit = _Hit
+else:
+    Hit = create_model("Hit", __base__=_Hit, **_other_fields())
+
+
 class Answer(Shown):
     query: str = at("query", "raw")
     store: Annotated[OnlyOne, said("The one store that was searched, else null.")] = at("stores")
@@ -138,6 +156,8 @@ class Answer(Shown):
     pending: _Pending
     freshness: Annotated[Freshness | None, said("How far the stores are behind. Null for a guest.")] = None
     warnings: list[str]
+    group: Annotated[Group, said("What a result is, and what all numbers count.")]
+    facets: Annotated[dict[str, dict[str, Count]] | None, said("Documents that match, if asked for.")]
 
     @classmethod
     def with_freshness(cls, answer: types.Answer, now: reports.Freshness | None) -> Self:
@@ -191,6 +211,31 @@ class Link(Shown):
     label: str
     file_path: str | None = at("path")
     title: str | None
+
+
+class Similar(Shown):
+    """A document near in meaning, with its nearest passage."""
+
+    file_path: str = at("document", "path")
+    title: str = at("document", "title")
+    file_type: str = at("document", "file_type")
+    similarity: Annotated[float, AfterValidator(lambda number: round(number, 4))]
+    is_linked: Annotated[bool, said("Whether one of both links to the other.")]
+    id: str = at("key")
+    content: str
+    heading_path: list[str]
+    start_line: Count
+    end_line: Count
+
+
+class SimilarDocuments(Shown):
+    store: str
+    similar: list[Similar]
+
+
+def similar(store: str, found: Iterable[types.Similar]) -> SimilarDocuments:
+    """The documents nearest in meaning, nearest first."""
+    return SimilarDocuments.model_construct(store=store, similar=[Similar.of(each) for each in found])
 
 
 class _Text(Shown):

@@ -13,12 +13,13 @@ from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError, to_json
 
 from rag_core.api import answers
+from rag_core.hits import SEEN
 from rag_core.types import Answer, Hit, Viewer
 
 _CSV_COLUMNS = (
     "rank score relevant similarity bm25 store file_path start_line end_line title heading_path tags date"
     " content"
-).split()
+).split()  # then every other field that people see
 # What a spreadsheet takes for a formula, as typed on a Western or an East Asian keyboard.
 _FORMULA = tuple("=+-@\t\r＝＋－＠")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -56,7 +57,7 @@ def hits_csv(found: Answer, viewer: Viewer, *, marked: bool = True) -> bytes:
 
     ``marked`` adds a byte order mark, by which Excel recognizes UTF-8. An apostrophe precedes text that a
     spreadsheet would run as a formula. Only the owner gets the last column, ``absolute_path``."""
-    columns = [*_CSV_COLUMNS, "absolute_path"] if viewer.is_owner else list(_CSV_COLUMNS)
+    columns = [*dict.fromkeys((*_CSV_COLUMNS, *SEEN))] + ["absolute_path"] * viewer.is_owner
     file = io.StringIO()
     # Every text in quotes: where the comma is the decimal sign, spreadsheets would split at semicolons.
     table = csv.DictWriter(file, columns, extrasaction="ignore", quoting=csv.QUOTE_NONNUMERIC)
@@ -67,9 +68,10 @@ def hits_csv(found: Answer, viewer: Viewer, *, marked: bool = True) -> bytes:
 
 def _row(shown: dict[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = shown | shown["metadata"]
-    flat["tags"] = ", ".join(flat["tags"])
     flat["heading_path"] = " > ".join(flat["heading_path"])
     for name, value in flat.items():
+        if isinstance(value, list):
+            value = ", ".join(map(str, value))
         if isinstance(value, str):
             text = plain(value)
             flat[name] = f"'{text}" if text.startswith(_FORMULA) else text

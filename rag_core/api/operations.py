@@ -57,6 +57,13 @@ def _picture(library: Library, viewer: Viewer, given: requests.Picture) -> bytes
     return library.pictures.get(viewer, **given)
 
 
+def _similar(library: Library, viewer: Viewer, given: requests.SimilarTo) -> answers.SimilarDocuments:
+    options: dict[str, Any] = {name: each for name, each in given.items() if name != "store"}
+    with field("store"):
+        store = library.stores.resolve(viewer, given.get("store"))
+    return answers.similar(store, library.searching.similar(viewer, store, **options))
+
+
 _NOTHING = Request(requests.Nothing)
 
 OPERATIONS: tuple[Operation, ...] = (
@@ -99,5 +106,10 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "picture", "GET", "/pictures/{store}/{path}", "A place in a document as a small picture.",
         Request(requests.Picture), bytes, _picture, (404,),
+    ),
+    Operation(
+        "similar", "POST", "/similar",
+        "The documents nearest in meaning to a document, one of its passages or a text.",
+        Request(requests.SimilarTo), answers.SimilarDocuments, _similar, (404, 502, 503),
     ),
 )  # fmt: skip

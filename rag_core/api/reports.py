@@ -105,3 +105,10 @@ def configuration(found: Settings) -> Report:
         "settings": [{"key": r.key.name, "value": r.value, **asdict(r.origin)} for r in found.rows()],
         "warnings": found.warnings,
     }
+
+
+def evaluation(found: reports.Evaluation) -> Report:
+    """A golden set as it is answered now, and what changed."""
+    changes = [{"query": query, "before": before, "now": now} for query, before, now in found.changes]
+    queries = [asdict(each) for each in found.queries]
+    return {"figures": found.figures, "before": found.before, "changes": changes, "queries": queries}

@@ -28,7 +28,7 @@ from rag_core.library.pictures import LARGEST_SIDE, SIDE
 from rag_core.replies import MAX_K
 from rag_core.search.query import MAX_BYTES, MAX_LENGTH, MAX_OPERATORS, NAMES_OF_FILTERS, filters_from, parse
 from rag_core.store.find import FILTERS
-from rag_core.types import MAX_DEPTH, FileState, Mode
+from rag_core.types import MAX_DEPTH, FileState, Group, Mode
 
 Schema = dict[str, Any]
 
@@ -78,6 +78,8 @@ _Values = Annotated[
 ]
 FILTER_SYNTAX: Final = ", ".join(f"{name}:" for name in NAMES_OF_FILTERS)
 _SYNTAX = f'Words, and {FILTER_SYNTAX}, store:, "exact", -not.'
+GROUP: Final = "What a result is: a `document` with its best passage, or every passage (`none`)."
+FACETS: Final = "Whether to count what matches by type, tag, folder, store and year."
 _ALL_STORES = "Without any, all that you may see."
 
 if TYPE_CHECKING:
@@ -100,6 +102,8 @@ class Search(TypedDict, total=False):
     max_tokens: Tokens
     offset: Annotated[int, Field(ge=0, le=MAX_DEPTH - 1), WHOLE]
     filters: Filters
+    group: Annotated[Group, said(GROUP)]
+    facets: Annotated[bool, said(FACETS)]
 
 
 @strict
@@ -142,6 +146,15 @@ class Picture(TypedDict, total=False):
 class FilesOfStore(TypedDict, total=False):
     store: StoreName
     state: Annotated[list[FileState], Field(max_length=100), said("Only files of these states.")]
+
+
+@strict
+class SimilarTo(TypedDict, total=False):
+    store: StoreName
+    path: Annotated[Path, said("A document, as `file_path` in a result.")]
+    key: Annotated[_Value, said("The `id` of a passage, to compare with it alone.")]
+    text: Annotated[_Value, said("A text to compare with, such as a selection.")]
+    limit: Annotated[int, Field(ge=1, le=100), WHOLE]
 
 
 _ALSO_CALLED: Final = (

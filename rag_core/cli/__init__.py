@@ -19,6 +19,7 @@ from rag_core.cli import (
     asking,
     connections,
     documents,
+    evaluating,
     indexing,
     runs,
     serving,
@@ -43,7 +44,8 @@ def app() -> None:
 
 for command in (
     indexing.init, indexing.index, asking.query, asking.ask,
-    documents.list_documents, documents.show, documents.exclude, documents.reindex,
+    evaluating.evaluate,
+    documents.list_documents, documents.show, documents.similar, documents.exclude, documents.reindex,
     stores.store, sources.source, runs.jobs, stores.status, sharing.token, sharing.share,
     serving.serve, serving.watch, serving.mcp, serving.model, connections.connections,
     upkeep.doctor, upkeep.verify, upkeep.repair, upkeep.config, upkeep.completion,

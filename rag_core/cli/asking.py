@@ -18,7 +18,7 @@ from rag_core.cli.terminal import show_answer
 from rag_core.errors import InvalidInput
 from rag_core.replies import DEFAULT_K, MAX_K, Draft, Reference, Reply, Statement, marked
 from rag_core.search.query import FILTER_KEYS, filters_from
-from rag_core.types import OWNER, Filters
+from rag_core.types import OWNER, Filters, Group
 from rag_core.wording import ONLY_TITLE
 
 _NOTHING_FOUND = 3
@@ -99,12 +99,18 @@ def _words(given: Sequence[str], *, from_stdin: bool) -> str:
     help="Stop before the passages take more tokens than this.",
 )
 @click.option("--offset", type=int, default=0, show_default=True, help="Pass over so many passages first.")
+@click.option(
+    "--group", type=click.Choice(["document", "none"]),
+    help="List documents with their best passage (the default), or every passage (with --json and --csv).",
+)  # fmt: skip
+@click.option("--facets", is_flag=True, help="Count what matches by type, tag, folder, store and year.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV for spreadsheets.")
 @options.json_option
 def query(
-    text: tuple[str, ...], stores: tuple[str, ...], from_stdin: bool, as_csv: bool, **asked: Any
-) -> None:
-    """Find passages by words and by meaning.
+    text: tuple[str, ...], stores: tuple[str, ...], from_stdin: bool, as_csv: bool, group: Group | None,
+    **asked: Any,
+) -> None:  # fmt: skip
+    """Find documents by words and by meaning.
 
     TEXT may hold filters such as type: or tag: (see --filter), store:, "exact words" and -without. Values
     of one key are alternatives: tag:a tag:b finds either. Put it in single quotes when it has double quotes
@@ -114,7 +120,8 @@ def query(
     if as_csv and options.wants_json():
         raise InvalidInput("There are two ways to print.", "Give --csv or --json.")
     library = options.library_of_owner()
-    answer = library.searching.search(OWNER, words, stores, **asked)
+    group = group or ("none" if as_csv or options.wants_json() else "document")
+    answer = library.searching.search(OWNER, words, stores, group=group, **asked)
     if as_csv:
         warn(*answer.warnings)
         click.echo(hits_csv(answer, OWNER, marked=False), nl=False)

@@ -1,4 +1,4 @@
-"""The files of a store: list, show, exclude and reindex."""
+"""The files of a store: list, show, similar, exclude and reindex."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 from rag_core.api import answers
 from rag_core.cli import options
 from rag_core.cli.runs import run_requests
-from rag_core.cli.terminal import show_document, show_documents
+from rag_core.cli.terminal import show_document, show_documents, show_similar
 from rag_core.files import current_folder
 from rag_core.types import OWNER, FileState
 from rag_core.wording import take_back
@@ -51,6 +51,22 @@ def show(path: str, store: str | None) -> None:
         else library.documents.get(OWNER, store, path)
     )
     options.emit(answers.document(view, OWNER), lambda: show_document(view))
+
+
+@click.command(cls=options.Answering)
+@path_argument
+@options.store_of_file_option
+@click.option("--limit", type=int, default=8, show_default=True, help="How many documents.")
+def similar(path: str, store: str | None, limit: int) -> None:
+    """List the documents nearest in meaning to a document.
+
+    PATH is a file here, absolute, or as `list` names it. Its copies are left out.
+    """
+    library = options.library_of_owner()
+    store = options.store_of_file(library, store, path)
+    path = library.files.path_of(OWNER, store, path, current_folder())
+    found = library.searching.similar(OWNER, store, path, limit=limit)
+    options.emit(answers.similar(store, found), lambda: show_similar(found))
 
 
 @click.command(cls=options.Answering)

@@ -10,10 +10,11 @@ import click
 from rag_core import wording
 from rag_core.api.encoding import plain
 from rag_core.cli.screen import line, table, warn, width, wrapped
+from rag_core.hits import facts
 from rag_core.index.plan import Plan
-from rag_core.reports import Diagnosis, Freshness, Health, Problem, Repair, SourceInfo, Step
+from rag_core.reports import Diagnosis, Evaluation, Freshness, Health, Problem, Repair, SourceInfo, Step
 from rag_core.search.snippet import excerpt
-from rag_core.types import Answer, Document, DocumentView, Hit, Job, Source, StoreInfo
+from rag_core.types import Answer, Document, DocumentView, Hit, Job, Similar, Source, StoreInfo
 
 if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
@@ -50,6 +51,8 @@ def show_answer(answer: Answer, now: Freshness) -> None:
         click.echo(f"{wording.NOTHING_FITS} These are the nearest passages.")
     for hit in answer.hits:
         _show_hit(hit, several=len(answer.stores) > 1)
+    for kind, counts in (answer.facets or {}).items():
+        click.secho(line(f"{kind}: {wording.facet(counts)}"), dim=True)
     more = f"More with --offset {answer.offset + len(answer.hits)}."
     said = [
         wording.found(answer),
@@ -74,8 +77,9 @@ def _show_hit(hit: Hit, *, several: bool) -> None:
     click.echo("     " + "\n     ".join(shown) + (" …" if len(shown) < len(rows) else ""))
     if said := wording.on_disk(hit.document.state):
         click.secho(f"     {said}", fg="yellow")
-    for copy in hit.copies:
-        click.secho(f"     also in {line(copy)}", dim=True)
+    for label, text in facts(hit, "brief").items():
+        if text:
+            click.secho(f"     {label.lower()}: {line(text)}", dim=True)
     click.echo()
 
 
@@ -114,6 +118,35 @@ def show_document(view: DocumentView) -> None:
         shown = [line(f"  {each.path or f'{each.target}  (nothing in this store)'}") for each in links]
         if shown:
             click.echo("\n".join((click.style(f"\n{name}", bold=True), *dict.fromkeys(shown))))
+
+
+def show_similar(found: Sequence[Similar]) -> None:
+    """Documents by their similarity, with their titles."""
+    rows = [
+        (
+            f"{each.similarity:.2f}",
+            each.document.path,
+            each.document.title,
+            "linked" if each.is_linked else "",
+        )
+        for each in found
+    ]
+    empty = "No other document can be compared yet: nothing is embedded, or there is no other."
+    table(("near", "file", "title", ""), rows, empty=empty, if_any=("",))
+
+
+def show_evaluation(found: Evaluation) -> None:
+    """The figures of a golden set beside the last ones, and the queries whose first document moved."""
+    rows = []
+    for name, value in found.figures.items():
+        last = found.before.get(name)
+        rows.append((name, f"{value:.2f}", "" if last is None else f"{value - last:+.2f}"))
+    table(("", f"{len(found.queries):,} queries", "change"), rows, if_any=("change",))
+    for query, before, now in found.changes:
+        click.echo(f"  {before or 'none'} → {now or 'none'}  {line(query)}")
+    for each in found.queries:
+        if each.rank is None:
+            click.secho(f"  not found: {line(each.query)}", fg="yellow")
 
 
 _FILES = ("files", "failed", "skipped")

@@ -8,6 +8,7 @@ from rag_core import config
 from rag_core.library.asking import Asking
 from rag_core.library.configuration import Configuration
 from rag_core.library.documents import Documents
+from rag_core.library.evaluating import Evaluating
 from rag_core.library.files import Files
 from rag_core.library.jobs import Jobs
 from rag_core.library.models import Models
@@ -41,6 +42,7 @@ class Library:
         self.searching = Searching(shared)
         self.pictures = Pictures(shared)
         self.asking = Asking(shared, self.searching, self.documents)
+        self.evaluating = Evaluating(shared, self.searching, self.documents)
         self.sharing = Sharing(shared)
         self.privacy = PrivateRules(shared)
         self.placement = Placement(shared)

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import accumulate
 from threading import Thread
 
-from rag_core.errors import EmbedderError, InvalidInput, RagError, StoreError, VectorError
+from rag_core.errors import EmbedderError, InvalidInput, NotFound, RagError, StoreError, VectorError
 from rag_core.extract.chunk import estimate_tokens
 from rag_core.library.freshness import file_states
 from rag_core.library.service import Service, open_to_all
@@ -18,12 +18,29 @@ from rag_core.library.store_files import Opened, no_store
 from rag_core.models import DEFAULT_EMBEDDER
 from rag_core.search.query import MAX_LENGTH, asked, with_words
 from rag_core.search.retrieve import Scope, SearchOptions, search
+from rag_core.search.similar import mean_vector, similar
 from rag_core.store import embeddings, find, lexical
 from rag_core.store.calibration import calibration_of
 from rag_core.store.file import active_identity, meta, now
-from rag_core.types import MAX_DEPTH, Answer, FileState, Filters, Mode, Notice, Query, Viewer
+from rag_core.store.view import document
+from rag_core.types import (
+    MAX_DEPTH,
+    Answer,
+    DocumentView,
+    FileState,
+    Filters,
+    Group,
+    Hit,
+    Mode,
+    Notice,
+    Query,
+    Similar,
+    Viewer,
+)
 
 MAX_TOP_K = MAX_DEPTH
+MOST_OTHERS = 20
+MOST_SIMILAR = 100
 _WAIT_S = 0.25  # for the files of a store: a disk may hang
 _CHARACTERS_A_TOKEN = 16  # at most, nearly always: no embedder reads more of a text
 
@@ -44,9 +61,14 @@ class Searching(Service):
         filters: Filters | None = None,
         max_tokens: int | None = None,
         offset: int = 0,
+        group: Group = "none",
+        facets: bool = False,
     ) -> Answer:
         """The best passages for a query, which may carry filters of the query language.
 
+        ``group``: ``document`` gives each document once, where its best passage stands, with the places of
+        nearly equal passages as its copies; all numbers then count documents. ``facets`` counts what
+        matches by type, tag, folder, store and year, as of `store.facets.facets`.
         ``stores``: none means all that the viewer may see; ``store:`` in the text wins over it. ``mode`` and
         the numbers default to the settings. ``offset`` skips the first hits, up to 1,000 together with
         ``top_k``. ``max_tokens`` keeps the first hits whose text fits. A text of over 2,000 characters is
@@ -65,7 +87,9 @@ class Searching(Service):
             raise no_store(viewer, "There is no store yet.")
         scopes = {each.store.name: partial(self._scope, viewer, each, query, mode) for each in opened}
         reranker = self._shared.reranker
-        options = SearchOptions(mode, top_k, min_score, offset, usual.k_lex, usual.k_vec, reranker)
+        options = SearchOptions(
+            mode, top_k, min_score, offset, usual.k_lex, usual.k_vec, group, facets, reranker
+        )
         long = len(text) > MAX_LENGTH
         with self._shared.priority.searching():
             allowed = find.eligible(query, viewer)
@@ -88,6 +112,64 @@ class Searching(Service):
         if gone := len(answer.hits) - len(there.hits):
             there = replace(there, notices=(*there.notices, Notice("gone", {"count": gone})))
         return replace(there, query_time_ms=(time.perf_counter() - started) * 1000, timestamp=timestamp)
+
+    @open_to_all
+    def others(
+        self, viewer: Viewer, text: str, hit: Hit, *, mode: Mode | None = None, filters: Filters | None = None
+    ) -> tuple[Hit, ...]:
+        """The other passages of a hit's document that fit the query, best first; at most `MOST_OTHERS`.
+        Raises as `search`."""
+        inside = replace(filters or Filters(), paths=(hit.document.path,))
+        found = self.search(viewer, text, [hit.store], mode=mode, top_k=MOST_OTHERS + 1, filters=inside)
+        fit = (each for each in found.hits if each.relevant and each.key != hit.key)
+        there = (hit.store, hit.document.path)
+        return tuple(each for each in fit if (each.store, each.document.path) == there)[:MOST_OTHERS]
+
+    @open_to_all
+    def similar(
+        self, viewer: Viewer, store: str, path: str = "", *, key: str = "", text: str = "", limit: int = 8
+    ) -> list[Similar]:
+        """The documents of a store that are nearest in meaning, nearest first: to the passage called ``key``,
+        else to ``text``, else to the document called ``path``. That document and its copies are left out, and
+        those it links to or is linked from are marked. Empty while nothing is embedded. Raises NotFound,
+        InvalidInput without any of the three or for a ``limit`` outside 1 to 100, and EmbedderError where
+        ``text`` cannot be compared now."""
+        if not (path or key or text):
+            raise InvalidInput("There is nothing to compare with.", "Give a path, a passage or a text.")
+        if not 1 <= limit <= MOST_SIMILAR:
+            raise InvalidInput(f"limit is {limit}.", f"Use a number from 1 to {MOST_SIMILAR}.")
+        opened = self._stores.open(viewer, store)
+        view, scope = self._compared(viewer, opened, path, key)
+        if text and not key:
+            scope = self._scope(viewer, opened, Query(text, text[:MAX_LENGTH], ()), "vector")
+            if scope.trouble:
+                raise scope.trouble
+        links = (*view.links_out, *view.links_in) if view else ()
+        linked = {each.path for each in links if each.path}
+        with self._shared.priority.searching():
+            return similar(scope, viewer, limit, without=view.document.id if view else None, linked=linked)
+
+    def _compared(
+        self, viewer: Viewer, opened: Opened, path: str, key: str
+    ) -> tuple[DocumentView | None, Scope]:
+        """A document, None where neither a path nor the key of a passage is given; and its store, to be
+        searched for the mean vector of its passages, or for that of the passage."""
+        scope, store = Scope(opened.store, opened.local), opened.store.name
+        with opened.store.read() as db:
+            if rows := find.neighbours(db, key, find.visible(viewer), 0) if key else []:
+                path = rows[0]["path"]
+            found = document(db, store, path, viewer, key) if path and bool(key) == bool(rows) else None
+            if found is None and (path or key):
+                what = f"passage {key!r}" if key else f"document {path!r}"
+                raise NotFound(f"Store {store!r} has no {what}.", "It may have moved; search for it.")
+            if found is None or (active := active_identity(db)) is None:
+                return found, scope
+            keys = [key] if key else [each.key for each in found.chunks]
+            ids = find.chunk_ids(db, keys, find.visible(viewer))
+            vector = mean_vector(db, active.id, map(ids.__getitem__, filter(ids.__contains__, keys)))
+        if vector is None:
+            return found, scope
+        return found, Scope(opened.store, self._stores.index(opened), vector, active.id)
 
     @open_to_all
     def with_file_states(self, viewer: Viewer, answer: Answer) -> Answer:

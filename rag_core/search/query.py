@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import fields, replace
-from datetime import date
 from typing import Any
 
 from rag_core.errors import EmptyQuery, InvalidInput
 from rag_core.store.find import FILTERS
+from rag_core.text.days import EXAMPLES, WORDS, span
 from rag_core.text.words import exact, is_unspaced, name_key, query_words, typed_words, unit_forms, units
 from rag_core.types import Filters, Query
 
@@ -32,7 +31,9 @@ _COUNTED = 1000  # of the longest words of a pasted text, which are rare
 _RUN = 8  # characters of a script without spaces that are looked for together
 
 _TOKEN = re.compile(
-    r"""(?P<not>(?<!\S)-)?(?P<key>[A-Za-z_]+):(?:"(?P<quoted>[^"]*)"|(?P<value>\S+))
+    rf"""(?P<not>(?<!\S)-)?(?:
+          (?P<day>(?i:date|after|before)):(?P<days>(?i:{WORDS}))
+        | (?P<key>[A-Za-z_]+):(?:"(?P<quoted>[^"]*)"|(?P<value>\S+)))
       | (?P<minus>(?<!\S)-)?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))
       | (?P<stray>")""",
     re.VERBOSE,
@@ -62,10 +63,11 @@ def parse(raw: str) -> Query:
     spoken: list[str] = []
     loose: list[str] = []
     for token in _TOKEN.finditer(_storable(raw)):
-        key = (token["key"] or "").lower()
-        value = token["quoted"] if token["value"] is None else token["value"]
+        typed = token["day"] or token["key"] or ""
+        key = typed.lower()
+        value = token["days"] or (token["quoted"] if token["value"] is None else token["value"])
         if key in _FILTERS:
-            (excluded if token["not"] else pairs).append((token["key"], value))
+            (excluded if token["not"] else pairs).append((typed, value))
         elif token["not"]:
             without.append(token.group()[1:])
         elif key == "store" and value:
@@ -173,12 +175,10 @@ def filters_from(pairs: Iterable[tuple[str, str]]) -> Filters:
 
 
 def day(key: str, value: str) -> str:
-    """The first day of ``value``, a day, month or year, in ISO form. Raises InvalidInput naming ``key``."""
-    parts = value.split("-")
-    if len(parts) <= 3 and len(parts[0]) == 4 and all(part.isdecimal() for part in parts):
-        with suppress(ValueError):
-            return date(*[int(part) for part in (*parts, "1", "1")[:3]]).isoformat()
-    raise InvalidInput(f"{value!r} is not a date for {key!r}.", "Write 2026, 2026-03 or 2026-03-15.")
+    """The first day of ``value``, as of `text.days.span`. Raises InvalidInput naming ``key``."""
+    if (found := span(value)) is None:
+        raise InvalidInput(f"{value!r} is not a date for {key!r}.", f"Write {EXAMPLES}.")
+    return found[0]
 
 
 def merge(first: Filters, second: Filters) -> tuple[Filters, Filters]:

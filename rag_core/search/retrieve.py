@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import nlargest
-from itertools import chain, filterfalse
+from itertools import chain, filterfalse, islice
 from math import floor
 from operator import attrgetter, itemgetter
 
 from rag_core.errors import RagError, VectorError
 from rag_core.models.registry import SharedReranker
 from rag_core.search import notices
+from rag_core.search.fold import Folding, Place
 from rag_core.search.rank import (
     ITS_NAME,
     RELEVANT,
@@ -28,13 +29,26 @@ from rag_core.search.rank import (
 )
 from rag_core.search.rerank import TOP, reranked
 from rag_core.search.snippet import best_window, highlight, markup
-from rag_core.store import Store, embeddings, find, lexical
+from rag_core.store import Store, embeddings, facets, find, lexical
 from rag_core.store.calibration import Calibration
 from rag_core.store.errors import for_viewer
 from rag_core.store.file import active_identity
 from rag_core.text.numbers import numbers
 from rag_core.text.words import extra_terms, fold
-from rag_core.types import MAX_DEPTH, Answer, Document, Forms, Hit, Mode, Notice, Query, Vectors, Viewer
+from rag_core.types import (
+    MAX_DEPTH,
+    Answer,
+    Document,
+    Facets,
+    Forms,
+    Group,
+    Hit,
+    Mode,
+    Notice,
+    Query,
+    Vectors,
+    Viewer,
+)
 from rag_core.vectors import VectorIndex
 
 CANDIDATES = 100  # by words, and as many by meaning
@@ -63,8 +77,8 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """Search options; ``k_lex`` and ``k_vec`` are the numbers of candidates by words and by meaning. The
-    ``reranker`` orders the first hits, if there is one."""
+    """Search options; ``k_lex`` and ``k_vec`` are the numbers of candidates by words and by meaning, and
+    ``group`` says what all other numbers count. The ``reranker`` orders the first hits, if there is one."""
 
     mode: Mode = "hybrid"
     top_k: int = 10
@@ -72,14 +86,17 @@ class SearchOptions:
     offset: int = 0
     k_lex: int = CANDIDATES
     k_vec: int = CANDIDATES
+    group: Group = "none"
+    facets: bool = False
     reranker: SharedReranker | None = None
 
 
 @dataclass(slots=True)
 class _StoreHits:
     """The beginning of a store's list. ``known``: the least length of the list. ``below``: the scores under
-    ``min_score``. ``fitting``: the number of passages that fit; ``fits_more`` if further ones may.
-    ``pending``: the texts that wait for the embedder. ``is_current``: the vectors are still the store's."""
+    ``min_score``. ``fitting``: the number of results that fit; ``fits_more`` if further ones may.
+    ``pending``: the texts that wait for the embedder. ``is_current``: the vectors are still the store's.
+    ``folding``: the documents so far."""
 
     hits: list[Hit] = field(default_factory=list)
     known: int = 0
@@ -88,6 +105,8 @@ class _StoreHits:
     fits_more: bool = True  # until one does not fit: no score behind it is higher
     pending: int = 0
     is_current: bool = True
+    folding: Folding = field(default_factory=Folding)
+    facets: Facets | None = None
 
 
 def search(
@@ -141,7 +160,8 @@ def search(
         notices=tuple(said), pending=sum(map(attrgetter("pending"), lists)), offset=options.offset,
         has_more=more_fits, unshown=min(known, MAX_DEPTH) - end if goes_on and not more_fits else 0,
         fitting=sum(map(attrgetter("fitting"), lists)), fits_more=any(map(attrgetter("fits_more"), lists)),
-        by_words=tuple(by_words),
+        by_words=tuple(by_words), group=options.group,
+        facets=facets.joined(each.facets or {} for each in lists) if options.facets else None,
     )  # fmt: skip
 
 
@@ -178,7 +198,7 @@ def _search_store(
     for further in (0, *_REACHES):
         by_words, by_meaning = max(options.k_lex, further), max(options.k_vec, further)
         reach = {"lexical": by_words, "vector": by_meaning, "hybrid": min(by_words, by_meaning)}[mode]
-        near = _by_meaning(scope, query, allowed, by_meaning) if mode != "lexical" else {}
+        near = nearest(scope, query, allowed, by_meaning) if mode != "lexical" else {}
         with scope.store.read() as db:
             active = active_identity(db)
             listed.is_current = not scope.identity_id or bool(active and active.id == scope.identity_id)
@@ -189,30 +209,48 @@ def _search_store(
             if len(groups) < _DISTINCT and not is_all and further != _REACHES[-1]:
                 continue
             last = listed.hits[-1].score if listed.hits else 1.0
-            placed: list[list[Ranked]] = []
-            new = fit = 0
-            for text, group in groups.items():
-                if text in seen or len(seen) == reach:
-                    continue
-                seen.add(text)
-                new += 1
-                if group[0].score < (options.min_score or 0):
-                    listed.below.append(group[0].score)
-                    continue
-                listed.known += 1
-                fit += group[0].score >= RELEVANT
-                if len(listed.hits) + len(placed) < depth:
-                    placed.append(group)
-            if listed.fits_more:
-                listed.fitting += fit
-                listed.fits_more = fit == new and not is_all
+            unseen = filterfalse(seen.__contains__, groups)
+            some = {text: groups[text] for text in islice(unseen, reach - len(seen))}
+            seen |= some.keys()
+            document_of = {i: each.document for i, each in gathered.texts.items()}
+            known = listed.known
+            placed = _places(listed, some, document_of, options, depth - len(listed.hits))
+            fit = [group for group in some.values() if group[0].score >= RELEVANT]
+            listed.fits_more &= not is_all and len(fit) == len(some)
+            if options.facets and listed.facets is None:
+                documents = {document_of[item.found.chunk_id] for item in chain(*fit)}
+                listed.facets = facets.facets(db, scope.store.name, query, allowed, documents)
             listed.hits += _hits(db, scope.store.name, placed, last, viewer)
         if is_all or len(listed.hits) >= depth or listed.below:
             break
+        if options.group == "document" and not (listed.fits_more and listed.known > known):
+            break  # long documents: thousands of passages would be ranked for a few more near misses
     return listed
 
 
-def _by_meaning(scope: Scope, query: Query, allowed: find.Eligible, count: int) -> dict[int, float]:
+def _places(
+    listed: _StoreHits, groups: Mapping[str, Sequence[Ranked]], document_of: Mapping[int, int],
+    options: SearchOptions, room: int,
+) -> list[Place]:  # fmt: skip
+    """The first results of groups of equal passages, as many as there is ``room``; all are counted."""
+    places: list[Place] = []
+    listed.folding.look_at(groups, document_of)
+    for text, group in groups.items():
+        score = group[0].score
+        if score < (options.min_score or 0):
+            listed.below.append(score)
+            continue
+        place: Place | None = Place(list(group))
+        if options.group == "document":
+            place = listed.folding.add(text, group, document_of, nearly=len(places) < room)
+        if place:
+            listed.known += 1
+            listed.fitting += score >= RELEVANT and listed.fits_more
+            places.append(place)
+    return places[:room]
+
+
+def nearest(scope: Scope, query: Query, allowed: find.Eligible, count: int) -> dict[int, float]:
     """Chunk id → similarity of the ``count`` nearest eligible chunks. The index ignores viewers and some
     filters, so it is asked for more until enough of its matches are eligible. A large or remote
     one rounds its numbers, so there the similarity is computed from the store's vectors."""
@@ -275,17 +313,18 @@ def _similarities(db: sqlite3.Connection, scope: Scope, ids: list[int]) -> dict[
 
 
 def _hits(
-    db: sqlite3.Connection, store: str, groups: Iterable[Sequence[Ranked]], most: float, viewer: Viewer
+    db: sqlite3.Connection, store: str, places: Sequence[Place], most: float, viewer: Viewer
 ) -> list[Hit]:
-    """A hit for each group, with a score of at most ``most``; the same passage in other files is named as its
+    """A hit for each place, with a score of at most ``most``; the same passage in other files is named as its
     copies."""
-    rows = find.chunks(db, map(attrgetter("found.chunk_id"), chain(*groups)))
+    shown = chain(*map(attrgetter("passages"), places))
+    rows = find.chunks(db, map(attrgetter("found.chunk_id"), shown))
     found = find.documents(db, store, viewer, set(map(itemgetter("document_id"), rows.values())))
     documents = dict(zip(map(attrgetter("id"), found), found, strict=True))
     hits: list[Hit] = []
-    for group in groups:
+    for place in places:
         there: list[tuple[Ranked, Document]] = []
-        for item in group:  # the vector index was read earlier: an id may be another document's by now
+        for item in place.passages:  # the index was read earlier: an id may be another document's by now
             document_id = rows[item.found.chunk_id]["document_id"]
             if document_id in documents:
                 there.append((item, documents[document_id]))
@@ -298,7 +337,7 @@ def _hits(
             bm25=best.found.bm25 if viewer.is_owner else None, reasons=best.reasons, store=store,
             content=row["text"], spans=(), snippet=(0, 0), document=document,
             heading_path=tuple(json.loads(row["heading_path"])),
-            copies=tuple(map(attrgetter("path"), map(itemgetter(1), there[1:]))),
+            copies=tuple(map(attrgetter("path"), map(itemgetter(1), there[1:]))), more=place.more,
             aliases=() if row["text"].strip() else find.aliases(db, document.id),
             **dict(zip(_OF_CHUNK, itemgetter(*_OF_CHUNK)(row), strict=True)),
         ))  # fmt: skip

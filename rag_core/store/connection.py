@@ -6,12 +6,12 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from rag_core.errors import StoreDamaged, StoreError
@@ -41,6 +41,9 @@ STILL: Mode = "ro&immutable=1"
 """For a file that nobody writes: takes no locks and makes no file."""
 
 
+_Value = TypeVar("_Value")
+
+
 class Reading(sqlite3.Connection):
     """A connection that only reads, with what was counted through it."""
 
@@ -48,6 +51,7 @@ class Reading(sqlite3.Connection):
         super().__init__(*args, **options)
         self._counts: dict[tuple[str, str], int] = {}
         self._version = -1
+        self._kept: dict[Callable[[sqlite3.Connection], Any], tuple[int, Any]] = {}
 
     def counts(self) -> dict[tuple[str, str], int]:
         """The counts of the current snapshot, by what was counted."""
@@ -55,6 +59,14 @@ class Reading(sqlite3.Connection):
         if version != self._version or len(self._counts) > _MOST_COUNTS:
             self._counts, self._version = {}, version
         return self._counts
+
+    def kept(self, read: Callable[[sqlite3.Connection], _Value]) -> _Value:
+        """What ``read`` gives for the current snapshot, read once."""
+        version: int = self.execute("PRAGMA data_version").fetchone()[0]
+        if self._kept.get(read, (-1, None))[0] != version:
+            self._kept[read] = version, read(self)
+        found: _Value = self._kept[read][1]
+        return found
 
 
 def rows_at_once(

@@ -10,15 +10,18 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from operator import itemgetter
 from posixpath import basename, splitext
 from typing import Any, NamedTuple
 
+from rag_core.errors import InvalidInput
 from rag_core.extract import frontmatter, type_of_suffix
 from rag_core.store.connection import rows_at_once
 from rag_core.store.documents import storable
 from rag_core.store.file import ACTIVE
 from rag_core.text import tags
+from rag_core.text.days import EXAMPLES, span
 from rag_core.text.words import SPACED_WORD, clusters, is_unspaced, name_key
 from rag_core.text.words import fold as fold_words
 from rag_core.types import DATA, Document, Filters, PrivateBy, Query, Viewer
@@ -87,6 +90,18 @@ def _paths(values: tuple[str, ...]) -> _Condition:
     return " OR ".join(conditions), tuple(bound)
 
 
+def _dates(values: tuple[str, ...]) -> _Condition:
+    spans = [span(value) or ("", "") for value in values]
+    return " OR ".join(["d.date >= ? AND d.date < ?"] * len(spans)), tuple(chain.from_iterable(spans))
+
+
+def _days(value: str) -> str:
+    """Days as they are kept, ``2025-03-01..2025-04-01``. Raises InvalidInput."""
+    if (found := span(value)) is None:
+        raise InvalidInput(f"{value!r} is not a date.", f"Write {EXAMPLES}.")
+    return "..".join(found)
+
+
 FILTERS = (
     Filter(
         "types", ("type", "file_type"), _types, lambda value: value.lower().removeprefix("."),
@@ -100,6 +115,7 @@ FILTERS = (
     Filter("files", ("file", "source_file", "file_path"), _files, lacks="is called"),
     Filter("pages", ("page",), _pages, lacks="has a page or slide"),
     Filter("symbols", ("symbol",), _symbols, lacks="defines"),
+    Filter("dates", ("date",), _dates, _days, lacks="is dated"),
     Filter("after", ("after",), lambda day: ("d.date >= ?", day), is_day=True),
     Filter("before", ("before",), lambda day: ("d.date < ?", day), is_day=True),
 )  # fmt: skip
@@ -251,23 +267,26 @@ def chunks(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, sqlite3.Row]
 
 class Candidate(NamedTuple):
     """What a passage is ranked by: all its searchable words but its folders and suffix, folded; its identity
-    (its text, or its key where it has none); and whether it is for machines alone."""
+    (its text, or its key where it has none); whether it is for machines alone; and its document."""
 
     text: str
     identity: str
     is_data: bool
+    document: int
 
 
 def candidates(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Candidate]:
     """Those of the chunks ``ids`` that are there, which an Eligible has let through already."""
     sql = """SELECT id, title || ' ' || headings || ' ' || tags || ' ' || text || ' ' || title_terms
-                 || ' ' || terms, path, CASE text WHEN '' THEN key ELSE text END, anchor_type
+                 || ' ' || terms, path, CASE text WHEN '' THEN key ELSE text END, anchor_type,
+                 document_id
              FROM chunks WHERE id IN (SELECT value FROM json_each(?))"""
-    columns = ["id", "words", "path", "identity", "anchor_type"]
+    columns = ["id", "words", "path", "identity", "anchor_type", "document"]
     found: dict[int, Candidate] = {}
-    for chunk_id, words, path, identity, kind in rows_at_once(db, columns, sql, (json.dumps(list(ids)),)):
+    rows = rows_at_once(db, columns, sql, (json.dumps(list(ids)),))
+    for chunk_id, words, path, identity, kind, document in rows:
         text = fold_words(f"{words} {splitext(basename(path))[0]}")
-        found[chunk_id] = Candidate(text, identity, kind == DATA)
+        found[chunk_id] = Candidate(text, identity, kind == DATA, document)
     return found
 
 

@@ -176,6 +176,11 @@ def _words(written: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in (*words, *cut) if word not in ("of", "to", "and", "a")))
 
 
+def month_number(name: str) -> int | None:
+    """The number of a month, from 1, by its name in one of the languages known here; None for no month."""
+    return _MONTHS.get(_plain(name))
+
+
 def _plain(text: str) -> str:
     """``text`` without case and accents."""
     return "".join(filterfalse(unicodedata.combining, unicodedata.normalize("NFKD", text.lower())))

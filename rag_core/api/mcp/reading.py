@@ -15,6 +15,7 @@ from rag_core.types import Viewer
 
 LISTED = 1000
 _N_RESULTS = 5
+_SIMILAR = 5
 _MOST_IN_A_BUDGET = 100
 
 
@@ -24,8 +25,9 @@ def search(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> 
     with naming_stores(given, "query", "store"):
         filters, stores = filters_of(given.get("filters", {})), [given["store"]] if "store" in given else []
         top_k = _MOST_IN_A_BUDGET if budget else given.get("n_results", _N_RESULTS)
+        asked = {name: given[name] for name in ("group", "facets") if name in given}
         answer = library.searching.search(
-            viewer, given["query"], stores, filters=filters, top_k=top_k, max_tokens=budget
+            viewer, given["query"], stores, filters=filters, top_k=top_k, max_tokens=budget, **asked
         )
     return what_was_found(library, viewer, answer)
 
@@ -55,10 +57,14 @@ def open_(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> V
 
 
 def neighbors(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
-    """The passages around one, and the links of its document."""
+    """The passages around one, the links of its document, and the documents nearest to it in meaning."""
     store = store_of(library, viewer, given)
     found = library.documents.around(viewer, store, given["id"], given.get("around", 1))
-    return answers.document(found, viewer)
+    near = library.searching.similar(viewer, store, key=given["id"], limit=_SIMILAR)
+    return {
+        **answers.document(found, viewer).model_dump(),
+        "similar": answers.similar(store, near).model_dump()["similar"],
+    }
 
 
 def ask(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> Value:

@@ -17,7 +17,7 @@ from rag_core.library import Library
 from rag_core.library.documents import MAX_AROUND
 from rag_core.replies import DEFAULT_K
 from rag_core.search.query import NAMES_OF_FILTERS
-from rag_core.types import Viewer
+from rag_core.types import Group, Viewer
 
 Act = Callable[[Library, Viewer, Any, threading.Event], Value]
 """Calls the library; the event is set when the caller is gone."""
@@ -69,7 +69,12 @@ _WHICH = requests.said(f"The `store` of a result; not needed where there is only
 _ONE_STORE: dict[str, Any] = {"store": Annotated[_Store, _WHICH]}
 _ANY_STORE: dict[str, Any] = {"store": Annotated[_Store, requests.said(f"Without it, all stores. {_NAMES}")]}
 _FIND = {**_ANY_STORE, "query": Annotated[requests.Asked, requests.said(_QUERY)]}
-_SEARCH = {**_FIND, "n_results": Annotated[requests.TopK, requests.said("How many; 5 unless said.")]}
+_SEARCH = {
+    **_FIND,
+    "n_results": Annotated[requests.TopK, requests.said("How many; 5 unless said.")],
+    "group": Annotated[Group, requests.said(requests.GROUP)],
+    "facets": Annotated[bool, requests.said(requests.FACETS)],
+}
 _ASK = {
     **_ANY_STORE,
     "question": Annotated[requests.Asked, requests.said("In words; filters may stand in it as in `search`.")],
@@ -130,8 +135,9 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "neighbors", "Read around a passage", "reads",
-        "The passages before and behind a search result, in reading order, and the documents that its"
-        f" document links to (`links_out`) and is linked from (`links_in`). {_DATA}",
+        "The passages before and behind a search result, in reading order, the documents that its document"
+        " links to (`links_out`) and is linked from (`links_in`), and those that are near to the passage in"
+        f" meaning (`similar`). {_DATA}",
         _given(_NEIGHBORS, "id"), reading.neighbors,
     ),
     Tool(

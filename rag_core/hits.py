@@ -1,0 +1,143 @@
+"""A document, a passage that was found in it, and what every face shows of both.
+
+A new field is declared here and filled in where its value is known: `store.find.as_documents` for a document,
+`search.retrieve` for a hit. Declared without more it is in JSON, under its name; with `fact` people see it
+too, in CSV and in those views of a hit that it names; with `INNER` nobody does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from pathlib import PurePosixPath
+from typing import Any, Literal
+
+from rag_core.anchors import anchor_in_words
+
+PrivateBy = Literal["note", "rule"]
+
+INNER = {"inner": True}
+"""The metadata of a field that no face shows."""
+
+
+View = Literal["brief", "table", "whole"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """How people see a field: its ``label``, its value as ``text``, '' for nothing to see, and the ``views``
+    of a hit that show it."""
+
+    label: str
+    text: Callable[[Any], str]
+    views: tuple[View, ...]
+
+
+def fact(
+    label: str, text: Callable[[Any], str] = str, views: tuple[View, ...] = ("table", "whole")
+) -> dict[str, Any]:
+    """The metadata of a field that people see."""
+    return {"fact": Fact(label, text, views)}
+
+
+def _count(number: int) -> str:
+    return f"{number:,}" if number else ""
+
+
+def _number(digits: int) -> Callable[[float | None], str]:
+    return lambda number: "" if number is None else f"{number:.{digits}f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One file of a source as last indexed. ``date_from``: its ``'front matter'``, or the ``'file'``."""
+
+    store: str = field(metadata=INNER)  # as the hit says it
+    id: int = field(metadata=INNER)
+    path: str = field(metadata=INNER)
+    folder: str
+    file_type: str = field(metadata=fact("Type"))
+    title: str
+    tags: tuple[str, ...] = field(metadata=fact("Tags", lambda tags: " ".join(f"#{tag}" for tag in tags)))
+    date: str = field(metadata=fact("Date", lambda date: date[:10]))
+    private: bool = field(metadata=INNER)
+    state: str = field(metadata=INNER)
+    reason: str = field(metadata=INNER)
+    chunks: int = field(metadata=INNER)
+    size: int = field(metadata=INNER)
+    file_hash: str
+    indexed_at: str
+    root: str = field(metadata=INNER)
+    path_in_source: str = field(metadata=INNER)
+    private_by: tuple[PrivateBy, ...] = field(default=(), metadata=INNER)
+    date_from: str = field(default="", metadata=INNER)
+
+    @property
+    def absolute_path(self) -> str:
+        """Where the file is on this machine; empty for a guest, who is not told the folder."""
+        return str(PurePosixPath(self.root) / self.path_in_source) if self.root else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A chunk found by a query. ``score`` is calibrated relevance, 0 to 1; ``similarity`` (cosine) and
+    ``bm25`` (higher is better) are raw, None where unknown. ``spans`` are (start, end) offsets to highlight
+    inside ``content``, ``hidden`` those of HTML tags that its ``snippet`` is read without. ``aliases`` are
+    those of a document without text. ``split_part`` and ``headings`` are as in `Passage`. ``copies``: other
+    documents with this passage. ``more``: how many other passages of its document fit, at least; counted only
+    where results are documents, and `Searching.others` gives them."""
+
+    rank: int
+    score: float
+    relevant: bool
+    similarity: float | None = field(metadata=fact("Similarity", _number(3), ("whole",)))
+    bm25: float | None = field(metadata=fact("BM25", _number(2), ("whole",)))
+    reasons: tuple[str, ...]
+    store: str = field(metadata=fact("Store"))
+    key: str
+    chunk_index: int
+    content: str
+    spans: tuple[tuple[int, int], ...]
+    snippet: tuple[int, int] = field(metadata=INNER)
+    start_line: int
+    end_line: int
+    heading_path: tuple[str, ...]
+    anchor_type: str
+    anchor_ref: str
+    split_part: int
+    document: Document = field(metadata=INNER)
+    copies: tuple[str, ...] = field(
+        default=(), metadata=fact("Also in", ", ".join, ("brief", "table", "whole"))
+    )
+    more: int = field(
+        default=0,
+        metadata=fact(
+            "Other passages", lambda more: f"{more:,}" if more else "", ("brief", "table", "whole")
+        ),
+    )
+    hidden: tuple[tuple[int, int], ...] = field(default=(), metadata=INNER)
+    aliases: tuple[str, ...] = field(default=(), metadata=INNER)
+    headings: str = field(default="", metadata=INNER)
+
+    @property
+    def anchor(self) -> str | None:
+        """Where it is in its document, as of `anchor_in_words`."""
+        return anchor_in_words(self.document.file_type, self.anchor_type, self.anchor_ref)
+
+
+SHOWN = tuple(each.name for of in (Hit, Document) for each in fields(of) if "inner" not in each.metadata)
+"""The fields that some face shows."""
+
+SEEN = tuple(each.name for of in (Hit, Document) for each in fields(of) if "fact" in each.metadata)
+"""The fields that people see."""
+
+
+def facts(hit: Hit, view: View = "whole") -> dict[str, str]:
+    """What people see of a hit and its document besides the text, by label; '' where there is nothing."""
+    found: dict[str, str] = {}
+    for value in (hit.document, hit):
+        for each in fields(value):
+            told: Fact | None = each.metadata.get("fact")
+            if told and view in told.views:
+                found[told.label] = told.text(getattr(value, each.name))
+    return found

@@ -1,0 +1,158 @@
+"""How well searches find what is known to be relevant: a golden set of queries, in YAML:
+
+queries:
+- query: which queue did we choose
+  store: notes                           # optional
+  relevant: [work/queue.md, 9f2c…]       # paths, or ids of passages, whose documents are meant
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rag_core.errors import InvalidInput, NotFound
+from rag_core.library.documents import Documents
+from rag_core.library.searching import Searching
+from rag_core.library.service import Service, Shared
+from rag_core.reports import Evaluation, JudgedQuery
+from rag_core.types import Mode, Viewer
+
+DEPTH = 20
+"""Documents of a search that are looked at."""
+
+
+class Evaluating(Service):
+    """Measures the searches of a library; only for its owner."""
+
+    def __init__(self, shared: Shared, searching: Searching, documents: Documents) -> None:
+        super().__init__(shared)
+        self._searching = searching
+        self._documents = documents
+
+    @property
+    def usual_file(self) -> Path:
+        """The golden set that is meant where none is named."""
+        return self._settings.data_dir / "golden.yaml"
+
+    def evaluate(
+        self,
+        viewer: Viewer,
+        file: Path | None = None,
+        stores: Sequence[str] = (),
+        *,
+        mode: Mode | None = None,
+    ) -> Evaluation:
+        """How the queries of a golden set (None: `usual_file`) are answered now, and how they were the last
+        time. Raises InvalidInput for a file that is none."""
+        file = file or self.usual_file
+        judged = [self._judged(viewer, *each, stores, mode) for each in _read(file)]
+        kept = (
+            self._settings.data_dir / "evaluations" / f"{sha256(bytes(file.resolve())).hexdigest()[:16]}.json"
+        )
+        before: dict[str, Any] = {}
+        with suppress(OSError, ValueError):
+            before = json.loads(kept.read_text("utf-8"))
+        found = Evaluation(
+            tuple(judged), figures(judged), before.get("figures", {}),
+            {each["query"]: each["rank"] for each in before.get("queries", ())},
+        )  # fmt: skip
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        _write(kept, json.dumps({"figures": found.figures, "queries": [asdict(each) for each in judged]}))
+        return found
+
+    def mark(self, viewer: Viewer, query: str, path: str, file: Path | None = None) -> None:
+        """Add ``path`` to what is relevant for ``query`` in a golden set (None: `usual_file`), which is made
+        if needed. Its comments are lost."""
+        file = file or self.usual_file
+        queries = _queries(file) if file.exists() else []
+        entry = next((each for each in queries if each.get("query") == query), None)
+        if entry is None:
+            queries.append(entry := {"query": query, "relevant": []})
+        if path not in entry["relevant"]:
+            entry["relevant"].append(path)
+        _write(file, yaml.safe_dump({"queries": queries}, allow_unicode=True, sort_keys=False))
+
+    def _judged(
+        self, viewer: Viewer, query: str, relevant: Sequence[str], store: str, stores: Sequence[str],
+        mode: Mode | None,
+    ) -> JudgedQuery:  # fmt: skip
+        """A query as it is answered now."""
+        among = [store] if store else list(stores)
+        answer = self._searching.search(viewer, query, among, mode=mode, top_k=DEPTH, group="document")
+        wanted = {self._path(viewer, each, answer.stores) for each in relevant}
+        ranks: dict[str, int] = {}
+        for hit in answer.hits:
+            for path in wanted & {hit.document.path, *hit.copies}:
+                ranks.setdefault(path, hit.rank)
+        return JudgedQuery(
+            query, len(wanted), min(ranks.values(), default=None), tuple(sorted(ranks.values()))
+        )
+
+    def _path(self, viewer: Viewer, name: str, stores: Sequence[str]) -> str:
+        """The path of a document by the id of a passage; any other name as it is."""
+        for store in stores:
+            with suppress(NotFound):
+                return self._documents.around(viewer, store, name).document.path
+        return name
+
+
+def figures(judged: Sequence[JudgedQuery]) -> dict[str, float]:
+    """Hit rates, the mean reciprocal rank and nDCG@10, in percent; all relevant documents count the same."""
+
+    def mean(values: list[float]) -> float:
+        return round(100 * sum(values) / max(1, len(values)), 2)
+
+    firsts = [each.rank or math.inf for each in judged]
+    found = {f"hit@{k}": mean([float(rank <= k) for rank in firsts]) for k in (1, 5, 10)}
+    return found | {"mrr": mean([1 / rank for rank in firsts]), "ndcg@10": mean([*map(_ndcg, judged)])}
+
+
+def _ndcg(each: JudgedQuery) -> float:
+    gained = sum(1 / math.log2(rank + 1) for rank in each.ranks if rank <= 10)
+    return gained / sum(1 / math.log2(place + 1) for place in range(1, min(each.relevant, 10) + 1))
+
+
+def _read(file: Path) -> list[tuple[str, list[str], str]]:
+    """The queries of a golden set, each with what is relevant and its store ('' for none)."""
+    return [(each["query"], each["relevant"], each.get("store", "")) for each in _queries(file)]
+
+
+def _queries(file: Path) -> list[dict[str, Any]]:
+    try:
+        found = yaml.safe_load(file.read_text("utf-8"))
+    except OSError as error:
+        raise InvalidInput(
+            f"{str(file)!r} cannot be read: {error.strerror}.", "Name a golden set."
+        ) from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{str(file)!r} is not YAML.", "See `commonplace eval --help`.") from error
+    queries = found.get("queries") if isinstance(found, Mapping) else None
+    if not queries or not isinstance(queries, list) or not all(map(_is_entry, queries)):
+        advice = "Write `queries:`, below it `- query: TEXT` and `relevant: [PATH]` for each."
+        raise InvalidInput(f"{str(file)!r} is not a golden set.", advice)
+    return queries
+
+
+def _is_entry(entry: object) -> bool:
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("store", ""), str):
+        return False
+    relevant = entry.get("relevant")
+    is_list = isinstance(relevant, list) and bool(relevant) and all(isinstance(e, str) for e in relevant)
+    return is_list and isinstance(entry.get("query"), str) and bool(entry["query"].strip())
+
+
+def _write(file: Path, text: str) -> None:
+    """Replace ``file`` as a whole."""
+    unfinished = file.with_name(f"{file.name}.{os.getpid()}.part")
+    unfinished.write_text(text, "utf-8")
+    unfinished.replace(file)

@@ -1,0 +1,104 @@
+"""Passages as documents: each document once, where its best passage stands.
+
+Passages that are nearly equal are one result. Two are nearly equal if nine tenths of their shingles (runs of
+four words) are the same; Broder, "On the resemblance and containment of documents" (1997). Sets that alike
+share one of their first tenth, whatever order they are in, so only passages with such a shingle in common are
+compared; Chaudhuri et al., "A primitive operator for similarity joins" (2006). Pure functions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rag_core.search.rank import RELEVANT, Ranked
+
+_WORD = re.compile(r"[a-z0-9]+|\w")  # a word, or one letter of another script
+_SHINGLE = 4  # words
+_ALIKE = 0.9  # of the shingles of both
+
+Shingles = frozenset[tuple[str, ...]]
+
+
+@dataclass(slots=True)
+class Place:
+    """One result: its passage, then those of other documents that are equal or nearly so. ``more``: how many
+    other passages of its document fit."""
+
+    passages: list[Ranked]
+    more: int = 0
+
+
+class Folding:
+    """The results of one store as documents; groups of equal passages come in their order.
+
+    A document whose passage was shown at another one's place is a result of its own as soon as a passage
+    follows that the other one does not have."""
+
+    def __init__(self) -> None:
+        self._texts: dict[int, list[str]] = {}  # by document
+        self._places: dict[int, Place] = {}  # by document
+        self._shown_at: dict[int, int] = {}  # the document at whose place another one was shown
+        self._starts: dict[tuple[str, ...], list[tuple[Shingles, int]]] = {}  # what begins with a shingle
+
+    def look_at(self, groups: Mapping[str, Sequence[Ranked]], document_of: Mapping[int, int]) -> None:
+        """Make known which passages there are, by their texts."""
+        for text, group in groups.items():
+            for each in group:
+                self._texts.setdefault(document_of[each.found.chunk_id], []).append(text)
+
+    def add(
+        self, text: str, group: Sequence[Ranked], document_of: Mapping[int, int], *, nearly: bool
+    ) -> Place | None:
+        """The result that a group of equal passages begins, None if it belongs to an earlier one. ``nearly``:
+        also to one that is nearly equal."""
+        passages: dict[int, Ranked] = {}
+        for each in group:
+            passages.setdefault(document_of[each.found.chunk_id], each)
+        first = next(iter(passages))
+        owner = next(filter(self._places.__contains__, passages), None)
+        if owner is not None:
+            self._places[owner].more += group[0].score >= RELEVANT
+        else:
+            owner = self._had_by_another(text, first) or (self._alike(text, first) if nearly else None)
+        if owner is None:
+            place = self._places[first] = Place(list(passages.values()))
+            self._shown_at |= dict.fromkeys(passages, first)
+            return place
+        for document, passage in passages.items():
+            if document not in self._shown_at:
+                self._shown_at[document] = owner
+                self._places[owner].passages.append(passage)
+        return None
+
+    def _had_by_another(self, text: str, document: int) -> int | None:
+        """The document at whose place ``document`` was shown, if it also has ``text`` or nearly so."""
+        owner = self._shown_at.get(document)
+        if owner is None:
+            return None
+        found = shingles(text)
+        return owner if any(_are_alike(found, shingles(other)) for other in self._texts[owner]) else None
+
+    def _alike(self, text: str, document: int) -> int | None:
+        """The document with a result nearly equal to ``text``; remembers ``text`` where there is none."""
+        found = shingles(text)
+        beginning = sorted(found, key=hash)[: int(len(found) * (1 - _ALIKE)) + 1]
+        for shingle in beginning:
+            for other, its_document in self._starts.get(shingle, ()):
+                if _are_alike(found, other):
+                    return its_document
+        for shingle in beginning:
+            self._starts.setdefault(shingle, []).append((found, document))
+        return None
+
+
+def _are_alike(one: Shingles, other: Shingles) -> bool:
+    return len(one & other) >= _ALIKE * len(one | other)
+
+
+def shingles(text: str) -> Shingles:
+    """The runs of four words of a text, whatever its signs, spaces and capitals; none of no words."""
+    words = _WORD.findall(text.casefold())
+    last = max(len(words) - _SHINGLE, 0)
+    return frozenset(tuple(words[at : at + _SHINGLE]) for at in range(last + 1)) if words else frozenset()

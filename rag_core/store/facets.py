@@ -1,0 +1,124 @@
+"""How many of the documents that match a query have each type, tag, folder and year."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from posixpath import dirname
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_core.store import find, lexical
+from rag_core.store.connection import Reading, rows_at_once
+from rag_core.text import tags
+from rag_core.types import Facets, Query
+
+MOST = 20_000
+"""So many matching documents are counted."""
+
+KINDS = ("type", "tag", "folder", "store", "year")
+"""Each is a key of the query language, but ``year``, which is ``date:`` there."""
+
+_SCANS = 8  # chunks that are looked at in the time in which one is found by its id
+_Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """Pairs of a document (its place among all) and one of the values of a kind."""
+
+    values: tuple[str, ...]
+    places: _Numbers
+    numbers: _Numbers
+
+
+@dataclass(frozen=True, slots=True)
+class _Documents:
+    """The ids of all documents, ascending, and what is counted of them by kind; ``written`` are their tags as
+    spelled there, which only the viewers of a document may know."""
+
+    ids: _Numbers
+    columns: dict[str, _Column]
+
+
+def facets(
+    db: sqlite3.Connection, store: str, query: Query, allowed: find.Eligible, fitting: Collection[int]
+) -> Facets:
+    """Each value with its number of documents in one store, of the first `MOST` that match: of those which
+    hold every word of the query in one passage, and of the documents ``fitting`` it; without words of all
+    that are ``allowed``. A folder counts the documents below it, and a tag those of the tags below it; ``""``
+    is the folder of files at the root."""
+    sql, values = _matching(db, query, allowed)
+    sql = f"""SELECT json_group_array(id) FROM (
+                  SELECT id FROM ({sql}) UNION SELECT value FROM json_each(?) LIMIT {MOST})"""
+    matching = json.loads(db.execute(sql, (*values, json.dumps(list(fitting)))).fetchone()[0])
+    known = db.kept(_documents) if isinstance(db, Reading) else _documents(db)
+    chosen = np.isin(known.ids, np.array(matching, np.int64))
+    found: Facets = {"store": {store: len(matching)} if matching else {}}
+    for kind, column in known.columns.items():
+        counts = np.bincount(column.numbers[chosen[column.places]], minlength=len(column.values))
+        found[kind] = {column.values[at]: int(counts[at]) for at in np.flatnonzero(counts)}
+    found["tag"] = tags.named(found["tag"], found.pop("written"))
+    return joined([found])
+
+
+def _matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible) -> tuple[str, tuple[object, ...]]:
+    """SQL of the ids of the documents, and its values."""
+    joins, condition, values = "JOIN documents d ON d.id = c.document_id", allowed.sql, allowed.values
+    if not allowed.narrows and find.sees_all(db, allowed.viewer):
+        joins, condition, values = "", "1", ()
+    sql = f"SELECT DISTINCT c.document_id AS id FROM chunks c {joins} WHERE {condition}"
+    if not query.text:
+        return sql, values
+    numbers = [each for each in query.numbers if each.wholes]
+    spelled = {unit for each in numbers for unit in (*each.parts, *each.wholes)}
+    words = [*([unit] for unit in query.forms if unit not in spelled), *(each.wholes for each in numbers)]
+    every = " AND ".join(f"({find.match_any(units)})" for units in words)
+    rarest = min(lexical.holders(db, list(query.forms)).values(), default=0)
+    is_many = rarest * _SCANS > lexical.count(
+        db, "SELECT 1 FROM chunks"
+    )  # then a look at each chunk is faster
+    chunk = "+c.id" if is_many else "c.id"
+    return f"{sql} AND {chunk} IN (SELECT rowid FROM words WHERE words MATCH ?)", (*values, every)
+
+
+def _documents(db: sqlite3.Connection) -> _Documents:
+    sql = "SELECT id, file_type, substr(date, 1, 4), folder FROM documents ORDER BY id"
+    rows = rows_at_once(db, ["id", "file_type", "year", "folder"], sql, ())
+    place = {row[0]: at for at, row in enumerate(rows)}
+    tagged = rows_at_once(db, ["id", "folded", "tag"], "SELECT document_id, folded, tag FROM tags", ())
+    columns = {
+        "type": _column((place[number], kind) for number, kind, _, _ in rows),
+        "tag": _column((place[number], tag) for number, tag, _ in tagged),
+        "written": _column((place[number], tag) for number, _, tag in tagged if tag),
+        "folder": _column((place[number], each) for number, _, _, own in rows for each in _and_above(own)),
+        "year": _column((place[number], year) for number, _, year, _ in rows if year),
+    }
+    return _Documents(np.array([*place], np.int64), columns)
+
+
+def _column(pairs: Iterable[tuple[int, str]]) -> _Column:
+    values: dict[str, int] = {}
+    found = [(at, values.setdefault(value, len(values))) for at, value in pairs]
+    both = np.array(found, np.int64).reshape(-1, 2)
+    return _Column(tuple(values), both[:, 0], both[:, 1])
+
+
+def _and_above(folder: str) -> Iterator[str]:
+    yield folder
+    while folder := dirname(folder):
+        yield folder
+
+
+def joined(some: Iterable[Facets]) -> Facets:
+    """The facets of several stores as one, the commonest values first."""
+    total: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
+    for each in some:
+        for kind, counts in each.items():
+            total[kind].update(counts)
+    total["tag"] = Counter(tags.joined(total["tag"].items()))
+    return {k: dict(sorted(v.items(), key=lambda item: (-item[1], item[0]))) for k, v in total.items()}

@@ -1,0 +1,101 @@
+"""Days as people name them: ``2025-03``, ``march 2025``, ``today``, ``last week``, ``3 months ago``."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from datetime import date, timedelta
+
+from rag_core.text.numbers import MONTHS, month_number
+
+Span = tuple[str, str]
+"""The first day and the day behind the last, in ISO form."""
+
+EXAMPLES = "2026, 2026-03, 2026-03-15, march 2026, today, last week or 3 months ago"
+
+_UNIT = "(day|week|month|year)"
+_ISO = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
+_SPAN = re.compile(r"(\d{4}-\d\d-\d\d)\.\.(\d{4}-\d\d-\d\d)")
+_MONTH = re.compile(r"([^\W\d_]{3,10})\.?(?: (\d{4}))?")
+_NEAR = re.compile(rf"(this|last|past) {_UNIT}")
+_LAST = re.compile(rf"(?:last|past) (\d{{1,4}}) {_UNIT}s?")
+_AGO = re.compile(rf"(\d{{1,4}}) {_UNIT}s? ago")
+_DAYS_OF, _MONTHS_OF = {"day": 1, "week": 7}, {"month": 1, "year": 12}
+_SINGLE = {"today": 0, "yesterday": 1}
+
+WORDS = (
+    rf"(?:(?:this|last|past)[ ]+(?:\d+[ ]+)?{_UNIT.replace('(', '(?:')}s?"
+    rf"|\d+[ ]+{_UNIT.replace('(', '(?:')}s?[ ]+ago|(?:{'|'.join(sorted(MONTHS))})[ ]+\d{{4}})(?!\w)"
+)
+"""A pattern of days that are named by several words."""
+
+
+def span(text: str, today: date | None = None) -> Span | None:
+    """The days that ``text`` names, None for none. A week begins on Monday; a month without a year is the
+    latest that has begun. ``last 7 days`` end today, and ``3 months ago`` is the whole month."""
+    now = today or date.today()
+    words = " ".join(re.sub(r"[\s_]+|(?<=[^\W\d])-|-(?=[^\W\d])", " ", text.casefold()).split())
+    if match := _SPAN.fullmatch(words):
+        return match[1], match[2]
+    with suppress(ValueError, OverflowError):
+        found = _written(words, now) or _counted(words, now)
+        return (found[0].isoformat(), found[1].isoformat()) if found else None
+    return None
+
+
+def _written(words: str, now: date) -> tuple[date, date] | None:
+    """The days of an ISO date, a year, or a month by its name."""
+    if match := _ISO.fullmatch(words):
+        year, month, day = (int(part) if part else 0 for part in match.groups())
+        if day:
+            return date(year, month, day), date(year, month, day) + timedelta(1)
+        return _months(date(year, month or 1, 1), 1 if match[2] else 12)
+    if (match := _MONTH.fullmatch(words)) and (number := month_number(match[1])):
+        year = int(match[2]) if match[2] else now.year - (number > now.month)
+        return _months(date(year, number, 1), 1)
+    return None
+
+
+def _counted(words: str, now: date) -> tuple[date, date] | None:
+    """The days that are counted from ``now``."""
+    if words in _SINGLE:
+        return _unit("day", now, _SINGLE[words])
+    if match := _NEAR.fullmatch(words):
+        return _unit(match[2], now, int(match[1] != "this"))
+    if match := _AGO.fullmatch(words):
+        return _unit(match[2], now, int(match[1]))
+    if match := _LAST.fullmatch(words):
+        number, tomorrow = int(match[1]), now + timedelta(1)
+        if match[2] in _MONTHS_OF:
+            return _back(now, number * _MONTHS_OF[match[2]]), tomorrow
+        return tomorrow - timedelta(number * _DAYS_OF[match[2]]), tomorrow
+    return None
+
+
+def _unit(unit: str, now: date, back: int) -> tuple[date, date]:
+    """The whole day, week, month or year that is so many ``back``."""
+    if unit == "day":
+        return now - timedelta(back), now - timedelta(back - 1)
+    if unit == "week":
+        monday = now - timedelta(now.weekday() + 7 * back)
+        return monday, monday + timedelta(7)
+    if unit == "month":
+        return _months(_moved(now.replace(day=1), -back), 1)
+    return _months(date(now.year - back, 1, 1), 12)
+
+
+def _back(now: date, months: int) -> date:
+    """The same day so many months before, or the last of that month if it has fewer days."""
+    first = _moved(now.replace(day=1), -months)
+    last = _moved(first, 1) - timedelta(1)
+    return first.replace(day=min(now.day, last.day))
+
+
+def _months(first: date, count: int) -> tuple[date, date]:
+    return first, _moved(first, count)
+
+
+def _moved(first: date, months: int) -> date:
+    """The first day of a month, so many months on."""
+    year, month = divmod(first.year * 12 + first.month - 1 + months, 12)
+    return date(year, month + 1, 1)

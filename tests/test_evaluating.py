@@ -1,0 +1,93 @@
+"""A golden set: read, marked, measured, and compared with the last time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from rag_core.errors import InvalidInput
+from rag_core.library import Library
+from rag_core.library.evaluating import figures
+from rag_core.reports import JudgedQuery
+from rag_core.types import OWNER
+from tests.command import Run
+from tests.conftest import index
+from tests.trees import write
+
+TREES = {
+    "queue.md": "# Queue\n\nWe chose the retry queue.\n",
+    "tea.md": "# Tea\n\nGreen tea at eighty degrees.\n",
+    "work/plan.md": "# Plan\n\nThe plan of the garden.\n",
+}
+
+
+@pytest.fixture
+def shelf(library: Library, notes: Path) -> Library:
+    write(notes, TREES)
+    index(library, "notes", notes)
+    return library
+
+
+def test_figures_are_those_of_the_definitions() -> None:
+    judged = [JudgedQuery("a", 1, 1, (1,)), JudgedQuery("b", 2, 4, (4, 11)), JudgedQuery("c", 1, None, ())]
+    assert figures(judged) == {
+        "hit@1": 33.33, "hit@5": 66.67, "hit@10": 66.67, "mrr": 41.67, "ndcg@10": 42.14
+    }  # fmt: skip
+
+
+def test_a_set_is_measured_and_compared_with_the_last_time(
+    shelf: Library, notes: Path, tmp_path: Path
+) -> None:
+    key = shelf.search(OWNER, "green tea").hits[0].key
+    golden = tmp_path / "golden.yaml"
+    golden.write_text(
+        f"queries:\n- query: retry queue\n  store: notes\n  relevant: [queue.md]\n"
+        f"- query: green tea\n  relevant: [{key}]\n- query: walrus\n  relevant: [work/none.md]\n"
+    )
+    first = shelf.evaluating.evaluate(OWNER, golden, mode="lexical")
+    assert [each.rank for each in first.queries] == [1, 1, None]
+    assert first.figures["hit@1"] == 66.67
+    assert (first.before, first.changes) == ({}, [])
+    write(notes, {"work/none.md": "# Walrus\n\nA walrus.\n"})
+    index(shelf, "notes")
+    second = shelf.evaluating.evaluate(OWNER, golden, mode="lexical")
+    assert second.figures["hit@1"] == 100
+    assert second.before == first.figures
+    assert second.changes == [("walrus", None, 1)]
+
+
+def test_results_are_marked_once(shelf: Library) -> None:
+    for query, path in (("tea", "tea.md"), ("tea", "tea.md"), ("tea", "queue.md"), ("plan", "work/plan.md")):
+        shelf.evaluating.mark(OWNER, query, path)
+    assert yaml.safe_load(shelf.evaluating.usual_file.read_text("utf-8")) == {
+        "queries": [
+            {"query": "tea", "relevant": ["tea.md", "queue.md"]},
+            {"query": "plan", "relevant": ["work/plan.md"]},
+        ]
+    }
+    assert shelf.evaluating.evaluate(OWNER, mode="lexical").figures["hit@1"] == 100
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "queries: []", "- a", "queries:\n- query: x", "queries:\n- query: x\n  relevant: y", "a: [", "!x y"],
+)
+def test_what_is_no_golden_set_is_refused(shelf: Library, tmp_path: Path, text: str) -> None:
+    golden = tmp_path / "golden.yaml"
+    golden.write_text(text)
+    with pytest.raises(InvalidInput, match=r"golden\.yaml"):
+        shelf.evaluating.evaluate(OWNER, golden)
+
+
+def test_the_command_line_marks_and_measures(run: Run, shelf: Library, tmp_path: Path) -> None:
+    golden = tmp_path / "golden.yaml"
+    marked = run("eval", "mark", "retry queue", "queue.md", "--store", "notes", "--file", golden)
+    assert (marked.status, "Marked queue.md" in marked.out) == (0, True)
+    found = run("eval", golden, "--mode", "lexical", "--json")
+    assert json.loads(found.out)["figures"]["hit@1"] == 100
+    shown = run("eval", "run", golden, "--mode", "lexical")
+    assert "hit@1" in shown.out
+    assert "+0.00" in shown.out
