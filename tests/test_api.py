@@ -396,5 +396,5 @@ def test_generated_requests_find_no_fault_and_no_mismatch(live: Server, tmp_path
         cwd=tmp_path, env={**os.environ, **hooks}, text=True, capture_output=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Tested: 8" in done.stdout
+    assert "Tested: 9" in done.stdout
     assert "Missing test data" not in done.stdout, "every operation was asked for something that is there"
