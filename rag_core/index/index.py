@@ -24,6 +24,7 @@ from rag_core.extract.chunk import cut
 from rag_core.extract.filetypes import title_of_name
 from rag_core.files import display, read_bytes
 from rag_core.index.embedding import BATCH, Embedding, OpenEmbedder, OpenIndex, Tools, no_index
+from rag_core.index.furniture import Furniture
 from rag_core.index.job_log import EndState, JobLog, Report
 from rag_core.index.plan import MAX_FILE_BYTES, Plan, forgetting, forgetting_excluded, make_plan
 from rag_core.index.priority import SearchPriority
@@ -122,6 +123,7 @@ class Runner:
     _counted: set[int] = field(default_factory=set)  # sources whose untouched files were counted
     _log: JobLog = field(init=False)
     _embedding: Embedding = field(init=False)
+    _furniture: Furniture = field(init=False)
     _spec: ChunkSpec = field(init=False)
     _worker: Worker = field(init=False)  # where the extractors of packages work
 
@@ -136,19 +138,22 @@ class Runner:
         )
         self._log = JobLog(self.store, job_id, report, self._look_for_requests)
         self._embedding = Embedding(self.store, self.tools, self._log, self._look_for_requests)
+        self._furniture = Furniture(self.store, self._look_for_requests)
         try:
             self._look_for_requests()
             self._embedding.open(with_index=not self.words_only)
+            self._furniture.open()
             while self._waiting:
                 requests, self._waiting = self._waiting, []
                 with closing(self._worker):
                     self._read(requests)
+                self._furniture.settle()
                 if not self.words_only:
                     self._embedding.embed_queue()
                     self._embedding.send()
             if not self.words_only:
                 dropped = self._left_over or not _DROPS_TEXT.isdisjoint(self._log.counts)
-                self._embedding.finish(text_was_dropped=dropped)
+                self._embedding.finish(text_was_dropped=dropped or self._furniture.changed)
             self._end("done")
         except Stopped as error:
             self._end("interrupted", str(error))
@@ -323,7 +328,7 @@ class Runner:
             file = replace(file, file_hash=hashlib.sha256(data).hexdigest())
             doc = extract(data, path, self._worker)
             passages = cut(doc, self._spec, embedder.count_tokens if embedder else None)
-            rows = chunks.rows(file.display, doc, passages)
+            rows = chunks.rows(file.display, doc, passages, self._furniture.repeated)
             with self.store.write() as db:
                 added = write.put(db, file, doc, rows, extractor)
                 took, notes = round((time.monotonic() - started) * 1000), " ".join(doc.warnings)
@@ -349,6 +354,7 @@ class Runner:
                 write.put_unread(db, file, state, reason, extractor)
                 jobs.add_result(db, self._log.job.id, result)
         self._log.count(result)
+        self._furniture.count_file()
         return True
 
 
