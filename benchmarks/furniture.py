@@ -5,7 +5,8 @@
 DIR is a folder of notes; without it some are made up, two thirds of whose characters are furniture. ``--set``
 takes the documents of a judged set instead, each with such furniture, and also prints its nDCG@10 beside that
 of the set as it is. The folder is indexed twice in one run: with no line taken for furniture, which is how it
-was before, and as it is now. Printed are the seconds that reading and embedding take, and their ratios.
+was before, and as it is now. Printed are the seconds of all cores that reading and embedding take, and their
+ratios.
 """
 
 from __future__ import annotations
@@ -53,27 +54,30 @@ This page was generated from a template; changes that are made here by hand are 
 _MOST = 12  # times that the foot may stand in one note
 
 
-def furnished(text: str, n: int, chance: random.Random) -> str:
-    """``text`` with a head and feet of twice its length together, different numbers and dates in each."""
+def furnished(text: str, chance: random.Random) -> str:
+    """``text`` with a head and feet of twice its length together, each with numbers and dates of its own."""
+    feet = max(1, round((2 * len(text) - len(_HEAD)) / len(_FOOT)))
+    return "".join([_filled(_HEAD, chance), text, *(_filled(_FOOT, chance) for _ in range(min(feet, _MOST)))])
+
+
+def _filled(template: str, chance: random.Random) -> str:
     day = f"20{chance.randint(10, 26)}-{chance.randint(1, 12):02}-{chance.randint(1, 28):02}"
-    facts = {"n": n, "m": chance.randint(0, 99), "day": day, "year": day[:4]}
-    head, foot = _HEAD.format(**facts), _FOOT.format(**facts)
-    return head + text + foot * min(_MOST, max(1, round((2 * len(text) - len(head)) / len(foot))))
+    return template.format(n=chance.randint(1, 9999), m=chance.randint(0, 99), day=day, year=day[:4])
 
 
 def write_notes(folder: Path, count: int) -> None:
     author, chance = Author(), random.Random(1)
     folder.mkdir(parents=True)
     for n in range(count):
-        (folder / f"note{n}.md").write_text(furnished(author.note(n), n, chance), "utf-8")
+        (folder / f"note{n}.md").write_text(furnished(author.note(n), chance), "utf-8")
 
 
 def write_set(folder: Path, judged: Path, *, with_furniture: bool) -> None:
     chance, found = random.Random(1), read_set(judged)
     folder.mkdir(parents=True)
-    for n, (name, record) in enumerate(zip(file_names(found.corpus), found.corpus, strict=True)):
+    for name, record in zip(file_names(found.corpus), found.corpus, strict=True):
         text = (f"# {record['title']}\n\n" if record["title"] else "") + record["text"]
-        (folder / name).write_text(furnished(text, n, chance) if with_furniture else text, "utf-8")
+        (folder / name).write_text(furnished(text, chance) if with_furniture else text, "utf-8")
 
 
 @contextmanager
@@ -87,14 +91,14 @@ def unseen() -> Iterator[None]:
 
 
 class _Phases:
-    """The seconds that each phase of a run takes."""
+    """The seconds of all cores that each phase of a run takes."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
-        self._phase, self._since = "", time.perf_counter()
+        self._phase, self._since = "", time.process_time()
 
     def __call__(self, job: Job) -> None:
-        now, phase = time.perf_counter(), job.progress.phase
+        now, phase = time.process_time(), job.progress.phase
         if phase != self._phase:
             self.seconds[self._phase] = self.seconds.get(self._phase, 0.0) + now - self._since
             self._phase, self._since = phase, now

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rag_core.store import Store, furniture
 
-_FIRST = 200  # files read before the shapes are counted for the first time
+_FIRST = 32  # files read before the shapes are counted for the first time
 _DOCUMENTS_A_WRITE = 50
 
 
