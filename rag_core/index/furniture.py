@@ -36,9 +36,12 @@ class Furniture:
             self.settle()
             self._next = 2 * self._read
 
-    def settle(self) -> None:
-        """Count the shapes of all documents, and find the furniture anew where that changes it."""
-        self._renew()  # what a killed run left, and the documents of an older version
+    def settle(self, *, text_changed: bool = True) -> None:
+        """Count the shapes of all documents if any may be another, and find the furniture anew where that
+        changes it."""
+        left_over = self._renew()  # what a killed run left, and the documents of an older version
+        if not (left_over or text_changed):
+            return
         with self.store.read() as db:
             now = furniture.count(db)
         if now == self.repeated:
@@ -49,12 +52,15 @@ class Furniture:
         self.changed = True
         self._renew()
 
-    def _renew(self) -> None:
+    def _renew(self) -> bool:
+        """Find the furniture of stale documents anew; returns whether there were any."""
+        found = False
         while True:
             with self.store.read() as db:
                 stale = furniture.stale(db, _DOCUMENTS_A_WRITE)
             if not stale:
-                return
+                return found
+            found = True
             self.look()
             with self.store.write() as db:
                 for document_id in stale:

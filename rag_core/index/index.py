@@ -41,6 +41,7 @@ _UNSURE = (
 )
 _ROWS_A_WRITE = 500
 _DROPS_TEXT = frozenset({"changed", "reread", "deleted", "excluded", "skipped"})  # outcomes
+_KEEPS_TEXT = frozenset({"unchanged", "still_skipped", "moved", "failed"})
 _MOST_SCANS = 5  # of a folder in which files are renamed while they are read
 
 Stop = Callable[[], bool]
@@ -147,7 +148,8 @@ class Runner:
                 requests, self._waiting = self._waiting, []
                 with closing(self._worker):
                     self._read(requests)
-                self._furniture.settle()
+                text_changed = self._left_over or not _KEEPS_TEXT.issuperset(self._log.counts)
+                self._furniture.settle(text_changed=text_changed)
                 if not self.words_only:
                     self._embedding.embed_queue()
                     self._embedding.send()
