@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import sqlite3
 from pathlib import Path
@@ -263,3 +264,25 @@ def test_spans_of_what_is_kept_are_json(library: Library, notes: Path) -> None:
     for text, kept, kept_text, aside in rows:
         assert "".join(text[a:b] for a, b in json.loads(kept)).strip() == kept_text
         assert "librarian" in aside
+
+
+def test_the_newest_note_is_embedded_first_and_its_passages_in_order(library: Library, notes: Path) -> None:
+    for n, name in enumerate(("b.md", "c.md", "a.md")):
+        parts = [
+            f"## {word}\n\nThe {word}{word} of {name} lives by the river, where it sleeps.\n"
+            for word in SUBJECTS[:3]
+        ]
+        (notes / name).write_text("\n".join(parts))
+        os.utime(notes / name, (1e9 + n, 1e9 + n))
+    library.create_store(OWNER, "s", "minilm")  # it is not installed
+    index(library, "s", notes)
+    store = store_of(library, "s")
+    with store.read() as db:
+        waiting = db.execute(
+            "SELECT d.display, c.chunk_index FROM queue q JOIN chunks c ON c.embed_hash = q.hash"
+            " JOIN documents d ON d.id = c.document_id ORDER BY q.id DESC"
+        ).fetchall()
+    store.close()
+    assert [tuple(row) for row in waiting] == [
+        (name, n) for name in ("a.md", "c.md", "b.md") for n in range(3)
+    ]

@@ -314,7 +314,7 @@ class Runner:
                 write.remove(db, known.id)
         all_there = not plan.is_partial
         for outcome, found in plan.to_read.items():
-            for file in found:
+            for file in sorted(found, key=attrgetter("stat.mtime_ns")):  # what is read last is embedded first
                 all_there &= self._file(Path(plan.source.root), file, outcome)
         return all_there
 

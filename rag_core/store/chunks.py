@@ -96,7 +96,10 @@ def furnished(
     places = [(passage.start, passage.text) for passage in passages]
     if (layout := furniture.layout(file_type, places)) is None:
         return list(passages), None
-    kept = furniture.kept(layout.furniture(repeated), places)
+    found = layout.furniture(repeated)
+    if not found and not any(passage.kept for passage in passages):
+        return list(passages), layout.shapes
+    kept = furniture.kept(found, places)
     return [replace(each, kept=part) for each, part in zip(passages, kept, strict=True)], layout.shapes
 
 

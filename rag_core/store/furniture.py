@@ -82,7 +82,7 @@ def _all(
 
 def stale(db: sqlite3.Connection, limit: int) -> list[int]:
     """At most ``limit`` documents whose furniture is to be found anew."""
-    sql = "SELECT document_id FROM shapes WHERE stale LIMIT ?"
+    sql = "SELECT document_id FROM shapes WHERE stale ORDER BY document_id LIMIT ?"
     return [row[0] for row in db.execute(sql, (limit,))]
 
 

@@ -96,12 +96,17 @@ def _joined(passages: Iterable[tuple[int, str]]) -> str:
 
 def _lines(text: str, code: Sequence[Span]) -> Iterable[tuple[int, int, int]]:
     """(start, end, shape) of each line that may be furniture."""
-    shaped = _DIGITS.sub("0", _ADDRESS.sub("] URL ", text)).split("\n")
+    shaped = text
+    if "://" in text or "](" in text or "mailto:" in text:
+        shaped = _ADDRESS.sub("] URL ", text)
+    shaped = _DIGITS.sub("0", shaped)
     fences = iter([*code, (len(text) + 1, len(text) + 1)])
     fence = next(fences)
     end = -1
-    for line, shape in zip(text.split("\n"), shaped, strict=True):
+    for line, shape in zip(text.split("\n"), shaped.split("\n"), strict=True):
         start, end = end + 1, end + 1 + len(line)
+        if not line:
+            continue
         while fence[1] <= start and fence[0] <= len(text):
             fence = next(fences)
         is_line = _THREE_WORDS.search(shape) and not line.lstrip().startswith("#") and "[[" not in line
