@@ -17,7 +17,7 @@ _RUN = re.compile(
     re.ASCII,
 )
 _LONG_RUN = 24
-_UNBROKEN = re.compile(rf"[!-.0-\[\]-~]{{{_LONG_RUN},}}")  # of ASCII, without a space or the sign of a path
+_UNBROKEN = re.compile(rf"[A-Za-z0-9+=]{{{_LONG_RUN},}}")
 _HASH = re.compile("(?=[A-Fa-f]*[0-9])(?:[0-9a-f]{60,128}|[0-9A-F]{60,128})")
 _MIXED = re.compile("(?=[A-Za-z]{0,19}[0-9])[A-Za-z0-9]{20}")
 _BETWEEN = re.compile(r"[\s\"',>|+\\]+")
@@ -47,8 +47,8 @@ def runs(text: str) -> list[Span]:
 
 
 def is_unreadable(text: str) -> bool:
-    """Whether most of ``text`` are long runs without a space, such as keys and hashes: no model reads them,
-    words find them."""
+    """Whether most of ``text`` is long runs of letters and digits, such as keys and hashes: words find them,
+    no model reads them."""
     if max(map(len, text.split()), default=0) < _LONG_RUN:
         return False
     return 2 * sum(match.end() - match.start() for match in _UNBROKEN.finditer(text)) > len(text)
