@@ -65,6 +65,7 @@ def test_lines_and_comments_that_may_be_furniture(line: str) -> None:
     [
         "## Three words and more\n",
         "two words\n",
+        "    assert code == that_is_indented\n",
         "see [[A note]] and [[Another note]] there\n",
         "- [The title of a page](https://example.org)\n",
         "```\nimport this and that\n```\n",

@@ -33,6 +33,7 @@ _ADDRESS = re.compile(r"""\b(?:https?|ftp|mailto|file|obsidian):[^\s<>()\[\]"']+
 _DIGITS = re.compile(r"\d+")
 _THREE_WORDS = re.compile(r"[^\W\d_]+(?:[\W\d_]+[^\W\d_]+){2}")
 _LINK_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+\[[^\]]*\]\([^()]*\)\s*")
+_NO_PROSE = ("#", " #", "  ", "\t")  # headings, and code, which is indented
 _FENCE = r"^[ \t>]*(?P<fence>`{3,}|~{3,})(?s:.*?)(?:^[ \t>]*(?P=fence)|\Z)"
 _CODE = re.compile(_FENCE, re.M)
 _COMMENT = re.compile(
@@ -109,7 +110,7 @@ def _lines(text: str, code: Sequence[Span]) -> Iterable[tuple[int, int, int]]:
             continue
         while fence[1] <= start and fence[0] <= len(text):
             fence = next(fences)
-        is_line = _THREE_WORDS.search(shape) and not line.lstrip().startswith("#") and "[[" not in line
+        is_line = _THREE_WORDS.search(shape) and not line.startswith(_NO_PROSE) and "[[" not in line
         if is_line and start < fence[0] and not _LINK_ITEM.fullmatch(line):
             digest = blake2b(shape.strip().encode("utf-8", "surrogatepass"), digest_size=8).digest()
             yield start, min(end + 1, len(text)), int.from_bytes(digest, "big", signed=True)
