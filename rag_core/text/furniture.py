@@ -3,8 +3,8 @@
 The *shape* of a line is the line with one sign for every address, link target and number in it. A line is
 furniture when its shape stands in more than `LEAST` documents of a store, and in more than `SHARE` of them.
 HTML comments and the ``%%`` comments of Obsidian always are. Headings, code, lists of links and lines with
-wikilinks never are, nor is a line of fewer than three words (an address counts as one): people look for these.
-Where two thirds of a vault are furniture, embedding takes a third of the time without it.
+wikilinks never are, nor is a line of fewer than three words (an address counts as one): people look for
+these. Where two thirds of a vault are furniture, embedding takes a third of the time without it.
 """
 
 from __future__ import annotations
