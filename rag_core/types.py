@@ -121,7 +121,8 @@ def embedded_text(prefix: str, text: str) -> str:
 @dataclass(frozen=True, slots=True)
 class Passage:
     """One chunk as cut from a document: ``document_text[start:end] == text``. ``split_part`` counts the parts
-    of a segment from 1; 0: a whole one. ``prefix`` is embedded before the text; ``headings`` is one line."""
+    of a segment from 1; 0: a whole one. ``prefix`` is embedded before the text; ``headings`` is one line.
+    ``kept`` says which parts are no furniture, as JSON of spans; None: all of it."""
 
     text: str
     start: int
@@ -134,10 +135,11 @@ class Passage:
     split_part: int = 0
     prefix: str = ""
     headings: str = ""
+    kept: str | None = None
 
     @property
     def embedded(self) -> str:
-        """What the embedder reads; empty for a note with nothing but its file name."""
+        """What the embedder reads, furniture included; empty for a note with nothing but its file name."""
         return embedded_text(self.prefix, self.text)
 
 

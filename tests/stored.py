@@ -44,7 +44,8 @@ def copy_of(sound: Library, folder: Path) -> Iterator[Library]:
 _ABOUT = "state, reason, file_type, encoding, title, title_from, date, private, metadata, warnings, display"
 _CHUNK = (
     "chunk_index, text, heading_path, start_line, end_line, prefix, anchor_type, anchor_ref, split_part,"
-    " title, headings, path, tags, title_terms, terms"
+    " title, headings, path, tags, title_terms, terms,"
+    " kept, kept_text, furniture"
 )
 
 

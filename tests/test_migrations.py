@@ -52,6 +52,25 @@ def version_1(library: Library, notes: Path) -> Path:
     return path
 
 
+def make_older(path: Path, version: int) -> None:
+    """Write a store file as an older version of the schema has it."""
+    newer = path.rename(path.with_suffix(".newer"))
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute(f"PRAGMA application_id = {migrations.APPLICATION_ID}")
+    db.execute("PRAGMA journal_mode = WAL")
+    for number in range(1, version + 1):
+        migrations._apply(db, number)
+    db.execute("ATTACH ? AS newer", (str(newer),))
+    db.execute("DELETE FROM meta")
+    tables = [name for name, part in migrations.parts(db).items() if part.kind == "table" and part.sql]
+    for table in tables:
+        if table not in ("migrations", "words"):
+            columns = ", ".join(f'"{row[1]}"' for row in db.execute(f"PRAGMA table_info({table})"))
+            db.execute(f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM newer.{table}")
+    db.close()
+    newer.unlink()
+
+
 def insert(db: sqlite3.Connection, table: str, **row: object) -> None:
     columns = ", ".join(f'"{column}"' for column in row)
     db.execute(f"INSERT INTO {table} ({columns}) VALUES ({', '.join('?' * len(row))})", tuple(row.values()))
@@ -90,12 +109,7 @@ def test_a_store_without_checksums_gets_them_and_nothing_is_embedded_again(
     library.close()
     path = library.settings.store_dir / "s.db"
     copy_path(path).unlink()
-    db = sqlite3.connect(path, isolation_level=None)
-    db.executescript(
-        "ALTER TABLE embeddings DROP COLUMN crc32; ALTER TABLE documents DROP COLUMN crc32;"
-        "DELETE FROM migrations WHERE number = 7; PRAGMA user_version = 6"
-    )
-    db.close()
+    make_older(path, 6)
 
     assert found(library, TEXT) == ["a.md"]
 

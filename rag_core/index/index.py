@@ -35,6 +35,7 @@ from rag_core.extract.ocr import Remote
 from rag_core.files import display, read_bytes
 from rag_core.index.embedded import MOST_PICTURES, EmbeddedPictures, embeds, with_picture
 from rag_core.index.embedding import BATCH, Embedding, OpenEmbedder, OpenIndex, Tools, no_index
+from rag_core.index.furniture import Furniture
 from rag_core.index.job_log import EndState, JobLog, Report
 from rag_core.index.plan import MAX_FILE_BYTES, Plan, forgetting, forgetting_excluded, make_plan
 from rag_core.index.priority import SearchPriority
@@ -53,6 +54,7 @@ _PICTURES_WAIT = "The text in some pictures is not read yet; the next run tries 
 _ROWS_A_WRITE = 500
 DROPS_TEXT = frozenset({"changed", "reread", "deleted", "excluded", "skipped"})
 """Outcomes after which a store may hold less text."""
+_KEEPS_TEXT = frozenset({"unchanged", "still_skipped", "moved", "failed"})
 _MOST_AHEAD_BYTES = 16_000_000
 _MOST_SCANS = 5  # of a folder in which files are renamed while they are read
 
@@ -139,6 +141,7 @@ class Runner:
     _counted: set[int] = field(default_factory=set)  # sources whose untouched files were counted
     _log: JobLog = field(init=False)
     _embedding: Embedding = field(init=False)
+    _furniture: Furniture = field(init=False)
     _spec: ChunkSpec = field(init=False)
     _workers: Workers = field(init=False)  # where formats other than text are read
     _pictures: EmbeddedPictures | None = None  # those that notes of the source may embed
@@ -155,19 +158,23 @@ class Runner:
         )
         self._log = JobLog(self.store, job_id, report, self._look_for_requests)
         self._embedding = Embedding(self.store, self.tools, self._log, self._look_for_requests)
+        self._furniture = Furniture(self.store, self._look_for_requests)
         try:
             self._look_for_requests()
             self._embedding.open(with_index=not self.words_only)
+            self._furniture.open()
             while self._waiting:
                 requests, self._waiting = self._waiting, []
                 with closing(self._workers):
                     self._read(requests)
+                text_changed = self._left_over or not _KEEPS_TEXT.issuperset(self._log.counts)
+                self._furniture.settle(text_changed=text_changed)
                 if not self.words_only:
                     self._embedding.embed_queue()
                     self._embedding.send()
             if not self.words_only:
                 dropped = self._left_over or not DROPS_TEXT.isdisjoint(self._log.counts)
-                self._embedding.finish(text_was_dropped=dropped)
+                self._embedding.finish(text_was_dropped=dropped or self._furniture.changed)
             self._end("done")
         except Stopped as error:
             self._end("interrupted", str(error))
@@ -327,8 +334,11 @@ class Runner:
         self._pictures = plan.pictures
         all_there = not plan.is_partial
         for outcome, found in plan.to_read.items():
+            oldest_first = sorted(
+                found, key=attrgetter("stat.mtime_ns")
+            )  # what is read last is embedded first
             read = partial(self._extracted, Path(plan.source.root))
-            with closing(self._workers.ahead(found, read, _begins_early)) as files:
+            with closing(self._workers.ahead(oldest_first, read, _begins_early)) as files:
                 for file, extracted in files:
                     all_there &= self._file(Path(plan.source.root), file, extracted, outcome)
         return all_there
@@ -365,7 +375,7 @@ class Runner:
             if doc.waits:
                 self._log.say(f"{_PICTURES_WAIT} {doc.waits}")
             passages = cut(doc, self._spec, embedder.count_tokens if embedder else None)
-            rows = chunks.rows(file.display, doc, passages)
+            rows = chunks.rows(file.display, doc, passages, self._furniture.repeated)
             with self.store.write() as db:
                 added = write.put(db, file, doc, rows, extractor)
                 took, notes = round((time.monotonic() - started) * 1000), " ".join(doc.warnings)
@@ -391,6 +401,7 @@ class Runner:
                 write.put_unread(db, file, state, reason, extractor)
                 jobs.add_result(db, self._log.job.id, result)
         self._log.count(result)
+        self._furniture.count_file()
         return True
 
     def _with_pictures(self, doc: Extracted, root: Path, file: write.FileRecord) -> Extracted:

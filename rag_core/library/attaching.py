@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -27,8 +27,18 @@ from rag_core.library.store_files import new_store_file
 from rag_core.models import Embedder
 from rag_core.store import Store, chunks, documents, embeddings, sources, switch
 from rag_core.store.documents import FileRecord, storable
+from rag_core.text.furniture import kept_text
 from rag_core.text.tags import bounded
-from rag_core.types import METRICS, ChunkSpec, EmbedderIdentity, Extracted, Metric, Passage, Vectors
+from rag_core.types import (
+    METRICS,
+    ChunkSpec,
+    EmbedderIdentity,
+    Extracted,
+    Metric,
+    Passage,
+    Vectors,
+    embedded_text,
+)
 from rag_core.vectors import RemoteIndex, VectorRecord, unit
 from rag_core.vectors.payload import reason_against
 
@@ -118,7 +128,8 @@ def _gather(
             maker = _maker(record.doc["store"], address)
         doc = _checked(record, address)
         if sample is None and not doc["private"]:
-            sample = _passage(doc, record.text).embedded, unit(record.vector)
+            read = kept_text(record.text, doc["kept"])
+            sample = embedded_text(doc["prefix"], read), unit(record.vector)
         place, vector = (doc["path"], doc["chunk_index"]), record.vector.tobytes()
         row = (*place, record.key, record.text, json.dumps(doc), vector)
         db.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?)", row)
@@ -150,6 +161,7 @@ def _checked(record: VectorRecord, address: str) -> dict[str, Any]:
             if not fits or (kind is list and not all(isinstance(each, str) for each in value)):
                 raise _not_ours(address, f"has a record with a wrong {name!r}")
             found[name] = value.encode("utf-8", "replace").decode() if kind is str else value
+    found["kept"] = _kept(record, address)
     front_matter = record.doc.get("front_matter")
     found["front_matter"] = front_matter if isinstance(front_matter, dict) else {}
     found["private"] = bool(record.doc.get("private"))
@@ -162,11 +174,24 @@ def _checked(record: VectorRecord, address: str) -> dict[str, Any]:
     return found
 
 
+def _kept(record: VectorRecord, address: str) -> str | None:
+    """What is kept of a passage, as in `Passage`: spans in order."""
+    if (written := record.doc.get("kept")) is None:
+        return None
+    with suppress(TypeError, ValueError, RecursionError):
+        spans = [(int(start), int(end)) for start, end in json.loads(written)]
+        places = [0, *chain(*spans), len(record.text)]
+        if places == sorted(places):
+            return json.dumps(spans)
+    raise _not_ours(address, "has a record with a wrong 'kept'")
+
+
 def _passage(doc: Mapping[str, Any], text: str) -> Passage:
     return Passage(
         text,
         *(doc["start"], doc["end"], doc["start_line"], doc["end_line"], tuple(doc["heading_path"])),
         *(doc["anchor_type"], doc["anchor_ref"], doc["split_part"], doc["prefix"], doc["headings"]),
+        doc["kept"],
     )
 
 
@@ -214,7 +239,7 @@ def _put(
     file = FileRecord(source_id, path, stat, file_hash=doc["file_hash"])
     rows = replace(chunks.rows(path, extracted, passages), keys=tuple(row["key"] for row in group))
     documents.put(db, file, extracted, rows, EXTRACTOR_VERSION)
-    return {chunks.embed_hash(p.embedded): row["vector"] for p, row in zip(passages, group, strict=True)}
+    return {digest: row["vector"] for (digest, *_), row in zip(rows.values, group, strict=True)}
 
 
 def _maker(written: Any, address: str) -> Maker:

@@ -28,11 +28,12 @@ from rag_core.search.rank import (
     text_score,
 )
 from rag_core.search.rerank import TOP, reranked
-from rag_core.search.snippet import best_window, highlight, markup
+from rag_core.search.snippet import best_window, highlight, unshown
 from rag_core.store import Store, embeddings, facets, find, lexical
 from rag_core.store.calibration import Calibration
 from rag_core.store.errors import for_viewer
 from rag_core.store.file import active_identity
+from rag_core.text import furniture
 from rag_core.text.numbers import numbers
 from rag_core.text.words import extra_terms, fold
 from rag_core.types import (
@@ -336,6 +337,7 @@ def _hits(
             rank=0, score=score, relevant=score >= RELEVANT, similarity=best.found.similarity,
             bm25=best.found.bm25 if viewer.is_owner else None, reasons=best.reasons, store=store,
             content=row["text"], spans=(), snippet=(0, 0), document=document,
+            hidden=tuple(furniture.hidden(row["text"], row["kept"])),
             heading_path=tuple(json.loads(row["heading_path"])),
             copies=tuple(map(attrgetter("path"), map(itemgetter(1), there[1:]))), more=place.more,
             aliases=() if row["text"].strip() else find.aliases(db, document.id),
@@ -353,7 +355,7 @@ def _with_highlights(hit: Hit, query: Query) -> Hit:
         parts = {part for number in typed for part in number.parts}
         loose = {unit: forms for unit, forms in loose.items() if unit not in parts}
     spans = highlight(hit.content, loose, query.phrases)
-    hidden = markup(hit.content, hit.document.file_type, spans)
+    hidden = unshown(hit, spans)
     snippet = best_window(hit.content, spans, hidden=hidden)
     reasons = hit.reasons
     if ITS_NAME not in reasons and not TELLS_OF_WORDS.isdisjoint(reasons):

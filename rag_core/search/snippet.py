@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from rag_core.text.furniture import between
 from rag_core.text.numbers import MONTHS, Span, numbers
 from rag_core.text.words import SPACED_WORD, STOP_WORDS, fold, forms_of, stretches
 from rag_core.types import Forms, Hit, Phrase
@@ -88,7 +89,8 @@ def best_window(
     """The stretch of about ``length`` characters with the most telling highlights, cut at words; the
     ``hidden`` spans do not count."""
     if hidden:
-        return _window_around(text, spans, length, hidden)
+        seen = [span for span in spans if not any(a < span[1] and span[0] < b for a, b in hidden)]
+        return _window_around(text, seen, length, hidden)
     if len(text) <= length + _A_WORD:
         return (0, len(text))
     start = max(0, min(_richest(text, spans, length), len(text) - length))
@@ -156,6 +158,19 @@ _CODE = re.compile(
     r"|(?<!`)(?P<run>`++)[^\n]+?(?<!`)(?P=run)(?!`)",  # a run whole, or many of them take minutes
     re.M,
 )
+
+
+def unshown(hit: Hit, spans: Sequence[Span]) -> tuple[Span, ...]:
+    """What the snippet of a hit is read without, in order: its markup, and its furniture (``hidden``) unless
+    only that holds the words at ``spans``, or there is nothing else."""
+    aside = hit.hidden
+    shown = between(aside, len(hit.content))
+    has_words = any(first <= start < last for start, _ in spans for first, last in shown)
+    if (spans and not has_words) or not any(hit.content[start:end].strip() for start, end in shown):
+        aside = ()
+    tags = markup(hit.content, hit.document.file_type, spans)
+    others = [tag for tag in tags if not any(start < tag[1] and tag[0] < end for start, end in aside)]
+    return tuple(sorted([*aside, *others]))
 
 
 def markup(text: str, file_type: str, spans: Sequence[Span] = ()) -> tuple[Span, ...]:

@@ -7,23 +7,35 @@ import hashlib
 import json
 import sqlite3
 import uuid
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
 from rag_core.extract import frontmatter
 from rag_core.store.file import TARGET
+from rag_core.text import furniture, prose
 from rag_core.text.words import extra_terms
-from rag_core.types import Extracted, Passage
+from rag_core.types import Extracted, Passage, embedded_text
 
 _PLACE = (
     *("chunk_index", "start", '"end"', "start_line", "end_line", "heading_path"),
     *("anchor_type", "anchor_ref", "split_part", "prefix"),
 )
-_INDEXED = ("title", "headings", "path", "tags", "text", "title_terms", "terms")
+_INDEXED = (
+    "title",
+    "headings",
+    "path",
+    "tags",
+    "text",
+    "title_terms",
+    "terms",
+    "kept",
+    "kept_text",
+    "furniture",
+)
 _COLUMNS = ("embed_hash", *_PLACE, *_INDEXED)
-_FIRST_INDEXED = _COLUMNS.index("title")
+_FIRST_INDEXED, _PREFIX, _TEXT = map(_COLUMNS.index, ("title", "prefix", "text"))
 _ROWS_A_STATEMENT = 200
 
 _INSERT = f"INSERT INTO chunks (key, document_id, {', '.join(_COLUMNS)}) VALUES {{rows}}"
@@ -39,10 +51,12 @@ _Row = tuple[Any, ...]  # the values of _COLUMNS
 @dataclass(frozen=True, slots=True)
 class Rows:
     """The chunks of a document as they will be stored: ``values`` of _COLUMNS. ``skipped``: how many repeat
-    another one. ``keys``: those of new chunks, if not made anew."""
+    another one. ``shapes``: those of its lines, None for a type without furniture. ``keys``: those of new
+    chunks, if not made anew."""
 
     values: list[_Row]
     skipped: int
+    shapes: frozenset[int] | None = None
     keys: tuple[str, ...] = ()
 
 
@@ -51,40 +65,75 @@ def embed_hash(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-def rows(display: str, doc: Extracted, passages: Sequence[Passage]) -> Rows:
-    """All that can be made of a document shown as ``display`` before its transaction begins."""
+def rows(display: str, doc: Extracted, passages: Sequence[Passage], repeated: Set[int] | None = None) -> Rows:
+    """All that can be made of a document shown as ``display`` before its transaction begins. ``repeated`` are
+    the shapes that are furniture; without them the passages say what is kept of them."""
     tags = " ".join((*doc.tags, *doc.aliases, frontmatter.words(doc.metadata))).strip()
     terms = extra_terms(f"{doc.title} {tags} {display}")
-    values: dict[str, _Row] = {}  # by text: the first of equal ones stays
+    once: dict[str, Passage] = {}  # by text: the first of equal ones stays
     for passage in passages:
-        if passage.text in values:
-            continue
+        once.setdefault(passage.text, passage)
+    distinct, shapes = list(once.values()), None
+    if repeated is not None:
+        distinct, shapes = furnished(doc.file_type, distinct, repeated)
+    values: list[_Row] = []
+    for passage in distinct:
         headings = passage.headings or " > ".join(passage.heading_path)
-        values[passage.text] = (
-            *(embed_hash(passage.embedded), len(values), passage.start, passage.end),
+        digest, words, *found = derived(passage, headings)
+        values.append((
+            *(digest, len(values), passage.start, passage.end),
             *(passage.start_line, passage.end_line, json.dumps(passage.heading_path, ensure_ascii=False)),
             *(passage.anchor_type, passage.anchor_ref, passage.split_part, passage.prefix),
-            *(doc.title, headings, display, tags, passage.text, terms),
-            extra_terms(f"{headings} {passage.anchor_ref} {passage.text}"),
-        )
-    return Rows(list(values.values()), len(passages) - len(values))
+            *(doc.title, headings, display, tags, passage.text, terms, words, *found),
+        ))  # fmt: skip
+    return Rows(values, len(passages) - len(values), shapes)
+
+
+def furnished(
+    file_type: str, passages: Sequence[Passage], repeated: Set[int]
+) -> tuple[list[Passage], frozenset[int] | None]:
+    """The passages of a document with what is ``kept`` of them, and the shapes of its lines."""
+    places = [(passage.start, passage.text) for passage in passages]
+    if (layout := furniture.layout(file_type, places)) is None:
+        return list(passages), None
+    found = layout.furniture(repeated)
+    if not found and not any(passage.kept for passage in passages):
+        return list(passages), layout.shapes
+    kept = furniture.kept(found, places)
+    return [replace(each, kept=part) for each, part in zip(passages, kept, strict=True)], layout.shapes
+
+
+def derived(passage: Passage, headings: str) -> tuple[bytes, str, str | None, str | None, str]:
+    """What is stored of a passage in ``embed_hash, terms, kept, kept_text, furniture``."""
+    read = furniture.kept_text(passage.text, passage.kept)
+    says_nothing = (passage.text and not read) or prose.is_unreadable(read)
+    digest = embed_hash("" if says_nothing else embedded_text(passage.prefix, read))
+    terms = extra_terms(f"{headings} {passage.anchor_ref} {read}")
+    if passage.kept is None:
+        return digest, terms, None, None, ""
+    spans = furniture.hidden(passage.text, passage.kept)
+    put_aside = "\n".join(passage.text[start:end] for start, end in spans)
+    aside = f"{put_aside} {extra_terms(put_aside)}"
+    return digest, terms, passage.kept, read, aside
 
 
 def put(db: sqlite3.Connection, document_id: int, new: Rows) -> int:
     """Give a document these chunks and no others; returns how many are new. Equal texts keep row and key."""
-    old: dict[bytes, list[tuple[int, _Row]]] = {}
+    old: dict[tuple[str, str], tuple[int, _Row]] = {}
     sql = f"SELECT id, {', '.join(_COLUMNS)} FROM chunks WHERE document_id = ?"
     for chunk_id, *columns in db.execute(sql, (document_id,)):
-        old.setdefault(columns[0], []).append((chunk_id, tuple(columns)))
+        old[columns[_PREFIX], columns[_TEXT]] = chunk_id, tuple(columns)
+    dropped: list[bytes] = []
     added: list[_Row] = []
     moved: list[_Row] = []
     changed: list[_Row] = []
     for key, row in zip(new.keys or [""] * len(new.values), new.values, strict=True):
-        known = old.get(row[0])
-        if not known:
+        known = old.pop((row[_PREFIX], row[_TEXT]), None)
+        if known is None:
             added.append((key or str(uuid.uuid4()), document_id, *row))
             continue
-        chunk_id, before = known.pop()
+        chunk_id, before = known
+        dropped.append(before[0])
         if row[_FIRST_INDEXED:] != before[_FIRST_INDEXED:]:
             changed.append((chunk_id, *row))
         elif row != before:
@@ -95,11 +144,40 @@ def put(db: sqlite3.Connection, document_id: int, new: Rows) -> int:
             part = values[start : start + _ROWS_A_STATEMENT]
             marks = ", ".join([f"({', '.join('?' * len(part[0]))})"] * len(part))
             db.execute(sql.format(rows=marks), [*chain.from_iterable(part)])
-    if gone := list(chain.from_iterable(old.values())):
-        db.execute(_DELETE, (json.dumps([chunk_id for chunk_id, _ in gone]),))
-        drop_from_queue(db, [row[0] for _, row in gone])
+    if old:
+        db.execute(_DELETE, (json.dumps([chunk_id for chunk_id, _ in old.values()]),))
+        dropped += [row[0] for _, row in old.values()]
+    drop_from_queue(db, dropped)
     enqueue(db, document_id)
     return len(added)
+
+
+def derive(
+    db: sqlite3.Connection, document_id: int, file_type: str, repeated: Set[int]
+) -> frozenset[int] | None:
+    """Find the furniture of a stored document anew; returns the shapes of its lines, None for a type without
+    furniture."""
+    sql = """SELECT id, text, start, "end", anchor_type, anchor_ref, prefix, headings, kept, embed_hash
+             FROM chunks WHERE document_id = ? ORDER BY chunk_index"""
+    found = db.execute(sql, (document_id,)).fetchall()
+    before: list[Passage] = []
+    for row in found:
+        place = (row["text"], row["start"], row["end"], 1, 1, (), row["anchor_type"], row["anchor_ref"])
+        before.append(Passage(*place, prefix=row["prefix"], headings=row["headings"], kept=row["kept"]))
+    passages, shapes = furnished(file_type, before, repeated)
+    changed = [
+        (*derived(passage, passage.headings), row["id"])
+        for passage, row in zip(passages, found, strict=True)
+        if passage.kept != row["kept"]
+    ]
+    if changed:
+        sql = (
+            "UPDATE chunks SET embed_hash = ?, terms = ?, kept = ?, kept_text = ?, furniture = ? WHERE id = ?"
+        )
+        db.executemany(sql, changed)
+        drop_from_queue(db, [row["embed_hash"] for row in found])
+        enqueue(db, document_id)
+    return shapes
 
 
 def take_out(db: sqlite3.Connection, ids: Iterable[int]) -> list[int]:
@@ -125,8 +203,9 @@ def enqueue(db: sqlite3.Connection, document_id: int | None = None) -> None:
     one = "" if document_id is None else "document_id = :document AND"
     nothing = embed_hash("")  # a note with nothing but its file name is found by words alone
     sql = f"""INSERT OR IGNORE INTO queue (hash)
-              SELECT DISTINCT embed_hash FROM chunks WHERE {one} embed_hash <> :nothing
-              AND NOT EXISTS (SELECT 1 FROM embeddings WHERE hash = embed_hash AND identity_id = {TARGET})"""
+              SELECT embed_hash FROM chunks WHERE {one} embed_hash <> :nothing
+              AND NOT EXISTS (SELECT 1 FROM embeddings WHERE hash = embed_hash AND identity_id = {TARGET})
+              GROUP BY embed_hash ORDER BY min(chunk_index) DESC"""
     db.execute(sql, {"document": document_id, "nothing": nothing})
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from rag_core.extract.filetypes import UNFINISHED, date_of_name
 from rag_core.files import FileStat
-from rag_core.store import chunks, privacy
+from rag_core.store import chunks, furniture, privacy
 from rag_core.store.checksums import seal
 from rag_core.store.file import now
 from rag_core.text.words import extra_terms, name_key
@@ -74,6 +74,7 @@ def put(db: sqlite3.Connection, file: FileRecord, doc: Extracted, rows: chunks.R
     }
     document_id, known_as = _put_row(db, file, about)
     added = chunks.put(db, document_id, rows)
+    furniture.put(db, document_id, rows.shapes)
     for table in ("tags", "names", "links"):
         db.execute(f"DELETE FROM {table} WHERE document_id = ?", (document_id,))
     tags: dict[str, str | None] = {}
@@ -279,7 +280,7 @@ def remove(db: sqlite3.Connection, document_id: int) -> None:
 
 def _forget_contents(db: sqlite3.Connection, document_id: int) -> None:
     hashes = [r[0] for r in db.execute("SELECT embed_hash FROM chunks WHERE document_id = ?", (document_id,))]
-    for table in ("chunks", "tags", "names", "links"):
+    for table in ("chunks", "tags", "names", "links", "shapes"):
         db.execute(f"DELETE FROM {table} WHERE document_id = ?", (document_id,))
     chunks.drop_from_queue(db, hashes)
 

@@ -34,7 +34,7 @@ class Pending:
 def pending(db: sqlite3.Connection, limit: int, attempts: int, *, private: bool = True) -> list[Pending]:
     """The newest ``limit`` texts to embed, tried fewer than ``attempts`` times and not withheld; without
     ``private`` none that only private documents hold."""
-    sql = f"""SELECT q.hash, c.prefix, c.text, c.anchor_type FROM (
+    sql = f"""SELECT q.hash, c.prefix, coalesce(c.kept_text, c.text), c.anchor_type FROM (
                  SELECT id, hash FROM queue WHERE attempts >= 0 AND attempts < ? AND (? OR {_SHARED})
                  ORDER BY id DESC LIMIT ?) q
              JOIN chunks c ON c.id = (SELECT min(id) FROM chunks WHERE embed_hash = q.hash)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain
 from operator import itemgetter
@@ -32,6 +32,10 @@ HIDDEN = "SELECT c.id FROM documents d JOIN chunks c ON c.document_id = d.id WHE
 _ALL_TEXT = " || char(1) || ".join(f"c.{column}" for column in ("title", "headings", "tags", "path", "text"))
 # +c.id: a filter, never the planner's way in, which would meet every match for every key.
 _HAS_WORDS = "+c.id IN (SELECT rowid FROM words WHERE words MATCH ?)"
+_HAS_ANYWHERE = (
+    "+c.id IN (SELECT rowid FROM words WHERE words MATCH ? UNION ALL"
+    " SELECT rowid FROM furniture_words WHERE furniture_words MATCH ?)"
+)
 
 _Condition = tuple[str, tuple[Any, ...]]  # SQL on ``c`` (chunks) and ``d`` (documents), and its bound values
 
@@ -146,10 +150,11 @@ def eligible(query: Query, viewer: Viewer) -> Eligible:
         for phrase in phrases:
             held, values = f"has_phrase({_ALL_TEXT}, ?)", (phrase.text,)
             match = " AND ".join(match_any([unit]) for unit in phrase.units)
+            aside = " AND ".join(match_any([unit], "") for unit in phrase.units)
             if sign and SPACED_WORD.fullmatch(phrase.text):  # with its inflections, as it would be found
                 held, values = _HAS_WORDS, (match,)
             elif match:
-                held, values = f"{_HAS_WORDS} AND {held}", (match, phrase.text)
+                held, values = f"{_HAS_ANYWHERE} AND {held}", (match, aside, phrase.text)
             parts.append((f"{sign}({held})", values))
     condition = "1" if viewer.is_owner else "NOT d.private"
     bound: list[Any] = []
@@ -169,12 +174,14 @@ def sees_all(db: sqlite3.Connection, viewer: Viewer) -> bool:
     return viewer.is_owner or db.execute("SELECT 1 FROM documents WHERE private LIMIT 1").fetchone() is None
 
 
-def match_any(some: Iterable[str]) -> str:
-    """An FTS5 expression for passages with at least one of some ``units``."""
+def match_any(some: Iterable[str], further: str = "{title_terms terms} : ") -> str:
+    """An FTS5 expression for passages with at least one of some ``units``; ``further`` are the columns of the
+    terms that unicode61 does not find."""
     terms: list[str] = []
     for unit in some:
-        columns = "" if unit.isascii() or not is_unspaced(unit) else "{title_terms terms} : "
-        star = "*" if columns and len(clusters(unit)) == 1 else ""
+        is_further = not unit.isascii() and is_unspaced(unit)
+        columns = further if is_further else ""
+        star = "*" if is_further and len(clusters(unit)) == 1 else ""
         terms.append(f'{columns}"{unit}"{star}')
     return " OR ".join(terms)
 
@@ -185,7 +192,8 @@ def first_chunks(db: sqlite3.Connection, allowed: Eligible, limit: int, name: st
     if name is not None:
         known_as, order = "d.id IN (SELECT document_id FROM names WHERE key = ?)", "length(d.display)"
         values = (name, *values)
-    sql = f"""SELECT min(c.id) FROM chunks c JOIN documents d ON d.id = c.document_id
+    first = "coalesce(min(CASE WHEN c.kept IS NOT '[]' THEN c.id END), min(c.id))"
+    sql = f"""SELECT {first} FROM chunks c JOIN documents d ON d.id = c.document_id
               WHERE {known_as} AND {allowed.sql} GROUP BY d.id ORDER BY {order} LIMIT {limit:d}"""
     return list(map(itemgetter(0), db.execute(sql, values)))
 
@@ -275,16 +283,21 @@ class Candidate(NamedTuple):
     document: int
 
 
-def candidates(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Candidate]:
-    """Those of the chunks ``ids`` that are there, which an Eligible has let through already."""
-    sql = """SELECT id, title || ' ' || headings || ' ' || tags || ' ' || text || ' ' || title_terms
-                 || ' ' || terms, path, CASE text WHEN '' THEN key ELSE text END, anchor_type,
-                 document_id
+def candidates(
+    db: sqlite3.Connection, ids: Iterable[int], whole: Set[int] = frozenset()
+) -> dict[int, Candidate]:
+    """Those of the chunks ``ids`` that are there, which an Eligible has let through already; the ``whole``
+    ones are ranked with their furniture."""
+    sql = """SELECT id, title || ' ' || headings || ' ' || tags || ' ' || title_terms || ' ' || terms
+                 || ' ' || coalesce(kept_text, text), furniture, path,
+                 CASE text WHEN '' THEN key ELSE text END, anchor_type, document_id
              FROM chunks WHERE id IN (SELECT value FROM json_each(?))"""
-    columns = ["id", "words", "path", "identity", "anchor_type", "document"]
+    columns = ["id", "words", "furniture", "path", "identity", "anchor_type", "document"]
     found: dict[int, Candidate] = {}
     rows = rows_at_once(db, columns, sql, (json.dumps(list(ids)),))
-    for chunk_id, words, path, identity, kind, document in rows:
+    for chunk_id, words, furniture, path, identity, kind, document in rows:
+        if chunk_id in whole:
+            words += f" {furniture}"
         text = fold_words(f"{words} {splitext(basename(path))[0]}")
         found[chunk_id] = Candidate(text, identity, kind == DATA, document)
     return found

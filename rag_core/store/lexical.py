@@ -92,12 +92,27 @@ def gather(
     best: dict[int, float] = {}
     named: list[int] = []
     begun: list[int] = []
+    aside: list[int] = []
     if words:
         best = dict(by_words(db, units, allowed, limit if allowed.viewer.is_owner else limit * _MARGIN))
         named = find.first_chunks(db, allowed, _NAMED, query.name)
         if nowhere := [word for word in query.words if not counts.get(word, 1)]:
             begun = by_beginnings(db, nowhere, allowed)
-    return Gathered(find.candidates(db, {*best, *begun, *named, *near}), named, total, counts, best, begun)
+        sought = [unit for unit in units if query.phrases or not counts[unit]]
+        aside = in_furniture(db, sought, allowed, limit)
+    texts = find.candidates(db, {*best, *begun, *aside, *named, *near}, {*aside})
+    return Gathered(texts, named, total, counts, best, [*begun, *aside])
+
+
+def in_furniture(
+    db: sqlite3.Connection, units: Sequence[str], allowed: find.Eligible, limit: int
+) -> list[int]:
+    """The newest eligible chunks with one of ``units`` in their furniture."""
+    sql = f"""SELECT c.id FROM furniture_words f CROSS JOIN chunks c ON c.id = f.rowid
+              JOIN documents d ON d.id = c.document_id
+              WHERE furniture_words MATCH ? AND {allowed.sql} ORDER BY f.rowid DESC LIMIT ?"""
+    values = (find.match_any(units, ""), *allowed.values, limit)
+    return [row[0] for row in db.execute(sql, values)] if units else []
 
 
 def rarest(stores: Iterable[Store], words: Mapping[str, Sequence[str]], viewer: Viewer) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ it. Layout of one store file:
     identities → embeddings (by text hash) ← queue        what was, and is still to be, embedded
     requests, jobs, job_results, exclusions               work and the owner's decisions
     outbox                                                what a remote vector index has to learn
+    shapes, repeated                                      lines of documents, and those that are furniture
     meta                                                  the store about itself, and `generation`
 """
 
@@ -22,6 +23,7 @@ from typing import Literal, NamedTuple
 
 from rag_core.errors import StoreError
 from rag_core.store import checksums
+from rag_core.text import furniture
 
 APPLICATION_ID = 0x434D4E50  # "CMNP": tells a store from any other SQLite file
 
@@ -188,6 +190,8 @@ CREATE TABLE exclusions (               -- files the owner took out, whatever th
     " ('delete', old.id, old.title, old.headings, old.path, old.tags, old.text, old.title_terms, old.terms)",
 )
 
+_SEARCHED = "title, headings, path, tags, text, title_terms, terms, kept, kept_text"
+
 # A removed source stays until a run has forgotten its documents, however often that is killed.
 _VERSION_2 = "ALTER TABLE sources ADD COLUMN removed INTEGER NOT NULL DEFAULT 0;"
 
@@ -259,9 +263,79 @@ def _version_7(db: sqlite3.Connection) -> None:
         checksums.seal(db, document_id)
 
 
+# Furniture is found by its words alone, where nothing else holds them. What is all furniture has no row in
+# `searchable`, and so none in `words`.
+_VERSION_8 = (
+    f"""
+ALTER TABLE chunks ADD COLUMN kept TEXT;    -- JSON list of spans that are no furniture; NULL: all of it
+ALTER TABLE chunks ADD COLUMN kept_text TEXT;                       -- what they hold; NULL: all of it
+ALTER TABLE chunks ADD COLUMN furniture TEXT NOT NULL DEFAULT '';   -- the rest and its terms
+CREATE TABLE shapes (
+    document_id INTEGER PRIMARY KEY REFERENCES documents ON DELETE CASCADE,
+    hashes BLOB NOT NULL,               -- of the shapes of its lines, 64 bits each, little endian
+    stale INTEGER NOT NULL DEFAULT 0    -- its furniture is to be found anew
+) STRICT;
+CREATE INDEX shapes_stale ON shapes (document_id) WHERE stale;
+CREATE TABLE repeated (shape INTEGER PRIMARY KEY) STRICT;
+INSERT INTO shapes SELECT id, x'', 1 FROM documents
+    WHERE file_type IN ({", ".join(f"'{each}'" for each in sorted(furniture.FILE_TYPES))})
+    AND EXISTS (SELECT 1 FROM chunks WHERE document_id = documents.id);
+
+DROP TRIGGER chunks_added;
+DROP TRIGGER chunks_removed;
+DROP TRIGGER chunks_changed;
+DROP TABLE words;
+CREATE VIEW searchable AS SELECT id, title, headings, path, tags,
+    coalesce(kept_text, text) AS text, title_terms, terms
+FROM chunks WHERE kept IS NOT '[]';
+CREATE VIRTUAL TABLE words USING fts5 (
+    title, headings, path, tags, text, title_terms, terms,
+    content = 'searchable', content_rowid = 'id',
+    tokenize = "porter unicode61 remove_diacritics 2 categories 'L* N* Co M*'"
+);
+INSERT INTO words (words) VALUES ('rebuild');
+CREATE VIRTUAL TABLE furniture_words USING fts5 (
+    furniture, content = 'chunks', content_rowid = 'id',
+    tokenize = "porter unicode61 remove_diacritics 2 categories 'L* N* Co M*'"
+);
+CREATE TRIGGER chunks_added AFTER INSERT ON chunks BEGIN ADD_WORDS; END;
+CREATE TRIGGER chunks_removed BEFORE DELETE ON chunks BEGIN DROP_WORDS; END;
+CREATE TRIGGER chunks_changing BEFORE UPDATE OF {_SEARCHED} ON chunks
+WHEN (old.{_SEARCHED.replace(", ", ", old.")}) IS NOT (new.{_SEARCHED.replace(", ", ", new.")})
+BEGIN DROP_WORDS; END;
+CREATE TRIGGER chunks_changed AFTER UPDATE OF {_SEARCHED} ON chunks
+WHEN (old.{_SEARCHED.replace(", ", ", old.")}) IS NOT (new.{_SEARCHED.replace(", ", ", new.")})
+BEGIN ADD_WORDS; END;
+CREATE TRIGGER furniture_added AFTER INSERT ON chunks WHEN new.furniture <> '' BEGIN ADD_FURNITURE; END;
+CREATE TRIGGER furniture_removed AFTER DELETE ON chunks WHEN old.furniture <> '' BEGIN DROP_FURNITURE; END;
+CREATE TRIGGER furniture_changed AFTER UPDATE OF furniture ON chunks WHEN old.furniture <> new.furniture
+BEGIN DROP_FURNITURE; ADD_FURNITURE; END;
+""".replace(
+        "ADD_WORDS",
+        "INSERT INTO words (rowid, title, headings, path, tags, text, title_terms, terms)"
+        " SELECT * FROM searchable WHERE id = new.id",
+    )
+    .replace(
+        "DROP_WORDS",
+        "INSERT INTO words (words, rowid, title, headings, path, tags, text, title_terms, terms)"
+        " SELECT 'delete', * FROM searchable WHERE id = old.id",
+    )
+    .replace(
+        "ADD_FURNITURE",
+        "INSERT INTO furniture_words (rowid, furniture)"
+        " SELECT new.id, new.furniture WHERE new.furniture <> ''",
+    )
+    .replace(
+        "DROP_FURNITURE",
+        "INSERT INTO furniture_words (furniture_words, rowid, furniture)"
+        " SELECT 'delete', old.id, old.furniture WHERE old.furniture <> ''",
+    )
+)
+
 Step = str | Callable[[sqlite3.Connection], None]
 MIGRATIONS: tuple[Step, ...] = (
     *(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6, _version_7),
+    _VERSION_8,
 )
 VERSION = len(MIGRATIONS)
 
@@ -331,7 +405,9 @@ def parts(db: sqlite3.Connection) -> dict[str, Part]:
     found: dict[str, Part] = {}
     rows = db.execute(f"SELECT name, type, sql FROM sqlite_master WHERE {_OURS} ORDER BY type = 'trigger'")
     for name, kind, sql in rows:
-        is_of_fts5 = name.startswith("words_") and (sql or "").startswith("CREATE TABLE")
+        is_of_fts5 = name.startswith(("words_", "furniture_words_")) and (sql or "").startswith(
+            "CREATE TABLE"
+        )
         plain = "" if is_of_fts5 else _COMMENT.sub(lambda found: found[1] or "", sql or "")
         found[name] = Part(kind, " ".join(plain.split()))
     return found

@@ -167,7 +167,7 @@ def queued(db: sqlite3.Connection) -> set[str]:
 
 _OF_CHUNK = (
     "chunk_index", "start", "end", "start_line", "end_line",
-    "anchor_type", "anchor_ref", "split_part", "prefix", "headings",
+    "anchor_type", "anchor_ref", "split_part", "prefix", "headings", "kept",
 )  # fmt: skip
 _OF_DOCUMENT = ("file_type", "title_from", "date", "date_from", "file_hash", "size", "encoding")
 

@@ -16,6 +16,8 @@ _RUN = re.compile(
     r"|(data:[\w.+-]+/[\w.+-]+[;,][^\s\"'<>()]{40,}|(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{60,}={0,2})",
     re.ASCII,
 )
+_LONG_RUN = 24
+_UNBROKEN = re.compile(rf"[A-Za-z0-9+=]{{{_LONG_RUN},}}")
 _HASH = re.compile("(?=[A-Fa-f]*[0-9])(?:[0-9a-f]{60,128}|[0-9A-F]{60,128})")
 _MIXED = re.compile("(?=[A-Za-z]{0,19}[0-9])[A-Za-z0-9]{20}")
 _BETWEEN = re.compile(r"[\s\"',>|+\\]+")
@@ -42,6 +44,14 @@ def runs(text: str) -> list[Span]:
             start = found.pop()[0]
         found.append((start, end))
     return [span for span in found if text.startswith("data:", span[0]) or _MIXED.search(text, *span)]
+
+
+def is_unreadable(text: str) -> bool:
+    """Whether most of ``text`` is long runs of letters and digits, such as keys and hashes: words find them,
+    no model reads them."""
+    if max(map(len, text.split()), default=0) < _LONG_RUN:
+        return False
+    return 2 * sum(match.end() - match.start() for match in _UNBROKEN.finditer(text)) > len(text)
 
 
 def blocks(text: str) -> list[Span]:

@@ -1,0 +1,67 @@
+"""The part of a run that keeps the furniture of a store up to date, between reading and embedding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rag_core.store import Store, furniture
+
+_FIRST = 32  # files read before the shapes are counted for the first time
+_DOCUMENTS_A_WRITE = 50
+
+
+@dataclass
+class Furniture:
+    """The shapes that are furniture, in one run under the store's lock. ``look`` is called between writes and
+    may raise to stop."""
+
+    store: Store
+    look: Callable[[], bool]
+    repeated: frozenset[int] = frozenset()
+    changed: bool = False  # whether passages lost or got text to embed
+    _read: int = 0
+    _next: int = _FIRST
+
+    def open(self) -> None:
+        """Read which shapes are furniture."""
+        with self.store.read() as db:
+            self.repeated = furniture.repeated(db)
+
+    def count_file(self) -> None:
+        """Note that a file was read. What repeats is looked for each time when twice as many were read, so
+        that few of them are written twice."""
+        self._read += 1
+        if self._read >= self._next:
+            self.settle()
+            self._next = 2 * self._read
+
+    def settle(self, *, text_changed: bool = True) -> None:
+        """Count the shapes of all documents if any may be another, and find the furniture anew where that
+        changes it."""
+        left_over = self._renew()  # what a killed run left, and the documents of an older version
+        if not (left_over or text_changed):
+            return
+        with self.store.read() as db:
+            now = furniture.count(db)
+        if now == self.repeated:
+            return
+        with self.store.write() as db:
+            furniture.put_repeated(db, now)
+        self.repeated = now
+        self.changed = True
+        self._renew()
+
+    def _renew(self) -> bool:
+        """Find the furniture of stale documents anew; returns whether there were any."""
+        found = False
+        while True:
+            with self.store.read() as db:
+                stale = furniture.stale(db, _DOCUMENTS_A_WRITE)
+            if not stale:
+                return found
+            found = True
+            self.look()
+            with self.store.write() as db:
+                for document_id in stale:
+                    furniture.renew(db, document_id, self.repeated)

@@ -1,0 +1,93 @@
+"""The shapes of the lines of documents, and those that so many documents have that they are furniture.
+
+`put` keeps the shapes of a document in the transaction that writes it. `put_repeated` keeps those that
+`count` finds and marks the documents that this changes as stale, in one transaction; `renew` finds the
+furniture of one of these anew. So every document that is not stale has the furniture that ``repeated`` says.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Set
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_core.store import chunks
+from rag_core.store.checksums import seal
+from rag_core.text.furniture import LEAST, SHARE
+
+_Hashes = npt.NDArray[np.int64]
+
+_BUCKETS = 2**20
+_DOCUMENTS_A_READ = 5000
+
+
+def put(db: sqlite3.Connection, document_id: int, shapes: Set[int] | None) -> None:
+    """Keep the shapes of a document; None for one whose type has none."""
+    if shapes is None:
+        db.execute("DELETE FROM shapes WHERE document_id = ?", (document_id,))
+    else:
+        hashes = np.array(sorted(shapes), "<i8").tobytes()
+        db.execute("INSERT OR REPLACE INTO shapes VALUES (?, ?, 0)", (document_id, hashes))
+
+
+def repeated(db: sqlite3.Connection) -> frozenset[int]:
+    """The shapes that are furniture."""
+    return frozenset(row[0] for row in db.execute("SELECT shape FROM repeated"))
+
+
+def put_repeated(db: sqlite3.Connection, now: Set[int]) -> None:
+    """Make the shapes ``now`` those that are furniture, and mark the documents that this changes as stale."""
+    changed = np.array(sorted(now ^ repeated(db)), np.int64)
+    stale: list[int] = []
+    for ids, lengths, hashes in _all(db):
+        owners = np.repeat(ids, lengths)
+        stale += np.unique(owners[np.isin(hashes, changed)]).tolist()
+    db.execute(
+        "UPDATE shapes SET stale = 1 WHERE document_id IN (SELECT value FROM json_each(?))",
+        (json.dumps(stale),),
+    )
+    db.execute("DELETE FROM repeated")
+    db.executemany("INSERT INTO repeated VALUES (?)", [(shape,) for shape in sorted(now)])
+
+
+def count(db: sqlite3.Connection) -> frozenset[int]:
+    """The shapes that enough documents have; documents with the same shapes are copies and count once. Shapes
+    are counted only where those of their bucket are many enough together, which are few of them."""
+    distinct = "SELECT min(document_id), hashes FROM shapes GROUP BY hashes"
+    (documents,) = db.execute("SELECT count(*) FROM shapes").fetchone()
+    most = max(LEAST, SHARE * documents)
+    buckets = np.zeros(_BUCKETS, np.int64)
+    for _, _, hashes in _all(db, distinct):
+        buckets += np.bincount(hashes & (_BUCKETS - 1), minlength=_BUCKETS)
+    if not (buckets > most).any():
+        return frozenset()
+    likely = [hashes[buckets[hashes & (_BUCKETS - 1)] > most] for _, _, hashes in _all(db, distinct)]
+    shapes, counts = np.unique(np.concatenate(likely), return_counts=True)
+    return frozenset(shapes[counts > most].tolist())
+
+
+def _all(
+    db: sqlite3.Connection, sql: str = "SELECT document_id, hashes FROM shapes"
+) -> Iterator[tuple[_Hashes, _Hashes, _Hashes]]:
+    """The ids of documents, how many shapes each has, and these, some thousand documents at a time."""
+    cursor = db.execute(sql)
+    while rows := cursor.fetchmany(_DOCUMENTS_A_READ):
+        ids = np.array([row[0] for row in rows], np.int64)
+        lengths = np.array([len(row[1]) // 8 for row in rows], np.int64)
+        yield ids, lengths, np.frombuffer(b"".join(row[1] for row in rows), "<i8")
+
+
+def stale(db: sqlite3.Connection, limit: int) -> list[int]:
+    """At most ``limit`` documents whose furniture is to be found anew."""
+    sql = "SELECT document_id FROM shapes WHERE stale ORDER BY document_id LIMIT ?"
+    return [row[0] for row in db.execute(sql, (limit,))]
+
+
+def renew(db: sqlite3.Connection, document_id: int, shapes: Set[int]) -> None:
+    """Find the furniture of a document anew; ``shapes`` are those that are furniture."""
+    (file_type,) = db.execute("SELECT file_type FROM documents WHERE id = ?", (document_id,)).fetchone()
+    put(db, document_id, chunks.derive(db, document_id, file_type, shapes))
+    seal(db, document_id)

@@ -1,0 +1,155 @@
+"""Furniture: the parts of a text that a template or a program wrote, such as footers, badges and comments.
+
+The *shape* of a line is the line with one sign for every address, link target and number in it. A line is
+furniture when its shape stands in more than `LEAST` documents of a store, and in more than `SHARE` of them.
+HTML comments and the ``%%`` comments of Obsidian always are. Headings, code, lists of links and lines with
+wikilinks never are, nor is a line of fewer than three words (an address counts as one): people look for
+these. Where two thirds of a vault are furniture, embedding takes a third of the time without it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass
+from hashlib import blake2b
+from operator import itemgetter
+
+from rag_core.text.numbers import Span
+
+FILE_TYPES = frozenset(("markdown", "html", "text", "rst", "org", "asciidoc", "mail", "pdf", "word", "ebook"))
+"""Types whose lines are compared; code and data repeat lines that mean something."""
+
+LEAST, SHARE = 20, 0.02
+
+ALL: str = "[]"
+"""What is kept of a passage that is all furniture."""
+NAMES: str = "[[0, 0]]"
+"""The same for a passage by which its document is found: no text, but its title, path and tags."""
+
+_ADDRESS = re.compile(r"""\b(?:https?|ftp|mailto|file|obsidian):[^\s<>()\[\]"']+|\]\([^()\n]*\)""")
+_DIGITS = re.compile(r"\d+")
+_THREE_WORDS = re.compile(r"[^\W\d_]+(?:[\W\d_]+[^\W\d_]+){2}")
+_LINK_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+\[[^\]]*\]\([^()]*\)\s*")
+_NO_PROSE = ("#", " #", "  ", "\t")  # headings, and code, which is indented
+_FENCE = r"^[ \t>]*(?P<fence>`{3,}|~{3,})(?s:.*?)(?:^[ \t>]*(?P=fence)|\Z)"
+_CODE = re.compile(_FENCE, re.M)
+_COMMENT = re.compile(
+    rf"{_FENCE}|(?<!`)(?P<run>`++)[^\n]+?(?<!`)(?P=run)(?!`)|(?s:(<!--.*?-->|%%.*?%%))", re.M
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where furniture may be in a document: its ``comments``, and its ``lines`` as (start, end, shape)."""
+
+    comments: tuple[Span, ...]
+    lines: tuple[tuple[int, int, int], ...]
+
+    @property
+    def shapes(self) -> frozenset[int]:
+        """The shapes of its lines, as signed numbers of 64 bits."""
+        return frozenset(shape for _, _, shape in self.lines)
+
+    def furniture(self, repeated: Set[int]) -> list[Span]:
+        """Where its furniture is, in order and disjoint; ``repeated`` are the shapes that are."""
+        found: list[Span] = []
+        lines = [(start, end) for start, end, shape in self.lines if shape in repeated]
+        for start, end in sorted([*self.comments, *lines]):
+            if found and start <= found[-1][1]:
+                start, end = found[-1][0], max(end, found.pop()[1])
+            found.append((start, end))
+        return found
+
+
+def layout(file_type: str, passages: Iterable[tuple[int, str]]) -> Layout | None:
+    """The layout of a document by its passages, each with its start, in order; None for a type that has
+    no furniture."""
+    if file_type not in FILE_TYPES:
+        return None
+    text = _joined(passages)
+    is_markdown = file_type == "markdown"
+    comments: list[Span] = []
+    if is_markdown and ("<!--" in text or "%%" in text):
+        comments = [match.span() for match in _COMMENT.finditer(text) if match[3]]
+    code = [match.span() for match in _CODE.finditer(text)] if is_markdown and _has_fence(text) else []
+    return Layout(tuple(comments), tuple(_lines(text, code)))
+
+
+def _has_fence(text: str) -> bool:
+    return "```" in text or "~~~" in text
+
+
+def _joined(passages: Iterable[tuple[int, str]]) -> str:
+    """The text of a document as far as its passages hold it, each character at its place."""
+    parts: list[str] = []
+    at = 0
+    for start, text in passages:
+        if start > at:
+            parts.append("\n" * (start - at))
+            at = start
+        parts.append(text[at - start :])
+        at = max(at, start + len(text))
+    return "".join(parts)
+
+
+def _lines(text: str, code: Sequence[Span]) -> Iterable[tuple[int, int, int]]:
+    """(start, end, shape) of each line that may be furniture."""
+    shaped = text
+    if "://" in text or "](" in text or "mailto:" in text:
+        shaped = _ADDRESS.sub("] URL ", text)
+    shaped = _DIGITS.sub("0", shaped)
+    fences = iter([*code, (len(text) + 1, len(text) + 1)])
+    fence = next(fences)
+    end = -1
+    for line, shape in zip(text.split("\n"), shaped.split("\n"), strict=True):
+        start, end = end + 1, end + 1 + len(line)
+        if not line:
+            continue
+        while fence[1] <= start and fence[0] <= len(text):
+            fence = next(fences)
+        is_line = _THREE_WORDS.search(shape) and not line.startswith(_NO_PROSE) and "[[" not in line
+        if is_line and start < fence[0] and not _LINK_ITEM.fullmatch(line):
+            digest = blake2b(shape.strip().encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            yield start, min(end + 1, len(text)), int.from_bytes(digest, "big", signed=True)
+
+
+def kept(furniture: Sequence[Span], passages: Sequence[tuple[int, str]]) -> list[str | None]:
+    """What is kept of each passage, as JSON of spans in it; None for all of it. A document without anything
+    else keeps its names with its first passage."""
+    found: list[str | None] = []
+    for start, text in passages:
+        hidden: list[Span] = []
+        for first, last in furniture[bisect_right(furniture, start, key=itemgetter(1)) :]:
+            if first >= start + len(text):
+                break
+            hidden.append((max(first, start) - start, min(last, start + len(text)) - start))
+        parts = between(hidden, len(text))
+        is_all = hidden and not any(text[first:last].strip() for first, last in parts)
+        found.append(ALL if is_all else json.dumps(parts) if hidden else None)
+    if found and all(each == ALL for each in found):
+        found[0] = NAMES
+    return found
+
+
+def between(spans: Iterable[Span], length: int) -> list[Span]:
+    """The parts of a text of ``length`` characters that are in none of its ``spans``, which are in order."""
+    found: list[Span] = []
+    at = 0
+    for start, end in spans:
+        if at < start:
+            found.append((at, start))
+        at = end
+    return [*found, (at, length)] if at < length else found
+
+
+def kept_text(text: str, written: str | None) -> str:
+    """A passage without its furniture; ``written`` is of `kept`."""
+    return text if written is None else "".join(text[a:b] for a, b in json.loads(written)).strip()
+
+
+def hidden(text: str, written: str | None) -> list[Span]:
+    """Where the furniture of a passage is; ``written`` is of `kept`."""
+    return [] if written is None else between(map(tuple, json.loads(written)), len(text))
