@@ -16,7 +16,7 @@ from rag_core.library.freshness import file_states
 from rag_core.library.service import Service, open_to_all
 from rag_core.library.store_files import Opened, no_store
 from rag_core.models import DEFAULT_EMBEDDER
-from rag_core.search.query import MAX_LENGTH, asked, with_words
+from rag_core.search.query import MAX_LENGTH, asked, with_corrections, with_words
 from rag_core.search.retrieve import Scope, SearchOptions, search
 from rag_core.store import embeddings, find, lexical
 from rag_core.store.file import active_identity, meta, now
@@ -62,7 +62,6 @@ class Searching(Service):
         opened, failed = self._stores.each(viewer, query.stores or stores)
         if not opened:
             raise no_store(viewer, "There is no store yet.")
-        scopes = {each.store.name: partial(self._scope, viewer, each, query, mode) for each in opened}
         options = SearchOptions(mode, top_k, min_score, offset, usual.k_lex, usual.k_vec)
         long = len(text) > MAX_LENGTH
         with self._shared.priority.searching():
@@ -70,6 +69,10 @@ class Searching(Service):
             if long:
                 rare = lexical.rarest([each.store for each in opened], dict(query.typed), viewer)
                 query = with_words(query, rare)
+            elif mode != "vector":
+                loose = filter(str.isalpha, query.loose)
+                query = with_corrections(query, lexical.meant([each.store for each in opened], loose, viewer))
+            scopes = {each.store.name: partial(self._scope, viewer, each, query, mode) for each in opened}
             answer = search(scopes, query, allowed, options, viewer)
         hits = answer.hits
         if max_tokens is not None:

@@ -10,6 +10,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from operator import itemgetter
 from posixpath import basename, splitext
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ from rag_core.store.connection import rows_at_once
 from rag_core.store.documents import storable
 from rag_core.store.file import ACTIVE
 from rag_core.text import tags
-from rag_core.text.words import SPACED_WORD, clusters, is_unspaced, name_key
+from rag_core.text.words import SPACED_WORD, alternatives, clusters, is_unspaced, name_key
 from rag_core.text.words import fold as fold_words
 from rag_core.types import DATA, Document, Filters, PrivateBy, Query, Viewer
 
@@ -156,7 +157,7 @@ def sees_all(db: sqlite3.Connection, viewer: Viewer) -> bool:
 def match_any(some: Iterable[str]) -> str:
     """An FTS5 expression for passages with at least one of some ``units``."""
     terms: list[str] = []
-    for unit in some:
+    for unit in chain.from_iterable(map(alternatives, some)):
         columns = "" if unit.isascii() or not is_unspaced(unit) else "{title_terms terms} : "
         star = "*" if columns and len(clusters(unit)) == 1 else ""
         terms.append(f'{columns}"{unit}"{star}')
@@ -172,6 +173,17 @@ def first_chunks(db: sqlite3.Connection, allowed: Eligible, limit: int, name: st
     sql = f"""SELECT min(c.id) FROM chunks c JOIN documents d ON d.id = c.document_id
               WHERE {known_as} AND {allowed.sql} GROUP BY d.id ORDER BY {order} LIMIT {limit:d}"""
     return list(map(itemgetter(0), db.execute(sql, values)))
+
+
+def begun_names(db: sqlite3.Connection, allowed: Eligible, name: str, limit: int) -> dict[int, float]:
+    """The first chunks of the eligible documents with a name that begins with ``name``, the shortest names
+    first, each with the share of the name that this is."""
+    sql = f"""SELECT c.id, min(length(n.key)) AS size FROM names n JOIN documents d ON d.id = n.document_id
+              JOIN chunks c ON c.document_id = d.id AND c.chunk_index = 0
+              WHERE n.key > ? AND n.key < ? AND {allowed.sql}
+              GROUP BY d.id ORDER BY size, d.display LIMIT ?"""
+    found = db.execute(sql, (name, f"{name}\U0010ffff", *allowed.values, limit))
+    return {chunk_id: len(name) / size for chunk_id, size in found}
 
 
 def waiting(db: sqlite3.Connection, viewer: Viewer) -> int:
@@ -250,10 +262,11 @@ def chunks(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, sqlite3.Row]
 
 
 class Candidate(NamedTuple):
-    """What a passage is ranked by: all its searchable words but its folders and suffix, folded; its identity
-    (its text, or its key where it has none); and whether it is for machines alone."""
+    """What a passage is ranked by: all its searchable words but its folders and suffix, and its title, both
+    folded; its identity (its text, or its key where it has none); and whether it is for machines alone."""
 
     text: str
+    title: str
     identity: str
     is_data: bool
 
@@ -261,13 +274,15 @@ class Candidate(NamedTuple):
 def candidates(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Candidate]:
     """Those of the chunks ``ids`` that are there, which an Eligible has let through already."""
     sql = """SELECT id, title || ' ' || headings || ' ' || tags || ' ' || text || ' ' || title_terms
-                 || ' ' || terms, path, CASE text WHEN '' THEN key ELSE text END, anchor_type
+                 || ' ' || terms, title, path, CASE text WHEN '' THEN key ELSE text END, anchor_type
              FROM chunks WHERE id IN (SELECT value FROM json_each(?))"""
-    columns = ["id", "words", "path", "identity", "anchor_type"]
+    columns = ["id", "words", "title", "path", "identity", "anchor_type"]
     found: dict[int, Candidate] = {}
-    for chunk_id, words, path, identity, kind in rows_at_once(db, columns, sql, (json.dumps(list(ids)),)):
+    for chunk_id, words, title, path, identity, kind in rows_at_once(
+        db, columns, sql, (json.dumps(list(ids)),)
+    ):
         text = fold_words(f"{words} {splitext(basename(path))[0]}")
-        found[chunk_id] = Candidate(text, identity, kind == DATA)
+        found[chunk_id] = Candidate(text, fold_words(title), identity, kind == DATA)
     return found
 
 
