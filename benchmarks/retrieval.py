@@ -6,8 +6,8 @@
 A set is a folder with ``corpus.jsonl`` (id, title, text), ``queries.jsonl`` (id, text) and
 ``qrels.tsv`` (query-id, corpus-id, score). Every record becomes a file: ``.md`` with the title
 as its heading when there is one, else ``.txt``. A document counts once, at its best chunk.
-``--embedded 0.1 0.5`` also measures the hybrid mode while only such shares of the texts have a vector, each time
-the same texts. Without ``--json`` a table; figures are means over the queries that have a judgment.
+``--embedded 0.1 0.5`` also measures the hybrid mode while only such shares of the texts have a vector, each
+time the same. Without ``--json`` a table; figures are means over the queries that have a judgment.
 """
 
 from __future__ import annotations

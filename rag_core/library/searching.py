@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -64,6 +64,7 @@ class Searching(Service):
             raise no_store(viewer, "There is no store yet.")
         options = SearchOptions(mode, top_k, min_score, offset, usual.k_lex, usual.k_vec)
         long = len(text) > MAX_LENGTH
+        said = [Notice("long_query", {"length": len(text)})] if long else []
         with self._shared.priority.searching():
             allowed = find.eligible(query, viewer)
             if long:
@@ -74,21 +75,34 @@ class Searching(Service):
                 query = with_corrections(query, lexical.meant([each.store for each in opened], loose, viewer))
             scopes = {each.store.name: partial(self._scope, viewer, each, query, mode) for each in opened}
             answer = search(scopes, query, allowed, options, viewer)
+            explained = {each.code for each in answer.notices} - {"corrected", "words_only"}
+            is_filtered = {query.filters, query.beside, query.excluded} != {Filters()}
+            if not answer.convincing and query.text and is_filtered and not explained:
+                said += self._beyond_filters(scopes, query, options, viewer)
         hits = answer.hits
         if max_tokens is not None:
             totals = accumulate(estimate_tokens(hit.content) for hit in hits)
             hits = hits[: sum(total <= max_tokens for total in totals)]
-        said = [Notice("long_query", {"length": len(text)})] if long else []
         said += map(Notice.of, map(RagError.as_message, failed))
         if answer.hits and max_tokens is not None and not hits:
             tokens = estimate_tokens(answer.hits[0].content)
             said.append(Notice("max_tokens", {"tokens": tokens, "limit": max_tokens}))
+        if answer.pending and not answer.convincing:
+            said.append(Notice("too_new", {"count": answer.pending}))
         more = answer.has_more or len(hits) < len(answer.hits)
         answer = replace(answer, hits=hits, notices=(*answer.notices, *said), has_more=more)
         there = self.with_file_states(viewer, answer)
         if gone := len(answer.hits) - len(there.hits):
             there = replace(there, notices=(*there.notices, Notice("gone", {"count": gone})))
         return replace(there, query_time_ms=(time.perf_counter() - started) * 1000, timestamp=timestamp)
+
+    def _beyond_filters(
+        self, scopes: Mapping[str, Callable[[], Scope]], query: Query, options: SearchOptions, viewer: Viewer
+    ) -> list[Notice]:
+        """That something would fit without the filters of ``query``, if so."""
+        wide = replace(query, filters=Filters(), beside=Filters(), excluded=Filters())
+        beyond = search(scopes, wide, find.eligible(wide, viewer), replace(options, offset=0), viewer)
+        return [Notice("too_narrow", {"count": beyond.fitting})] if beyond.convincing else []
 
     @open_to_all
     def with_file_states(self, viewer: Viewer, answer: Answer) -> Answer:

@@ -65,6 +65,7 @@ CURVES: Mapping[Mode, Logistic] = {
 """How signals are read as relevance, by mode. A passage without a vector is read as by words alone."""
 
 _COVERAGE, _WORDS, _TITLE = 0.2, 0.2, 0.2  # in the value
+_BEGUN = 0.4  # in place of the title's, for a name that begins with the whole query
 _SIGNAL_WORDS = 0.5
 _UNKNOWN_WORD = 0.15  # off the signal: to a model a made-up word is near to some text or other
 _CLEAR = 4.0  # a query with less information is mostly words that nearly every passage has
@@ -72,11 +73,6 @@ _NEARLY_NAMED = 0.99  # a title with forms of the same words
 _MOST_OF_QUERY = 0.7  # what a title must hold: one name of a question says little
 _LEXICAL_COVERAGE = 0.3  # in the signal by words alone, the rest is BM25
 _CLOSE, _RELATED = 0.45, 0.36  # similarities of minilm
-_STAND_IN = (
-    0.17,
-    0.35,
-    0.06,
-)  # similarity by least squares from BM25 / best and coverage, on seven judged sets
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +184,7 @@ def _weigh(
             bm25 += idf.get(unit, 0.0) * count * (_K1 + 1) / (count + norm)
         if counts and item.title not in titles:
             titles[item.title] = _title(item.title, query.forms, idf, total)
-        title = max(titles[item.title] if counts else 0.0, item.begun / (1 + item.begun))
+        title = titles[item.title] if counts else 0.0
         weighed.append(_Weighed(frozenset(counts) & idf.keys(), bm25, coverage, title))
     return weighed
 
@@ -207,19 +203,25 @@ def _title(title: str, forms: Mapping[str, Forms], idf: Mapping[str, float], tot
     return min(_NEARLY_NAMED, 2 * asked * said / (asked + said))
 
 
+def _stand_in(bm25: float, coverage: float) -> float:
+    """The similarity of a passage without a vector: least squares from BM25 (over the best or its bound)
+    and coverage on seven judged sets."""
+    return 0.17 + 0.35 * bm25 + 0.06 * coverage
+
+
 def _value(item: Found, weighed: _Weighed, best: float, total: float, mode: Mode) -> float:
     """What orders a candidate among those for the same query."""
     relative = weighed.bm25 / best
     similarity = item.similarity
+    title = max(_TITLE * weighed.title, _BEGUN * 2 * item.begun / (1 + item.begun))
     if mode == "lexical":
-        return relative + _TITLE * weighed.title
+        return relative + title
     if similarity is None:
-        usual, by_bm25, by_coverage = _STAND_IN
-        similarity = 0.0 if item.is_data else usual + by_bm25 * relative + by_coverage * weighed.coverage
+        similarity = 0.0 if item.is_data else _stand_in(relative, weighed.coverage)
     if mode == "vector":
         return similarity
     coverage = min(1.0, total / _CLEAR) * weighed.coverage**2
-    return similarity + _COVERAGE * coverage + _WORDS * relative + _TITLE * weighed.title
+    return similarity + _COVERAGE * coverage + _WORDS * relative + title
 
 
 def _chance(
@@ -229,9 +231,10 @@ def _chance(
     bm25 = weighed.bm25 / (_BM25_BOUND * total) if total else 0.0
     if mode == "vector":
         return curves[mode](item.similarity or 0.0)
-    if mode == "lexical" or item.similarity is None:
-        return curves["lexical"](_LEXICAL_COVERAGE * weighed.coverage + (1 - _LEXICAL_COVERAGE) * bm25)
-    return curves[mode](item.similarity + _SIGNAL_WORDS * bm25 - less)
+    if mode == "lexical":
+        return curves[mode](_LEXICAL_COVERAGE * weighed.coverage + (1 - _LEXICAL_COVERAGE) * bm25)
+    similarity = _stand_in(bm25, weighed.coverage) if item.similarity is None else item.similarity
+    return curves[mode](similarity + _SIGNAL_WORDS * bm25 - less)
 
 
 def occurrences(text: str, wanted: Mapping[str, Forms], numbers: Sequence[Number]) -> dict[str, int]:

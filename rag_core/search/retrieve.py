@@ -38,6 +38,7 @@ CANDIDATES = 100  # by words, and as many by meaning
 
 _REACHES = (400, 1600, 6400)  # how far to look where those are not enough
 _DISTINCT = 20  # different passages that a reach must give: copies may crowd out the rest
+_LEAST_EMBEDDED = 0.25  # of the texts, else only words are compared
 _SPARE = 20  # more that a remote index is asked for: it may still know what is gone here
 _FEW = 2000  # so many chunks are compared one by one
 
@@ -160,6 +161,8 @@ def _search_store(
     begins with the best of ``k_lex`` candidates by words and ``k_vec`` by meaning; candidates of a further
     reach follow, and no score is higher than the one before."""
     mode = options.mode if scope.vector is not None and query.text else "lexical"
+    if mode == "hybrid" and not _is_embedded(scope.store, viewer):
+        mode = "lexical"
     depth = min(options.offset + options.top_k + 1, MAX_DEPTH)  # one more hit tells whether the list goes on
     listed = _StoreHits()
     seen: set[str] = set()
@@ -198,6 +201,13 @@ def _search_store(
         if is_all or len(listed.hits) >= depth or listed.below:
             break
     return listed
+
+
+def _is_embedded(store: Store, viewer: Viewer) -> bool:
+    """Whether enough of the texts that ``viewer`` may see have a vector; a few would displace better ones."""
+    with store.read() as db:
+        waiting = find.waiting(db, viewer)
+        return not waiting or waiting < (1 - _LEAST_EMBEDDED) * lexical.frequencies(db, [], viewer)[0]
 
 
 def _by_meaning(scope: Scope, query: Query, allowed: find.Eligible, count: int) -> dict[int, float]:
