@@ -1,11 +1,13 @@
 """How good is the search? Judged sets through the public API, as a user would index and ask.
 
-    python benchmarks/retrieval.py DIR… [--mode hybrid|vector|lexical|all] [--embedder NAME] --json
+    python benchmarks/retrieval.py DIR… [--mode hybrid|vector|lexical|all] [--embedder NAME]
+                                        [--embedded SHARE…] --json
 
 A set is a folder with ``corpus.jsonl`` (id, title, text), ``queries.jsonl`` (id, text) and
 ``qrels.tsv`` (query-id, corpus-id, score). Every record becomes a file: ``.md`` with the title
 as its heading when there is one, else ``.txt``. A document counts once, at its best chunk.
-Without ``--json`` a table; figures are means over the queries that have a judgment.
+``--embedded 0.1 0.5`` also measures the hybrid mode while only such shares of the texts have a vector, each
+time the same. Without ``--json`` a table; figures are means over the queries that have a judgment.
 """
 
 from __future__ import annotations
@@ -13,11 +15,15 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import sqlite3
 import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -131,8 +137,29 @@ def index_set(library: Library, judged: JudgedSet, embedder: str, home: Path) ->
     return names
 
 
-def run(folders: list[Path], modes: tuple[Mode, ...], embedder: str, home: Path) -> dict[str, Any]:
-    """Index and measure every set in every mode."""
+@contextmanager
+def partly_embedded(path: Path, share: float) -> Iterator[None]:
+    """A store file whose texts but a ``share`` wait for the embedder; whole again afterwards."""
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE kept AS SELECT * FROM embeddings")
+        db.execute(f"DELETE FROM embeddings WHERE crc32 % 1000 >= {share * 1000:.0f}")
+        missing = "SELECT hash FROM kept WHERE hash NOT IN (SELECT hash FROM embeddings)"
+        db.execute(f"INSERT OR IGNORE INTO queue (hash) {missing}")
+        db.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
+    try:
+        yield
+    finally:
+        with closing(sqlite3.connect(path)) as db, db:
+            db.execute("INSERT OR IGNORE INTO embeddings SELECT * FROM kept")
+            db.execute("DROP TABLE kept")
+            db.execute("DELETE FROM queue")
+            db.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
+
+
+def run(
+    folders: list[Path], modes: tuple[Mode, ...], embedder: str, home: Path, shares: list[float]
+) -> dict[str, Any]:
+    """Index and measure every set in every mode, and the hybrid one with ``shares`` of the texts embedded."""
     library = open_library(home)
     rows = []
     for folder in folders:
@@ -140,7 +167,14 @@ def run(folders: list[Path], modes: tuple[Mode, ...], embedder: str, home: Path)
         names = index_set(library, judged, embedder, home)
         rows += [measure(library, judged.name, judged, names, mode) for mode in modes]
     library.close()
-    return {"embedder": embedder, "sets": rows, "mean": mean(rows, modes)}
+    partly: list[dict[str, Any]] = []
+    for folder, share in product(folders, shares):
+        with partly_embedded(home / "stores" / f"{folder.name}.db", share):
+            library, judged = open_library(home), read_set(folder)
+            found = measure(library, judged.name, judged, file_names(judged.corpus), "hybrid")
+            partly.append(found | {"embedded": share})
+            library.close()
+    return {"embedder": embedder, "sets": rows, "partly": partly, "mean": mean(rows, modes)}
 
 
 def mean(rows: list[dict[str, Any]], modes: tuple[Mode, ...]) -> dict[str, Any]:
@@ -160,16 +194,19 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path, metavar="DIR")
     parser.add_argument("--mode", choices=(*MODES, "all"), default="hybrid")
     parser.add_argument("--embedder", default="minilm")
+    parser.add_argument("--embedded", nargs="+", type=float, default=[], metavar="SHARE")
     parser.add_argument("--home", type=Path, help="keep the stores here and use them again")
     parser.add_argument("--json", action="store_true", dest="as_json")
     options = parser.parse_args()
     modes: tuple[Mode, ...] = MODES if options.mode == "all" else (options.mode,)
     with tempfile.TemporaryDirectory() as temporary:
-        report = run(options.folders, modes, options.embedder, options.home or Path(temporary))
+        report = run(
+            options.folders, modes, options.embedder, options.home or Path(temporary), options.embedded
+        )
     if options.as_json:
         print(json.dumps(report, indent=2))
         return
-    for row in report["sets"]:
+    for row in (*report["sets"], *report["partly"]):
         print("  ".join(f"{key} {value}" for key, value in row.items()))
     print("mean", report["mean"])
 

@@ -195,14 +195,16 @@ class Number:
 class Forms:
     """What counts as a unit of a query. A ``word``: what begins with ``beginning`` and goes on with one of
     ``tails``, or with its last letter once more and one of ``doubling``; and all that begins with ``whole``,
-    if ``is_open``. A ``name`` in code counts alone, a ``pair`` of a script without spaces anywhere."""
+    if ``is_open``. A ``name`` in code counts alone, a ``pair`` of a script without spaces anywhere, and
+    ``any`` of the ``others`` that a word with a slip may mean."""
 
     whole: str
     beginning: str
     tails: Set[str] = frozenset()
     doubling: Set[str] = frozenset()
     is_open: bool = False
-    kind: Literal["word", "name", "pair"] = "word"
+    kind: Literal["word", "name", "pair", "any"] = "word"
+    others: tuple[Forms, ...] = ()
 
     def include(self, word: str) -> bool:
         """Whether ``word``, which has the beginning, is one of them."""
@@ -225,9 +227,10 @@ class Phrase:
 class Query:
     """A parsed query. ``text`` is embedded and shown, and ``name`` is that as names are compared. Its
     ``words`` are ranked by their units, whose ``forms`` count, those outside the ``phrases`` are ``loose``.
-    ``typed``: the words as typed, each with its units. ``numbers``: also dates and codes. ``phrases`` must
-    occur, ``without`` must not; a document must fit ``filters`` and ``beside``, and one that fits any field
-    of ``excluded`` is left out."""
+    ``typed``: the words as typed, each with its units. ``numbers``: also dates and codes. ``corrected``:
+    words that no passage has, each with those that are looked for in its place. ``phrases`` must occur,
+    ``without`` must not; a document must fit ``filters`` and ``beside``, and one that fits any field of
+    ``excluded`` is left out."""
 
     raw: str
     text: str
@@ -237,6 +240,7 @@ class Query:
     loose: Mapping[str, Forms] = field(default_factory=dict)
     typed: tuple[tuple[str, tuple[str, ...]], ...] = ()
     numbers: tuple[Number, ...] = ()
+    corrected: tuple[tuple[str, tuple[str, ...]], ...] = ()
     phrases: tuple[Phrase, ...] = ()
     without: tuple[Phrase, ...] = ()
     stores: tuple[str, ...] = ()

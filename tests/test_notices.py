@@ -187,3 +187,14 @@ def test_stores_without_their_model_are_named_in_one_sentence(library: Library, 
     other.close()
     assert notice.stores == ("a", "b")
     assert notice.message.startswith("Only words are searched in stores 'a', 'b'. ")
+
+
+def test_what_would_fit_without_the_filters_is_said_where_nothing_fits(library: Library) -> None:
+    assert said(library, "lentil type:python", "kitchen") == (
+        "Without the filters something fits: 1 passage.",
+    )
+    assert said(library, "lentil type:md", "kitchen") == ()
+    assert said(library, "gift ann type:python", "kitchen") == (
+        "Without the filters something fits: 1 passage.",
+    )
+    assert said(library, "gift ann type:python", viewer=GUEST) == (), "a private note"

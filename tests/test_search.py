@@ -348,3 +348,30 @@ def test_a_phrase_does_not_make_the_nearest_passages_slow_to_check(library: Libr
         assert len(find.chunk_ids(db, keys, find.eligible(query, OWNER))) == 400
         db.set_progress_handler(None, 0)
     assert len(steps) < 200, "thousands of SQLite's steps: it grows with passages, not with their square"
+
+
+def test_what_is_too_new_to_be_compared_by_meaning_is_said_where_nothing_fits(half_embedded: Library) -> None:
+    codes = [notice.code for notice in half_embedded.search(OWNER, "unrelated quantum topics").notices]
+    assert "too_new" in codes
+    assert half_embedded.search(OWNER, "whale oil lamp").notices == ()
+
+
+def test_only_words_are_compared_while_fewer_than_a_quarter_of_the_texts_have_a_vector(
+    library: Library, notes: Path
+) -> None:
+    write(notes, "old.md", "# Old\n\nThe lighthouse keeper counted ships.")
+    index(library, "sea", notes)
+    for number in range(9):
+        write(notes, f"{number}.md", f"# {number}\n\nThe lighthouse lamp number {number}.")
+    library.jobs.request(OWNER, "sea")
+    with pytest.raises(KeyboardInterrupt):
+        library.jobs.run(OWNER, "sea", interrupt_embedding)
+    answer = library.search(OWNER, "lighthouse")
+    assert answer.pending == 9
+    assert {hit.similarity for hit in answer.hits} == {None}
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "lexical"])
+def test_the_beginning_of_a_name_finds_its_document_first(named: Library, mode: Mode) -> None:
+    assert paths(named.search(OWNER, "allotm", mode=mode))[0] == "plan.md"
+    assert paths(named.search(OWNER, "daily no", mode=mode))[0] == "deep/daily note.md"

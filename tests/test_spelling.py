@@ -1,4 +1,4 @@
-"""A word that no passage has leads to one that is spelled much like it, where nothing fits."""
+"""A word that no passage has finds those that are one slip away, and the answer says so."""
 
 from __future__ import annotations
 
@@ -39,6 +39,10 @@ def meant(library: Library, query: str, viewer: Viewer = OWNER, mode: Mode = "le
     return library.search(viewer, query, mode=mode).warnings
 
 
+def said(typed: str, word: str) -> str:
+    return f"No passage has the word {typed!r}, so {word!r} was searched. Quotes keep a word as it is."
+
+
 SLIPS = [
     *("terrafrom terraform", "dynamcis dynamics", "meridain meridian", "kapor kapoor", "zurihc zurich"),
     *("warehuose warehouse", "confgured configured", "storries stories", "happyest happiest"),
@@ -49,7 +53,10 @@ SLIPS = [
 @pytest.mark.parametrize("slip", SLIPS)
 def test_a_word_with_a_slip_leads_to_the_one_that_was_meant(library: Library, slip: str) -> None:
     typed, word = slip.split()
-    assert meant(library, typed) == (f"No passage has the word {typed!r}. Did you mean {word!r}?",)
+    answer = library.search(OWNER, typed, mode="lexical")
+    assert answer.hits
+    assert answer.warnings == (said(typed, word),)
+    assert answer.notices[0].data == {"word": typed, "meant": word}
 
 
 def test_each_word_with_a_slip_is_named(library: Library) -> None:
@@ -66,22 +73,37 @@ def test_nobody_means_a_word_that_is_short_or_everywhere(tmp_path: Path, query: 
     text = "# Costs\n\nWe should pay per head, which is dear; shoals are dearer.\n"
     with stores_of(tmp_path, {"costs/a.md": text}) as opened:
         assert meant(opened, query) == ()
-        assert meant(opened, "shaols") == ("No passage has the word 'shaols'. Did you mean 'shoals'?",)
+        assert meant(opened, "shaols") == (said("shaols", "shoals"),)
 
 
-def test_where_something_fits_nothing_is_said(library: Library) -> None:
-    answer = library.search(OWNER, "terraform dynamics warehouse robots meridain", mode="lexical")
-    assert answer.convincing
-    assert answer.warnings == ()
+def test_a_word_in_quotes_stays_as_it_is(library: Library) -> None:
+    answer = library.search(OWNER, '"terrafrom"', mode="lexical")
+    assert (answer.hits, answer.warnings) == ((), ())
 
 
-def test_meaning_alone_knows_of_no_words(library: Library) -> None:
-    assert not any("Did you mean" in said for said in meant(library, "terrafrom", mode="vector"))
+def test_a_name_with_a_slip_finds_its_document_first(library: Library) -> None:
+    hits = library.search(OWNER, "terrafrom dynamics").hits
+    assert (hits[0].document.title, hits[0].reasons[0]) == ("Terraform Dynamics", "its name")
+
+
+def test_a_word_that_is_one_slip_from_several_finds_those_in_titles_first(tmp_path: Path) -> None:
+    notes = {"n/a.md": "# Stone\n\nGrey.\n"} | {f"n/{n}.md": f"# {n}\n\nA store.\n" for n in range(3)}
+    with stores_of(tmp_path, notes) as opened:
+        [notice] = opened.search(OWNER, "stohe", mode="lexical").notices
+        assert notice.data["meant"] == "stone"
+        answer = opened.search(OWNER, "stoqe", mode="lexical")
+        assert dict(answer.query.corrected) == {"stoqe": ("stone", "store")}
+        assert answer.hits[0].document.title == "Stone"
+        assert len(answer.hits) == 4
+
+
+def test_meaning_alone_corrects_no_words(library: Library) -> None:
+    assert library.search(OWNER, "terrafrom", mode="vector").warnings == ()
 
 
 def test_private_words_that_are_nearer_hide_nothing_from_a_guest(library: Library) -> None:
-    assert "Did you mean 'robto" in meant(library, "robtos")[0], "one of ten private words"
-    assert meant(library, "robtos", GUEST) == ("No passage has the word 'robtos'. Did you mean 'robots'?",)
+    assert "so 'robto" in meant(library, "robtos")[0], "one of ten private words"
+    assert meant(library, "robtos", GUEST) == (said("robtos", "robots"),)
 
 
 def test_a_word_too_long_to_be_typed_is_like_no_other(library: Library) -> None:
@@ -93,12 +115,10 @@ def test_of_many_words_with_a_slip_the_first_are_named(library: Library) -> None
 
 
 def test_a_guest_is_told_of_no_private_word(library: Library) -> None:
-    assert meant(library, "xylophnoe") == ("No passage has the word 'xylophnoe'. Did you mean 'xylophone'?",)
+    assert meant(library, "xylophnoe") == (said("xylophnoe", "xylophone"),)
     assert meant(library, "xylophnoe", GUEST) == ()
     assert meant(library, "haeder", GUEST) == (), "a store that is not shared"
-    assert meant(library, "meridain", GUEST) == (
-        "No passage has the word 'meridain'. Did you mean 'meridian'?",
-    )
+    assert meant(library, "meridain", GUEST) == (said("meridain", "meridian"),)
 
 
 @pytest.mark.parametrize(

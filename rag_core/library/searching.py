@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -16,7 +16,7 @@ from rag_core.library.freshness import file_states
 from rag_core.library.service import Service, open_to_all
 from rag_core.library.store_files import Opened, no_store
 from rag_core.models import DEFAULT_EMBEDDER
-from rag_core.search.query import MAX_LENGTH, asked, with_words
+from rag_core.search.query import MAX_LENGTH, asked, with_corrections, with_words
 from rag_core.search.retrieve import Scope, SearchOptions, search
 from rag_core.search.similar import mean_vector, similar
 from rag_core.store import embeddings, find, lexical
@@ -85,33 +85,49 @@ class Searching(Service):
         opened, failed = self._stores.each(viewer, query.stores or stores)
         if not opened:
             raise no_store(viewer, "There is no store yet.")
-        scopes = {each.store.name: partial(self._scope, viewer, each, query, mode) for each in opened}
-        reranker = self._shared.reranker
         options = SearchOptions(
-            mode, top_k, min_score, offset, usual.k_lex, usual.k_vec, group, facets, reranker
+            mode, top_k, min_score, offset, usual.k_lex, usual.k_vec, group, facets, self._shared.reranker
         )
         long = len(text) > MAX_LENGTH
+        said = [Notice("long_query", {"length": len(text)})] if long else []
         with self._shared.priority.searching():
             allowed = find.eligible(query, viewer)
             if long:
                 rare = lexical.rarest([each.store for each in opened], dict(query.typed), viewer)
                 query = with_words(query, rare)
+            elif mode != "vector":
+                loose = filter(str.isalpha, query.loose)
+                query = with_corrections(query, lexical.meant([each.store for each in opened], loose, viewer))
+            scopes = {each.store.name: partial(self._scope, viewer, each, query, mode) for each in opened}
             answer = search(scopes, query, allowed, options, viewer)
+            explained = {each.code for each in answer.notices} - {"corrected", "words_only"}
+            is_filtered = {query.filters, query.beside, query.excluded} != {Filters()}
+            if not answer.convincing and query.text and is_filtered and not explained:
+                said += self._beyond_filters(scopes, query, options, viewer)
         hits = answer.hits
         if max_tokens is not None:
             totals = accumulate(estimate_tokens(hit.content) for hit in hits)
             hits = hits[: sum(total <= max_tokens for total in totals)]
-        said = [Notice("long_query", {"length": len(text)})] if long else []
         said += map(Notice.of, map(RagError.as_message, failed))
         if answer.hits and max_tokens is not None and not hits:
             tokens = estimate_tokens(answer.hits[0].content)
             said.append(Notice("max_tokens", {"tokens": tokens, "limit": max_tokens}))
+        if answer.pending and not answer.convincing:
+            said.append(Notice("too_new", {"count": answer.pending}))
         more = answer.has_more or len(hits) < len(answer.hits)
         answer = replace(answer, hits=hits, notices=(*answer.notices, *said), has_more=more)
         there = self.with_file_states(viewer, answer)
         if gone := len(answer.hits) - len(there.hits):
             there = replace(there, notices=(*there.notices, Notice("gone", {"count": gone})))
         return replace(there, query_time_ms=(time.perf_counter() - started) * 1000, timestamp=timestamp)
+
+    def _beyond_filters(
+        self, scopes: Mapping[str, Callable[[], Scope]], query: Query, options: SearchOptions, viewer: Viewer
+    ) -> list[Notice]:
+        """That something would fit without the filters of ``query``, if so."""
+        wide = replace(query, filters=Filters(), beside=Filters(), excluded=Filters())
+        beyond = search(scopes, wide, find.eligible(wide, viewer), replace(options, offset=0), viewer)
+        return [Notice("too_narrow", {"count": beyond.fitting})] if beyond.convincing else []
 
     @open_to_all
     def others(

@@ -1,4 +1,5 @@
-"""What is said beside an answer: which stores were searched by words only, which values nothing has."""
+"""What is said beside an answer: which stores were searched by words only, which values nothing has,
+which words were corrected."""
 
 from __future__ import annotations
 
@@ -6,20 +7,18 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import filterfalse, islice
+from itertools import islice
 from pathlib import PurePath
 
 from rag_core.errors import RagError, StoreError
 from rag_core.messages import Message, Value, say
-from rag_core.store import Store, find, lexical, view
+from rag_core.store import Store, find, view
 from rag_core.store.sources import all_sources
 from rag_core.text import tags
-from rag_core.text.words import is_unspaced
 from rag_core.types import Filters, Notice, Query, Viewer
 
 _MOST_COMPARED = 5000
 _MOST_NAMED = 8
-_MOST_MEANT = 3  # every word of a store is compared with each
 
 
 def words_only(reasons: Mapping[str, RagError]) -> list[Notice]:
@@ -30,10 +29,10 @@ def words_only(reasons: Mapping[str, RagError]) -> list[Notice]:
     return [_about(names, "words_only", reason=e.message, next=e.next_step) for e, names in stores.values()]
 
 
-def hints(stores: Sequence[Store], query: Query, viewer: Viewer, *, spelling: bool) -> list[Notice]:
-    """What in ``query`` nothing has that ``viewer`` may see in ``stores``, with what may be meant; of its
-    words only where ``spelling`` is asked for."""
-    said: list[Notice] = []
+def hints(stores: Sequence[Store], query: Query, viewer: Viewer) -> list[Notice]:
+    """What in ``query`` nothing has that ``viewer`` may see in ``stores``, with what may be meant or, for its
+    words, was searched instead."""
+    said = [Notice("corrected", {"word": word, "meant": meant[0]}) for word, meant in query.corrected]
     try:
         lacking: list[list[tuple[find.Filter, str]]] = []
         for store in stores if query.filters != Filters() else ():
@@ -46,7 +45,7 @@ def hints(stores: Sequence[Store], query: Query, viewer: Viewer, *, spelling: bo
                 said.append(_undated(stores, query.filters, viewer))
             else:
                 said.append(_nothing_has(kind, value, stores, viewer))
-        if not said and (query.filters, query.excluded) != (Filters(), Filters()):
+        if len(said) == len(query.corrected) and (query.filters, query.excluded) != (Filters(), Filters()):
             narrowed = replace(query, phrases=(), without=())
             for store in stores:
                 with store.read() as db:
@@ -54,8 +53,6 @@ def hints(stores: Sequence[Store], query: Query, viewer: Viewer, *, spelling: bo
                         break
             else:
                 said.append(_about([store.name for store in stores], "no_match"))
-        if spelling:
-            said += _misspelled(stores, query.words, viewer)
     except StoreError:  # what was found is worth more than a hint
         return []
     return said
@@ -109,28 +106,6 @@ def _nothing_has(kind: find.Filter, value: str, stores: Sequence[Store], viewer:
 def _about(names: Sequence[str], code: str, **data: Value) -> Notice:
     """A notice about these stores, whose sentence may name them."""
     return Notice(code, {"stores": tuple(names), **data}, tuple(names))
-
-
-def _misspelled(stores: Sequence[Store], words: Sequence[str], viewer: Viewer) -> list[Notice]:
-    """One notice for each of a query's ``words`` that no passage has, and no longer word begins with, if
-    another one is spelled much like it."""
-    unknown = list(filterfalse(is_unspaced, filter(str.isalpha, words)))
-    for store in stores:
-        with store.read() as db:
-            held = lexical.frequencies(db, unknown, viewer)[1]
-        unknown = list(filterfalse(held.__getitem__, unknown))
-    found: list[Notice] = []
-    for word in unknown[:_MOST_MEANT]:
-        near: list[str] = []
-        for store in stores:
-            with store.read() as db:
-                if lexical.by_beginnings(db, [word], find.visible(viewer)):
-                    break
-                near.append(lexical.spelled_like(db, word, viewer))
-        else:
-            if meant := difflib.get_close_matches(word, filter(None, near), 1, 0.0):
-                found.append(Notice("unknown_word", {"word": word, "meant": meant[0]}))
-    return found
 
 
 def _closest(value: str, known: Iterable[str]) -> str:

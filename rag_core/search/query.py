@@ -9,14 +9,25 @@ are ignored, but in quotes they are found exactly. A text of more than 2,000 cha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 from rag_core.errors import EmptyQuery, InvalidInput
 from rag_core.store.find import FILTERS
 from rag_core.text.days import EXAMPLES, WORDS, span
-from rag_core.text.words import exact, is_unspaced, name_key, query_words, typed_words, unit_forms, units
+from rag_core.text.words import (
+    SPACED_WORD,
+    exact,
+    fold,
+    is_unspaced,
+    name_key,
+    query_words,
+    split_words,
+    typed_words,
+    unit_forms,
+    units,
+)
 from rag_core.types import Filters, Query
 
 MAX_LENGTH = 2000
@@ -131,6 +142,25 @@ def with_words(
         loose=unit_forms(words if loose is None else filter(words.__contains__, loose)),
         typed=tuple(zip(typed, map(tuple, typed.values()), strict=True)),
         numbers=tuple(numbers),
+    )
+
+
+def with_corrections(query: Query, meant: Mapping[str, Sequence[str]]) -> Query:
+    """``query`` with other words in place of those in ``meant``, outside its phrases: any of them is looked
+    for. What is embedded stays as it was typed."""
+    quoted = {word for phrase in query.phrases for word in split_words(phrase.text)}
+    instead = {word: "|".join(others) for word, others in meant.items() if word not in quoted}
+    if not instead:
+        return query
+    name = SPACED_WORD.sub(lambda found: meant.get(fold(found[0]), found)[0], query.text)
+    return replace(
+        query,
+        name=name_key(name),
+        words=tuple(instead.get(word, word) for word in query.words),
+        forms=unit_forms(instead.get(unit, unit) for unit in query.forms),
+        loose=unit_forms(instead.get(unit, unit) for unit in query.loose),
+        typed=tuple((word, tuple(instead.get(unit, unit) for unit in part)) for word, part in query.typed),
+        corrected=tuple((word, tuple(meant[word])) for word in instead),
     )
 
 

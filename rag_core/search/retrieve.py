@@ -22,10 +22,9 @@ from rag_core.search.rank import (
     TELLS_OF_WORDS,
     Found,
     Ranked,
-    held_units,
     information,
+    occurrences,
     rank,
-    text_score,
 )
 from rag_core.search.rerank import TOP, reranked
 from rag_core.search.snippet import best_window, highlight, unshown
@@ -56,6 +55,7 @@ CANDIDATES = 100  # by words, and as many by meaning
 
 _REACHES = (400, 1600, 6400)  # how far to look where those are not enough
 _DISTINCT = 20  # different passages that a reach must give: copies may crowd out the rest
+_LEAST_EMBEDDED = 0.25  # of the texts, else only words are compared
 _SPARE = 20  # more that an index is asked for: it may round, or still know what is gone here
 _FEW = 2000  # so many chunks are compared one by one
 
@@ -151,7 +151,7 @@ def search(
     said = [*unordered, *(notices.words_only(by_words) if by_words else ())]
     for name, failure in failed.items():
         said.append(Notice.of(failure.as_message(), name))
-    said += notices.hints(searched, query, viewer, spelling=not convincing and options.mode != "vector")
+    said += notices.hints(searched, query, viewer)
     below = [*chain.from_iterable(map(attrgetter("below"), lists))]
     if below and not hits:
         best = floor(max(below) * 10_000) / 10_000  # never rounded up to the minimum
@@ -192,6 +192,8 @@ def _search_store(
     begins with the best of ``k_lex`` candidates by words and ``k_vec`` by meaning; candidates of a further
     reach follow, and no score is higher than the one before."""
     mode = options.mode if scope.vector is not None and query.text else "lexical"
+    if mode == "hybrid" and not _is_embedded(scope.store, viewer):
+        mode = "lexical"
     wanted = options.offset + options.top_k + 1  # one more hit tells whether the list goes on
     depth = min(max(wanted, TOP) if options.reranker else wanted, MAX_DEPTH)
     listed = _StoreHits()
@@ -205,7 +207,7 @@ def _search_store(
             listed.is_current = not scope.identity_id or bool(active and active.id == scope.identity_id)
             listed.pending = find.waiting(db, viewer)
             gathered = lexical.gather(db, query, allowed, by_words, near, words=mode != "vector")
-            groups, count = _ranked(db, scope, query, mode, by_words, gathered, near, viewer)
+            groups, count = _ranked(db, scope, query, mode, gathered, near)
             is_all = count < reach
             if len(groups) < _DISTINCT and not is_all and further != _REACHES[-1]:
                 continue
@@ -251,6 +253,13 @@ def _places(
     return places[:room]
 
 
+def _is_embedded(store: Store, viewer: Viewer) -> bool:
+    """Whether enough of the texts that ``viewer`` may see have a vector; a few would displace better ones."""
+    with store.read() as db:
+        waiting = find.waiting(db, viewer)
+        return not waiting or waiting < (1 - _LEAST_EMBEDDED) * lexical.frequencies(db, [], viewer)[0]
+
+
 def nearest(scope: Scope, query: Query, allowed: find.Eligible, count: int) -> dict[int, float]:
     """Chunk id → similarity of the ``count`` nearest eligible chunks. The index ignores viewers and some
     filters, so it is asked for more until enough of its matches are eligible. A large or remote
@@ -277,29 +286,29 @@ def nearest(scope: Scope, query: Query, allowed: find.Eligible, count: int) -> d
 
 
 def _ranked(
-    db: sqlite3.Connection, scope: Scope, query: Query, mode: Mode, reach: int, gathered: lexical.Gathered,
-    near: dict[int, float], viewer: Viewer,
+    db: sqlite3.Connection, scope: Scope, query: Query, mode: Mode, gathered: lexical.Gathered,
+    near: dict[int, float],
 ) -> tuple[dict[str, list[Ranked]], int]:  # fmt: skip
     """What was gathered and what is ``near`` in meaning, in order, and how many there are. The same passage
     in several files is one group, in the place of its best."""
-    texts, named, bm25 = gathered.texts, gathered.named, gathered.by_words
+    texts, named = gathered.texts, gathered.named
     if not query.text:
         reason = "holds it exactly" if query.phrases else "matches the filters"
         ranked = [Ranked(Found(i, ""), 1.0, (reason,)) for i in named]
     else:
-        idf = information(gathered.total, gathered.counts)
-        if not viewer.is_owner:  # FTS5's scores tell how often private notes hold a word
-            scores = ((text_score(texts[i].text, query.forms, idf), -i) for i in bm25 if i in texts)
-            bm25 = {-i: score for score, i in nlargest(reach, scores)}
-        ids = list(dict.fromkeys((*bm25, *gathered.begun, *named, *near)))
+        by_words, begun = set(gathered.by_words), gathered.begun_names
+        ids = list(dict.fromkeys((*gathered.by_words, *gathered.begun, *named, *begun, *near)))
         if mode == "hybrid":
             near = near | _similarities(db, scope, list(filterfalse(near.__contains__, ids)))
         near = scope.calibration.applied(near) if scope.calibration else near
-        found = [
-            Found(i, texts[i].text, i in named, bm25.get(i), near.get(i), texts[i].is_data)
-            for i in filter(texts.__contains__, ids)
-        ]
-        ranked = rank(found, query, idf, mode)
+        found: list[Found] = []
+        for i in filter(texts.__contains__, ids):
+            each = texts[i]
+            held = begun.get(i, 0.0)
+            found.append(
+                Found(i, each.text, each.title, i in named, held, i in by_words, near.get(i), each.is_data)
+            )
+        ranked = rank(found, query, information(gathered.total, gathered.counts), mode)
     groups: dict[str, list[Ranked]] = {}
     for item in ranked:
         groups.setdefault(texts[item.found.chunk_id].identity, []).append(item)
@@ -335,7 +344,7 @@ def _hits(
         row, score = rows[best.found.chunk_id], min(best.score, most)
         hits.append(Hit(
             rank=0, score=score, relevant=score >= RELEVANT, similarity=best.found.similarity,
-            bm25=best.found.bm25 if viewer.is_owner else None, reasons=best.reasons, store=store,
+            bm25=best.bm25 if viewer.is_owner else None, reasons=best.reasons, store=store,
             content=row["text"], spans=(), snippet=(0, 0), document=document,
             hidden=tuple(furniture.hidden(row["text"], row["kept"])),
             heading_path=tuple(json.loads(row["heading_path"])),
@@ -368,7 +377,7 @@ def _where_words_stand(hit: Hit, query: Query) -> str:
     """Where the words stand that a hit's text lacks: in its names, or in the tags and the front matter."""
 
     def lacking(text: str, wanted: Mapping[str, Forms]) -> Mapping[str, Forms]:
-        held = held_units(f"{fold(text)} {extra_terms(text)}", wanted, query.numbers)
+        held = occurrences(f"{fold(text)} {extra_terms(text)}", wanted, query.numbers)
         return {unit: forms for unit, forms in wanted.items() if unit not in held}
 
     names = " ".join((hit.document.title, hit.document.path, *hit.heading_path, *hit.aliases))

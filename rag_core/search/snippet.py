@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from rag_core.text.furniture import between
 from rag_core.text.numbers import MONTHS, Span, numbers
-from rag_core.text.words import SPACED_WORD, STOP_WORDS, fold, forms_of, stretches
+from rag_core.text.words import SPACED_WORD, STOP_WORDS, alternatives, fold, forms_of, stretches
 from rag_core.types import Forms, Hit, Phrase
 
 SNIPPET_LENGTH = 320
@@ -23,6 +23,7 @@ _A_WORD = 20  # characters by which an excerpt may be longer or shorter, to end 
 def highlight(text: str, words: Mapping[str, Forms], phrases: Iterable[Phrase] = ()) -> tuple[Span, ...]:
     """The (start, end) of every place in ``text`` where a query word occurs, ordered, disjoint. A
     unit also matches its inflections (``index`` in *indexing*), as in the stemmed index."""
+    words = {each: forms_of(each) for unit in words for each in alternatives(unit)}
     folded, places = _fold_in_place(text)
     found = list(_word_places(folded, words))
     for phrase in phrases:

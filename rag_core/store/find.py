@@ -22,7 +22,7 @@ from rag_core.store.documents import storable
 from rag_core.store.file import ACTIVE
 from rag_core.text import tags
 from rag_core.text.days import EXAMPLES, span
-from rag_core.text.words import SPACED_WORD, clusters, is_unspaced, name_key
+from rag_core.text.words import SPACED_WORD, alternatives, clusters, is_unspaced, name_key
 from rag_core.text.words import fold as fold_words
 from rag_core.types import DATA, Document, Filters, PrivateBy, Query, Viewer
 
@@ -178,7 +178,7 @@ def match_any(some: Iterable[str], further: str = "{title_terms terms} : ") -> s
     """An FTS5 expression for passages with at least one of some ``units``; ``further`` are the columns of the
     terms that unicode61 does not find."""
     terms: list[str] = []
-    for unit in some:
+    for unit in chain.from_iterable(map(alternatives, some)):
         is_further = not unit.isascii() and is_unspaced(unit)
         columns = further if is_further else ""
         star = "*" if is_further and len(clusters(unit)) == 1 else ""
@@ -196,6 +196,17 @@ def first_chunks(db: sqlite3.Connection, allowed: Eligible, limit: int, name: st
     sql = f"""SELECT {first} FROM chunks c JOIN documents d ON d.id = c.document_id
               WHERE {known_as} AND {allowed.sql} GROUP BY d.id ORDER BY {order} LIMIT {limit:d}"""
     return list(map(itemgetter(0), db.execute(sql, values)))
+
+
+def begun_names(db: sqlite3.Connection, allowed: Eligible, name: str, limit: int) -> dict[int, float]:
+    """The first chunks of the eligible documents with a name that begins with ``name``, the shortest names
+    first, each with the share of the name that this is."""
+    sql = f"""SELECT c.id, min(length(n.key)) AS size FROM names n JOIN documents d ON d.id = n.document_id
+              JOIN chunks c ON c.document_id = d.id AND c.chunk_index = 0
+              WHERE n.key > ? AND n.key < ? AND {allowed.sql}
+              GROUP BY d.id ORDER BY size, d.display LIMIT ?"""
+    found = db.execute(sql, (name, f"{name}\U0010ffff", *allowed.values, limit))
+    return {chunk_id: len(name) / size for chunk_id, size in found}
 
 
 def waiting(db: sqlite3.Connection, viewer: Viewer) -> int:
@@ -274,10 +285,12 @@ def chunks(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, sqlite3.Row]
 
 
 class Candidate(NamedTuple):
-    """What a passage is ranked by: all its searchable words but its folders and suffix, folded; its identity
-    (its text, or its key where it has none); whether it is for machines alone; and its document."""
+    """What a passage is ranked by: all its searchable words but its folders and suffix, and its title, both
+    folded; its identity (its text, or its key where it has none); whether it is for machines alone; and its
+    document."""
 
     text: str
+    title: str
     identity: str
     is_data: bool
     document: int
@@ -289,17 +302,17 @@ def candidates(
     """Those of the chunks ``ids`` that are there, which an Eligible has let through already; the ``whole``
     ones are ranked with their furniture."""
     sql = """SELECT id, title || ' ' || headings || ' ' || tags || ' ' || title_terms || ' ' || terms
-                 || ' ' || coalesce(kept_text, text), furniture, path,
+                 || ' ' || coalesce(kept_text, text), furniture, title, path,
                  CASE text WHEN '' THEN key ELSE text END, anchor_type, document_id
              FROM chunks WHERE id IN (SELECT value FROM json_each(?))"""
-    columns = ["id", "words", "furniture", "path", "identity", "anchor_type", "document"]
+    columns = ["id", "words", "furniture", "title", "path", "identity", "anchor_type", "document"]
     found: dict[int, Candidate] = {}
     rows = rows_at_once(db, columns, sql, (json.dumps(list(ids)),))
-    for chunk_id, words, furniture, path, identity, kind, document in rows:
+    for chunk_id, words, furniture, title, path, identity, kind, document in rows:
         if chunk_id in whole:
             words += f" {furniture}"
         text = fold_words(f"{words} {splitext(basename(path))[0]}")
-        found[chunk_id] = Candidate(text, identity, kind == DATA, document)
+        found[chunk_id] = Candidate(text, fold_words(title), identity, kind == DATA, document)
     return found
 
 

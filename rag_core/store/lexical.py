@@ -1,16 +1,16 @@
-"""Passages by their words: the best by BM25, those with a longer word, and words that are spelled alike.
+"""Passages by their words: the best by BM25, those with a longer word, and words one slip away.
 
 FTS5 scores every passage with any of the words. MaxScore (Turtle & Flood, "Query evaluation: strategies and
 optimizations", Information Processing & Management 31, 1995) gives the same best passages: a word adds no
 more than its weight allows, so a passage with only words that stay below the last of the best is none.
 
-Threat: FTS5 counts private passages, too, so its scores tell how often they hold a word. Guests get none of
-these scores: `search.rank.text_score` uses the counts of `frequencies`.
+FTS5's scores only choose the candidates; `search.rank` weighs these with the counts of `frequencies`.
+
+Threat: FTS5 counts private passages, too, so its scores tell how often they hold a word. Nobody gets them.
 """
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import sqlite3
@@ -18,15 +18,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import chain, filterfalse, islice
+from itertools import chain, filterfalse
 from operator import itemgetter
 
 from rag_core.errors import StoreError
 from rag_core.store import find
 from rag_core.store.connection import Reading, rows_at_once
 from rag_core.store.file import Store
-from rag_core.text.words import SPACED_WORD, STOP_WORDS, fold
+from rag_core.text.words import SPACED_WORD, STOP_WORDS, alternatives, fold, is_unspaced, one_edit_away
 from rag_core.types import Query, Viewer
 
 # Weights of the columns of `words` in order. Chosen with benchmarks/retrieval.py; flat from half to twice.
@@ -49,27 +48,29 @@ _MOST_BEGINNINGS = 3  # each goes through all words of the index that begin so
 _MOST_LESS = 4  # letters by which a stem is shorter than a beginning of its words
 _BEGUN = 100  # chunks that may have a longer word, for each
 
-_SHORTEST, _LONGEST = 4, 40  # letters; shorter words are like too many others, longer ones nobody types
-_LIKE = 0.8  # of difflib's ratio: of six letters one is another one, or two neighbours are swapped
-_LIKE_STEM = 0.7
-_LONGER, _SHORTER = 2, 4  # letters by which a stem may differ from the word
-_TRIED = 8
+_SHORTEST, _LONGEST = 4, 24  # letters; shorter words are like too many others, longer ones nobody types
+_MOST_CORRECTED = 3  # words of a query
+_MEANT = 3  # words that one with a slip may mean
+_LIKELY, _LOOKED_AT = 8, 10  # stems that a slip leads to, and passages that may show how a word is written
 _MARGIN = 4  # times as many candidates for a guest, whose scores are counted anew
 _NAMED = 5  # documents called as the query
+_LEAST_NAME, _NAMES_BEGUN = 3, 10  # letters of the beginning of a name, and documents with such names
 _RAREST = 24  # words of a pasted text that are looked for
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
     """What a store has for a query: of ``total`` chunks so many (``counts``) hold each unit; chunk ids found
-    ``by_words``, with BM25, by the query as a ``named`` document's name, or as ``begun`` words; their texts.
-    Without words, ``named`` is all that is eligible."""
+    ``by_words``, by the query as a ``named`` document's name, as the beginning of a name (``begun_names``,
+    with the share of the name that it is) or as ``begun`` words; their texts. Without words, ``named`` is all
+    that is eligible."""
 
     texts: Mapping[int, find.Candidate]
     named: Sequence[int]
     total: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
-    by_words: Mapping[int, float] = field(default_factory=dict)
+    by_words: Sequence[int] = ()
+    begun_names: Mapping[int, float] = field(default_factory=dict)
     begun: Sequence[int] = ()
 
 
@@ -87,21 +88,25 @@ def gather(
     if not query.text:
         ids = find.first_chunks(db, allowed, limit)
         return Gathered(find.candidates(db, ids), ids)
-    units = list(query.forms)
-    total, counts = frequencies(db, units, allowed.viewer)
-    best: dict[int, float] = {}
+    total, counts = frequencies(db, list(query.forms), allowed.viewer)
+    best: list[int] = []
     named: list[int] = []
     begun: list[int] = []
     aside: list[int] = []
+    begun_names: dict[int, float] = {}
     if words:
-        best = dict(by_words(db, units, allowed, limit if allowed.viewer.is_owner else limit * _MARGIN))
+        units = list(dict.fromkeys(chain.from_iterable(map(alternatives, query.forms))))
+        limit = limit if allowed.viewer.is_owner else limit * _MARGIN
+        best = [chunk_id for chunk_id, _ in by_words(db, units, allowed, limit)]
         named = find.first_chunks(db, allowed, _NAMED, query.name)
+        if len(query.name) >= _LEAST_NAME:
+            begun_names = find.begun_names(db, allowed, query.name, _NAMES_BEGUN)
         if nowhere := [word for word in query.words if not counts.get(word, 1)]:
             begun = by_beginnings(db, nowhere, allowed)
-        sought = [unit for unit in units if query.phrases or not counts[unit]]
+        sought = [unit for unit in query.forms if query.phrases or not counts[unit]]
         aside = in_furniture(db, sought, allowed, limit)
-    texts = find.candidates(db, {*best, *begun, *aside, *named, *near}, {*aside})
-    return Gathered(texts, named, total, counts, best, [*begun, *aside])
+    texts = find.candidates(db, {*best, *begun, *aside, *named, *begun_names, *near}, {*aside})
+    return Gathered(texts, named, total, counts, best, begun_names, [*begun, *aside])
 
 
 def in_furniture(
@@ -250,36 +255,45 @@ def frequencies(db: sqlite3.Connection, units: Sequence[str], viewer: Viewer) ->
     return total - count(db, find.HIDDEN), {unit: held - hidden[unit] for unit, held in every.items()}
 
 
-def spelled_like(db: sqlite3.Connection, word: str, viewer: Viewer) -> str:
-    """A word of a passage that ``viewer`` may see, spelled much like ``word`` and with the same first letter;
-    '' if there is none. The index has stems, so a passage says how the word is written. All words with that
-    letter are gone through, a tenth of a second for 100,000 passages."""
-    if not _SHORTEST <= len(word) <= _LONGEST:
-        return ""
-    db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, words, row)")
-    row = db.execute(
-        """SELECT json_group_array(term) FROM temp.vocabulary
-           WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ?""",
-        (word[0], chr(ord(word[0]) + 1), len(word) - _SHORTER, len(word) + _LONGER),
-    ).fetchone()
-    terms = json.loads(row[0])
-    stems = difflib.get_close_matches(word, terms, len(terms) or 1, _LIKE_STEM)
-    # Only stems that may be seen count: nothing hidden may tell of itself by what it displaces.
-    words: set[str] = set()
-    for some in islice(filter(None, map(partial(_written, db, viewer), stems)), _TRIED):
-        words |= some
-    return next(iter(difflib.get_close_matches(word, sorted(words - STOP_WORDS), 1, _LIKE)), "")
+def meant(stores: Sequence[Store], words: Iterable[str], viewer: Viewer) -> dict[str, tuple[str, ...]]:
+    """Those of ``words`` that no passage holds or has as the beginning of a word, each with up to three that
+    are one slip away and which ``viewer`` may see: first those in titles, then the commonest."""
+    unknown = [word for word in words if _SHORTEST <= len(word) <= _LONGEST and not is_unspaced(word)]
+    for store in stores if unknown else ():
+        with suppress(StoreError), store.read() as db:
+            unknown = [word for word in unknown if not _stands(db, word, viewer)]
+    found: dict[str, tuple[str, ...]] = {}
+    for word in unknown[:_MOST_CORRECTED]:
+        slips = [each for each in one_edit_away(word) if len(each) >= _SHORTEST and each not in STOP_WORDS]
+        known: Counter[str] = Counter()
+        for store in stores:
+            with suppress(StoreError), store.read() as db:
+                known.update(_written(db, slips, viewer))
+        if known:
+            found[word] = tuple(sorted(known, key=lambda each: (-known[each], each))[:_MEANT])
+    return found
 
 
-def _written(db: sqlite3.Connection, viewer: Viewer, stem: str) -> set[str]:
-    """How the words with this stem are written in a passage that has one, but for short ones."""
-    # Not by MATCH, which would take the stem of the stem: of warehous, that of warehouse, it is wareh.
-    db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.places USING fts5vocab(main, words, instance)")
+def _stands(db: sqlite3.Connection, word: str, viewer: Viewer) -> bool:
+    """Whether a passage has ``word``, or a word that begins with it."""
+    held = frequencies(db, [word], viewer)[1][word]
+    return held > 0 or bool(by_beginnings(db, [word], find.visible(viewer)))
+
+
+def _written(db: sqlite3.Connection, words: Sequence[str], viewer: Viewer) -> dict[str, int]:
+    """Those of ``words`` that are written so in passages that ``viewer`` may see, not only their stems, with
+    the number of these passages; a title counts more than all texts."""
+    total, counts = frequencies(db, words, viewer)
     allowed = find.visible(viewer)
-    sql = f"""SELECT c.title || ' ' || c.headings || ' ' || c.text FROM temp.places
-              CROSS JOIN chunks c ON c.id = places.doc JOIN documents d ON d.id = c.document_id
-              WHERE places.term = ? AND col IN ('title', 'headings', 'text') AND {allowed.sql} LIMIT 1"""
-    row = db.execute(sql, (stem, *allowed.values)).fetchone()
-    words = SPACED_WORD.findall(fold(row[0])) if row else []
-    # Porter's stemmer makes an i of a last y.
-    return {each for each in words if each.startswith(stem[:-1]) and len(each) >= _SHORTEST}
+    sql = f"""SELECT c.title, c.title || ' ' || c.headings || ' ' || c.text FROM words
+              JOIN chunks c ON c.id = words.rowid JOIN documents d ON d.id = c.document_id
+              WHERE words MATCH ? AND {allowed.sql} LIMIT {_LOOKED_AT}"""
+    found: dict[str, int] = {}
+    for word in sorted(filter(counts.__getitem__, counts), key=lambda each: -counts[each])[:_LIKELY]:
+        for columns in ("{title title_terms} : ", ""):
+            match = f"{columns}{find.match_any([word])}"
+            for title, text in db.execute(sql, (match, *allowed.values)):
+                if word in SPACED_WORD.findall(fold(text)):
+                    in_title = word in SPACED_WORD.findall(fold(title))
+                    found[word] = max(found.get(word, 0), counts[word] + total * in_title)
+    return found

@@ -231,6 +231,8 @@ _HISSING = ("s", "x", "z", "ch", "sh", "o")  # what has -es where others have -s
 @lru_cache(maxsize=1024)
 def forms_of(word: str) -> Forms:
     """The forms of a unit: *stopped* has ``stop``, *letter* has *letters* but not *let's*."""
+    if "|" in word:
+        return Forms(word, word, kind="any", others=tuple(map(forms_of, alternatives(word))))
     if is_unspaced(word) or "_" in word:
         return Forms(word, word, kind="name" if "_" in word else "pair")
     for ending in _ENDINGS:
@@ -251,6 +253,34 @@ def forms_of(word: str) -> Forms:
             whole = word[:-1] if ending in ("ations", "ements", "ions", "ings") else word
             return Forms(whole, rest, tails, doubling, is_open=len(word) > _SHORT)
     return Forms(word, word, *_of_whole(word), is_open=len(word) > _SHORT)
+
+
+_ALPHABETS = (("a", "z"), ("α", "ω"), ("а", "я"), ("א", "ת"), ("ء", "ي"))
+"""The first and the last letter of each."""
+
+
+def one_edit_away(word: str) -> set[str]:
+    """The strings that a slip makes of ``word`` or ``word`` of them: one letter more, fewer or another, or
+    two neighbours swapped (P. Norvig, "How to write a spelling corrector", 2007)."""
+    letters = [
+        chr(number)
+        for first, last in _ALPHABETS
+        if first <= word[0] <= last
+        for number in range(ord(first), ord(last) + 1)
+    ]
+    found: set[str] = set()
+    for at in range(len(word) + 1):
+        before, behind = word[:at], word[at:]
+        found |= {before + letter + behind for letter in letters}
+        found |= {before + letter + behind[1:] for letter in letters if behind}
+        found |= {before + behind[1:], before + behind[1:2] + behind[:1] + behind[2:]}
+    return found - {word}
+
+
+def alternatives(unit: str) -> list[str]:
+    """The words that a unit stands for: itself, or those that a word with a slip may mean
+    (``login|logic``)."""
+    return unit.split("|")
 
 
 def unit_forms(words: Iterable[str]) -> dict[str, Forms]:
