@@ -186,14 +186,17 @@ def match_any(some: Iterable[str], further: str = "{title_terms terms} : ") -> s
     return " OR ".join(terms)
 
 
+_FIRST = "coalesce(min(CASE WHEN c.kept IS NOT '[]' THEN c.id END), min(c.id))"
+"""SQL of a document's first passage that is not all furniture, else of its first."""
+
+
 def first_chunks(db: sqlite3.Connection, allowed: Eligible, limit: int, name: str | None = None) -> list[int]:
     """The first chunk of each eligible document, newest first; with ``name`` of those that are called so."""
     known_as, order, values = "1", "d.date DESC, d.display", allowed.values
     if name is not None:
         known_as, order = "d.id IN (SELECT document_id FROM names WHERE key = ?)", "length(d.display)"
         values = (name, *values)
-    first = "coalesce(min(CASE WHEN c.kept IS NOT '[]' THEN c.id END), min(c.id))"
-    sql = f"""SELECT {first} FROM chunks c JOIN documents d ON d.id = c.document_id
+    sql = f"""SELECT {_FIRST} FROM chunks c JOIN documents d ON d.id = c.document_id
               WHERE {known_as} AND {allowed.sql} GROUP BY d.id ORDER BY {order} LIMIT {limit:d}"""
     return list(map(itemgetter(0), db.execute(sql, values)))
 
@@ -201,11 +204,15 @@ def first_chunks(db: sqlite3.Connection, allowed: Eligible, limit: int, name: st
 def begun_names(db: sqlite3.Connection, allowed: Eligible, name: str, limit: int) -> dict[int, float]:
     """The first chunks of the eligible documents with a name that begins with ``name``, the shortest names
     first, each with the share of the name that this is."""
-    sql = f"""SELECT c.id, min(length(n.key)) AS size FROM names n JOIN documents d ON d.id = n.document_id
-              JOIN chunks c ON c.document_id = d.id AND c.chunk_index = 0
-              WHERE n.key > ? AND n.key < ? AND {allowed.sql}
-              GROUP BY d.id ORDER BY size, d.display LIMIT ?"""
-    found = db.execute(sql, (name, f"{name}\U0010ffff", *allowed.values, limit))
+    sql = f"""WITH found AS (
+                  SELECT d.id, min(length(n.key)) AS size FROM names n JOIN documents d ON d.id = n.document_id
+                  JOIN chunks c ON c.document_id = d.id AND c.chunk_index = 0
+                  WHERE n.key > ? AND n.key < ? AND {allowed.sql}
+                  GROUP BY d.id ORDER BY size, d.display LIMIT ?)
+              SELECT {_FIRST}, size FROM found JOIN documents d ON d.id = found.id
+              JOIN chunks c ON c.document_id = d.id WHERE {allowed.sql} GROUP BY d.id"""
+    values = (name, f"{name}\U0010ffff", *allowed.values, limit, *allowed.values)
+    found = db.execute(sql, values)
     return {chunk_id: len(name) / size for chunk_id, size in found}
 
 
