@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import PurePath
 from shlex import quote
 
@@ -142,6 +142,20 @@ def moment(written: str) -> str:
         return datetime.fromisoformat(written).astimezone().strftime("%Y-%m-%d %H:%M")
     except (ValueError, OverflowError):  # an imported store may say anything
         return written
+
+
+def age(day: str, today: date) -> str:
+    """How long ago an ISO day was, in one unit: ``today``, ``3 d``, ``2 mo``, ``5 y``; '' for no day."""
+    try:
+        days = (today - date.fromisoformat(day)).days
+    except ValueError:
+        return ""
+    if days < 1:
+        return "today"
+    for length, unit in ((365, "y"), (30, "mo"), (7, "w")):
+        if days >= length:
+            return f"{days // length} {unit}"
+    return f"{days} d"
 
 
 def embedder(name: str) -> str:

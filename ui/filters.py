@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date
+from datetime import date, timedelta
 from functools import partial
 from heapq import nlargest
 from typing import Final
@@ -18,7 +18,8 @@ from rag_core.wording import top_folder
 from ui import deps
 from ui.hits import label
 from ui.messages import show_error
-from ui.search_state import TOP_FOLDER, Choices, State
+from ui.search_box import Chip, Way
+from ui.search_state import DEFAULT, TOP_FOLDER, Choices, Request, State
 
 MODES: Final[Mapping[Mode, str]] = {"hybrid": "Words and meaning", "lexical": "Words", "vector": "Meaning"}
 _MORE: Final = ("after", "before", "mode", "min", "k")
@@ -34,6 +35,78 @@ def choices(viewer: Viewer, stores: Sequence[str], chosen: Sequence[str]) -> Cho
     searched = [info for info in deps.store_infos(viewer) if not chosen or info.name in chosen]
     top = top_folder(source for info in searched for source in info.sources)
     return Choices(tuple(stores), facets["types"], facets["tags"], with_parents(facets["folders"]), top)
+
+
+def chips(offered: Choices, request: Request, today: date) -> tuple[Chip, ...]:
+    """The filters of the Search page. An option that holds is taken away by pressing it again."""
+    types = _values("type", "Type", offered.types, request.type, str)
+    tags = _values("tag", "Tag", offered.tags, request.tag, lambda tag: f"#{tag}")
+    folders = _values("path", "Folder", offered.folders, request.path, partial(_folder_name, top=offered.top))
+    found = [_stores(offered.stores, request.store)] if len(offered.stores) > 1 else []
+    found += [chip for chip in (types, tags, folders) if chip.options]
+    return (*found, _days(request, today), _how(request))
+
+
+def _values(
+    field: str, name: str, counts: Mapping[str, int], chosen: str | None, shown: Callable[[str], str]
+) -> Chip:
+    kept = nlargest(_MOST, counts, key=counts.__getitem__)
+    values = [value for value in counts if value in {*kept, chosen}]
+    options = tuple(
+        Way(
+            shown(value), f"{counts[value]:,}", params={field: [] if value == chosen else [value]}, hint=value
+        )
+        for value in values
+    )
+    at = (values.index(chosen),) if chosen in values else ()
+    return Chip(name, options, at, shown(chosen) if chosen else "", {field: []})
+
+
+def _folder_name(path: str, top: str) -> str:
+    return (
+        ("Top folder" if "," in top else top or "Top folder")
+        if path == TOP_FOLDER
+        else path.rpartition("/")[2]
+    )
+
+
+def _stores(names: Sequence[str], chosen: Sequence[str]) -> Chip:
+    options = tuple(
+        Way(name, params={"store": [each for each in names if (each in chosen) != (each == name)]})
+        for name in names
+    )
+    at = tuple(number for number, name in enumerate(names) if name in chosen)
+    return Chip("All stores", options, at, ", ".join(chosen), {"store": []})
+
+
+_SPANS: Final = (("Today", 0), ("Last 7 days", 6), ("Last 30 days", 29), ("Last 12 months", 365))
+
+
+def _days(request: Request, today: date) -> Chip:
+    begins = [today - timedelta(days) for _, days in _SPANS]
+    at = tuple(n for n, day in enumerate(begins) if (request.after, request.before) == (day, None))
+    options = tuple(
+        Way(name, params={"after": [] if n in at else [str(day)], "before": []})
+        for n, ((name, _), day) in enumerate(zip(_SPANS, begins, strict=True))
+    )
+    since = f"From {request.after}" if request.after else ""
+    until = f"Before {request.before}" if request.before else ""
+    shown = _SPANS[at[0]][0] if at else " · ".join(filter(None, (since, until)))
+    return Chip("Date", options, at, shown, {"after": [], "before": []}, ("after", "before"))
+
+
+def _how(request: Request) -> Chip:
+    modes = tuple(Way(name, params={"mode": [mode]}) for mode, name in MODES.items())
+    counts = tuple(Way(f"{count} on a page", params={"k": [str(count)]}) for count in _COUNTS)
+    at = [tuple(MODES).index(request.mode)]
+    at += [len(MODES) + _COUNTS.index(request.k)] if request.k in _COUNTS else []
+    least = f"Score at least {request.min:g}" if request.min else ""
+    shown = "" if request.mode == DEFAULT.mode else MODES[request.mode]
+    said = " · ".join(filter(None, (shown, least)))
+    return Chip("More", (*modes, *counts), tuple(at), said, {"mode": [], "min": []})
+
+
+_COUNTS: Final = (10, 20, 50)
 
 
 def with_parents(folders: Mapping[str, int]) -> dict[str, int]:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote, urlencode
+
+from rag_core.types import Document
 
 _PAGES: Final = Path(__file__).resolve().parent.parent / "pages"
 ASK_PAGE: Final = _PAGES / "ask.py"
@@ -20,3 +25,25 @@ def address(store: str, path: str, passage: str = "", first: int = 0, search: st
     number = str(first or "")
     parameters = {"store": store, "path": path, "passage": passage, "from": number, "search": search}
     return {name: value for name, value in parameters.items() if value}
+
+
+def link(parameters: Mapping[str, str], page: Path = FILES_PAGE) -> str:
+    """The address of a page with these parameters, below the root."""
+    return f"{page.stem}?{urlencode(parameters)}"
+
+
+def program(document: Document, line: int = 0) -> tuple[str, str]:
+    """The address that opens a document in another program on this computer, and the program's name: Obsidian
+    for a note in a vault, else VS Code. Two empty texts for a guest, who is not told where it is."""
+    path = document.absolute_path
+    if not path:
+        return "", ""
+    if document.file_type == "markdown" and _is_in_vault(document.root, document.path_in_source):
+        return f"obsidian://open?path={quote(path, safe='')}", "Obsidian"
+    return f"vscode://file{quote(path)}" + (f":{line}" if line else ""), "VS Code"
+
+
+@lru_cache(maxsize=1024)
+def _is_in_vault(root: str, path: str) -> bool:
+    folder = Path(root) / path
+    return any((above / ".obsidian").is_dir() for above in folder.parents)

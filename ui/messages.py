@@ -49,11 +49,16 @@ def sentence(message: str | Message) -> str:
     return render(_TEXTS, message.code, data)
 
 
-def show_error(error: RagError) -> None:
-    """Show an error. Guests read what REST tells them: nothing about files and servers."""
+def said_of_error(error: RagError) -> str:
+    """An error in two sentences. Guests read what REST tells them: nothing about files and servers."""
     who = access.viewer()
     shown = error if who is not None and who.is_owner else refusal(error, for_owner=False)[1]
-    st.error(spoken(sentence(shown.as_message())))
+    return sentence(shown.as_message())
+
+
+def show_error(error: RagError) -> None:
+    """Show an error as `said_of_error`."""
+    st.error(spoken(said_of_error(error)))
 
 
 def show_warning(*texts: str) -> None:

@@ -1,219 +1,271 @@
-"""The answer of a search: cards or a table, near misses, and what to say where there is nothing."""
+"""What the Search page shows for a search: notes as cards, filters with counts, and one honest line."""
 
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Final
 from urllib.parse import urlencode
-from zlib import crc32
 
 import streamlit as st
 
 from rag_core.api.encoding import place
-from rag_core.errors import NotFound
-from rag_core.hits import facts
+from rag_core.errors import RagError
 from rag_core.messages import say
-from rag_core.types import MAX_DEPTH, Answer, Hit, Viewer
-from rag_core.wording import NOTHING_FITS, found, freshness, plural, since_last_run, unshown
-from ui import deps, downloads, hits, visit
+from rag_core.search.shown import extract, shown_text
+from rag_core.types import MAX_DEPTH, Answer, Hit, Notice, Viewer
+from rag_core.wording import age, freshness, only_title, plural, where
+from ui import deps, downloads, filters, hits, search_box, visit
 from ui.access import require_viewer
 from ui.deps import library, store_infos
 from ui.folders import open_picker
-from ui.links import FILES_PAGE, INDEX_PAGE, address
-from ui.messages import sentence
+from ui.links import FILES_PAGE, INDEX_PAGE, address, link, program
+from ui.messages import said_of_error, sentence
 from ui.missing_file import WHY
-from ui.search_state import SEARCH, Request, to_params, usual
+from ui.search_box import Card, Passage, Shown, Way
+from ui.search_state import SEARCH, Params, Request, from_params, searched, to_params, usual
 
-_OPENED: Final = "search_opened"
-_HOW: Final = (
-    "Open shows a passage in its document. Tick its row to read it here; with the keyboard, go to the row and"
-    " press Shift and Space: the passage follows the table."
+_TEXT: Final = "search_text"
+"""The session key of what stands in the box, which need not be in the address yet."""
+_PASSAGES_A_NOTE: Final = 4  # on average at most, or a page has fewer notes than asked for
+_SHOWN_OF_A_NOTE: Final = 4
+_MOST_NEAR: Final = 6
+_NARROWING: Final = ("store", "type", "tag", "path", "after", "before")
+HELP: Final = (
+    ('"…"', "exact words"),
+    ("-", "without a word"),
+    ("tag:", "a tag"),
+    ("type:", "a type of file"),
+    ("path:", "a folder"),
+    ("after:", "from a day on"),
+    ("before:", "before a day"),
+    ("store:", "one store"),
 )
-EXAMPLES: Final = (
-    ("moving house checklist", "words, in any form and by meaning"),
-    ('"exact phrase"', "only passages that hold exactly this"),
-    ("tea -green", "without a word"),
-    ("type:markdown", "one type of file"),
-    ("tag:recipe", "one tag, and the tags below it"),
-    ("tag:recipe tag:winter", "either of two tags; so with every key"),
-    ("path:projects/garden", "one folder and what is in it; with * a pattern"),
-    ("after:2026-01 before:2026-07", "from a day, month or year on; before one"),
-    ("store:work", "one store"),
-)
+_STATES: Final = {
+    "changed": "changed since it was read",
+    "unknown": "file out of reach",
+    "failed": "last reading failed",
+}
 
 
-def show(viewer: Viewer, request: Request) -> None:
-    """Search, and show what was found."""
-    loading = request.mode != "lexical" and deps.meaning_is_loading(viewer)
-    answer = deps.search(viewer, request, "lexical" if loading else request.mode)
-    _headline(answer, loading=loading)
-    if loading:
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A document that was found: its best passage, and the others."""
 
-        @st.fragment(run_every=0.5)
-        def again_when_loaded() -> None:
-            if not deps.meaning_is_loading(require_viewer()):
-                st.rerun()
-
-        again_when_loaded()
-    with visit.from_the_top("results", request.page):
-        _passages(answer, request)
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        show_paging(answer, request)
-        if answer.hits:
-            downloads.show(answer, viewer)
-
-
-def _passages(answer: Answer, request: Request) -> None:
-    if not answer.hits and not answer.offset:
-        st.html(hits.paragraphs(*loosen(request)))
-    elif answer.convincing or answer.offset:
-        _list(answer, request)
-    else:
-        has_words = answer.hits[0].bm25 is not None
-        with st.expander("The nearest passages", expanded=has_words, key=f"near_{table_key(request)}"):
-            _list(answer, request)
-    if not answer.offset and not answer.convincing:
-        show_newer_files(require_viewer(), answer)
-
-
-def _list(answer: Answer, request: Request) -> None:
-    if answer.hits and request.view == "table":
-        _table(answer, request)
-    else:
-        _cards(answer, written(request))
-
-
-def written(request: Request) -> str:
-    """A search as it stands in the page's address, for the links to what it found."""
-    return urlencode(to_params(request, usual()), doseq=True)
-
-
-def _headline(answer: Answer, *, loading: bool) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        fits = answer.convincing or not answer.hits or answer.offset
-        viewer = require_viewer()
-        behind = freshness(library().jobs.freshness(viewer, answer.stores)) if viewer.is_owner else ""
-        said = found(answer) if fits else NOTHING_FITS
-        st.html(hits.paragraphs(said, behind, status=True), width="stretch")
-        st.segmented_control(
-            "Show as", ["cards", "table"], key=SEARCH.key("view"), on_change=SEARCH.push,
-            format_func=str.capitalize, required=True, label_visibility="collapsed",
-        )  # fmt: skip
-    notes = [sentence(notice) for notice in answer.notices]
-    if loading:
-        notes.append("The meaning index is loading; these are the passages found by words.")
-    if answer.pending:
-        notes.append(sentence(say("pending_guest", count=answer.pending)))
-    if notes:
-        st.html(hits.sentences(*notes))
-
-
-def _cards(answer: Answer, search: str) -> None:
-    good = [hit for hit in answer.hits if hit.relevant]
-    near = [hit for hit in answer.hits if not hit.relevant]
-    for hit in [*good, *near]:
-        if near and hit is near[0] and (good or answer.offset):
-            st.html(hits.divider("Near misses"))
-        _card(hit, len(answer.stores) > 1, search)
+    best: Hit
+    others: tuple[Hit, ...] = ()
 
 
 @st.fragment
-def _card(hit: Hit, with_store: bool, search: str) -> None:
-    """One hit. Opening it runs this fragment alone, and only then reads the whole passage."""
-    with st.container(border=True, gap="xsmall"):
-        st.html(hits.card(hit, with_store=with_store, search=search))
-        _place(hit, search)
-        opened = st.expander(
-            "Whole passage", type="compact", key=f"open_{hit.store}_{hit.key}", on_change="rerun"
-        )
-        if opened.open:
-            with opened:
-                _details(hit)
-
-
-def _details(hit: Hit) -> None:
+def show_search() -> None:
+    """The box, and what is found for the text in it. While somebody types, only this runs."""
     viewer = require_viewer()
+    names = library().stores.names(viewer)
+    text, url = _asked()
+    offered = filters.choices(viewer, names, [name for name in url.get("store", ()) if name in names])
+    request = from_params(url, offered, usual())
+    if text != request.q:
+        request = replace(request, q=text, page=1)
+    shown = Shown(urlencode(url, doseq=True), text, view=request.view, page=request.page, help=HELP)
+    answer = None
     try:
-        beside = deps.library().documents.neighbours(viewer, hit.store, hit.key)
-    except NotFound as gone:
-        st.html(hits.paragraphs(sentence(gone.as_message())))
-        return
-    st.html(hits.details(hit, beside))
+        if gone := SEARCH.unknown_store(names):
+            library().stores.info(viewer, gone)  # says that it is not there, and which are
+        if request.asks:
+            answer, notes, more = find(viewer, request)
+            shown = _answered(shown, viewer, request, answer, notes, more)
+        else:
+            shown = _beginning(shown, viewer)
+        shown = replace(shown, chips=filters.chips(offered, request, date.today()))
+    except RagError as problem:
+        shown = replace(shown, error=said_of_error(problem))
+    search_box.show(shown, take)
+    if answer and answer.hits and text == url.get("q", [""])[-1]:
+        downloads.show(deps.search(viewer, request, request.mode), viewer)
 
 
-def _place(hit: Hit, search: str) -> None:
-    """Where the passage is, to be copied with one click for an editor, and the way to its document."""
-    with st.container(
-        key=f"place_card_{hit.rank}", horizontal=True, vertical_alignment="center", gap="small"
-    ):
-        st.code(hits.one_line(place(hit)), language=None, width="content")
-        st.page_link(
-            FILES_PAGE, label="Open document", icon=":material/description:",
-            query_params=address(hit.store, hit.document.path, hit.key, search=search),
-        )  # fmt: skip
+def _asked() -> tuple[str, Params]:
+    """The text in the box, and the parameters in the address."""
+    state, url = st.session_state, SEARCH.url_params()
+    if state.get(SEARCH.seen) != url or _TEXT not in state:  # a link, a reload, Back or Forward
+        state[SEARCH.seen], state[_TEXT] = url, url.get("q", [""])[-1]
+    return state[_TEXT], url
 
 
-def table_key(request: Request) -> str:
-    """The session key of the table: another one for every search, so that no selection outlives it."""
-    return f"hits_{crc32(repr(sorted(to_params(request).items())).encode()):08x}"
+def take() -> None:
+    """As a callback: keep what was typed, and write a search that was committed into the address, as one
+    history entry."""
+    text, search = search_box.asked()
+    state, params = st.session_state, searched(search)
+    state[_TEXT] = text
+    if params != state.get(SEARCH.seen):
+        state[SEARCH.seen] = params
+        st.query_params.from_dict(params)
 
 
-def _table(answer: Answer, request: Request) -> None:
-    table, search = table_key(request), written(request)
+# --- what was found -------------------------------------------------------------------
 
-    def open_row() -> None:
-        """Have the page go to the document of a row, when it is drawn."""
-        hit = answer.hits[st.session_state[f"{table}_open"]["row"]]
-        st.session_state[_OPENED] = address(hit.store, hit.document.path, hit.key, search=search)
 
-    opens = st.column_config.ButtonColumn(
-        "Open", width=75, pinned=True, type="tertiary", key=f"{table}_open", on_click=open_row
+def find(viewer: Viewer, request: Request) -> tuple[Answer, list[Note], bool]:
+    """The answer to a request, the notes of its page, and whether more follow. Raises RagError."""
+    mode = request.mode
+    if mode != "lexical" and deps.meaning_is_loading(viewer):
+        mode = "lexical"
+    depth = min(MAX_DEPTH, request.page * request.k * _PASSAGES_A_NOTE)
+    answer = deps.search(viewer, replace(request, page=1, k=depth), mode)
+    passages: dict[tuple[str, int], list[Hit]] = {}
+    for hit in sorted(answer.hits, key=lambda hit: not hit.relevant):
+        passages.setdefault((hit.store, hit.document.id), []).append(hit)
+    notes = [Note(best, tuple(others)) for best, *others in passages.values()]
+    if not answer.convincing:
+        return answer, notes[:_MOST_NEAR] if request.page == 1 else [], False
+    first, end = request.offset, request.offset + request.k
+    return answer, notes[first:end], len(notes) > end or (answer.has_more and depth < MAX_DEPTH)
+
+
+def _answered(
+    shown: Shown, viewer: Viewer, request: Request, answer: Answer, notes: Sequence[Note], more: bool
+) -> Shown:
+    search = urlencode(to_params(request, usual()), doseq=True)
+    several, today = len(answer.stores) > 1, date.today()
+    cards = tuple(card(note, search, with_store=several, today=today) for note in notes)
+    status = [said_of(answer, notes, request, more=more), _behind(viewer, answer.stores)]
+    corrections = [notice for notice in answer.notices if notice.code == "unknown_word"]
+    others = [notice for notice in answer.notices if notice.code != "unknown_word"]
+    said = [sentence(notice) for notice in others]
+    if answer.mode == "lexical" != request.mode:
+        said.append("The meaning index is loading; these are found by words.")
+    if answer.pending:
+        said.append(sentence(say("pending_guest", count=answer.pending)))
+    offers = [_correction(request, notice) for notice in corrections]
+    if not answer.convincing:
+        offers += [*loosen(request), *_why_missing(viewer, answer)]
+    return replace(
+        shown, status=" · ".join(filter(None, status)), cards=cards, said=tuple(said),
+        offers=tuple(offers), has_more=more, end="" if more or request.page == 1 else "That is all.",
+    )  # fmt: skip
+
+
+def said_of(answer: Answer, notes: Sequence[Note], request: Request, *, more: bool) -> str:
+    """How many notes there are, in a few words."""
+    near = sum(not note.best.relevant for note in notes)
+    if not notes:
+        return "The list ends before this page" if request.page > 1 else "Nothing found"
+    if not answer.convincing:
+        return f"Nothing fits; {near:,} near miss{'es' * (near != 1)}"
+    first, count = request.offset + 1, len(notes)
+    if more or first > 1:
+        return f"Notes {first:,}–{first + count - 1:,}"
+    return plural(count - near, "note") + (f", {near:,} near" if near else "")
+
+
+def card(note: Note, search: str, *, with_store: bool, today: date) -> Card:
+    """A note that was found. Its links lead back to the ``search``."""
+    hit, doc = note.best, note.best.document
+    folder, _, name = doc.path.rpartition("/")
+    title = hits.one_line(doc.title) or hits.one_line(name)
+    stem = name.rpartition(".")[0] or name
+    trail = [hit.store] if with_store else []
+    trail += filter(None, folder.split("/"))
+    trail += [] if stem.casefold() == title.casefold() else [name]
+    app, app_name = program(doc, hit.start_line if hit.anchor is None else 0)
+    passages = tuple(_passage(each, title, search) for each in (hit, *note.others[: _SHOWN_OF_A_NOTE - 1]))
+    return Card(
+        title=title, name=hits.one_line(name), folder=hits.one_line(folder), day=doc.date[:10],
+        crumb=hits.one_line(" › ".join(trail)), age=age(doc.date[:10], today), reason=", ".join(hit.reasons[:1]),
+        more=len(note.others), is_near=not hit.relevant, state=_STATES.get(doc.state, ""),
+        extract=extract(passages[0].blocks) or ((hits.one_line(only_title(hit)), False),),
+        passages=passages, place=hits.one_line(place(hit)), score=round(hit.score, 2), file_type=doc.file_type,
+        app=app, app_name=app_name, facts=tuple(_facts(hit).items()),
+    )  # fmt: skip
+
+
+def _passage(hit: Hit, title: str, search: str) -> Passage:
+    """A passage without a heading that repeats the ``title``."""
+    href = link(address(hit.store, hit.document.path, hit.key, search=search))
+    said = where(hit)
+    blocks = shown_text(hit)
+    repeats = (
+        len(blocks) > 1 and blocks[0].kind == "heading" and blocks[0].text.casefold() == title.casefold()
     )
-    st.html(hits.paragraphs(_HOW))
-    with st.container(key="found_table"):
-        state = st.dataframe(
-            {"Open": [":material/description: Open"] * len(answer.hits), **_columns(answer)},
-            key=table,
-            hide_index=True,
-            on_select="rerun",
-            selection_mode="single-row",
-            column_config={"Open": opens, **_COLUMNS},
-            alt="The passages found, best first. Choose a row to read its passage below.",
-        )
-    rows = state["selection"]["rows"]
-    if rows and rows[0] < len(answer.hits):
-        hit = answer.hits[rows[0]]
-        with st.container(border=True):
-            st.html(hits.card(hit, with_store=len(answer.stores) > 1, search=search))
-            _place(hit, search)
-            _details(hit)
+    return Passage(href, said[:1].upper() + said[1:], blocks[1:] if repeats else blocks)
 
 
-def follow_row() -> None:
-    """Go to the document whose row was opened, if one was: a callback cannot leave its page."""
-    if opened := st.session_state.pop(_OPENED, None):
-        st.switch_page(FILES_PAGE, query_params=opened)
-
-
-def _columns(answer: Answer) -> dict[str, list[object]]:
-    found = answer.hits
-    columns: dict[str, list[object]] = {
-        "#": [hit.rank for hit in found],
-        "Score": [round(hit.score, 2) for hit in found],
-        "Fit": ["fits" if hit.relevant else "near miss" for hit in found],
-        "Title": [hits.one_line(hit.document.title) for hit in found],
-        "Place": [hits.place(hit) for hit in found],
-        "Passage": [hits.extract(hit) for hit in found],
+def _facts(hit: Hit) -> dict[str, str]:
+    """What is known of a hit beside its text."""
+    doc = hit.document
+    scores = [f"{hit.score:.2f}"]
+    scores += [f"similarity {hit.similarity:.3f}"] if hit.similarity is not None else []
+    scores += [f"BM25 {hit.bm25:.2f}"] if hit.bm25 is not None else []
+    facts = {
+        "Found by": ", ".join(hit.reasons),
+        "Relevance": " · ".join(scores),
+        "Also in": ", ".join(map(hits.one_line, hit.copies)),
+        "Tags": " ".join(f"#{tag}" for tag in doc.tags),
+        "Date": doc.date[:10],
+        "File": hits.one_line(doc.absolute_path or doc.path),
+        "Store": hit.store,
+        "Type": doc.file_type,
     }
-    told = [facts(hit, "table") for hit in found]
-    for label in told[0] if told else ():
-        if any(row[label] for row in told):
-            columns[label] = [hits.one_line(row[label]) for row in told]
-    if len(answer.stores) == 1:
-        columns.pop("Store", None)
-    if len({*columns["Fit"]}) == 1:  # which is said above the table
-        del columns["Fit"]
-    return columns
+    return {name: value for name, value in facts.items() if value}
+
+
+# --- what may help --------------------------------------------------------------------
+
+
+def _correction(request: Request, notice: Notice) -> Way:
+    word, meant = str(notice.data["word"]), str(notice.data["meant"])
+    text = re.sub(rf"\b{re.escape(word)}\b", lambda _: meant, request.q, flags=re.IGNORECASE)
+    return Way(meant, "instead of " + word, params={"q": [text]})
+
+
+def loosen(request: Request) -> list[Way]:
+    """What would let more be found, the most likely first, each to be pressed."""
+    narrowed = [
+        name for name in ("store", "type", "tag", "path", "after", "before") if getattr(request, name)
+    ]
+    unquoted = request.q.replace('"', "")
+    whole = " ".join(word for word in request.q.split() if not word.startswith("-"))
+    ways = [
+        Way("Without the quotes", params={"q": [unquoted]}) if unquoted != request.q else None,
+        Way("Without the minus", params={"q": [whole]}) if whole != request.q and whole else None,
+        Way(f"Score below {request.min:g}, too", params={"min": []}) if request.min else None,
+        Way("Without filters", params={name: [] for name in narrowed}) if narrowed else None,
+        Way("By meaning, too", params={"mode": []}) if request.mode == "lexical" else None,
+    ]
+    return [way for way in ways if way is not None]
+
+
+def _why_missing(viewer: Viewer, answer: Answer) -> list[Way]:
+    """For the owner: the ways to files that are not read yet, and to why one is not found."""
+    if not (viewer.is_owner and answer.stores):
+        return []
+    sizes = {info.name: info.file_count for info in store_infos(viewer)}
+    largest = max(answer.stores, key=lambda name: sizes.get(name, 0))
+    likely = visit.last_store(answer.stores) or largest  # the store that is probably meant
+    why = {"store": likely, WHY: answer.query.raw or "1"}
+    return [
+        Way("Read new files", href=link({"store": likely}, INDEX_PAGE)),
+        Way("Why is a file not found?", href=link(why, FILES_PAGE)),
+    ]
+
+
+# --- nothing asked, nothing there -----------------------------------------------------
+
+
+def _beginning(shown: Shown, viewer: Viewer) -> Shown:
+    infos = store_infos(viewer)
+    status = [
+        plural(sum(info.file_count for info in infos), "note"),
+        _behind(viewer, [i.name for i in infos]),
+    ]
+    return replace(shown, status=" · ".join(filter(None, status)))
+
+
+def _behind(viewer: Viewer, stores: Sequence[str]) -> str:
+    return freshness(library().jobs.freshness(viewer, stores)) if viewer.is_owner else ""
 
 
 def first_run(viewer: Viewer) -> None:
@@ -224,8 +276,7 @@ def first_run(viewer: Viewer) -> None:
         st.html(hits.paragraphs("No store is shared with you yet. Ask the owner of this library."))
         return
     st.html(hits.paragraphs(
-        "Choose a folder. Markdown, plain text, HTML, code, and data such as JSON and CSV are read; PDF"
-        " and Word are not yet. Commonplace never changes a file, and everything stays on this computer."
+        "Choose a folder. Commonplace never changes a file, and everything stays on this computer."
     ))  # fmt: skip
     offer_folder("Choose a folder", "first_folder")
 
@@ -242,89 +293,3 @@ def nothing_indexed(viewer: Viewer) -> None:
     if viewer.is_owner:
         with st.container(key="first_step"):  # it looks like a button
             st.page_link(INDEX_PAGE, label="**Choose or read a folder**", icon=":material/folder_open:")
-
-
-def start(viewer: Viewer) -> None:
-    """Nothing was typed: what can be typed, and in what it would be looked for."""
-    st.html(hits.examples(EXAMPLES))
-    sizes = (
-        f"{info.name}: {plural(info.chunk_count, 'passage')} in {plural(info.file_count, 'file')}"
-        for info in deps.store_infos(viewer)
-    )
-    st.html(hits.paragraphs(*sizes))
-
-
-def loosen(request: Request) -> list[str]:
-    """What would let more be found, the most likely first."""
-    filtered = request.store or request.filters != Request().filters or re.search(r"\w:\S", request.q)
-    advice = {
-        "Take the quotes away: a quoted phrase must occur exactly.": '"' in request.q,
-        "Take the words with a minus away.": re.search(r"(^|\s)-\S", request.q),
-        f"Lower the minimum score, which is {request.min:g}.": request.min,
-        "Remove a filter.": filtered,
-        "Search by words and meaning.": request.mode == "lexical",
-    }
-    return [step for step, holds in advice.items() if holds] or ["Try other words, or fewer of them."]
-
-
-_number, _text = st.column_config.NumberColumn, st.column_config.TextColumn
-_COLUMNS: Final[dict[str, Any]] = {
-    "#": _number(width=40),
-    "Score": st.column_config.ProgressColumn(min_value=0, max_value=1, format="%.2f", width=110),
-    "Fit": _text(width=80),
-    "Title": _text(width=170),
-    "Place": _text(width=190),
-    "Passage": _text(width=320),
-    "Store": _text(width=70),
-    "Type": _text(width=90),
-    "Date": _text(width=95),
-}
-LAST_PAGE: Final = f"These are the first {MAX_DEPTH:,} passages. A narrower search finds the rest."
-
-
-def show_paging(answer: Answer, request: Request) -> None:
-    """Previous and Next where there is anything before or behind, and that the list ends."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
-        if request.page > 1 or answer.has_more:
-            name, before = ("Previous", request.page - 1) if answer.hits else ("First page", 1)
-            st.button(
-                name, key="page_before", icon=":material/arrow_back:", on_click=SEARCH.turn, args=(before,),
-                disabled=request.page == 1,
-            )  # fmt: skip
-            st.html(hits.paragraphs(f"Page {request.page:,}"), width="content")
-            st.button(
-                "Next", key="page_after", icon=":material/arrow_forward:", icon_position="right",
-                on_click=SEARCH.turn, args=(request.page + 1,), disabled=not answer.has_more,
-            )  # fmt: skip
-        if end := ending(answer):
-            st.html(hits.paragraphs(end), width="content")
-
-
-def ending(answer: Answer) -> str:
-    """What is to be said where the list ends; nothing where it goes on."""
-    shown = answer.offset + len(answer.hits)
-    if answer.has_more or not shown or not (answer.convincing or answer.offset):
-        return ""
-    if not answer.hits:
-        return "The list ends before this page."
-    if shown == MAX_DEPTH:
-        return LAST_PAGE
-    return unshown(answer) or f"That is all: {plural(shown, 'document')}."
-
-
-def show_newer_files(viewer: Viewer, answer: Answer) -> None:
-    """From when on files are not known yet, with the ways to Index and to the question why. Only the owner is
-    told."""
-    if not (viewer.is_owner and answer.stores):
-        return
-    begun = library().jobs.last_begun(viewer, answer.stores)
-    sizes = {info.name: info.file_count for info in store_infos(viewer)}
-    largest = max(answer.stores, key=lambda name: sizes.get(name, 0))
-    likely = visit.last_store(answer.stores) or largest  # the store that is probably meant
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="newer_files"):
-        st.html(hits.paragraphs(since_last_run(begun)), width="content")
-        st.page_link(INDEX_PAGE, label="Index", icon=":material/sync:", query_params={"store": likely})
-        st.page_link(
-            FILES_PAGE, label="Why is a file not found?", icon=":material/help:",
-            query_params={"store": likely, WHY: answer.query.raw or "1"},
-        )  # fmt: skip

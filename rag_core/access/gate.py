@@ -27,6 +27,7 @@ from rag_core.errors import RagError
 from rag_core.library import Library
 
 _CORE_OF_GUESTS: Final = frozenset({"/_stcore/health", "/_stcore/host-config", "/_stcore/stream"})
+_SCRIPTS_OF_PAGES: Final = "/_stcore/bidi-components/"  # files of ui/assets
 _UNKNOWN_TOKEN: Final = Refused(
     "this token is not known, or was revoked", 401, "Make one with `commonplace token create NAME`."
 )
@@ -155,5 +156,5 @@ def _is_for_guests(scope: Scope) -> bool:
     if is_program(path) or scope["type"] == "websocket":
         return True
     return scope["method"] in ("GET", "HEAD") and (
-        not path.startswith("/_stcore/") or path in _CORE_OF_GUESTS
+        not path.startswith("/_stcore/") or path in _CORE_OF_GUESTS or path.startswith(_SCRIPTS_OF_PAGES)
     )

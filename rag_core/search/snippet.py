@@ -197,7 +197,7 @@ def pieces(
         first, last = max(first, position), min(last, end)
         if first < last:
             yield text[position:first], False
-            yield (text[first:last], True) if is_marked else (_instead(text[first:last]), False)
+            yield (text[first:last], True) if is_marked else (instead(text[first:last]), False)
             position = last
     yield text[position:end], False
 
@@ -215,7 +215,9 @@ def cut(hit: Hit) -> tuple[str, str]:
     return "… " if start > 0 else "", " …" if end < len(hit.content.rstrip()) else ""
 
 
-def _instead(markup: str) -> str:
+def instead(markup: str) -> str:
+    """What stands for a piece of markup that is not shown: a space for a tag between words, the character of
+    a reference."""
     if markup.startswith("&"):
         return html.unescape(markup)
     return "" if markup.startswith("<!--") or _JOINS.match(markup) else " "

@@ -1,0 +1,253 @@
+"""A passage as people read it: blocks of clean text, without the marks of Markdown, HTML and JSON.
+
+Offsets stay those of the passage: marks are left out when its text is put together, never taken from it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
+from typing import Literal
+
+from rag_core.search.snippet import best_window, instead
+from rag_core.types import Hit
+
+EXTRACT_LENGTH = 200
+"""Characters of an extract: two lines of a card."""
+
+Kind = Literal["text", "heading", "item", "quote", "code"]
+Span = tuple[int, int]
+Piece = tuple[str, bool]
+"""A text, and whether it is one of the words searched for."""
+
+_PROSE = frozenset(
+    "markdown text rst html org asciidoc pdf word slides sheet ebook mail picture archive".split()
+)
+_LIKE_JSON = frozenset({"json", "jsonl", "notebook", "csv"})
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A paragraph, heading, list item, quotation or stretch of code, in pieces of plain text."""
+
+    kind: Kind
+    pieces: tuple[Piece, ...]
+
+    @property
+    def text(self) -> str:
+        """All of its text."""
+        return "".join(piece for piece, _ in self.pieces)
+
+
+def shown_text(hit: Hit) -> tuple[Block, ...]:
+    """The passage of a hit in clean blocks, with the words found marked; none where it has no text."""
+    return _shown(hit.content, hit.document.file_type, hit.spans, hit.hidden)
+
+
+def extract(blocks: Sequence[Block], length: int = EXTRACT_LENGTH) -> tuple[Piece, ...]:
+    """The most telling ``length`` characters of ``blocks`` on one line, without headings if there is more."""
+    told = [block for block in blocks if block.kind != "heading"] or blocks
+    text, spans = "", []
+    for block in told:
+        for piece, is_marked in (*block.pieces, (" ", False)):
+            piece = re.sub(r"\s+", " ", piece)
+            piece = piece.lstrip() if not text or text.endswith(" ") else piece
+            if is_marked:
+                spans.append((len(text), len(text) + len(piece)))
+            text += piece
+    text = text.rstrip()
+    start, end = best_window(text, tuple(spans), length)
+    before, after = "… " if start else "", " …" if end < len(text) else ""
+    shown = list(_cut(text, start, end, spans, ()))
+    return tuple(piece for piece in ((before, False), *shown, (after, False)) if piece[0])
+
+
+# A whole result page is shown again with every key that is typed.
+@lru_cache(maxsize=512)
+def _shown(text: str, file_type: str, spans: tuple[Span, ...], hidden: tuple[Span, ...]) -> tuple[Block, ...]:
+    marks = _Marks(text, file_type, hidden)
+    blocks = tuple(_blocks(marks, spans))
+    if spans and not any(is_marked for block in blocks for _, is_marked in block.pieces):
+        blocks = tuple(_blocks(marks.without(spans), spans))  # the words stand in an address or a comment
+    return blocks or tuple(_blocks(_Marks(text, "", ()), spans))
+
+
+# --- what is not shown ----------------------------------------------------------------
+
+_FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
+_WHOLE = re.compile(
+    r"\A---[ \t]*\n.*?\n---[ \t]*(?:\n|\Z)"  # front matter
+    r"|<!--.*?(?:-->|\Z)|%%.*?(?:%%|\Z)",  # comments
+    re.S,
+)
+_BEGINNING = re.compile(
+    r"[ \t]*(?:(?P<quote>>[ \t>]*(?:\[![\w-]+\][+-]?[ \t]*)?)|(?P<item>(?:[-*+]|\d{1,3}[.)])[ \t]+(?:\[.\][ \t]+)?))?"
+    r"(?P<heading>\#{1,6}[ \t]+)?"
+)
+_NOTHING = re.compile(  # rules, underlines, rows between the head and body of a table, definitions of links
+    r"[ \t]*(?:[-=*_]{3,}|(?:[*_-][ \t]+){2,}[*_-]?|[|:+ \t-]*-[|:+ \t-]*\||\|[|:+ \t-]*-[|:+ \t-]*|\[[^\]\n]+\]:[ \t].*)[ \t]*\Z"
+)
+_ADDRESS = r"\((?:[^()\s]|\([^()\s]*\))*(?:[ \t]+\"[^\"\n]*\")?\)"
+_CODE = re.compile(r"(?<!`)(`+)(?!`)([^\n]+?)(?<!`)\1(?!`)")
+_ONLY_CODE = re.compile(r"(?<!`)(`+)[^`\n]+\1[ \t]*")
+_INLINE = tuple(  # what is left out stands in groups; where there is none, all of it
+    re.compile(pattern)
+    for pattern in (
+        rf"!\[[^\[\]\n]*\](?:{_ADDRESS}|\[[^\[\]\n]*\])|!\[\[[^\[\]\n]*\]\]",
+        r"\[\^[^\[\]\n]+\]|(?<=\s)\^[\w-]+$",
+        r"(\[\[(?:[^\[\]|\n]*\|)?)[^\[\]|\n]*(\]\])",
+        rf"(\[)[^\[\]\n]*(\]{_ADDRESS})",
+        r"(\[)[^\[\]\n]+(\]\[[^\[\]\n]*\])",
+        r"(<)(?:https?://|mailto:)[^<>\s]+(>)",
+        r"(\*\*)(?=\S)(?:[^\n]+?)(?<=\S)(\*\*)",
+        r"(?<!\w)(__)(?=\S)(?:[^\n]+?)(?<=\S)(__)(?!\w)",
+        r"(~~)(?=\S)(?:[^\n]+?)(?<=\S)(~~)",
+        r"(==)(?=\S)(?:[^\n]+?)(?<=\S)(==)",
+        r"(?<![*\w])(\*)(?=[^\s*])(?:[^*\n]+?)(?<=[^\s*])(\*)(?!\*)",
+        r"(?<!\w)(_)(?=[^\s_])(?:[^_\n]+?)(?<=[^\s_])(_)(?!\w)",
+        r"(\\)[!-/:-@\[-`{-~]",
+    )
+)
+_CELLS = re.compile(r"[ \t]*\|[ \t]*")
+_OF_JSON = re.compile(r'\\[nrt]|\\(?=["\\/])|(?<!\\)"|[{}\[\]]|,(?=\s*$)', re.M)
+_BLANK = "\0"
+
+
+class _Marks:
+    """Where in a text the marks are, found once: ``hidden`` are sorted, disjoint spans."""
+
+    def __init__(self, text: str, file_type: str, hidden: Iterable[Span]) -> None:
+        self.text, self.file_type = text, file_type
+        self.hidden = list(hidden)
+        if file_type == "markdown":
+            self.hidden += (match.span() for match in _WHOLE.finditer(text))
+        elif file_type in _LIKE_JSON:
+            self.hidden += (match.span() for match in _OF_JSON.finditer(text))
+
+    def without(self, kept: Sequence[Span]) -> _Marks:
+        """The same, but nothing is left out that holds one of ``kept``."""
+        return _Kept(self, kept)
+
+    def of_line(self, start: int, end: int) -> list[Span]:
+        """The hidden spans of a line of Markdown, beside those of the whole text."""
+        line = self.text[start:end]
+        if self.file_type != "markdown" or not re.search(r"[\[\]*_~=`\\<^]", line):
+            return []
+        found: list[Span] = []
+        for match in _CODE.finditer(line):
+            found += (match.start(), match.start(2)), (match.end(2), match.end())
+            line = line[: match.start()] + _BLANK * (match.end() - match.start()) + line[match.end() :]
+        for pattern in _INLINE:
+            for match in list(pattern.finditer(line)):
+                groups = [match.span(number + 1) for number, group in enumerate(match.groups()) if group]
+                for first, last in groups or [match.span()]:
+                    found.append((first, last))
+                    line = line[:first] + _BLANK * (last - first) + line[last:]
+        return [(start + first, start + last) for first, last in found]
+
+
+class _Kept(_Marks):
+    def __init__(self, marks: _Marks, kept: Sequence[Span]) -> None:
+        self.text, self.file_type, self._kept = marks.text, marks.file_type, kept
+        self.hidden = self._left(marks.hidden)
+
+    def _left(self, spans: Iterable[Span]) -> list[Span]:
+        return [(a, b) for a, b in spans if not any(first < b and a < last for first, last in self._kept)]
+
+    def of_line(self, start: int, end: int) -> list[Span]:
+        return self._left(super().of_line(start, end))
+
+
+# --- what is shown --------------------------------------------------------------------
+
+
+def _blocks(marks: _Marks, spans: Sequence[Span]) -> Iterator[Block]:
+    """The blocks of a text: neighbouring lines of text, of a quotation and of code are one each."""
+    kind, pieces = None, []
+    for now, found in _lines(marks, spans):
+        if now is not None and now == kind and now in ("text", "quote", "code"):
+            pieces += ("\n", False), *found
+            continue
+        if kind is not None and pieces:
+            yield Block(kind, _joined(pieces))
+        kind, pieces = now, found
+    if kind is not None and pieces:
+        yield Block(kind, _joined(pieces))
+
+
+def _joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
+    groups = groupby(pieces, key=itemgetter(1))
+    return tuple(("".join(map(itemgetter(0), group)), is_marked) for is_marked, group in groups)
+
+
+def _lines(marks: _Marks, spans: Sequence[Span]) -> Iterator[tuple[Kind | None, list[Piece]]]:
+    """Each line with its kind; None for one with nothing to show."""
+    text, at, fence = marks.text, 0, ""
+    is_prose = marks.file_type in _PROSE or marks.file_type in _LIKE_JSON or not marks.file_type
+    is_markdown = marks.file_type == "markdown"
+    for line in text.splitlines(keepends=True):
+        start, at = at, at + len(line)
+        end = start + len(line.rstrip())
+        if is_markdown and (opened := _FENCE.match(text, start, end)):
+            if not fence or opened[1].startswith(fence):
+                fence = "" if fence else opened[1]
+                continue
+        if fence or not is_prose:
+            found = list(_cut(text, start, end, spans, marks.hidden))
+            yield "code", found or [("", False)]
+            continue
+        kind, first = _kind(text, start, end) if is_markdown else ("text", start)
+        if kind == "text" and first is not None and is_markdown and _ONLY_CODE.fullmatch(text, first, end):
+            kind = "code"
+        if first is None:
+            yield None, []
+            continue
+        found = list(_cut(text, first, end, spans, sorted([*marks.hidden, *marks.of_line(first, end)])))
+        if is_markdown and text.startswith("|", first):  # a row of a table
+            found = [(_CELLS.sub("   ", piece), is_marked) for piece, is_marked in found]
+        yield (kind, found) if "".join(piece for piece, _ in found).strip() else (None, [])
+
+
+def _kind(text: str, start: int, end: int) -> tuple[Kind, int | None]:
+    """What a line of Markdown is, and where its text begins; None where it has none."""
+    begun = _BEGINNING.match(text, start, end)
+    found = begun.groupdict() if begun else {}
+    if _NOTHING.match(text, start, end) and not found.get("item"):
+        return "text", None
+    kinds: tuple[Kind, ...] = ("heading", "item", "quote")
+    return next((kind for kind in kinds if found.get(kind)), "text"), begun.end() if begun else start
+
+
+def _cut(text: str, start: int, end: int, spans: Iterable[Span], hidden: Iterable[Span]) -> Iterator[Piece]:
+    """``text[start:end]`` without what is ``hidden``, in pieces that are in ``spans`` or not."""
+    position = start
+    for first, last in sorted(hidden):
+        if last <= position or first >= end:
+            continue
+        yield from _pieces(text, position, max(first, position), spans)
+        if first >= position and (put := _put(text[first:last])):
+            yield put, False
+        position = min(last, end)
+    yield from _pieces(text, position, end, spans)
+
+
+def _put(mark: str) -> str:
+    if len(mark) > 1 and mark[0] in "<&":
+        return instead(mark)
+    return " " if mark in ("\\n", "\\r", "\\t") else ""
+
+
+def _pieces(text: str, start: int, end: int, spans: Iterable[Span]) -> Iterator[Piece]:
+    for first, last in spans:
+        first, last = max(first, start), min(last, end)
+        if first < last:
+            if start < first:
+                yield text[start:first], False
+            yield text[first:last], True
+            start = last
+    if start < end:
+        yield text[start:end], False

@@ -1,0 +1,94 @@
+// The box: it sends what is typed soon after, and what is committed at once.
+import { isTyping, made } from "./made.js";
+
+const DEBOUNCE_MS = 120;
+const LONGEST_WAIT_MS = 400; // while somebody types without a pause
+
+export function box({ ask, commit, down, signal }) {
+  let timer, waiting = 0;
+  const input = made("input", {
+    id: "cps-q", type: "search", autocomplete: "off", spellcheck: false, enterKeyHint: "search",
+    placeholder: "Search your notes", "aria-label": "Search your notes", "aria-controls": "cps-results",
+  });
+  const help = made("button", {
+    type: "button", className: "cps-quiet cps-ask", textContent: "?", ariaLabel: "What can be typed",
+    ariaExpanded: "false",
+  });
+  const panel = made("div", { className: "cps-panel", hidden: true });
+  const element = made("div", { className: "cps-box", role: "search" }, icon(), input, made("kbd", {}, "/"), help, panel);
+
+  const send = () => {
+    clearTimeout(timer);
+    waiting = 0;
+    ask(input.value);
+  };
+  const sendSoon = () => {
+    clearTimeout(timer);
+    waiting ||= performance.now();
+    const left = Math.max(0, LONGEST_WAIT_MS - (performance.now() - waiting));
+    timer = setTimeout(send, Math.min(DEBOUNCE_MS, left));
+  };
+  const unfold = (isOpen) => {
+    panel.hidden = !isOpen;
+    help.ariaExpanded = String(isOpen);
+  };
+  const clear = () => {
+    input.value = "";
+    send();
+  };
+  const keys = {
+    Enter: () => { clearTimeout(timer); waiting = 0; commit(input.value); },
+    ArrowDown: down,
+    Escape: () => (panel.hidden ? clear() : unfold(false)),
+  };
+  input.addEventListener("input", (event) => { if (!event.isComposing) sendSoon(); });
+  input.addEventListener("compositionend", sendSoon);
+  input.addEventListener("keydown", (event) => {
+    if (event.isComposing || !keys[event.key]) return;
+    event.preventDefault();
+    event.stopPropagation();
+    keys[event.key]();
+  });
+  help.onclick = () => unfold(panel.hidden);
+  window.addEventListener("pointerdown", (event) => {
+    if (!element.contains(event.target)) unfold(false);
+  }, { signal });
+  window.addEventListener("keydown", (event) => {
+    const isAsked = event.key === "k" ? event.ctrlKey || event.metaKey : event.key === "/" && !isTyping(event);
+    if (!isAsked) return;
+    event.preventDefault();
+    event.stopPropagation();
+    input.select(); // which focuses it, too
+    input.focus();
+  }, { signal, capture: true });
+
+  const insert = (text) => {
+    const [start, end] = [input.selectionStart, input.selectionEnd];
+    const [before, behind] = text.split("…"); // where the caret goes, inside of quotes
+    const gap = start && !/\s$/.test(input.value.slice(0, start)) ? " " : "";
+    input.setRangeText(gap + before + (behind ?? ""), start, end, "end");
+    const caret = start + gap.length + before.length;
+    input.setSelectionRange(caret, caret);
+    unfold(false);
+    input.focus();
+  };
+  const offer = (rows) => {
+    const chips = rows.map(([text, what]) => made("button", { type: "button", onclick: () => insert(text) },
+      made("code", {}, text), made("span", { className: "cps-quiet" }, what)));
+    const keysSaid = [["↑ ↓", "move"], ["Enter", "open"], ["o", "open in its program"], ["c", "copy"],
+      ["Space", "select"], ["/", "search"]];
+    const row = keysSaid.map(([key, what]) => made("span", {}, made("kbd", {}, key), ` ${what}`));
+    panel.replaceChildren(made("div", { className: "cps-syntax" }, ...chips), made("p", { className: "cps-keys" }, ...row));
+  };
+  return { element, input, offer, stop: () => clearTimeout(timer) };
+}
+
+function icon() {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("aria-hidden", "true");
+  const path = document.createElementNS(svg.namespaceURI, "path");
+  path.setAttribute("d", "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13zM15.5 15.5 20 20");
+  svg.append(path);
+  return svg;
+}

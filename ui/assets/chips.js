@@ -1,0 +1,98 @@
+// Filters: a chip each, with a menu of its options.
+import { made } from "./made.js";
+
+const SEARCHABLE = 12; // a longer menu has a box to narrow it
+const SHOWN = 60;
+
+export function chips({ change, signal }) {
+  const element = made("div", { className: "cps-chips", role: "group", ariaLabel: "Filters" });
+  let open, drawn;
+
+  const close = (isBack = false) => {
+    if (!open) return;
+    open.menu.remove();
+    open.button.ariaExpanded = "false";
+    if (isBack) open.button.focus();
+    open = undefined;
+  };
+  const pick = (params) => { close(true); change(params); };
+
+  const unfold = (button, chip) => {
+    const was = open?.button;
+    close();
+    if (was === button) return;
+    const list = made("div", { className: "cps-options", role: "menu", ariaLabel: chip.name });
+    const row = (way, number) => made("button", {
+      type: "button", role: "menuitemcheckbox", title: way.hint, ariaChecked: String(chip.chosen.includes(number)),
+      onclick: () => pick(way.params),
+    }, made("span", {}, way.label), made("span", { className: "cps-count" }, way.beside));
+    const fill = (words) => {
+      const fits = chip.options.map((way, number) => [way, number])
+        .filter(([way]) => `${way.label} ${way.hint}`.toLowerCase().includes(words.toLowerCase()));
+      list.replaceChildren(...fits.slice(0, SHOWN).map(([way, number]) => row(way, number)));
+    };
+    const menu = made("div", { className: "cps-menu" });
+    if (chip.options.length > SEARCHABLE) {
+      const narrow = made("input", { type: "search", placeholder: `Find a ${chip.name.toLowerCase()}`,
+        "aria-label": `Find a ${chip.name.toLowerCase()}`, oninput: () => fill(narrow.value) });
+      menu.append(narrow);
+    }
+    if (chip.dates.length) menu.append(days(chip));
+    menu.append(list);
+    fill("");
+    menu.onkeydown = (event) => {
+      const stops = [...menu.querySelectorAll("input, button")];
+      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (event.key === "Escape") close(true);
+      else if (step && event.target.type !== "date") {
+        stops[(stops.indexOf(event.target) + step + stops.length) % stops.length].focus();
+      } else return;
+      event.preventDefault();
+      event.stopPropagation();
+    };
+    open = { button, menu };
+    button.ariaExpanded = "true";
+    button.after(menu);
+    const room = document.documentElement.clientWidth - button.getBoundingClientRect().left;
+    menu.classList.toggle("cps-leftward", room < menu.offsetWidth + 16);
+    menu.querySelector("input, button").focus();
+  };
+
+  const days = (chip) => {
+    const now = new URLSearchParams(drawnSearch);
+    const fields = chip.dates.map((name, number) => made("label", {}, ["From", "Before"][number], made("input", {
+      type: "date", value: now.get(name) ?? "",
+      onchange: (event) => pick({ [name]: event.target.value ? [event.target.value] : [] }),
+    })));
+    return made("div", { className: "cps-days" }, ...fields);
+  };
+  let drawnSearch = "";
+
+  window.addEventListener("pointerdown", (event) => {
+    if (open && !open.menu.contains(event.target) && !open.button.contains(event.target)) close();
+  }, { signal });
+  element.addEventListener("focusout", (event) => {
+    if (open && event.relatedTarget && !element.contains(event.relatedTarget)) close();
+  });
+
+  const update = (found, search) => {
+    drawnSearch = search;
+    const now = JSON.stringify(found);
+    if (drawn === now || open) return; // a menu that is open stays
+    drawn = now;
+    const had = [...element.querySelectorAll("button")].indexOf(document.activeElement);
+    element.replaceChildren(...found.map((chip) => {
+      const button = made("button", {
+        type: "button", className: chip.shown ? "cps-chip cps-on" : "cps-chip", ariaExpanded: "false",
+        "aria-haspopup": "menu", onclick: () => unfold(button, chip),
+      }, chip.shown || chip.name);
+      const cross = chip.shown && made("button", {
+        type: "button", className: "cps-cross", textContent: "×", ariaLabel: `Remove ${chip.shown}`,
+        onclick: () => change(chip.clear),
+      });
+      return made("div", { className: "cps-holder" }, button, cross || "");
+    }));
+    if (had >= 0) [...element.querySelectorAll("button")].at(Math.min(had, element.children.length - 1))?.focus();
+  };
+  return { element, update };
+}

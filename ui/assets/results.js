@@ -1,0 +1,176 @@
+// What was found: cards or a table, and a preview of the one that is chosen, all of it in the page already.
+import { blocks, isPlain, isTyping, made, pieces, said } from "./made.js";
+
+const COLUMNS = [
+  ["Name", (card) => card.name], ["Title", (card) => card.title], ["Folder", (card) => card.folder],
+  ["Date", (card) => card.day], ["Type", (card) => card.file_type], ["Score", (card) => card.score],
+];
+
+export function results({ open, box, say, signal }) {
+  const list = made("div", { className: "cps-list", id: "cps-results" });
+  const preview = made("section", { className: "cps-preview", ariaLabel: "Preview", tabIndex: 0 });
+  const chosen = made("div", { className: "cps-chosen", hidden: true });
+  const element = made("div", { className: "cps-body" }, list, preview);
+  let cards = [], rows = [], at = 0, drawn, sorted = [-1, 1];
+  const marked = new Set();
+
+  const links = () => [...list.querySelectorAll("a[href], button.cps-item")];
+  const show = (to) => {
+    rows[at]?.classList.remove("cps-here");
+    at = Math.max(0, Math.min(rows.length - 1, to));
+    rows[at]?.classList.add("cps-here");
+    if (cards[at]) preview.replaceChildren(...previewOf(cards[at]));
+    preview.hidden = !cards.length;
+    preview.scrollTop = 0;
+  };
+  const go = (to) => {
+    if (to < 0) return box.focus();
+    const stops = cards.length ? rows.map((row) => row.querySelector("a")) : links();
+    const stop = stops[Math.min(to, stops.length - 1)];
+    if (!stop) return undefined;
+    stop.focus({ preventScroll: true });
+    return (rows[at] ?? stop).scrollIntoView({ block: "nearest" });
+  };
+  const here = () => (cards.length ? at : links().indexOf(document.activeElement));
+  const follow = (href) => (event) => {
+    if (!isPlain(event) || event.button) return; // another tab or window is the browser's to open
+    event.preventDefault();
+    open(href);
+  };
+
+  const titled = (card, number) => made("a", {
+    href: card.passages[0].href, className: "cps-title", onclick: follow(card.passages[0].href),
+    onfocus: () => show(number),
+  }, card.title);
+  const cardOf = (card, number) => made("article", {
+    className: card.is_near ? "cps-card cps-near" : "cps-card", onclick: () => show(number),
+  },
+  made("h2", {}, titled(card, number)),
+  made("span", { className: "cps-age", title: card.day }, card.age),
+  made("p", { className: "cps-crumb", title: card.place }, card.crumb),
+  made("p", { className: "cps-extract" }, ...pieces(card.extract)),
+  made("p", { className: "cps-why" }, made("span", {}, card.reason),
+    card.more ? made("span", {}, `${card.more} more passage${card.more > 1 ? "s" : ""}`) : "",
+    card.state ? made("span", { className: "cps-state" }, card.state) : ""));
+
+  const draw = () => {
+    const near = cards.findIndex((card) => card.is_near);
+    rows = cards.map(cardOf);
+    list.replaceChildren(...rows.flatMap((row, number) =>
+      (number === near && near > 0 ? [made("p", { className: "cps-divider" }, "Near misses"), row] : [row])));
+  };
+  const drawTable = () => {
+    const [by, way] = sorted;
+    if (by >= 0) {
+      const of = COLUMNS[by][1];
+      cards.sort((a, b) => way * (typeof of(a) === "number" ? of(a) - of(b) : of(a).localeCompare(of(b))));
+    }
+    const head = COLUMNS.map(([name], column) => made("th", {
+      scope: "col", ariaSort: column === by ? (way > 0 ? "ascending" : "descending") : "none",
+    }, made("button", { type: "button", onclick: () => {
+      sorted = [column, column === by ? -way : (name === "Score" || name === "Date" ? -1 : 1)];
+      drawTable();
+      show(0);
+      list.querySelectorAll("th button")[column].focus();
+    } }, name, column === by ? (way > 0 ? " ↑" : " ↓") : "")));
+    rows = cards.map((card, number) => made("tr", {
+      className: card.is_near ? "cps-near" : "", onclick: () => show(number),
+    }, made("td", {}, Object.assign(titled(card, number), { textContent: card.name })),
+    ...COLUMNS.slice(1).map(([name, of]) =>
+      made("td", { title: String(of(card)), className: name === "Score" ? "cps-number" : "" },
+        name === "Score" ? of(card).toFixed(2) : of(card)))));
+    list.replaceChildren(made("table", { ariaLabel: "Notes found" },
+      made("thead", {}, made("tr", {}, ...head)), made("tbody", {}, ...rows)));
+  };
+
+  const previewOf = (card) => {
+    const [first, ...others] = card.passages;
+    const act = (text, run) => made("button", { type: "button", onclick: run }, text);
+    const facts = card.facts.flatMap(([name, value]) => [made("dt", {}, name), made("dd", {}, value)]);
+    return [
+      made("header", {}, made("h2", {}, card.title), made("p", { className: "cps-crumb" }, card.crumb),
+        made("p", { className: "cps-acts" }, made("a", { href: first.href, onclick: follow(first.href) }, "Open"),
+          card.app ? made("a", { href: card.app }, `Open in ${card.app_name}`) : "",
+          act("Copy path", () => copy(card.place, "Path copied")))),
+      passageOf(first),
+      ...others.map((other) => made("div", { className: "cps-other" },
+        made("a", { href: other.href, onclick: follow(other.href) }, other.where), passageOf(other))),
+      made("details", {}, made("summary", {}, "Details"), made("dl", {}, ...facts)),
+    ];
+  };
+  const passageOf = (passage) => made("div", { className: "cps-passage" }, ...blocks(passage.blocks));
+
+  const copy = (text, done) => {
+    if (navigator.clipboard) navigator.clipboard.writeText(text).then(() => say(done));
+    else say("This browser copies only over https");
+  };
+  const asMarkdown = () => [...marked].map((number) => {
+    const card = cards[number];
+    const text = card.passages[0].blocks.map((block) => said(block.pieces)).join("\n\n").replace(/\n/g, "\n> ");
+    return `> ${text}\n>\n> — ${card.title} (${card.place})`;
+  }).join("\n\n");
+  const select = (number) => {
+    if (!marked.delete(number)) marked.add(number);
+    rows.forEach((row, each) => row.classList.toggle("cps-marked", marked.has(each)));
+    chosen.hidden = !marked.size;
+    const all = { type: "button", onclick: () => copy(asMarkdown(), "Copied as Markdown") };
+    const none = { type: "button", onclick: () => { marked.clear(); select(-1); marked.clear(); unmark(); } };
+    chosen.replaceChildren(made("span", {}, `${marked.size} selected`), made("button", all, "Copy as Markdown"),
+      made("button", none, "Clear"));
+  };
+  const unmark = () => {
+    marked.clear();
+    chosen.hidden = true;
+    rows.forEach((row) => row.classList.remove("cps-marked"));
+  };
+
+  const move = (by) => go(list.contains(document.activeElement) ? here() + by : here());
+  const keys = {
+    j: () => move(1),
+    k: () => move(-1),
+    c: () => (marked.size ? copy(asMarkdown(), "Copied as Markdown") : copy(cards[at].place, "Path copied")),
+    o: () => { if (cards[at].app) window.location.href = cards[at].app; },
+    " ": () => select(at),
+    Enter: () => open(cards[at].passages[0].href),
+    Escape: () => (marked.size ? unmark() : box.focus()),
+  };
+  const arrows = { ArrowDown: keys.j, ArrowUp: keys.k }; // elsewhere they scroll
+  const inList = new Set(["Enter", " ", "Escape"]);
+  window.addEventListener("keydown", (event) => { // captured: Streamlit has a key C of its own
+    const isHere = list.contains(document.activeElement);
+    const act = arrows[event.key] ? isHere && arrows[event.key]
+      : inList.has(event.key) ? isHere && document.activeElement.tagName === "A" && cards.length && keys[event.key]
+        : (cards.length || "jk".includes(event.key)) && keys[event.key];
+    if (!act || isTyping(event) || !isPlain(event)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    act();
+  }, { signal, capture: true });
+
+  const wayOf = (way, press) => (way.href
+    ? made("a", { href: way.href, onclick: follow(way.href), title: way.hint }, way.label, made("span", { className: "cps-crumb" }, way.beside))
+    : made("button", { type: "button", className: "cps-item", onclick: () => press(way.params), title: way.hint },
+      way.label, made("span", { className: "cps-crumb" }, way.beside)));
+
+  const update = (data, press) => {
+    const now = JSON.stringify([data.cards, data.view, data.start]);
+    list.dataset.query = data.text;
+    if (drawn === now) return;
+    drawn = now;
+    const had = list.contains(document.activeElement) ? here() : -1;
+    unmark();
+    cards = data.cards.map((card) => card);
+    sorted = [-1, 1];
+    element.classList.toggle("cps-as-table", data.view === "table");
+    if (cards.length && data.view === "table") drawTable();
+    else if (cards.length) draw();
+    else {
+      rows = [];
+      list.replaceChildren(...data.start.map(([name, ways]) =>
+        made("div", { className: "cps-start" }, made("h2", {}, name), ...ways.map((way) => wayOf(way, press)))));
+    }
+    show(had > 0 ? had : 0);
+    if (had >= 0) go(had);
+  };
+  return { element, chosen, update, first: () => go(0), openFirst: () => cards.length && open(cards[0].passages[0].href), wayOf };
+}

@@ -1,0 +1,120 @@
+// The Search page. Streamlit calls the default export again for every change of data, and only the last
+// cleanup, at the end: so there is one view per element, made once.
+import { box as makeBox } from "./box.js";
+import { chips as makeChips } from "./chips.js";
+import { made } from "./made.js";
+import { results as makeResults } from "./results.js";
+
+const views = new WeakMap();
+
+export default function mount(component) {
+  const root = component.parentElement;
+  if (!views.has(root)) views.set(root, viewOf(root));
+  const view = views.get(root);
+  view.update(component);
+  return () => { view.off.abort(); views.delete(root); };
+}
+
+// A search as it stands in the address, spelled one way whoever wrote it.
+function spelled(search) {
+  const params = new URLSearchParams(search);
+  params.sort();
+  return params.toString();
+}
+
+function viewOf(root) {
+  const off = new AbortController();
+  const { signal } = off;
+  const pending = []; // searches committed here that have not come back yet
+  let component, committed, typed = "";
+
+  // One value says everything: two could be handled in the other order.
+  const send = () => component.setStateValue("asked", { text: typed, search: committed });
+  const put = (params) => {
+    committed = spelled(params);
+    pending.push(committed);
+    send();
+  };
+  const changed = (changes) => {
+    const params = new URLSearchParams(committed);
+    if (!("page" in changes) && !("view" in changes)) params.delete("page");
+    for (const [name, values] of Object.entries(changes)) {
+      params.delete(name);
+      values.forEach((value) => params.append(name, value));
+    }
+    return params;
+  };
+  const change = (changes) => {
+    if (changes.q) box.input.value = changes.q[0] ?? "";
+    typed = box.input.value;
+    put(changed({ q: typed.trim() ? [typed] : [], ...changes }));
+  };
+  const open = (href) => { // without loading the page again: Streamlit follows as it follows Back and Forward
+    const here = changed({ q: box.input.value.trim() ? [box.input.value] : [], ...(isCommitted() && { page: pageNow() }) });
+    window.history.replaceState({}, "", `?${here}`); // what Back comes back to
+    window.history.pushState({}, "", `/${href}`);
+    window.dispatchEvent(new PopStateEvent("popstate", { state: {} }));
+  };
+  const isCommitted = () => (new URLSearchParams(committed).get("q") ?? "") === box.input.value;
+  const pageNow = () => new URLSearchParams(committed).getAll("page");
+
+  const box = makeBox({
+    signal,
+    ask: (text) => { typed = text; send(); },
+    commit: (text) => {
+      if (isCommitted() && text && component.data.text === text) found.openFirst();
+      else change({ q: text.trim() ? [text] : [] });
+    },
+    down: () => found.first(),
+  });
+  const filters = makeChips({ change, signal });
+  const status = made("p", { className: "cps-status", role: "status" });
+  const say = (text) => { status.textContent = text; };
+  const found = makeResults({ open, box: box.input, say, signal });
+  const views = ["cards", "table"].map((name) => made("button", {
+    type: "button", ariaPressed: "false", textContent: { cards: "Cards", table: "Table" }[name],
+    onclick: () => change({ view: name === "table" ? [name] : [] }),
+  }));
+  const tools = made("div", { className: "cps-tools" }, filters.element, status,
+    made("div", { className: "cps-views", role: "group", ariaLabel: "Show as" }, ...views));
+  const beside = made("div", { className: "cps-beside" });
+  const foot = made("div", { className: "cps-foot" });
+  root.append(made("div", { className: "cps" }, made("h1", { className: "cps-hidden" }, "Search"), box.element, tools, beside, found.element, foot, found.chosen));
+
+  const turn = (name, page, isThere) => made("button", {
+    type: "button", disabled: !isThere, onclick: () => change({ page: page > 1 ? [String(page)] : [] }),
+  }, name);
+  const drawAround = (data) => {
+    status.textContent = data.error || data.status;
+    status.classList.toggle("cps-error", Boolean(data.error));
+    beside.replaceChildren(
+      ...data.said.map((text) => made("p", { className: "cps-said" }, text)),
+      ...data.quick.map((way) => found.wayOf(way, change)),
+      ...data.offers.map((way) => found.wayOf(way, change)),
+    );
+    views.forEach((button, number) => { button.ariaPressed = String((data.view === "table") === Boolean(number)); });
+    const several = data.cards.length > 0 && (data.page > 1 || data.has_more);
+    foot.replaceChildren(...(several ? [turn("Previous", data.page - 1, data.page > 1), made("span", {}, `Page ${data.page}`),
+      turn("Next", data.page + 1, data.has_more)] : []), data.end && made("span", {}, data.end) || "");
+  };
+  let page = 1;
+  const update = (next) => {
+    const isNew = !component;
+    component = next;
+    const { data } = next;
+    const here = spelled(data.search), echo = pending.indexOf(here);
+    if (echo >= 0) pending.splice(0, echo + 1);
+    else if (!pending.length && committed !== here) { // a link, Back, Forward
+      committed = here;
+      typed = box.input.value = data.text;
+    }
+    if (isNew) box.offer(data.help);
+    if (isNew && document.activeElement === document.body) box.input.focus();
+    filters.update(data.chips, committed);
+    drawAround(data);
+    found.update(data, change);
+    if (data.page !== page) root.closest("[data-testid=stMain]")?.scrollTo(0, 0);
+    page = data.page;
+  };
+  return { off, update };
+}

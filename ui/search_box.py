@@ -1,0 +1,123 @@
+"""The box and the results of the Search page: one Streamlit component, served as files.
+
+Threat. What comes from a note is in the component's data only, and its script writes text by ``textContent``.
+What comes back is from a browser, a guest's perhaps: a text, and a search as it stands in an address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import streamlit as st
+from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager
+from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
+
+from rag_core.search.shown import Block, Piece
+from ui.search_state import Params
+
+KEY: Final = "search_box"
+_PROJECT: Final = "commonplace"
+_COMPONENT: Final = "search"
+NAME: Final = f"{_PROJECT}.{_COMPONENT}"
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Something to press: a page at ``href``, or the search with other ``params`` (an empty list takes one
+    away)."""
+
+    label: str
+    beside: str = ""
+    href: str = ""
+    params: Params = field(default_factory=dict)
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A filter: its ``options``, which of them hold, and ``shown`` for these, '' for none. ``dates`` are the
+    parameters of two days that can be typed."""
+
+    name: str
+    options: tuple[Way, ...]
+    chosen: tuple[int, ...] = ()
+    shown: str = ""
+    clear: Params = field(default_factory=dict)
+    dates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One passage of a note: the way to it, where it is in words, and its clean text."""
+
+    href: str
+    where: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A note that was found. ``place`` is a path with a line, to be copied. ``app`` opens it in another
+    program, called ``app_name``. ``facts`` are said on demand."""
+
+    title: str
+    name: str
+    folder: str
+    crumb: str
+    day: str
+    age: str
+    reason: str
+    more: int
+    is_near: bool
+    state: str
+    extract: tuple[Piece, ...]
+    passages: tuple[Passage, ...]
+    place: str
+    score: float
+    file_type: str
+    app: str = ""
+    app_name: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """All that the component shows. ``search`` is the search in the page's address, ``text`` the one that was
+    answered; ``status`` is one short line and ``error`` stands in its place."""
+
+    search: str
+    text: str
+    status: str = ""
+    error: str = ""
+    view: str = "cards"
+    chips: tuple[Chip, ...] = ()
+    cards: tuple[Card, ...] = ()
+    said: tuple[str, ...] = ()
+    offers: tuple[Way, ...] = ()
+    quick: tuple[Way, ...] = ()
+    start: tuple[tuple[str, tuple[Way, ...]], ...] = ()
+    help: tuple[tuple[str, str], ...] = ()
+    page: int = 1
+    has_more: bool = False
+    end: str = ""
+
+
+def show(shown: Shown, on_asked: Callable[[], None]) -> None:
+    """Draw the component. ``on_asked`` is called when `asked` has changed."""
+    manager = get_bidi_component_manager()
+    if manager.get_component_asset_root(NAME) is None:  # Streamlit looks in installed packages only
+        manifest = ComponentManifest(_PROJECT, "1", [ComponentConfig(_COMPONENT, "assets")])
+        manager.register_from_manifest(manifest, Path(__file__).parent)
+    component = st.components.v2.component(NAME, js="search.js", css="search.css", isolate_styles=False)
+    component(key=KEY, data=asdict(shown), on_asked_change=on_asked)
+
+
+def asked() -> tuple[str, str]:
+    """The text in the box, and the search that is to stand in the address."""
+    said: Any = st.session_state[KEY].get("asked")
+    said = said if isinstance(said, dict) else {}
+    text, search = said.get("text"), said.get("search")
+    return (text if isinstance(text, str) else "", search if isinstance(search, str) else "")
