@@ -364,6 +364,29 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Named:
+    """A document by its names, for a list to choose from. ``date`` is ISO 8601."""
+
+    store: str
+    path: str
+    title: str
+    date: str
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestions:
+    """What may be meant before a search is complete: ``documents`` with a name that begins so, ``tags`` with
+    their numbers of documents; before anything is typed the last ``searches``, and the documents that were
+    ``opened`` and ``changed`` last."""
+
+    documents: tuple[Named, ...] = ()
+    tags: tuple[tuple[str, int], ...] = ()
+    searches: tuple[str, ...] = ()
+    opened: tuple[Named, ...] = ()
+    changed: tuple[Named, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """A snapshot of a running job. ``rate`` is per second, ``eta`` in seconds or None."""
 

@@ -15,7 +15,7 @@ from rag_core.api.encoding import place
 from rag_core.errors import RagError
 from rag_core.messages import say
 from rag_core.search.shown import extract, shown_text
-from rag_core.types import MAX_DEPTH, Answer, Hit, Notice, Viewer
+from rag_core.types import MAX_DEPTH, Answer, Hit, Named, Notice, Viewer
 from rag_core.wording import age, freshness, only_title, plural, where
 from ui import deps, downloads, filters, hits, search_box, visit
 from ui.access import require_viewer
@@ -32,6 +32,7 @@ _TEXT: Final = "search_text"
 _PASSAGES_A_NOTE: Final = 4  # on average at most, or a page has fewer notes than asked for
 _SHOWN_OF_A_NOTE: Final = 4
 _MOST_NEAR: Final = 6
+_QUICK: Final = 3
 _NARROWING: Final = ("store", "type", "tag", "path", "after", "before")
 HELP: Final = (
     ('"…"', "exact words"),
@@ -97,12 +98,15 @@ def _asked() -> tuple[str, Params]:
 def take() -> None:
     """As a callback: keep what was typed, and write a search that was committed into the address, as one
     history entry."""
+    viewer = require_viewer()
     text, search = search_box.asked()
     state, params = st.session_state, searched(search)
     state[_TEXT] = text
     if params != state.get(SEARCH.seen):
         state[SEARCH.seen] = params
         st.query_params.from_dict(params)
+        if viewer.is_owner:
+            library().searching.remember(viewer, text)
 
 
 # --- what was found -------------------------------------------------------------------
@@ -144,7 +148,8 @@ def _answered(
         offers += [*loosen(request), *_why_missing(viewer, answer)]
     return replace(
         shown, status=" · ".join(filter(None, status)), cards=cards, said=tuple(said),
-        offers=tuple(offers), has_more=more, end="" if more or request.page == 1 else "That is all.",
+        offers=tuple(offers), quick=quick(viewer, request, cards), has_more=more,
+        end="" if more or request.page == 1 else "That is all.",
     )  # fmt: skip
 
 
@@ -173,13 +178,26 @@ def card(note: Note, search: str, *, with_store: bool, today: date) -> Card:
     app, app_name = program(doc, hit.start_line if hit.anchor is None else 0)
     passages = tuple(_passage(each, title, search) for each in (hit, *note.others[: _SHOWN_OF_A_NOTE - 1]))
     return Card(
-        title=title, name=hits.one_line(name), folder=hits.one_line(folder), day=doc.date[:10],
-        crumb=hits.one_line(" › ".join(trail)), age=age(doc.date[:10], today), reason=", ".join(hit.reasons[:1]),
-        more=len(note.others), is_near=not hit.relevant, state=_STATES.get(doc.state, ""),
+        title=title,
+        path=doc.path,
+        name=hits.one_line(name),
+        folder=hits.one_line(folder),
+        crumb=hits.one_line(" › ".join(trail)),
+        day=doc.date[:10],
+        age=age(doc.date[:10], today),
+        reason=hit.reasons[0],
+        more=len(note.others),
+        is_near=not hit.relevant,
+        state=_STATES.get(doc.state, ""),
         extract=extract(passages[0].blocks) or ((hits.one_line(only_title(hit)), False),),
-        passages=passages, place=hits.one_line(place(hit)), score=round(hit.score, 2), file_type=doc.file_type,
-        app=app, app_name=app_name, facts=tuple(_facts(hit).items()),
-    )  # fmt: skip
+        passages=passages,
+        place=hits.one_line(place(hit)),
+        score=round(hit.score, 2),
+        file_type=doc.file_type,
+        app=app,
+        app_name=app_name,
+        facts=tuple(_facts(hit).items()),
+    )
 
 
 def _passage(hit: Hit, title: str, search: str) -> Passage:
@@ -257,11 +275,36 @@ def _why_missing(viewer: Viewer, answer: Answer) -> list[Way]:
 
 def _beginning(shown: Shown, viewer: Viewer) -> Shown:
     infos = store_infos(viewer)
-    status = [
-        plural(sum(info.file_count for info in infos), "note"),
-        _behind(viewer, [i.name for i in infos]),
-    ]
-    return replace(shown, status=" · ".join(filter(None, status)))
+    names = [info.name for info in infos]
+    status = (plural(sum(info.file_count for info in infos), "note"), _behind(viewer, names))
+    known = library().searching.suggest(viewer, "")
+    start = {
+        "Searched": [Way(text, params={"q": [text]}) for text in known.searches],
+        "Opened": [_way_to(each, with_store=len(names) > 1) for each in known.opened],
+        "Changed": [_way_to(each, with_store=len(names) > 1) for each in known.changed],
+    }
+    ways = tuple((name, tuple(some)) for name, some in start.items() if some)
+    return replace(shown, status=" · ".join(filter(None, status)), start=ways)
+
+
+def quick(viewer: Viewer, request: Request, cards: Sequence[Card]) -> tuple[Way, ...]:
+    """Notes and tags whose names begin with what is typed, without the notes that are on the page."""
+    suggest = library().searching.suggest
+    there = {card.path for card in cards}
+    notes = [note for note in suggest(viewer, request.q, request.store).documents if note.path not in there]
+    ways = [_way_to(note, with_store=False) for note in notes[:_QUICK]]
+    *rest, last = request.q.split() or [""]
+    for tag, count in suggest(viewer, last, request.store, _QUICK).tags if last else ():
+        if tag != request.tag:
+            ways.append(Way(f"#{tag}", f"{count:,}", params={"tag": [tag], "q": [" ".join(rest)]}))
+    return tuple(ways)
+
+
+def _way_to(note: Named, *, with_store: bool) -> Way:
+    folder, _, name = note.path.rpartition("/")
+    trail = ([note.store] if with_store else []) + [part for part in folder.split("/") if part]
+    title = hits.one_line(note.title) or hits.one_line(name)
+    return Way(title, hits.one_line(" › ".join(trail)), link(address(note.store, note.path)), hint=note.path)
 
 
 def _behind(viewer: Viewer, stores: Sequence[str]) -> str:

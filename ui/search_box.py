@@ -64,6 +64,7 @@ class Card:
     program, called ``app_name``. ``facts`` are said on demand."""
 
     title: str
+    path: str
     name: str
     folder: str
     crumb: str

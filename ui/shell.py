@@ -62,6 +62,8 @@ offered = pages(viewer)
 page = st.navigation(offered, position="hidden")
 st.set_page_config(page_title=f"{page.title} · Commonplace")
 visit.begin(page.title)
+if page.title == "Files":
+    visit.remember_document(viewer)
 # Not Streamlit's own row of pages: there a press on the page that is open does nothing, also where it shows a
 # document, and in a narrow window they are in a drawer that covers the page and stays open.
 with st.container(horizontal=True, gap=None, key="pages"):

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from typing import Final
 from uuid import uuid4
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from rag_core.errors import RagError
+from rag_core.types import Viewer
 from ui import hits
+from ui.deps import library
+from ui.search_state import searched
 
 _PAGE: Final = "visit_page"
 _VISIT: Final = "visit"
 _STORE: Final = "last_store"
+_DOCUMENT: Final = "last_document"
 
 
 def begin(page: str) -> None:
@@ -37,6 +43,18 @@ def last_store(names: Collection[str]) -> str | None:
     """The store that was open last, if that is still one of ``names``."""
     name = st.session_state.get(_STORE)
     return name if name in names else None
+
+
+def remember_document(viewer: Viewer) -> None:
+    """Keep the document in the address, and the search that led to it, for the beginning of the Search page;
+    once, not with every run. Nothing is kept of guests."""
+    store, path = st.query_params.get("store", ""), st.query_params.get("path", "")
+    if not (viewer.is_owner and store and path) or st.session_state.get(_DOCUMENT) == (store, path):
+        return
+    st.session_state[_DOCUMENT] = store, path
+    led = searched(st.query_params.get("search", ""))
+    with suppress(RagError):  # the document is worth more
+        library().searching.remember(viewer, *led.get("q", [""])[-1:], document=(store, path))
 
 
 def from_the_top(name: str, shown: object) -> DeltaGenerator:

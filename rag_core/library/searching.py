@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from heapq import nlargest
 from itertools import accumulate
+from operator import itemgetter
 from threading import Thread
 
 from rag_core.errors import EmbedderError, InvalidInput, NotFound, RagError, StoreError, VectorError
 from rag_core.extract.chunk import estimate_tokens
 from rag_core.library.freshness import file_states
-from rag_core.library.service import Service, open_to_all
+from rag_core.library.recent import Recent
+from rag_core.library.service import Service, Shared, open_to_all
 from rag_core.library.store_files import Opened, no_store
 from rag_core.models import DEFAULT_EMBEDDER
 from rag_core.search.query import MAX_LENGTH, asked, with_corrections, with_words
 from rag_core.search.retrieve import Scope, SearchOptions, search
 from rag_core.search.similar import mean_vector, similar
-from rag_core.store import embeddings, find, lexical
+from rag_core.store import embeddings, find, lexical, suggest
 from rag_core.store.calibration import calibration_of
 from rag_core.store.file import active_identity, meta, now
 from rag_core.store.view import document
@@ -32,9 +36,11 @@ from rag_core.types import (
     Group,
     Hit,
     Mode,
+    Named,
     Notice,
     Query,
     Similar,
+    Suggestions,
     Viewer,
 )
 
@@ -47,6 +53,10 @@ _CHARACTERS_A_TOKEN = 16  # at most, nearly always: no embedder reads more of a 
 
 class Searching(Service):
     """Searches the stores of a library."""
+
+    def __init__(self, shared: Shared) -> None:
+        super().__init__(shared)
+        self._recent = Recent(shared.settings.data_dir, shared.settings.busy_timeout_s)
 
     @open_to_all
     def search(
@@ -211,6 +221,54 @@ class Searching(Service):
             if state != "missing":
                 hits.append(replace(hit, document=replace(hit.document, state=state)))
         return replace(answer, hits=tuple(hits))
+
+    @open_to_all
+    def suggest(self, viewer: Viewer, text: str, stores: Sequence[str] = (), limit: int = 6) -> Suggestions:
+        """What ``text`` may begin: documents and tags by name; for no text what was searched, opened and
+        changed last, the first two for the owner alone. Stores that cannot be read are left out."""
+        opened, _ = self._stores.each(viewer, stores)
+        names = [each.store.name for each in opened]
+        found: list[Named] = []
+        tags: Counter[str] = Counter()
+        changed: list[tuple[int, Named]] = []
+        for name in names:
+            with suppress(StoreError), self._stores.reading(viewer, name) as db:
+                if beginning := text.strip()[:MAX_LENGTH]:
+                    found += suggest.named(db, name, beginning, viewer, limit)
+                    tags.update(suggest.tags(db, beginning, viewer))
+                else:
+                    changed += suggest.changed(db, name, viewer, limit)
+        newest = nlargest(limit, changed, key=itemgetter(0))
+        is_start = viewer.is_owner and not text.strip()
+        return Suggestions(
+            documents=tuple(sorted(found, key=lambda each: (len(each.title), each.title))[:limit]),
+            tags=tuple(tags.most_common(limit)),
+            searches=tuple(self._recent.searches()[:limit]) if is_start else (),
+            opened=tuple(self._opened(viewer, names)[:limit]) if is_start else (),
+            changed=tuple(map(itemgetter(1), newest)),
+        )
+
+    def remember(self, viewer: Viewer, text: str = "", document: tuple[str, str] | None = None) -> None:
+        """Keep a text that was searched for, and the (store, path) of a document that was opened, for
+        `suggest`."""
+        if text.strip():
+            self._recent.add_search(text.strip()[:MAX_LENGTH])
+        if document:
+            self._recent.add_document(*document)
+
+    def forget(self, viewer: Viewer) -> None:
+        """Forget what was searched for and opened."""
+        self._recent.clear()
+
+    def _opened(self, viewer: Viewer, stores: Sequence[str]) -> list[Named]:
+        """The documents opened last that are still there, newest first."""
+        places = [place for place in self._recent.documents() if place[0] in stores]
+        there: dict[tuple[str, str], Named] = {}
+        for store in {store for store, _ in places}:
+            with suppress(StoreError), self._stores.reading(viewer, store) as db:
+                paths = [path for each, path in places if each == store]
+                there |= {(store, p): n for p, n in suggest.of_paths(db, store, paths, viewer).items()}
+        return [there[place] for place in places if place in there]
 
     @open_to_all
     def warm(self, name: str = DEFAULT_EMBEDDER) -> str:

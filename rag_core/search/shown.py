@@ -85,12 +85,11 @@ _WHOLE = re.compile(
     re.S,
 )
 _BEGINNING = re.compile(
-    r"[ \t]*(?:(?P<quote>>[ \t>]*(?:\[![\w-]+\][+-]?[ \t]*)?)|(?P<item>(?:[-*+]|\d{1,3}[.)])[ \t]+(?:\[.\][ \t]+)?))?"
-    r"(?P<heading>\#{1,6}[ \t]+)?"
+    r"[ \t]*(?:(?P<quote>>[ \t>]*(?:\[![\w-]+\][+-]?[ \t]*)?)"
+    r"|(?P<item>(?:[-*+]|\d{1,3}[.)])[ \t]+(?:\[.\][ \t]+)?))?(?P<heading>\#{1,6}[ \t]+)?"
 )
-_NOTHING = re.compile(  # rules, underlines, rows between the head and body of a table, definitions of links
-    r"[ \t]*(?:[-=*_]{3,}|(?:[*_-][ \t]+){2,}[*_-]?|[|:+ \t-]*-[|:+ \t-]*\||\|[|:+ \t-]*-[|:+ \t-]*|\[[^\]\n]+\]:[ \t].*)[ \t]*\Z"
-)
+# A rule, the underline of a heading, the line between the head and the body of a table, where a link leads.
+_NOTHING = re.compile(r"[-=*_|:+ \t]*\Z|[ \t]*\[[^\]\n]+\]:[ \t]")
 _ADDRESS = r"\((?:[^()\s]|\([^()\s]*\))*(?:[ \t]+\"[^\"\n]*\")?\)"
 _CODE = re.compile(r"(?<!`)(`+)(?!`)([^\n]+?)(?<!`)\1(?!`)")
 _ONLY_CODE = re.compile(r"(?<!`)(`+)[^`\n]+\1[ \t]*")
@@ -192,10 +191,10 @@ def _lines(marks: _Marks, spans: Sequence[Span]) -> Iterator[tuple[Kind | None, 
     for line in text.splitlines(keepends=True):
         start, at = at, at + len(line)
         end = start + len(line.rstrip())
-        if is_markdown and (opened := _FENCE.match(text, start, end)):
-            if not fence or opened[1].startswith(fence):
-                fence = "" if fence else opened[1]
-                continue
+        opened = _FENCE.match(text, start, end) if is_markdown else None
+        if opened and opened[1].startswith(fence):
+            fence = "" if fence else opened[1]
+            continue
         if fence or not is_prose:
             found = list(_cut(text, start, end, spans, marks.hidden))
             yield "code", found or [("", False)]
@@ -216,7 +215,7 @@ def _kind(text: str, start: int, end: int) -> tuple[Kind, int | None]:
     """What a line of Markdown is, and where its text begins; None where it has none."""
     begun = _BEGINNING.match(text, start, end)
     found = begun.groupdict() if begun else {}
-    if _NOTHING.match(text, start, end) and not found.get("item"):
+    if _NOTHING.match(text, start, end):
         return "text", None
     kinds: tuple[Kind, ...] = ("heading", "item", "quote")
     return next((kind for kind in kinds if found.get(kind)), "text"), begun.end() if begun else start

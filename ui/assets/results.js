@@ -14,7 +14,7 @@ export function results({ open, box, say, signal }) {
   let cards = [], rows = [], at = 0, drawn, sorted = [-1, 1];
   const marked = new Set();
 
-  const links = () => [...list.querySelectorAll("a[href], button.cps-item")];
+  const links = () => [...list.querySelectorAll(".cps-item")];
   const show = (to) => {
     rows[at]?.classList.remove("cps-here");
     at = Math.max(0, Math.min(rows.length - 1, to));
@@ -114,7 +114,7 @@ export function results({ open, box, say, signal }) {
     rows.forEach((row, each) => row.classList.toggle("cps-marked", marked.has(each)));
     chosen.hidden = !marked.size;
     const all = { type: "button", onclick: () => copy(asMarkdown(), "Copied as Markdown") };
-    const none = { type: "button", onclick: () => { marked.clear(); select(-1); marked.clear(); unmark(); } };
+    const none = { type: "button", onclick: unmark };
     chosen.replaceChildren(made("span", {}, `${marked.size} selected`), made("button", all, "Copy as Markdown"),
       made("button", none, "Clear"));
   };
@@ -147,10 +147,12 @@ export function results({ open, box, say, signal }) {
     act();
   }, { signal, capture: true });
 
-  const wayOf = (way, press) => (way.href
-    ? made("a", { href: way.href, onclick: follow(way.href), title: way.hint }, way.label, made("span", { className: "cps-crumb" }, way.beside))
-    : made("button", { type: "button", className: "cps-item", onclick: () => press(way.params), title: way.hint },
-      way.label, made("span", { className: "cps-crumb" }, way.beside)));
+  const wayOf = (way, press) => {
+    const said = [way.label, way.beside && made("span", { className: "cps-crumb" }, way.beside)];
+    return way.href
+      ? made("a", { href: way.href, className: "cps-item", onclick: follow(way.href), title: way.hint }, ...said)
+      : made("button", { type: "button", className: "cps-item", onclick: () => press(way.params) }, ...said);
+  };
 
   const update = (data, press) => {
     const now = JSON.stringify([data.cards, data.view, data.start]);

@@ -1,0 +1,56 @@
+"""What a few typed letters may mean: documents and tags whose names begin so, and what was changed last."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+
+from rag_core.store import find
+from rag_core.store.documents import storable
+from rag_core.text.words import name_key
+from rag_core.types import Named, Viewer
+
+_BEHIND = chr(0x10FFFF)  # no name goes on with it
+_NAMES_A_DOCUMENT = 8  # its title, its aliases, each tail of its path
+_NEWEST = 200  # of these a guest may see some
+_COLUMNS = "d.display, d.title, d.date"
+
+
+def _readable(viewer: Viewer) -> str:
+    allowed = find.visible(viewer)
+    return f"{allowed.sql} AND d.state = 'indexed' AND EXISTS (SELECT 1 FROM chunks WHERE document_id = d.id)"
+
+
+def named(db: sqlite3.Connection, store: str, beginning: str, viewer: Viewer, limit: int) -> list[Named]:
+    """The documents with a title, alias or file name that begins so, in the order of these names."""
+    key = name_key(storable(beginning))
+    sql = f"""SELECT {_COLUMNS} FROM names n CROSS JOIN documents d ON d.id = n.document_id
+              WHERE n.key >= ? AND n.key < ? AND {_readable(viewer)} ORDER BY n.key LIMIT ?"""
+    rows = db.execute(sql, (key, key + _BEHIND, limit * _NAMES_A_DOCUMENT))
+    return list(dict.fromkeys(Named(store, *row) for row in rows))[:limit]
+
+
+def tags(db: sqlite3.Connection, beginning: str, viewer: Viewer) -> dict[str, int]:
+    """The tags that begin so, each with its number of documents."""
+    key = name_key(storable(beginning)).lstrip("#")
+    sql = f"""SELECT coalesce(min(t.tag), t.folded), count(*)
+              FROM tags t JOIN documents d ON d.id = t.document_id
+              WHERE t.folded >= ? AND t.folded < ? AND {_readable(viewer)} GROUP BY t.folded"""
+    return dict(db.execute(sql, (key, key + _BEHIND)).fetchall())
+
+
+def changed(db: sqlite3.Connection, store: str, viewer: Viewer, limit: int) -> list[tuple[int, Named]]:
+    """The documents whose files were changed last, each with the time in nanoseconds, the newest first."""
+    # First the newest, then what can be read of them: to look at every document takes three times as long.
+    sql = f"""SELECT d.mtime_ns, {_COLUMNS} FROM documents d
+              WHERE d.id IN (SELECT id FROM documents ORDER BY mtime_ns DESC LIMIT {_NEWEST})
+              AND {_readable(viewer)} ORDER BY d.mtime_ns DESC LIMIT ?"""
+    return [(row[0], Named(store, *row[1:])) for row in db.execute(sql, (limit,))]
+
+
+def of_paths(db: sqlite3.Connection, store: str, paths: Sequence[str], viewer: Viewer) -> dict[str, Named]:
+    """Those of ``paths`` that are there, by path."""
+    sql = f"""SELECT {_COLUMNS} FROM documents d
+              WHERE d.display IN (SELECT value FROM json_each(?)) AND {_readable(viewer)}"""
+    return {row[0]: Named(store, *row) for row in db.execute(sql, (json.dumps(list(paths)),))}
