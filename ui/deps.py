@@ -58,7 +58,7 @@ def _search(
     return _library(settings).searching.search(
         viewer, request.q, request.store, mode=mode, top_k=request.top_k, offset=request.offset,
         min_score=request.min, filters=request.filters, max_tokens=_NO_BUDGET,
-        group="document",
+        group="document", facets=True,
     )  # fmt: skip
 
 

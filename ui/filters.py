@@ -13,7 +13,7 @@ import streamlit as st
 
 from rag_core.errors import RagError
 from rag_core.search.query import day
-from rag_core.types import Mode, Viewer
+from rag_core.types import Facets, Mode, Viewer
 from rag_core.wording import top_folder
 from ui import deps
 from ui.hits import label
@@ -37,12 +37,17 @@ def choices(viewer: Viewer, stores: Sequence[str], chosen: Sequence[str]) -> Cho
     return Choices(tuple(stores), facets["types"], facets["tags"], with_parents(facets["folders"]), top)
 
 
-def chips(offered: Choices, request: Request, today: date) -> tuple[Chip, ...]:
-    """The filters of the Search page. An option that holds is taken away by pressing it again."""
-    types = _values("type", "Type", offered.types, request.type, str)
-    tags = _values("tag", "Tag", offered.tags, request.tag, lambda tag: f"#{tag}")
-    folders = _values("path", "Folder", offered.folders, request.path, partial(_folder_name, top=offered.top))
-    found = [_stores(offered.stores, request.store)] if len(offered.stores) > 1 else []
+def chips(offered: Choices, request: Request, today: date, counts: Facets | None = None) -> tuple[Chip, ...]:
+    """The filters of the Search page with the ``counts`` of what was found, else of all that is ``offered``.
+    An option that holds is taken away by pressing it again."""
+    all_of = {"type": offered.types, "tag": offered.tags, "folder": offered.folders, "store": {}}
+    of: Facets = {name: dict((counts or all_of).get(name, {})) for name in all_of}
+    if "" in of["folder"]:
+        of["folder"][TOP_FOLDER] = of["folder"].pop("")
+    types = _values("type", "Type", of["type"], request.type, str)
+    tags = _values("tag", "Tag", of["tag"], request.tag, lambda tag: f"#{tag}")
+    folders = _values("path", "Folder", of["folder"], request.path, partial(_folder_name, top=offered.top))
+    found = [_stores(offered.stores, request.store, of["store"])] if len(offered.stores) > 1 else []
     found += [chip for chip in (types, tags, folders) if chip.options]
     return (*found, _days(request, today), _how(request))
 
@@ -52,6 +57,7 @@ def _values(
 ) -> Chip:
     kept = nlargest(_MOST, counts, key=counts.__getitem__)
     values = [value for value in counts if value in {*kept, chosen}]
+    values = [chosen, *values] if chosen and chosen not in counts else values
     options = tuple(
         Way(
             shown(value), f"{counts[value]:,}", params={field: [] if value == chosen else [value]}, hint=value
@@ -70,13 +76,13 @@ def _folder_name(path: str, top: str) -> str:
     )
 
 
-def _stores(names: Sequence[str], chosen: Sequence[str]) -> Chip:
-    options = tuple(
-        Way(name, params={"store": [each for each in names if (each in chosen) != (each == name)]})
-        for name in names
-    )
+def _stores(names: Sequence[str], chosen: Sequence[str], counts: Mapping[str, int]) -> Chip:
+    def way(name: str) -> Way:
+        others = [each for each in names if (each in chosen) != (each == name)]
+        return Way(name, f"{counts[name]:,}" if name in counts else "", params={"store": others})
+
     at = tuple(number for number, name in enumerate(names) if name in chosen)
-    return Chip("All stores", options, at, ", ".join(chosen), {"store": []})
+    return Chip("All stores", tuple(map(way, names)), at, ", ".join(chosen), {"store": []})
 
 
 _SPANS: Final = (("Today", 0), ("Last 7 days", 6), ("Last 30 days", 29), ("Last 12 months", 365))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from typing import Final
 from urllib.parse import urlencode
@@ -13,9 +13,10 @@ import streamlit as st
 
 from rag_core.api.encoding import place
 from rag_core.errors import RagError
+from rag_core.hits import facts
 from rag_core.messages import say
 from rag_core.search.shown import extract, shown_text
-from rag_core.types import MAX_DEPTH, Answer, Hit, Named, Notice, Viewer
+from rag_core.types import Answer, Hit, Named, Notice, Viewer
 from rag_core.wording import age, freshness, only_title, plural, where
 from ui import deps, downloads, filters, hits, search_box, visit
 from ui.access import require_viewer
@@ -24,14 +25,13 @@ from ui.folders import open_picker
 from ui.links import FILES_PAGE, INDEX_PAGE, address, link, program
 from ui.messages import said_of_error, sentence
 from ui.missing_file import WHY
-from ui.search_box import Card, Passage, Shown, Way
+from ui.search_box import Card, Others, Passage, Shown, Way
 from ui.search_state import SEARCH, Params, Request, from_params, searched, to_params, usual
 
 _TEXT: Final = "search_text"
 """The session key of what stands in the box, which need not be in the address yet."""
-_PASSAGES_A_NOTE: Final = 4  # on average at most, or a page has fewer notes than asked for
-_SHOWN_OF_A_NOTE: Final = 4
 _MOST_NEAR: Final = 6
+_MOST_OTHERS: Final = 4
 _QUICK: Final = 3
 _NARROWING: Final = ("store", "type", "tag", "path", "after", "before")
 HELP: Final = (
@@ -51,14 +51,6 @@ _STATES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A document that was found: its best passage, and the others."""
-
-    best: Hit
-    others: tuple[Hit, ...] = ()
-
-
 @st.fragment
 def show_search() -> None:
     """The box, and what is found for the text in it. While somebody types, only this runs."""
@@ -75,16 +67,16 @@ def show_search() -> None:
         if gone := SEARCH.unknown_store(names):
             library().stores.info(viewer, gone)  # says that it is not there, and which are
         if request.asks:
-            answer, notes, more = find(viewer, request)
-            shown = _answered(shown, viewer, request, answer, notes, more)
+            answer = find(viewer, request)
+            shown = _answered(shown, viewer, request, answer)
         else:
             shown = _beginning(shown, viewer)
-        shown = replace(shown, chips=filters.chips(offered, request, date.today()))
+        shown = replace(shown, chips=filters.chips(offered, request, date.today(), answer and answer.facets))
     except RagError as problem:
         shown = replace(shown, error=said_of_error(problem))
     search_box.show(shown, take)
     if answer and answer.hits and text == url.get("q", [""])[-1]:
-        downloads.show(deps.search(viewer, request, request.mode), viewer)
+        downloads.show(answer, viewer)
 
 
 def _asked() -> tuple[str, Params]:
@@ -99,7 +91,7 @@ def take() -> None:
     """As a callback: keep what was typed, and write a search that was committed into the address, as one
     history entry."""
     viewer = require_viewer()
-    text, search = search_box.asked()
+    text, search, _ = search_box.asked()
     state, params = st.session_state, searched(search)
     state[_TEXT] = text
     if params != state.get(SEARCH.seen):
@@ -112,33 +104,22 @@ def take() -> None:
 # --- what was found -------------------------------------------------------------------
 
 
-def find(viewer: Viewer, request: Request) -> tuple[Answer, list[Note], bool]:
-    """The answer to a request, the notes of its page, and whether more follow. Raises RagError."""
-    mode = request.mode
-    if mode != "lexical" and deps.meaning_is_loading(viewer):
-        mode = "lexical"
-    depth = min(MAX_DEPTH, request.page * request.k * _PASSAGES_A_NOTE)
-    answer = deps.search(viewer, replace(request, page=1, k=depth), mode)
-    passages: dict[tuple[str, int], list[Hit]] = {}
-    for hit in sorted(answer.hits, key=lambda hit: not hit.relevant):
-        passages.setdefault((hit.store, hit.document.id), []).append(hit)
-    notes = [Note(best, tuple(others)) for best, *others in passages.values()]
-    if not answer.convincing:
-        return answer, notes[:_MOST_NEAR] if request.page == 1 else [], False
-    first, end = request.offset, request.offset + request.k
-    return answer, notes[first:end], len(notes) > end or (answer.has_more and depth < MAX_DEPTH)
+def find(viewer: Viewer, request: Request) -> Answer:
+    """The documents that answer a request, by words as long as the model is loading; where nothing fits, the
+    nearest. Raises RagError."""
+    is_loading = request.mode != "lexical" and deps.meaning_is_loading(viewer)
+    answer = deps.search(viewer, request, "lexical" if is_loading else request.mode)
+    if not answer.convincing and not answer.offset:
+        return replace(answer, hits=answer.hits[:_MOST_NEAR], has_more=False)
+    return answer
 
 
-def _answered(
-    shown: Shown, viewer: Viewer, request: Request, answer: Answer, notes: Sequence[Note], more: bool
-) -> Shown:
+def _answered(shown: Shown, viewer: Viewer, request: Request, answer: Answer) -> Shown:
     search = urlencode(to_params(request, usual()), doseq=True)
     several, today = len(answer.stores) > 1, date.today()
-    cards = tuple(card(note, search, with_store=several, today=today) for note in notes)
-    status = [said_of(answer, notes, request, more=more), _behind(viewer, answer.stores)]
+    cards = tuple(card(hit, search, with_store=several, today=today) for hit in answer.hits)
     corrections = [notice for notice in answer.notices if notice.code == "unknown_word"]
-    others = [notice for notice in answer.notices if notice.code != "unknown_word"]
-    said = [sentence(notice) for notice in others]
+    said = [sentence(notice) for notice in answer.notices if notice not in corrections]
     if answer.mode == "lexical" != request.mode:
         said.append("The meaning index is loading; these are found by words.")
     if answer.pending:
@@ -146,29 +127,41 @@ def _answered(
     offers = [_correction(request, notice) for notice in corrections]
     if not answer.convincing:
         offers += [*loosen(request), *_why_missing(viewer, answer)]
+    status = [said_of(answer), _behind(viewer, answer.stores)]
     return replace(
-        shown, status=" · ".join(filter(None, status)), cards=cards, said=tuple(said),
-        offers=tuple(offers), quick=quick(viewer, request, cards), has_more=more,
-        end="" if more or request.page == 1 else "That is all.",
+        shown, status=" · ".join(filter(None, status)), cards=cards, said=tuple(said), offers=tuple(offers),
+        quick=quick(viewer, request, cards), others=_others(viewer, request, answer, search),
+        has_more=answer.has_more, end="" if answer.has_more or not answer.offset else "That is all.",
     )  # fmt: skip
 
 
-def said_of(answer: Answer, notes: Sequence[Note], request: Request, *, more: bool) -> str:
+def _others(viewer: Viewer, request: Request, answer: Answer, search: str) -> Others | None:
+    """The other passages of the note in the preview, once it is asked for them."""
+    _, _, key = search_box.asked()
+    hit = next((hit for hit in answer.hits if hit.key == key and hit.more), None)
+    if hit is None:
+        return None
+    found = library().searching.others(viewer, request.q, hit, mode=answer.mode, filters=request.filters)
+    return Others(key, tuple(_passage(each, search) for each in found[:_MOST_OTHERS]))
+
+
+def said_of(answer: Answer) -> str:
     """How many notes there are, in a few words."""
-    near = sum(not note.best.relevant for note in notes)
-    if not notes:
-        return "The list ends before this page" if request.page > 1 else "Nothing found"
-    if not answer.convincing:
-        return f"Nothing fits; {near:,} near miss{'es' * (near != 1)}"
-    first, count = request.offset + 1, len(notes)
-    if more or first > 1:
-        return f"Notes {first:,}–{first + count - 1:,}"
-    return plural(count - near, "note") + (f", {near:,} near" if near else "")
+    fit, count = sum(hit.relevant for hit in answer.hits), len(answer.hits)
+    if not count:
+        return "The list ends before this page" if answer.offset else "Nothing found"
+    if not (answer.convincing or answer.offset):
+        return f"Nothing fits; {count:,} near miss{'es' * (count != 1)}"
+    if answer.offset or answer.has_more:
+        all_of = f"{answer.fitting:,}{'+' * answer.fits_more}"
+        last = answer.offset + count
+        return f"Notes {answer.offset + 1:,}–{last:,} of {all_of}" if answer.offset else f"{all_of} notes"
+    return plural(fit, "note") + (f", {count - fit:,} near" if count > fit else "")
 
 
-def card(note: Note, search: str, *, with_store: bool, today: date) -> Card:
-    """A note that was found. Its links lead back to the ``search``."""
-    hit, doc = note.best, note.best.document
+def card(hit: Hit, search: str, *, with_store: bool, today: date) -> Card:
+    """A note that was found, by its best passage. Its links lead back to the ``search``."""
+    doc = hit.document
     folder, _, name = doc.path.rpartition("/")
     title = hits.one_line(doc.title) or hits.one_line(name)
     stem = name.rpartition(".")[0] or name
@@ -176,8 +169,9 @@ def card(note: Note, search: str, *, with_store: bool, today: date) -> Card:
     trail += filter(None, folder.split("/"))
     trail += [] if stem.casefold() == title.casefold() else [name]
     app, app_name = program(doc, hit.start_line if hit.anchor is None else 0)
-    passages = tuple(_passage(each, title, search) for each in (hit, *note.others[: _SHOWN_OF_A_NOTE - 1]))
+    passage = _passage(hit, search)
     return Card(
+        key=hit.key,
         title=title,
         path=doc.path,
         name=hits.one_line(name),
@@ -186,11 +180,11 @@ def card(note: Note, search: str, *, with_store: bool, today: date) -> Card:
         day=doc.date[:10],
         age=age(doc.date[:10], today),
         reason=hit.reasons[0],
-        more=len(note.others),
+        more=hit.more,
         is_near=not hit.relevant,
         state=_STATES.get(doc.state, ""),
-        extract=extract(passages[0].blocks) or ((hits.one_line(only_title(hit)), False),),
-        passages=passages,
+        extract=extract(passage.blocks) or ((hits.one_line(only_title(hit)), False),),
+        passage=passage,
         place=hits.one_line(place(hit)),
         score=round(hit.score, 2),
         file_type=doc.file_type,
@@ -200,34 +194,25 @@ def card(note: Note, search: str, *, with_store: bool, today: date) -> Card:
     )
 
 
-def _passage(hit: Hit, title: str, search: str) -> Passage:
-    """A passage without a heading that repeats the ``title``."""
+def _passage(hit: Hit, search: str) -> Passage:
+    """A passage without a heading that repeats the title."""
+    said, blocks = where(hit), shown_text(hit)
+    title = hit.document.title.casefold()
+    if len(blocks) > 1 and blocks[0].kind == "heading" and blocks[0].text.casefold() == title:
+        blocks = blocks[1:]
     href = link(address(hit.store, hit.document.path, hit.key, search=search))
-    said = where(hit)
-    blocks = shown_text(hit)
-    repeats = (
-        len(blocks) > 1 and blocks[0].kind == "heading" and blocks[0].text.casefold() == title.casefold()
-    )
-    return Passage(href, said[:1].upper() + said[1:], blocks[1:] if repeats else blocks)
+    return Passage(href, said[:1].upper() + said[1:], blocks)
 
 
 def _facts(hit: Hit) -> dict[str, str]:
     """What is known of a hit beside its text."""
-    doc = hit.document
-    scores = [f"{hit.score:.2f}"]
-    scores += [f"similarity {hit.similarity:.3f}"] if hit.similarity is not None else []
-    scores += [f"BM25 {hit.bm25:.2f}"] if hit.bm25 is not None else []
-    facts = {
+    known = {
         "Found by": ", ".join(hit.reasons),
-        "Relevance": " · ".join(scores),
-        "Also in": ", ".join(map(hits.one_line, hit.copies)),
-        "Tags": " ".join(f"#{tag}" for tag in doc.tags),
-        "Date": doc.date[:10],
-        "File": hits.one_line(doc.absolute_path or doc.path),
-        "Store": hit.store,
-        "Type": doc.file_type,
+        "Relevance": f"{hit.score:.2f}",
+        "File": hit.document.absolute_path or hit.document.path,
+        **facts(hit),
     }
-    return {name: value for name, value in facts.items() if value}
+    return {name: hits.one_line(text) for name, text in known.items() if text}
 
 
 # --- what may help --------------------------------------------------------------------

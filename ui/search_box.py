@@ -63,6 +63,7 @@ class Card:
     """A note that was found. ``place`` is a path with a line, to be copied. ``app`` opens it in another
     program, called ``app_name``. ``facts`` are said on demand."""
 
+    key: str
     title: str
     path: str
     name: str
@@ -75,13 +76,21 @@ class Card:
     is_near: bool
     state: str
     extract: tuple[Piece, ...]
-    passages: tuple[Passage, ...]
+    passage: Passage
     place: str
     score: float
     file_type: str
     app: str = ""
     app_name: str = ""
     facts: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Others:
+    """Other ``passages`` of the note whose card has the ``key``."""
+
+    key: str
+    passages: tuple[Passage, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +108,7 @@ class Shown:
     said: tuple[str, ...] = ()
     offers: tuple[Way, ...] = ()
     quick: tuple[Way, ...] = ()
+    others: Others | None = None
     start: tuple[tuple[str, tuple[Way, ...]], ...] = ()
     help: tuple[tuple[str, str], ...] = ()
     page: int = 1
@@ -116,9 +126,10 @@ def show(shown: Shown, on_asked: Callable[[], None]) -> None:
     component(key=KEY, data=asdict(shown), on_asked_change=on_asked)
 
 
-def asked() -> tuple[str, str]:
-    """The text in the box, and the search that is to stand in the address."""
-    said: Any = st.session_state[KEY].get("asked")
-    said = said if isinstance(said, dict) else {}
-    text, search = said.get("text"), said.get("search")
-    return (text if isinstance(text, str) else "", search if isinstance(search, str) else "")
+def asked() -> tuple[str, str, str]:
+    """The text in the box, the search that is to stand in the address, and the key of the card whose other
+    passages are to be shown."""
+    said: Any = st.session_state[KEY].get("asked") if KEY in st.session_state else None
+    values = [said.get(name) if isinstance(said, dict) else None for name in ("text", "search", "here")]
+    text, search, here = (value if isinstance(value, str) else "" for value in values)
+    return text, search, here

@@ -6,12 +6,14 @@ const COLUMNS = [
   ["Date", (card) => card.day], ["Type", (card) => card.file_type], ["Score", (card) => card.score],
 ];
 
-export function results({ open, box, say, signal }) {
+const REST_MS = 250; // so long a card is looked at before its other passages are asked for
+
+export function results({ open, ask, box, say, signal }) {
   const list = made("div", { className: "cps-list", id: "cps-results" });
   const preview = made("section", { className: "cps-preview", ariaLabel: "Preview", tabIndex: 0 });
   const chosen = made("div", { className: "cps-chosen", hidden: true });
   const element = made("div", { className: "cps-body" }, list, preview);
-  let cards = [], rows = [], at = 0, drawn, sorted = [-1, 1];
+  let cards = [], rows = [], at = 0, drawn, sorted = [-1, 1], others, timer;
   const marked = new Set();
 
   const links = () => [...list.querySelectorAll(".cps-item")];
@@ -22,6 +24,17 @@ export function results({ open, box, say, signal }) {
     if (cards[at]) preview.replaceChildren(...previewOf(cards[at]));
     preview.hidden = !cards.length;
     preview.scrollTop = 0;
+    showOthers();
+    clearTimeout(timer);
+    if (cards[at]?.more && others?.key !== cards[at].key && preview.offsetWidth) {
+      timer = setTimeout(() => ask(cards[at].key), REST_MS);
+    }
+  };
+  const showOthers = () => {
+    if (!others || others.key !== cards[at]?.key || preview.querySelector(".cps-other")) return;
+    preview.querySelector("details").before(...others.passages.map((other) =>
+      made("div", { className: "cps-other" },
+        made("a", { href: other.href, onclick: follow(other.href) }, other.where), passageOf(other))));
   };
   const go = (to) => {
     if (to < 0) return box.focus();
@@ -39,7 +52,7 @@ export function results({ open, box, say, signal }) {
   };
 
   const titled = (card, number) => made("a", {
-    href: card.passages[0].href, className: "cps-title", onclick: follow(card.passages[0].href),
+    href: card.passage.href, className: "cps-title", onclick: follow(card.passage.href),
     onfocus: () => show(number),
   }, card.title);
   const cardOf = (card, number) => made("article", {
@@ -84,7 +97,7 @@ export function results({ open, box, say, signal }) {
   };
 
   const previewOf = (card) => {
-    const [first, ...others] = card.passages;
+    const first = card.passage;
     const act = (text, run) => made("button", { type: "button", onclick: run }, text);
     const facts = card.facts.flatMap(([name, value]) => [made("dt", {}, name), made("dd", {}, value)]);
     return [
@@ -93,8 +106,6 @@ export function results({ open, box, say, signal }) {
           card.app ? made("a", { href: card.app }, `Open in ${card.app_name}`) : "",
           act("Copy path", () => copy(card.place, "Path copied")))),
       passageOf(first),
-      ...others.map((other) => made("div", { className: "cps-other" },
-        made("a", { href: other.href, onclick: follow(other.href) }, other.where), passageOf(other))),
       made("details", {}, made("summary", {}, "Details"), made("dl", {}, ...facts)),
     ];
   };
@@ -106,7 +117,7 @@ export function results({ open, box, say, signal }) {
   };
   const asMarkdown = () => [...marked].map((number) => {
     const card = cards[number];
-    const text = card.passages[0].blocks.map((block) => said(block.pieces)).join("\n\n").replace(/\n/g, "\n> ");
+    const text = card.passage.blocks.map((block) => said(block.pieces)).join("\n\n").replace(/\n/g, "\n> ");
     return `> ${text}\n>\n> — ${card.title} (${card.place})`;
   }).join("\n\n");
   const select = (number) => {
@@ -131,7 +142,7 @@ export function results({ open, box, say, signal }) {
     c: () => (marked.size ? copy(asMarkdown(), "Copied as Markdown") : copy(cards[at].place, "Path copied")),
     o: () => { if (cards[at].app) window.location.href = cards[at].app; },
     " ": () => select(at),
-    Enter: () => open(cards[at].passages[0].href),
+    Enter: () => open(cards[at].passage.href),
     Escape: () => (marked.size ? unmark() : box.focus()),
   };
   const arrows = { ArrowDown: keys.j, ArrowUp: keys.k }; // elsewhere they scroll
@@ -157,7 +168,8 @@ export function results({ open, box, say, signal }) {
   const update = (data, press) => {
     const now = JSON.stringify([data.cards, data.view, data.start]);
     list.dataset.query = data.text;
-    if (drawn === now) return;
+    others = data.others;
+    if (drawn === now) return showOthers();
     drawn = now;
     const had = list.contains(document.activeElement) ? here() : -1;
     unmark();
@@ -172,7 +184,7 @@ export function results({ open, box, say, signal }) {
         made("div", { className: "cps-start" }, made("h2", {}, name), ...ways.map((way) => wayOf(way, press)))));
     }
     show(had > 0 ? had : 0);
-    if (had >= 0) go(had);
+    return had >= 0 && go(had);
   };
-  return { element, chosen, update, first: () => go(0), openFirst: () => cards.length && open(cards[0].passages[0].href), wayOf };
+  return { element, chosen, update, first: () => go(0), openFirst: () => cards.length && open(cards[0].passage.href), wayOf };
 }
