@@ -88,14 +88,13 @@ def _page(name: str, path: str, complete: str, *acts: Act, **more: bool) -> Stat
 
 _MORE: Final = unfold("More filters")
 _FULL: Final = (
-    _page("search", "/", "What you can type"),
-    _page("search cards", "/?q=heron&k=4", "Passages 1 to 4"),
-    _page("search filters", "/?q=heron&min=0.05&type=markdown", "Clear filters", _MORE),
-    _page("search passage", "/?q=heron", "Lines", unfold("Whole passage")),
-    _page("search table", "/?q=heron&view=table", "match"),
-    _page("search row", "/?q=heron&view=table", "Lines", tick_row),
-    _page("search nothing", "/?q=%22no+such+words%22", "Take the quotes away"),
-    _page("search near", "/?q=zebra+crossing", "Heron", unfold("The nearest passages")),
+    _page("search", "/", "Changed"),
+    _page("search syntax", "/", "exact words", press("What can be typed")),
+    _page("search cards", "/?q=heron&k=4", "Page 1"),
+    _page("search filters", "/?q=heron&min=0.05&type=markdown", "Last 7 days", press("Date")),
+    _page("search table", "/?q=heron&view=table", "Folder"),
+    _page("search nothing", "/?q=%22no+such+words%22", "Without the quotes"),
+    _page("search near", "/?q=zebra+crossing", "near miss"),
     _page("search unknown store", "/?q=heron&store=gone", "There is no store called 'gone'"),
     _page("search new store", "/?store=new", "no document to search yet"),
     _page("ask", "/ask", "More filters"),

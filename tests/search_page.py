@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import html
-import re
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag_core.types import OWNER
 from tests import pages
-from tests.pages import markup
+from tests.pages import drawn
 from tests.trees import write
 from ui.deps import library
+from ui.search_box import NAME
 
 HOSTILE_PATH = "odd `name`\n<b>.md"
 TEA = "---\ntags: [drink/tea]\ndate: 2026-02-01\n---\n# Tea\n\nGreen tea wants water at eighty degrees.\n"
@@ -57,21 +58,26 @@ def open_page(**params: str | list[str]) -> AppTest:
     return pages.open_page("search", **params)
 
 
-def said(page: AppTest) -> list[str]:
-    """The quiet lines around the cards."""
-    outside = re.sub(r"<article.*?</article>", "", markup(page), flags=re.DOTALL)
-    return [html.unescape(line) for line in re.findall(r'<p class="cp-quiet">(.*?)</p>', outside)]
+def shown(page: AppTest) -> dict[str, Any]:
+    """What the page gives its script to show."""
+    [component] = drawn(page).get("bidi_component")
+    assert component.proto.component_name == NAME
+    found: dict[str, Any] = json.loads(component.proto.json)
+    return found
 
 
 def titles(page: AppTest) -> list[str]:
-    cards = re.findall(r"<article.*?<h2>(.*?)</h2>", markup(page), re.DOTALL)
-    return [html.unescape(re.sub("<[^>]*>", "", title)) for title in cards]
+    """The notes found; none on a page with an error or without a box."""
+    return [card["title"] for card in shown(page)["cards"]] if page.get("bidi_component") else []
 
 
-def open_card(page: AppTest, key: str) -> AppTest:
-    page.session_state[f"open_notes_{key}"] = True
-    return page.run()
+def plain(pieces: list[list[Any]]) -> str:
+    """The text of some pieces."""
+    return "".join(text for text, _ in pieces)
 
 
-def keys(query: str) -> list[str]:
-    return [hit.key for hit in library().search(OWNER, query).hits]
+def option(page: AppTest, chip: str, label: str) -> dict[str, Any]:
+    """An option of a filter."""
+    [options] = [each["options"] for each in shown(page)["chips"] if chip in (each["name"], each["shown"])]
+    [found] = [each for each in options if each["label"] == label]
+    return dict(found)

@@ -115,7 +115,8 @@ def test_search_shows_hostile_notes_as_they_are_written(app: Watched, view: str)
     app.open(f"/?q=harbour&mode=lexical&k=50{view}")
     if not view:
         expect(app.page.get_by_text("<script>", exact=False).first).to_be_visible()
-        app.page.get_by_text("Whole passage").first.click()
+        for card in app.page.get_by_role("article").all():
+            card.click(position={"x": 5, "y": 5})
         app.settle()
 
 

@@ -38,7 +38,7 @@ def test_from_a_hit_to_its_document_and_through_the_list_of_files(app: Watched) 
     app.open("/?q=subject40&mode=lexical")
     expect(page.get_by_role("article").first).to_contain_text("subject40")
     app.rest()  # until then cards still move, and the click would meet another one's link
-    page.get_by_role("link", name="Open document").first.click()
+    page.get_by_label("Preview").get_by_role("link", name="Open", exact=True).click()
     expect(page.get_by_role("heading", name="A long note", level=1)).to_be_visible()
     expect(page).to_have_url(re.compile(r"/files\?store=notes&path=long\.md&passage=[0-9a-f-]{36}&search="))
     expect(page.locator("#marked")).to_contain_text("subject40")
@@ -74,18 +74,6 @@ def test_from_a_hit_to_its_document_and_through_the_list_of_files(app: Watched) 
 
     assert app.elsewhere == []
     assert app.errors == []
-
-
-def test_a_row_of_the_table_of_hits_is_opened_in_one_press(app: Watched) -> None:
-    page = app.page
-    app.open("/?q=subject40&mode=lexical&view=table")
-    expect(page.get_by_text("Open shows a passage in its document.")).to_be_visible()
-    expect(page.locator("[data-testid=stDataFrame] td", has_text="A long note").first).to_be_attached()
-    table = page.locator("[data-testid=stDataFrame] canvas").first
-    table.click(position={"x": 33 + 35, "y": 18 + 35}, force=True)
-    expect(page.locator("#marked mark", has_text="subject40")).to_be_visible()
-    page.get_by_role("link", name="Back to the results").click()
-    expect(page.get_by_label("Search your notes")).to_have_value("subject40")
 
 
 def test_in_a_narrow_window_the_marked_passage_is_scrolled_to_and_then_left_alone(app: Watched) -> None:

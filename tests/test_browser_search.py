@@ -52,25 +52,113 @@ def app(folder: Path, library: Library) -> Iterator[Watched]:
         assert watched.errors == []
 
 
+def found_for(app: Watched, text: str) -> None:
+    """Wait until the results are those of the text."""
+    app.page.locator(f'.cps-list[data-query="{text}"]').wait_for()
+
+
+def test_what_is_typed_is_found_before_enter_and_enter_writes_it_into_the_address(app: Watched) -> None:
+    page, box = app.page, app.page.get_by_label("Search your notes")
+    app.open("/")
+    expect(box).to_be_focused()
+    page.keyboard.type("heron wai", delay=30)
+    page.keyboard.type("ts 7", delay=200)
+    found_for(app, "heron waits 7")
+    expect(box).to_have_value("heron waits 7")
+    expect(page).to_have_url(re.compile(r"/$"))
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"/\?q=heron\+waits\+7$"))
+    page.keyboard.type("7")
+    found_for(app, "heron waits 77")
+    expect(page).to_have_url(re.compile(r"/\?q=heron\+waits\+7$"))
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("heading", name="Changed")).to_be_visible()
+    expect(box).to_have_value("")
+
+
+def test_a_note_is_opened_by_keys_without_a_new_session_and_back_returns_to_what_was_typed(
+    app: Watched,
+) -> None:
+    page, keys = app.page, app.page.keyboard
+    app.open("/")
+    page.evaluate("window.same = true")
+    keys.type("heron waits")
+    found_for(app, "heron waits")
+    keys.press("ArrowDown")
+    expect(page.locator(".cps-card a").first).to_be_focused()
+    keys.press("j")
+    title = page.locator(".cps-card a").nth(1)
+    expect(title).to_be_focused()
+    name = title.inner_text()
+    expect(page.get_by_label("Preview").get_by_role("heading", name=name).first).to_be_visible()
+    keys.press("Enter")
+    expect(page.get_by_role("heading", name=name, level=1)).to_be_visible()
+    page.go_back()
+    found_for(app, "heron waits")
+    expect(page.get_by_label("Search your notes")).to_have_value("heron waits")
+    expect(page).to_have_url(re.compile(r"/\?q=heron\+waits$"))
+    assert page.evaluate("window.same"), "the page was not loaded again"
+    app.open("/")
+    expect(page.get_by_role("button", name="heron waits", exact=True)).to_be_visible()
+    expect(page.get_by_role("link", name=re.compile(f"^{name}"))).to_have_count(2)  # opened, and changed
+
+
+def test_a_filter_is_one_step_of_back(app: Watched) -> None:
+    page = app.page
+    app.open("/?q=heron")
+    found_for(app, "heron")
+    page.get_by_role("button", name="Type").click()
+    page.get_by_role("menuitemcheckbox", name="markdown").click()
+    expect(page).to_have_url(re.compile("type=markdown"))
+    expect(page.get_by_role("button", name="Remove markdown")).to_be_visible()
+    page.go_back()
+    expect(page).to_have_url(re.compile(r"/\?q=heron$"))
+    expect(page.get_by_role("button", name="Remove markdown")).to_have_count(0)
+    page.go_forward()
+    page.get_by_role("button", name="Remove markdown").click()
+    expect(page).to_have_url(re.compile(r"/\?q=heron$"))
+
+
+def test_what_can_be_typed_inserts_itself(app: Watched) -> None:
+    page, box = app.page, app.page.get_by_label("Search your notes")
+    app.open("/")
+    page.get_by_role("button", name="What can be typed").click()
+    page.get_by_role("button", name="exact words").click()
+    expect(box).to_be_focused()
+    page.keyboard.type("heron 7")
+    expect(box).to_have_value('"heron 7"')
+
+
+def test_the_table_is_sorted_by_its_headings(app: Watched) -> None:
+    page = app.page
+    app.open("/?q=heron+waits&view=table")
+    page.get_by_role("button", name="Name").click()
+    names = page.locator("tbody a").all_inner_texts()
+    assert names == sorted(names)
+    page.get_by_role("button", name="Name").click()
+    assert page.locator("tbody a").all_inner_texts() == names[::-1]
+    page.locator("tbody a").first.click()
+    expect(page).to_have_url(re.compile("/files"))
+
+
 def test_turning_the_page_shows_its_beginning_and_back_turns_it_back(app: Watched) -> None:
     page, status = app.page, app.page.get_by_role("status")
     app.open("/?q=heron+waits")
-    expect(status).to_contain_text("Passages 1 to 10")
+    expect(status).to_contain_text("25 notes")
     app.settle()
     page.evaluate(TO_THE_END)
-    assert page.evaluate(SCROLLED) > 0
     page.get_by_role("button", name="Next").click()
-    expect(status).to_contain_text("Passages 11 to 20")
-    expect(page).to_have_url(re.compile(r"\?q=heron\+waits&page=2$"))
+    expect(status).to_contain_text("Notes 11–20 of 25")
+    expect(page).to_have_url(re.compile(r"\?page=2&q=heron\+waits$|\?q=heron\+waits&page=2$"))
     app.settle()
     assert page.evaluate(SCROLLED) == 0
-    page.keyboard.press("Enter")  # the button is still in focus
-    expect(status).to_contain_text("Passages 21 to 25")
-    expect(page.get_by_text("That is all: 25 passages.")).to_be_visible()
+    page.get_by_role("button", name="Next").click()
+    expect(status).to_contain_text("Notes 21–25 of 25")
+    expect(page.get_by_text("That is all.")).to_be_visible()
     page.go_back()
-    expect(status).to_contain_text("Passages 11 to 20")
+    expect(status).to_contain_text("Notes 11–20")
     page.go_back()
-    expect(status).to_contain_text("Passages 1 to 10")
+    expect(status).to_contain_text("25 notes")
 
 
 def test_what_is_shown_is_saved_as_the_command_line_prints_it(app: Watched, library: Library) -> None:
@@ -89,13 +177,33 @@ def test_what_is_shown_is_saved_as_the_command_line_prints_it(app: Watched, libr
     assert len(list(csv.DictReader(io.StringIO(saved["CSV"].decode("utf-8-sig"))))) == 5
 
 
-def test_a_place_is_copied_by_keyboard_alone(app: Watched, folder: Path) -> None:
-    page = app.page
+def test_a_place_and_what_is_selected_are_copied_by_keyboard_alone(app: Watched, folder: Path) -> None:
+    page, keys = app.page, app.page.keyboard
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     app.open("/?q=%22Heron+7%22")
-    page.get_by_role("radio", name="Table").or_(page.get_by_role("radio", name="Cards")).first.focus()
-    page.keyboard.press("Tab")  # the title, which leads to the document
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    page.wait_for_function("async () => (await navigator.clipboard.readText()) !== ''")
+    found_for(app, '\\"Heron 7\\"')
+    keys.press("ArrowDown")
+    keys.press("c")
+    expect(page.get_by_role("status")).to_have_text("Path copied")
     assert page.evaluate("navigator.clipboard.readText()") == f"{folder / 'notes' / '7.md'}:1"
+    keys.press("Space")
+    expect(page.get_by_text("1 selected")).to_be_visible()
+    keys.press("c")
+    expect(page.get_by_role("status")).to_have_text("Copied as Markdown")
+    copied = str(page.evaluate("navigator.clipboard.readText()"))
+    assert copied == f"> The heron waits 7 times.\n>\n> — Heron 7 ({folder / 'notes' / '7.md'}:1)"
+
+
+def test_on_a_telephone_three_notes_are_seen_at_once_and_a_press_opens_one(app: Watched) -> None:
+    page = app.page
+    app.look("light", 390, 844)
+    app.open("/?q=heron+waits")
+    found_for(app, "heron waits")
+    app.rest()
+    third = page.locator(".cps-card").nth(2).bounding_box()
+    assert third is not None
+    assert third["y"] + third["height"] < 844
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.locator(".cps-card").first.click()
+    expect(page).to_have_url(re.compile("/files"))
+    app.look("light", 1280)

@@ -8,9 +8,8 @@ import pytest
 
 from tests.configured import configure
 from tests.conftest import index
-from tests.pages import has_key, params, press, press_label
-from tests.search_page import open_page, said, titles
-from ui import results
+from tests.pages import params
+from tests.search_page import open_page, shown, titles
 from ui.deps import library
 
 COUNT = 25
@@ -25,47 +24,25 @@ def herons(owner: None, notes: Path) -> None:
     index(library(), "birds", notes)
 
 
-def test_next_shows_what_follows_and_previous_what_was_before() -> None:
-    first = open_page(q="heron waits")
-    before = titles(first)
-    assert first.button(key="page_before").disabled
-    assert not has_key(open_page(q="heron", k="30"), "page_after")
-    second = press(first, "page_after")
-    assert params(second) == {"q": "heron waits", "page": "2"}
-    assert any(line.startswith("Documents 11 to 20 of 25: 10 documents ") for line in said(second))
-    between = titles(second)
-    third = press(second, "page_after")
-    after = titles(third)
-    assert third.button(key="page_after").disabled
-    assert "That is all: 25 documents." in said(third)
-    assert {*before, *between, *after} == {f"Heron {number}" for number in range(COUNT)}
-    assert len(before) + len(between) + len(after) == COUNT
-    assert titles(press(third, "page_before")) == between
-    assert params(press(third, "page_before")) == {"q": "heron waits"}
+def test_a_page_goes_on_where_the_one_before_ended() -> None:
+    pages = [open_page(q="heron waits", page=str(number)) for number in (1, 2, 3)]
+    found = [shown(page) for page in pages]
+    assert [each["has_more"] for each in found] == [True, True, False]
+    assert [each["status"].partition(" ·")[0] for each in found] == [
+        "25 notes", "Notes 11–20 of 25", "Notes 21–25 of 25",
+    ]  # fmt: skip
+    assert [each["end"] for each in found] == ["", "", "That is all."]
+    everything = [title for page in pages for title in titles(page)]
+    assert len(everything) == COUNT
+    assert {*everything} == {f"Heron {number}" for number in range(COUNT)}
+    assert not shown(open_page(q="heron", k="30"))["has_more"]
 
 
-def test_list_that_is_cut_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag_core.search.retrieve.MAX_DEPTH", 20)
-    monkeypatch.setattr("ui.results.MAX_DEPTH", 20)
-    page = open_page(q="heron", page="2")
-    assert page.button(key="page_after").disabled
-    assert results.LAST_PAGE in said(page)
+def test_a_page_behind_the_end_says_so() -> None:
+    assert shown(open_page(q="heron", page="9"))["status"].startswith("The list ends before this page")
 
 
-def test_another_list_begins_at_its_first_page() -> None:
-    page = open_page(q="heron", page="2", type="markdown")
-    press(page, "clear_filters")
-    assert params(page) == {"q": "heron"}
-    page = open_page(q="heron", page="2")
-    page.selectbox(key="search_type").set_value("markdown").run()
-    assert params(page) == {"q": "heron", "type": "markdown"}
-    press(page, "page_after").text_input[0].set_value("heron waits")
-    press_label(page, "Search")
-    assert params(page) == {"q": "heron waits", "type": "markdown"}
-    assert titles(page)
-
-
-def test_the_search_page_gives_as_many_passages_as_configured(home: Path) -> None:
+def test_the_search_page_gives_as_many_notes_as_configured(home: Path) -> None:
     configure(home, "top_k: 3\n")
     app = open_page(q="heron")
     assert len(titles(app)) == 3

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import html
 import re
 import sqlite3
 from contextlib import closing
 from datetime import date
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
-from rag_core.library.stores import Stores
 from rag_core.types import OWNER, Viewer
-from rag_core.wording import moment
 from tests.configured import configure
 from tests.files_page import page_links
-from tests.pages import GUEST, HOSTILE, markup, params
+from tests.pages import GUEST, HOSTILE, markup
 from tests.pages import open_page as open_any
-from tests.search_page import HOSTILE_PATH, TEA, Indexing, keys, open_card, open_page, titles
+from tests.search_page import HOSTILE_PATH, TEA, Indexing, open_page, option, plain, shown, titles
 from ui import hits
 from ui.deps import library
 from ui.filters import with_parents
-from ui.results import table_key
+from ui.search_box import KEY
 from ui.search_state import DEFAULT, Choices, Request, from_params, to_params
 
 pytestmark = pytest.mark.usefixtures("owner")
@@ -32,43 +30,53 @@ pytestmark = pytest.mark.usefixtures("owner")
 def test_a_store_in_the_address_that_is_gone_is_named_and_no_other_searched(water_notes: Indexing) -> None:
     page = open_page(q="harbour", store="gone")
     assert titles(page) == []
-    assert ["no store called" in error.value and "gone" in error.value for error in page.error] == [True]
+    assert "no store called" in shown(page)["error"]
+    assert "gone" in shown(page)["error"]
 
 
-def test_near_misses_stand_apart(water_notes: Indexing) -> None:
-    def near(query: str) -> list[bool]:
-        boxes = open_page(q=query).expander
-        return [each.proto.expanded for each in boxes if each.label == "The nearest passages"]
-
-    page = open_page(q="xylophone quantum")
-    assert "Nothing fits well." in markup(page)
-    assert "cp-near" in markup(page)
-    assert near("xylophone quantum") == [False]
-    assert near("xylophone water quantum") == [True], "one of the words stands there"
-    assert near("coffee boiling") == []
+def test_near_misses_are_told_apart_and_few(water_notes: Indexing) -> None:
+    water_notes({f"{number}.md": f"# Note {number}\n\nWater {number}.\n" for number in range(9)})
+    found = shown(open_page(q="xylophone quantum"))
+    assert found["status"].startswith("Nothing fits; 6 near misses")
+    assert [card["is_near"] for card in found["cards"]] == [True] * 6
+    assert not any(card["is_near"] for card in shown(open_page(q="coffee boiling"))["cards"][:1])
 
 
-def test_nothing_found_says_what_to_loosen(water_notes: Indexing) -> None:
-    page = open_page(q='"no such words"', min="0.5")
-    assert titles(page) == []
-    assert "Take the quotes away" in markup(page)
-    assert "Lower the minimum score" in markup(page)
+def test_nothing_found_offers_what_to_loosen(water_notes: Indexing) -> None:
+    found = shown(open_page(q='"no such words" -tea', min="0.5", type="markdown", mode="lexical"))
+    assert found["cards"] == []
+    assert found["status"].startswith("Nothing found")
+    offers = {each["label"]: each["params"] for each in found["offers"] if each["params"]}
+    assert offers == {
+        "Without the quotes": {"q": ["no such words -tea"]},
+        "Without the minus": {"q": ['"no such words"']},
+        "Score below 0.5, too": {"min": []},
+        "Without filters": {"type": []},
+        "By meaning, too": {"mode": []},
+    }
 
 
 @pytest.mark.parametrize("query", ["xylophone orchestra", '"no such words"'])
-def test_where_nothing_fits_the_owner_reads_that_files_may_be_newer(
-    water_notes: Indexing, monkeypatch: pytest.MonkeyPatch, query: str, tokyo: None
+def test_where_nothing_fits_the_owner_is_led_to_files_that_are_not_read(
+    water_notes: Indexing, monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
-    begun = moment(library().jobs.all(OWNER, "notes", 1)[0].start_time)
-    page = open_page(q=query)
-    assert f"Files newer than the last full run ({begun}) may not be read yet." in markup(page)
-    assert page_links(page)["Index"] == "store=notes"
-    assert page_links(page)["Why is a file not found?"] == urlencode({"store": "notes", "why": query})
-    assert "Files newer" not in markup(open_page(q="green tea"))
+    def links(page: AppTest) -> dict[str, str]:
+        return {each["label"]: each["href"] for each in shown(page)["offers"] if each["href"]}
+
+    assert links(open_page(q=query)) == {
+        "Read new files": "index?store=notes",
+        "Why is a file not found?": f"files?{urlencode({'store': 'notes', 'why': query})}",
+    }
+    assert links(open_page(q="green tea")) == {}
     monkeypatch.setattr("ui.access.viewer", lambda: GUEST)
-    guest = open_page(q=query)
-    assert "Files newer" not in markup(guest)
-    assert "Index" not in page_links(guest)
+    assert links(open_page(q=query)) == {}
+
+
+def test_a_word_that_is_misspelled_can_be_corrected_by_a_press(water_notes: Indexing) -> None:
+    [correction] = [
+        each for each in shown(open_page(q="kettel xylophone"))["offers"] if "q" in each["params"]
+    ]
+    assert (correction["label"], correction["params"]) == ("kettle", {"q": ["kettle xylophone"]})
 
 
 @pytest.mark.parametrize("table", ["meta", "jobs", "documents"])
@@ -105,38 +113,51 @@ def test_filters_in_the_url_hold(water_notes: Indexing, filters: dict[str, str],
     assert set(titles(open_page(**{"q": "water", **filters}))) == found
 
 
-def test_an_active_filter_is_shown_and_can_be_removed(water_notes: Indexing) -> None:
-    page = open_page(q="water", after="2026-01-01", type="markdown")
-    assert page.button(key="remove_after").label == "From 2026-01-01"
-    page.button(key="remove_after").click().run()
-    assert params(page) == {"q": "water", "type": "markdown"}
-    page.button(key="clear_filters").click().run()
-    assert not page.exception
-    assert params(page) == {"q": "water"}
+def test_an_active_filter_is_shown_and_can_be_taken_away(water_notes: Indexing) -> None:
+    chips = shown(open_page(q="water", after="2026-01-01", type="markdown"))["chips"]
+    active = {each["shown"]: each["clear"] for each in chips if each["shown"]}
+    assert active == {"markdown": {"type": []}, "From 2026-01-01": {"after": [], "before": []}}
 
 
-def test_the_table_holds_the_same_hits_and_a_chosen_row_shows_its_passage(
-    water_notes: Indexing, tmp_path: Path
-) -> None:
-    page = open_page(q="coffee boiling", view="table")
-    table = page.dataframe[0].value
-    assert (table["Title"][0], table["Place"][0]) == ("Coffee", "coffee.md:5-7")
-    assert table["Score"].is_monotonic_decreasing
-    key = table_key(Request(q="coffee boiling", view="table"))
-    page.session_state[key] = {"selection": {"rows": [0], "columns": [], "cells": []}}
-    page.run()
-    assert "cp-here" in markup(page)
-    assert page.code[0].value == str(tmp_path / "notes" / "coffee.md:5")
+def test_the_filters_count_what_was_found_and_know_folders_by_their_last_name(water_notes: Indexing) -> None:
+    page = open_page(q="coffee", mode="lexical")
+    assert option(page, "Type", "markdown")["beside"] == "1"
+    page = open_page(q="butt", mode="lexical")
+    garden = option(page, "Folder", "garden")
+    assert (garden["beside"], garden["hint"]) == ("1", "projects/garden")
+    assert garden["params"] == {"path": ["projects/garden"]}
+
+
+def test_a_card_tells_a_note_from_others_and_has_its_place(water_notes: Indexing, tmp_path: Path) -> None:
+    found = shown(open_page(q="coffee boiling", view="table"))
+    assert found["view"] == "table"
+    card = found["cards"][0]
+    assert (card["title"], card["name"], card["crumb"], card["day"]) == (
+        "Coffee", "coffee.md", "", "2025-02-01",
+    )  # fmt: skip
+    assert card["place"] == str(tmp_path / "notes" / "coffee.md:5")
+    assert plain(card["extract"]) == "Coffee wants water nearly boiling."
+    assert ["Coffee", True] in card["extract"]
+    assert parse_qs(card["passage"]["href"].partition("?")[2])["search"] == ["q=coffee+boiling&view=table"]
+    scores = [each["score"] for each in found["cards"]]
+    assert scores == sorted(scores, reverse=True)
 
 
 def test_the_url_restores_box_and_filters(water_notes: Indexing) -> None:
-    page = open_page(q="water", type="markdown", after="2026-01-01", mode="lexical", min="0.2", k="7")
-    assert not page.exception
-    assert page.text_input[0].value == "water"
-    assert page.selectbox(key="search_type").value == "markdown"
-    assert page.text_input(key="search_after_typed").value == "2026-01-01"
-    assert page.number_input[0].value == 7
-    assert page.slider[0].value == 0.2
+    asked = {
+        "q": "water",
+        "type": "markdown",
+        "after": "2026-01-01",
+        "mode": "lexical",
+        "min": "0.2",
+        "k": "7",
+    }
+    found = shown(open_page(**asked))
+    assert found["text"] == "water"
+    assert parse_qs(found["search"]) == {name: [value] for name, value in asked.items()}
+    assert [each["shown"] for each in found["chips"] if each["shown"]] == [
+        "markdown", "From 2026-01-01", "Words · Score at least 0.2",
+    ]  # fmt: skip
 
 
 def test_bad_parameters_are_ignored(water_notes: Indexing) -> None:
@@ -146,7 +167,7 @@ def test_bad_parameters_are_ignored(water_notes: Indexing) -> None:
     }  # fmt: skip
     page = open_page(q="green tea", **bad)
     assert titles(page)[0] == "Tea"
-    assert not page.error
+    assert not shown(page)["error"]
 
 
 def test_params_and_requests_are_inverse() -> None:
@@ -169,15 +190,15 @@ def test_a_number_out_of_range_is_the_default() -> None:
 
 def test_an_empty_store_says_so() -> None:
     library().create_store(OWNER, "notes", "hashing")
-    assert "no document to search yet" in markup(open_page())
+    found = shown(open_page())
+    assert found["said"] == ["There is no document to search yet."]
+    assert [each["href"] for each in found["offers"]] == ["index?"]
 
 
-def test_an_error_is_two_sentences(water_notes: Indexing) -> None:
-    page = open_page(q="after:![x](http://evil.example/x.png)")
-    assert not page.exception
-    said = page.error[0].value.replace("\\", "").replace("\u2060", "")
-    assert "'![x](http://evil.example/x.png)' is not a date" in said
-    assert "![" not in page.error[0].value
+def test_an_error_stands_in_the_place_of_the_honest_line(water_notes: Indexing) -> None:
+    found = shown(open_page(q="after:![x](http://evil.example/x.png)"))
+    assert "'![x](http://evil.example/x.png)' is not a date" in found["error"]
+    assert found["cards"] == []
 
 
 def test_words_are_found_while_the_model_is_loading(
@@ -186,7 +207,7 @@ def test_words_are_found_while_the_model_is_loading(
     monkeypatch.setattr("ui.deps.meaning_is_loading", lambda _viewer: True)
     page = open_page(q="green tea")
     assert titles(page) == ["Tea"]
-    assert "The meaning index is loading" in markup(page)
+    assert shown(page)["said"] == ["The meaning index is loading; these are found by words."]
 
 
 def test_a_guest_never_sees_a_private_note_or_an_absolute_path(
@@ -195,10 +216,11 @@ def test_a_guest_never_sees_a_private_note_or_an_absolute_path(
     assert "Secret" in titles(open_page(q="spare key water meter"))
     monkeypatch.setattr("ui.access.viewer", lambda: GUEST)
     assert "Secret" not in titles(open_page(q="spare key water meter"))
-    page = open_card(open_page(q="green tea"), keys("green tea")[0])
-    assert "cp-here" in markup(page)
-    assert page.code[0].value == "tea.md:5"
-    assert str(tmp_path) not in markup(page)
+    assert "Secret" not in str(shown(open_page(q="secr")) | shown(open_page()))
+    page = open_page(q="green tea")
+    [card] = [each for each in shown(page)["cards"] if each["title"] == "Tea"]
+    assert (card["place"], card["app"]) == ("tea.md:5", "")
+    assert str(tmp_path) not in str(shown(page))
 
 
 def test_a_guest_without_a_store_is_told_so(water_notes: Indexing, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,15 +230,15 @@ def test_a_guest_without_a_store_is_told_so(water_notes: Indexing, monkeypatch: 
     assert titles(page) == []
 
 
-def test_a_hostile_note_is_shown_as_it_is_written(indexing: Indexing) -> None:
+def test_a_hostile_note_is_data_and_never_markup(indexing: Indexing) -> None:
     text = f'---\ntitle: "{HOSTILE}"\n---\n\nneedle <img src=http://evil.example/y.png onerror=alert(2)>\n'
     indexing({HOSTILE_PATH: text})
     page = open_page(q="needle")
-    open_card(page, keys("needle")[0])
     assert titles(page) == [HOSTILE]
-    for tag in ("<script", "<img", "<b>"):
-        assert tag not in markup(page)
-    assert "odd `name`" in html.unescape(markup(page))
+    assert shown(page)["cards"][0]["name"] == r"odd `name`\n<b>.md"
+    [component] = page.get("bidi_component")
+    assert not component.proto.html_content
+    assert "evil" not in markup(page)
     labels = [element.label for element in (*page.expander, *page.button, *page.selectbox)]
     assert not any("evil" in label for label in labels)
     assert not page.markdown
@@ -246,33 +268,50 @@ def test_folders_stand_as_people_count_with_what_is_below_them() -> None:
     ]  # fmt: skip
 
 
-def test_a_card_opens_with_its_neighbours(indexing: Indexing) -> None:
-    long = "\n\n".join(f"## Part {n}\n\n" + f"number{n} " * 60 for n in range(1, 6))
+def test_a_note_is_one_card_however_many_of_its_passages_fit(indexing: Indexing) -> None:
+    long = "\n\n".join(f"## Part {n}\n\n" + f"number{n} herons " * 20 for n in range(1, 6))
+    indexing({"long.md": f"# Long\n\n{long}\n", "short.md": "# Short\n\nOne heron.\n"})
+    [long_card] = [card for card in shown(open_page(q="herons"))["cards"] if card["title"] == "Long"]
+    assert long_card["more"] == 4
+    assert plain(long_card["extract"]).startswith("number")
+
+
+def test_the_other_passages_of_a_note_come_when_they_are_asked_for(indexing: Indexing) -> None:
+    long = "\n\n".join(f"## Part {n}\n\n" + f"number{n} herons " * 20 for n in range(1, 4))
     indexing({"long.md": f"# Long\n\n{long}\n"})
-    page = open_page(q="number3")
-    assert "cp-here" not in markup(page)
-    open_card(page, keys("number3")[0])
-    passages = re.findall(r'<div class="cp-passage ([\w-]+)">(.*?)</div>', markup(page), re.DOTALL)
-    assert [kind for kind, _ in passages] == ["cp-beside", "cp-here", "cp-beside"]
-    assert [re.findall(r"number\d", text)[-1] for _, text in passages] == ["number2", "number3", "number4"]
-
-
-def test_a_passage_that_is_gone_says_so(water_notes: Indexing, monkeypatch: pytest.MonkeyPatch) -> None:
-    (key, *_) = keys("green tea")
-    # As when the file changes between the search and the click: the answer is still the old one.
-    monkeypatch.setattr(Stores, "generations", lambda *_: (("notes", 0),))
-    page = open_page(q="green tea")
-    water_notes({"tea.md": "# Tea\n\nSomething else.\n"})
-    assert "no longer in the store" in markup(open_card(page, key))
+    page = open_page(q="herons")
+    key = shown(page)["cards"][0]["key"]
+    assert shown(page)["others"] is None
+    page.session_state[KEY] = {"asked": {"text": "herons", "search": "q=herons", "here": key}}
+    others = shown(page.run())["others"]
+    assert others["key"] == key
+    assert [each["where"][:5] for each in others["passages"]] == ["Lines", "Lines"]
 
 
 def test_a_card_says_what_has_become_of_its_file(water_notes: Indexing, tmp_path: Path) -> None:
-    assert "cp-stale" not in markup(open_page(q="coffee tea"))
+    assert {card["state"] for card in shown(open_page(q="coffee tea"))["cards"]} == {""}
     (tmp_path / "notes" / "tea.md").write_text(TEA + "Or at seventy.\n")
     (tmp_path / "notes" / "coffee.md").unlink()
-    said = markup(open_page(q="coffee tea"))
-    assert '<p class="cp-stale">The file may have changed since it was indexed.</p>' in said
-    assert "coffee.md" not in said, "its file is gone"
+    states = {card["title"]: card["state"] for card in shown(open_page(q="coffee tea"))["cards"]}
+    assert states["Tea"] == "changed since it was read"
+    assert "Coffee" not in states, "its file is gone"
+
+
+def test_the_page_begins_with_what_was_searched_opened_and_changed_last(water_notes: Indexing) -> None:
+    open_any("files", store="notes", path="coffee.md", search="q=boiling")
+    start = dict(shown(open_page())["start"])
+    assert [each["params"] for each in start["Searched"]] == [{"q": ["boiling"]}]
+    assert [each["href"] for each in start["Opened"]] == ["files?store=notes&path=coffee.md"]
+    assert {each["label"] for each in start["Changed"]} >= {"Tea", "Garden plan"}
+
+
+def test_what_is_typed_may_be_the_beginning_of_a_title_or_a_tag(water_notes: Indexing) -> None:
+    quick = shown(open_page(q="gard"))["quick"] + [
+        {"label": card["title"]} for card in shown(open_page(q="gard"))["cards"]
+    ]
+    assert "Garden plan" in [each["label"] for each in quick]
+    [tag] = [each for each in shown(open_page(q="water dri"))["quick"] if each["label"] == "#drink"]
+    assert tag["params"] == {"tag": ["drink"], "q": ["water"]}
 
 
 def test_a_mistake_in_the_settings_is_shown_with_its_line(home: Path) -> None:
@@ -280,3 +319,11 @@ def test_a_mistake_in_the_settings_is_shown_with_its_line(home: Path) -> None:
     said = open_page(q="zebra").error[0].value.replace("\\", "")
     assert "'topk' is not a setting (line 1 of" in said
     assert "Did you mean 'top_k'?" in said
+
+
+def test_the_script_of_the_page_is_a_file_that_streamlit_serves(water_notes: Indexing) -> None:
+    """Registered by names that are no part of Streamlit's interface: a new version may take them away."""
+    [component] = open_page().get("bidi_component")
+    assert component.proto.js_source_path.startswith("search.js")
+    assert component.proto.css_source_path.startswith("search.css")
+    assert not component.proto.js_content, "the content policy would refuse it"

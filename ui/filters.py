@@ -55,17 +55,14 @@ def chips(offered: Choices, request: Request, today: date, counts: Facets | None
 def _values(
     field: str, name: str, counts: Mapping[str, int], chosen: str | None, shown: Callable[[str], str]
 ) -> Chip:
-    kept = nlargest(_MOST, counts, key=counts.__getitem__)
-    values = [value for value in counts if value in {*kept, chosen}]
-    values = [chosen, *values] if chosen and chosen not in counts else values
-    options = tuple(
-        Way(
-            shown(value), f"{counts[value]:,}", params={field: [] if value == chosen else [value]}, hint=value
-        )
-        for value in values
-    )
-    at = (values.index(chosen),) if chosen in values else ()
-    return Chip(name, options, at, shown(chosen) if chosen else "", {field: []})
+    def way(value: str) -> Way:
+        params = {field: [] if value == chosen else [value]}
+        return Way(shown(value), f"{counts.get(value, 0):,}", params=params, hint=value)
+
+    values = nlargest(_MOST, counts, key=counts.__getitem__)
+    values = [chosen, *values] if chosen and chosen not in values else values
+    at = (values.index(chosen),) if chosen else ()
+    return Chip(name, tuple(map(way, values)), at, shown(chosen) if chosen else "", {field: []})
 
 
 def _folder_name(path: str, top: str) -> str:

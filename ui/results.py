@@ -70,8 +70,9 @@ def show_search() -> None:
             answer = find(viewer, request)
             shown = _answered(shown, viewer, request, answer)
         else:
-            shown = _beginning(shown, viewer)
-        shown = replace(shown, chips=filters.chips(offered, request, date.today(), answer and answer.facets))
+            shown = _beginning(shown, viewer, request.store or names)
+        counts = answer.facets if answer else None
+        shown = replace(shown, chips=filters.chips(offered, request, date.today(), counts))
     except RagError as problem:
         shown = replace(shown, error=said_of_error(problem))
     search_box.show(shown, take)
@@ -179,7 +180,7 @@ def card(hit: Hit, search: str, *, with_store: bool, today: date) -> Card:
         crumb=hits.one_line(" › ".join(trail)),
         day=doc.date[:10],
         age=age(doc.date[:10], today),
-        reason=hit.reasons[0],
+        reason=hit.reasons[0].partition(" in its")[0],
         more=hit.more,
         is_near=not hit.relevant,
         state=_STATES.get(doc.state, ""),
@@ -258,10 +259,12 @@ def _why_missing(viewer: Viewer, answer: Answer) -> list[Way]:
 # --- nothing asked, nothing there -----------------------------------------------------
 
 
-def _beginning(shown: Shown, viewer: Viewer) -> Shown:
-    infos = store_infos(viewer)
-    names = [info.name for info in infos]
-    status = (plural(sum(info.file_count for info in infos), "note"), _behind(viewer, names))
+def _beginning(shown: Shown, viewer: Viewer, names: Sequence[str]) -> Shown:
+    count = sum(info.file_count for info in store_infos(viewer) if info.name in names)
+    if not count:
+        reads = (Way("Choose or read a folder", href=link({}, INDEX_PAGE)),) if viewer.is_owner else ()
+        return replace(shown, said=("There is no document to search yet.",), offers=reads)
+    status = (plural(count, "note"), _behind(viewer, names))
     known = library().searching.suggest(viewer, "")
     start = {
         "Searched": [Way(text, params={"q": [text]}) for text in known.searches],

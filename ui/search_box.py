@@ -96,7 +96,7 @@ class Others:
 @dataclass(frozen=True, slots=True)
 class Shown:
     """All that the component shows. ``search`` is the search in the page's address, ``text`` the one that was
-    answered; ``status`` is one short line and ``error`` stands in its place."""
+    answered; ``status`` is one short line and ``error`` stands in its place. ``label`` names the box."""
 
     search: str
     text: str
@@ -111,6 +111,7 @@ class Shown:
     others: Others | None = None
     start: tuple[tuple[str, tuple[Way, ...]], ...] = ()
     help: tuple[tuple[str, str], ...] = ()
+    label: str = "Search your notes"
     page: int = 1
     has_more: bool = False
     end: str = ""

@@ -52,9 +52,9 @@ def remember_document(viewer: Viewer) -> None:
     if not (viewer.is_owner and store and path) or st.session_state.get(_DOCUMENT) == (store, path):
         return
     st.session_state[_DOCUMENT] = store, path
-    led = searched(st.query_params.get("search", ""))
+    [text] = searched(st.query_params.get("search", "")).get("q", [""])[-1:]
     with suppress(RagError):  # the document is worth more
-        library().searching.remember(viewer, *led.get("q", [""])[-1:], document=(store, path))
+        library().searching.remember(viewer, text, (store, path))
 
 
 def from_the_top(name: str, shown: object) -> DeltaGenerator:

@@ -31,7 +31,8 @@ class Recent:
 
     def documents(self) -> list[tuple[str, str]]:
         """The documents opened last, as (store, path)."""
-        return self._rows("SELECT store, path FROM recent_documents ORDER BY id DESC")
+        rows = self._rows("SELECT store, path FROM recent_documents ORDER BY id DESC")
+        return [(store, path) for store, path in rows]
 
     def add_search(self, text: str) -> None:
         """Remember a text as the newest."""

@@ -8,7 +8,7 @@ export function box({ ask, commit, down, signal }) {
   let timer, waiting = 0;
   const input = made("input", {
     id: "cps-q", type: "search", autocomplete: "off", spellcheck: false, enterKeyHint: "search",
-    placeholder: "Search your notes", "aria-label": "Search your notes", "aria-controls": "cps-results",
+    "aria-controls": "cps-results",
   });
   const help = made("button", {
     type: "button", className: "cps-quiet cps-ask", textContent: "?", ariaLabel: "What can be typed",
@@ -72,7 +72,8 @@ export function box({ ask, commit, down, signal }) {
     unfold(false);
     input.focus();
   };
-  const offer = (rows) => {
+  const name = (label, rows) => {
+    input.placeholder = input.ariaLabel = label;
     const chips = rows.map(([text, what]) => made("button", { type: "button", onclick: () => insert(text) },
       made("code", {}, text), made("span", { className: "cps-quiet" }, what)));
     const keysSaid = [["↑ ↓", "move"], ["Enter", "open"], ["o", "open in its program"], ["c", "copy"],
@@ -80,7 +81,7 @@ export function box({ ask, commit, down, signal }) {
     const row = keysSaid.map(([key, what]) => made("span", {}, made("kbd", {}, key), ` ${what}`));
     panel.replaceChildren(made("div", { className: "cps-syntax" }, ...chips), made("p", { className: "cps-keys" }, ...row));
   };
-  return { element, input, offer, stop: () => clearTimeout(timer) };
+  return { element, input, name };
 }
 
 function icon() {

@@ -48,6 +48,7 @@ export function results({ open, ask, box, say, signal }) {
   const follow = (href) => (event) => {
     if (!isPlain(event) || event.button) return; // another tab or window is the browser's to open
     event.preventDefault();
+    event.stopPropagation();
     open(href);
   };
 
@@ -56,7 +57,8 @@ export function results({ open, ask, box, say, signal }) {
     onfocus: () => show(number),
   }, card.title);
   const cardOf = (card, number) => made("article", {
-    className: card.is_near ? "cps-card cps-near" : "cps-card", onclick: () => show(number),
+    className: card.is_near ? "cps-card cps-near" : "cps-card",
+    onclick: () => { show(number); if (!preview.offsetWidth) open(card.passage.href); }, // no room for a preview
   },
   made("h2", {}, titled(card, number)),
   made("span", { className: "cps-age", title: card.day }, card.age),

@@ -92,6 +92,7 @@ function viewOf(root) {
       ...data.quick.map((way) => found.wayOf(way, change)),
       ...data.offers.map((way) => found.wayOf(way, change)),
     );
+    views[0].parentElement.hidden = !data.cards.length;
     views.forEach((button, number) => { button.ariaPressed = String((data.view === "table") === Boolean(number)); });
     const several = data.cards.length > 0 && (data.page > 1 || data.has_more);
     foot.replaceChildren(...(several ? [turn("Previous", data.page - 1, data.page > 1), made("span", {}, `Page ${data.page}`),
@@ -108,7 +109,7 @@ function viewOf(root) {
       committed = here;
       typed = box.input.value = data.text;
     }
-    if (isNew) box.offer(data.help);
+    if (isNew) box.name(data.label, data.help);
     if (isNew && document.activeElement === document.body) box.input.focus();
     filters.update(data.chips, committed);
     drawAround(data);
