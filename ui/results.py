@@ -55,29 +55,34 @@ _STATES: Final = {
 def show_search() -> None:
     """The box, and what is found for the text in it. While somebody types, only this runs."""
     viewer = require_viewer()
-    names = library().stores.names(viewer)
     text, url = _asked()
-    offered = filters.choices(viewer, names, [name for name in url.get("store", ()) if name in names])
-    request = from_params(url, offered, usual())
-    if text != request.q:
-        request = replace(request, q=text, page=1)
-    shown = Shown(urlencode(url, doseq=True), text, view=request.view, page=request.page, help=HELP)
-    answer = None
+    shown, answer = Shown(urlencode(url, doseq=True), text, help=HELP), None
     try:
-        if gone := SEARCH.unknown_store(names):
-            library().stores.info(viewer, gone)  # says that it is not there, and which are
-        if request.asks:
-            answer = find(viewer, request)
-            shown = _answered(shown, viewer, request, answer)
-        else:
-            shown = _beginning(shown, viewer, request.store or names)
-        counts = answer.facets if answer else None
-        shown = replace(shown, chips=filters.chips(offered, request, date.today(), counts))
+        shown, answer = _shown(shown, viewer, url)
     except RagError as problem:
         shown = replace(shown, error=said_of_error(problem))
     search_box.show(shown, take)
     if answer and answer.hits and text == url.get("q", [""])[-1]:
         downloads.show(answer, viewer)
+
+
+def _shown(shown: Shown, viewer: Viewer, url: Params) -> tuple[Shown, Answer | None]:
+    """All there is to show for the text in the box and the parameters in the address. Raises RagError."""
+    names = library().stores.names(viewer)
+    if gone := SEARCH.unknown_store(names):
+        library().stores.info(viewer, gone)  # says that it is not there, and which are
+    offered = filters.choices(viewer, names, url.get("store", ()))
+    request = from_params(url, offered, usual())
+    if shown.text != request.q:
+        request = replace(request, q=shown.text, page=1)
+    shown, answer = replace(shown, view=request.view, page=request.page), None
+    if request.asks:
+        answer = find(viewer, request)
+        shown = _answered(shown, viewer, request, answer)
+    else:
+        shown = _beginning(shown, viewer, request.store or names)
+    counts = answer.facets if answer else None
+    return replace(shown, chips=filters.chips(offered, request, date.today(), counts)), answer
 
 
 def _asked() -> tuple[str, Params]:

@@ -21,7 +21,7 @@ export function results({ open, ask, box, say, signal }) {
     rows[at]?.classList.remove("cps-here");
     at = Math.max(0, Math.min(rows.length - 1, to));
     rows[at]?.classList.add("cps-here");
-    if (cards[at]) preview.replaceChildren(...previewOf(cards[at]));
+    if (cards[at]) drawPreview(cards[at]);
     preview.hidden = !cards.length;
     preview.scrollTop = 0;
     showOthers();
@@ -31,8 +31,8 @@ export function results({ open, ask, box, say, signal }) {
     }
   };
   const showOthers = () => {
-    if (!others || others.key !== cards[at]?.key || preview.querySelector(".cps-other")) return;
-    preview.querySelector("details").before(...others.passages.map((other) =>
+    if (!others || others.key !== cards[at]?.key || body.querySelector(".cps-other")) return;
+    body.append(...others.passages.map((other) =>
       made("div", { className: "cps-other" },
         made("a", { href: other.href, onclick: follow(other.href) }, other.where), passageOf(other))));
   };
@@ -98,18 +98,23 @@ export function results({ open, ask, box, say, signal }) {
       made("thead", {}, made("tr", {}, ...head)), made("tbody", {}, ...rows)));
   };
 
-  const previewOf = (card) => {
-    const first = card.passage;
-    const act = (text, run) => made("button", { type: "button", onclick: run }, text);
-    const facts = card.facts.flatMap(([name, value]) => [made("dt", {}, name), made("dd", {}, value)]);
-    return [
-      made("header", {}, made("h2", {}, card.title), made("p", { className: "cps-crumb" }, card.crumb),
-        made("p", { className: "cps-acts" }, made("a", { href: first.href, onclick: follow(first.href) }, "Open"),
-          card.app ? made("a", { href: card.app }, `Open in ${card.app_name}`) : "",
-          act("Copy path", () => copy(card.place, "Path copied")))),
-      passageOf(first),
-      made("details", {}, made("summary", {}, "Details"), made("dl", {}, ...facts)),
-    ];
+  // Its parts stay when another note is shown: whoever tabs through the notes does not lose them.
+  const heading = made("h2"), crumb = made("p", { className: "cps-crumb" }), body = made("div"), facts = made("dl");
+  const opens = made("a", { onclick: (event) => follow(cards[at].passage.href)(event) }, "Open");
+  const program = made("a");
+  const copies = made("button", { type: "button", onclick: () => copy(cards[at].place, "Path copied") }, "Copy path");
+  preview.append(
+    made("header", {}, heading, crumb, made("p", { className: "cps-acts" }, opens, program, copies)), body,
+    made("details", {}, made("summary", {}, "Details"), facts));
+  const drawPreview = (card) => {
+    heading.textContent = card.title;
+    crumb.textContent = card.crumb;
+    opens.href = card.passage.href;
+    program.hidden = !card.app;
+    program.href = card.app || "#";
+    program.textContent = `Open in ${card.app_name}`;
+    body.replaceChildren(passageOf(card.passage));
+    facts.replaceChildren(...card.facts.flatMap(([name, value]) => [made("dt", {}, name), made("dd", {}, value)]));
   };
   const passageOf = (passage) => made("div", { className: "cps-passage" }, ...blocks(passage.blocks));
 
