@@ -124,7 +124,7 @@ def _answered(shown: Shown, viewer: Viewer, request: Request, answer: Answer) ->
     search = urlencode(to_params(request, usual()), doseq=True)
     several, today = len(answer.stores) > 1, date.today()
     cards = tuple(card(hit, search, with_store=several, today=today) for hit in answer.hits)
-    corrections = [notice for notice in answer.notices if notice.code == "unknown_word"]
+    corrections = [notice for notice in answer.notices if notice.code in ("unknown_word", "corrected")]
     said = [sentence(notice) for notice in answer.notices if notice not in corrections]
     if answer.mode == "lexical" != request.mode:
         said.append("The meaning index is loading; these are found by words.")
@@ -225,9 +225,11 @@ def _facts(hit: Hit) -> dict[str, str]:
 
 
 def _correction(request: Request, notice: Notice) -> Way:
+    """The word that may be meant; where that was searched already, the one that was typed, in quotes."""
     word, meant = str(notice.data["word"]), str(notice.data["meant"])
-    text = re.sub(rf"\b{re.escape(word)}\b", lambda _: meant, request.q, flags=re.IGNORECASE)
-    return Way(meant, "instead of " + word, params={"q": [text]})
+    put, instead = (f'"{word}"', meant) if notice.code == "corrected" else (meant, word)
+    text = re.sub(rf"\b{re.escape(word)}\b", lambda _: put, request.q, flags=re.IGNORECASE)
+    return Way(put, f"instead of {instead}", params={"q": [text]})
 
 
 def loosen(request: Request) -> list[Way]:

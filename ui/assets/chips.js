@@ -10,7 +10,7 @@ export function chips({ change, signal }) {
 
   const close = (isBack = false) => {
     if (!open) return;
-    open.menu.remove();
+    open.menu.hidden = true;
     open.button.ariaExpanded = "false";
     if (isBack) open.button.focus();
     open = undefined;
@@ -52,6 +52,7 @@ export function chips({ change, signal }) {
     };
     open = { button, menu };
     button.ariaExpanded = "true";
+    element.querySelector(".cps-menu")?.remove(); // the one before
     button.after(menu);
     const room = document.documentElement.clientWidth - button.getBoundingClientRect().left;
     menu.classList.toggle("cps-leftward", room < menu.offsetWidth + 16);
