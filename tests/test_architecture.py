@@ -48,7 +48,7 @@ FOR_THE_APP = {
         "access",
         "api",
     ),
-    *("search.query", "search.snippet", "index.plan", "index.choice", "extract", "models"),
+    *("search.query", "search.shown", "search.snippet", "index.plan", "index.choice", "extract", "models"),
     "ask.markdown",
 }
 """Rooms and modules of rag_core that pages may import; the library is asked for everything else."""

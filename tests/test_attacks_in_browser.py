@@ -63,7 +63,8 @@ NOTES: Final = {
     NAME: "# Named\n\nThe harbour of the name.\n",
 }  # fmt: skip
 STRANGE: Final = (
-    "main :is(script, iframe, object, embed, base, link, meta, form[action], img[src*='evil'], [onerror],"
+    "main :is(script, iframe, object, embed, base, link:not([href$='/pages.search/search.css']), meta,"
+    " form[action], img[src*='evil'], [onerror],"
     " [onload], [onfocus], [onmouseover], [ping], a[href^='javascript:' i], a[href^='data:' i])"
 )
 SAID: Final = f'The harbour: "The harbour" [1]. {ON_ONE_LINE} [1].\n\n' + "\n\n".join(ATTACKS)

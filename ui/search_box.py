@@ -19,7 +19,7 @@ from rag_core.search.shown import Block, Piece
 from ui.search_state import Params
 
 KEY: Final = "search_box"
-_PROJECT: Final = "commonplace"
+_PROJECT: Final = "pages"
 _COMPONENT: Final = "search"
 NAME: Final = f"{_PROJECT}.{_COMPONENT}"
 
