@@ -142,6 +142,18 @@ def test_a_token_is_the_owner_through_a_proxy_and_only_for_programs(place: Place
 # --- what is the owner's alone ----------------------------------------------------------
 
 
+SCRIPT = "/_stcore/bidi-components/pages.search/search.js"
+
+
+def test_a_guest_gets_the_script_of_the_search_page(place: Place) -> None:
+    guest = place.person(GUEST)
+    guest.visit()
+    status, headers, script = guest.get(SCRIPT)
+    assert (status, headers["content-type"].partition(";")[0]) == (200, "application/javascript")
+    assert "export default" in script
+    assert guest.get(SCRIPT.replace("search.js", "..%2fsearch_box.py"))[0] == 400
+
+
 def test_a_guest_cannot_upload_or_see_the_servers_figures(place: Place) -> None:
     guest = place.person(GUEST)
     for method, path in (
@@ -153,6 +165,7 @@ def test_a_guest_cannot_upload_or_see_the_servers_figures(place: Place) -> None:
         ("GET", "/_stcore/metrics"),
         ("GET", "/_stcore/script-health-check"),
         ("GET", "/_stcore/agent"),
+        ("POST", SCRIPT),
         ("POST", "/"),
         ("DELETE", "/files"),
     ):

@@ -15,12 +15,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlencode
 
-from rag_core.hits import facts
-from rag_core.search.snippet import cut, excerpt, pieces
-from rag_core.types import Hit, Neighbour
-from rag_core.wording import on_disk, only_title, where
-from rag_core.wording import place as passage_place
-from ui.links import address
+from rag_core.search.snippet import pieces
 
 Span = tuple[int, int]
 
@@ -82,70 +77,6 @@ def anchor(parameters: Mapping[str, str], text: str, *, named: str = "") -> str:
     return f'<a href="files?{html.escape(urlencode(parameters))}"{aria}>{html.escape(text)}</a>'
 
 
-def place(hit: Hit) -> str:
-    """Where a hit is, as plain text: ``notes/tea.md:12-30``, or with its page."""
-    return one_line(passage_place(hit.document.path, hit))
-
-
-def extract(hit: Hit) -> str:
-    """The snippet of a hit as plain text on one line."""
-    return excerpt(hit) or one_line(only_title(hit))
-
-
-def card(hit: Hit, *, with_store: bool, search: str = "") -> str:
-    """The closed card: title, place, score, passage with the words found, why it is here, and what has
-    become of its file. The title leads to the passage in its document, and that back to the ``search``."""
-    doc = hit.document
-    where = " · ".join(([hit.store] if with_store else []) + [place(hit)])
-    title = anchor(address(hit.store, doc.path, hit.key, search=search), one_line(doc.title) or place(hit))
-    body = html.escape(one_line(only_title(hit)))
-    if hit.content.strip():
-        before, after = cut(hit)
-        body = f"{before}{marked(hit.content, hit.spans, hit.snippet, hit.hidden)}{after}"
-    brief = " · ".join(f"{label}: {one_line(text)}" for label, text in facts(hit, "brief").items() if text)
-    said = (("cp-quiet", " · ".join(hit.reasons)), ("cp-quiet", brief), ("cp-stale", on_disk(doc.state)))
-    below = "".join(f'<p class="{kind}">{html.escape(text)}</p>' for kind, text in said if text)
-    width = round(max(0.0, min(1.0, hit.score)) * 100)
-    return (
-        f'<article class="cp{"" if hit.relevant else " cp-near"}"><div class="cp-top"><h2>{title}</h2>'
-        f'<span class="cp-score" title="Relevance from 0 to 1"><span class="cp-meter" aria-hidden="true">'
-        f'<i style="width:{width}%"></i></span><span class="cp-hidden">Score </span>'
-        f"{hit.score:.2f}</span></div>"
-        f'<p class="cp-quiet" title="{html.escape(one_line(doc.absolute_path))}">{html.escape(where)}</p>'
-        f'<p class="cp-extract{_mono(hit)}">{body}</p>{below}</article>'
-    )
-
-
-def _mono(hit: Hit) -> str:
-    return "" if hit.document.file_type in PROSE else " cp-mono"
-
-
-def details(hit: Hit, beside: Sequence[Neighbour]) -> str:
-    """The opened card: the whole passage between its neighbours, and all that is known of it.
-
-    ``beside`` holds the hit too, in reading order; without it the hit stands alone.
-    """
-    passages = [
-        _passage(hit, here.content[slice(*here.shown)], where(here), is_hit=here.is_hit) for here in beside
-    ] or [_passage(hit, hit.content, where(hit), is_hit=True)]
-    trail = html.escape(" › ".join(map(one_line, hit.heading_path)))
-    heading = f'<p class="cp-quiet">{trail}</p>' if trail else ""
-    doc = hit.document
-    known = {"File": doc.absolute_path or doc.path, **facts(hit)}
-    rows = (f"<dt>{name}</dt><dd>{html.escape(one_line(text))}</dd>" for name, text in known.items() if text)
-    return f'<div class="cp">{heading}{"".join(passages)}<dl>{"".join(rows)}</dl></div>'
-
-
-def _passage(hit: Hit, text: str, at: str, *, is_hit: bool) -> str:
-    if not is_hit and not text.strip():
-        return ""
-    kind = "cp-here" if is_hit else "cp-beside"
-    body = marked(text, hit.spans) if is_hit else html.escape(text)
-    body = body if text.strip() else html.escape(one_line(only_title(hit)))
-    lines = f'<span class="cp-lines">{html.escape(at[:1].upper() + at[1:])}</span>'
-    return f'<div class="cp-passage {kind}{_mono(hit)}">{lines}{body}</div>'
-
-
 def paragraphs(*texts: str, status: bool = False) -> str:
     """Quiet lines of plain text. ``status`` lets a screen reader announce them when they change."""
     role = ' role="status"' if status else ""
@@ -165,15 +96,6 @@ def name(text: str) -> str:
     return f'<div class="cp"><p><strong>{html.escape(one_line(text))}</strong></p></div>'
 
 
-def examples(rows: Sequence[tuple[str, str]]) -> str:
-    """What can be typed, as (query, what it does) rows."""
-    cells = (
-        f'<code>{html.escape(query)}</code><span class="cp-quiet">{html.escape(what)}</span>'
-        for query, what in rows
-    )
-    return f'<div class="cp"><h2>What you can type</h2><div class="cp-examples">{"".join(cells)}</div></div>'
-
-
 def arrival(text: str, number: int) -> str:
     """A place that the browser scrolls to once for each ``number``, with words for a screen reader."""
     said = f'<span class="cp-hidden">{html.escape(text)}</span>'
@@ -183,13 +105,3 @@ def arrival(text: str, number: int) -> str:
 def beginning(number: int) -> str:
     """What has the browser scroll to the top of the page once for each ``number``."""
     return f'<div class="cp-beginning" id="beginning-{number}"></div>'
-
-
-def divider(text: str) -> str:
-    """A line with a few plain words on it."""
-    return f'<div class="cp cp-divider"><h2>{html.escape(text)}</h2></div>'
-
-
-def hidden_title(text: str) -> str:
-    """A heading for those who cannot see which page it is."""
-    return f'<h1 class="cp-hidden">{html.escape(text)}</h1>'

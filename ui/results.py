@@ -100,6 +100,8 @@ def take() -> None:
     text, search, _ = search_box.asked()
     state, params = st.session_state, searched(search)
     state[_TEXT] = text
+    if viewer.is_owner and search_box.forgets():
+        library().searching.forget(viewer)
     if params != state.get(SEARCH.seen):
         state[SEARCH.seen] = params
         st.query_params.from_dict(params)

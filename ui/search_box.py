@@ -134,3 +134,9 @@ def asked() -> tuple[str, str, str]:
     values = [said.get(name) if isinstance(said, dict) else None for name in ("text", "search", "here")]
     text, search, here = (value if isinstance(value, str) else "" for value in values)
     return text, search, here
+
+
+def forgets() -> bool:
+    """Whether what was searched and opened last is to be forgotten."""
+    said: Any = st.session_state[KEY].get("asked")
+    return isinstance(said, dict) and said.get("forget") is True

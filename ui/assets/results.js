@@ -8,7 +8,7 @@ const COLUMNS = [
 
 const REST_MS = 250; // so long a card is looked at before its other passages are asked for
 
-export function results({ open, ask, box, say, signal }) {
+export function results({ open, ask, forget, box, say, signal }) {
   const list = made("div", { className: "cps-list", id: "cps-results" });
   const preview = made("section", { className: "cps-preview", ariaLabel: "Preview", tabIndex: 0 });
   const chosen = made("div", { className: "cps-chosen", hidden: true });
@@ -189,6 +189,10 @@ export function results({ open, ask, box, say, signal }) {
       rows = [];
       list.replaceChildren(...data.start.map(([name, ways]) =>
         made("div", { className: "cps-start" }, made("h2", {}, name), ...ways.map((way) => wayOf(way, press)))));
+      if (data.start.some(([name]) => name === "Searched" || name === "Opened")) {
+        list.append(made("button", { type: "button", className: "cps-item cps-forget", onclick: forget },
+          "Forget what I searched and opened"));
+      }
     }
     show(had > 0 ? had : 0);
     return had >= 0 && go(had);

@@ -29,7 +29,8 @@ function viewOf(root) {
   let component, committed, typed = "";
 
   // One value says everything: two could be handled in the other order.
-  const send = (here = "") => component.setStateValue("asked", { text: typed, search: committed, here });
+  const send = (here = "", forget = false) =>
+    component.setStateValue("asked", { text: typed, search: committed, here, forget });
   const put = (params) => {
     committed = spelled(params);
     pending.push(committed);
@@ -70,7 +71,7 @@ function viewOf(root) {
   const filters = makeChips({ change, signal });
   const status = made("p", { className: "cps-status", role: "status" });
   const say = (text) => { status.textContent = text; };
-  const found = makeResults({ open, ask: send, box: box.input, say, signal });
+  const found = makeResults({ open, ask: send, forget: () => send("", true), box: box.input, say, signal });
   const views = ["cards", "table"].map((name) => made("button", {
     type: "button", ariaPressed: "false", textContent: { cards: "Cards", table: "Table" }[name],
     onclick: () => change({ view: name === "table" ? [name] : [] }),
