@@ -17,7 +17,7 @@ export function chips({ change, signal }) {
   };
   const pick = (params) => { close(true); change(params); };
 
-  const unfold = (button, chip) => {
+  const unfold = (button, chip, isPointed) => {
     const was = open?.button;
     close();
     if (was === button) return;
@@ -56,7 +56,7 @@ export function chips({ change, signal }) {
     button.after(menu);
     const room = document.documentElement.clientWidth - button.getBoundingClientRect().left;
     menu.classList.toggle("cps-leftward", room < menu.offsetWidth + 16);
-    menu.querySelector("input, button").focus();
+    if (!isPointed || chip.options.length > SEARCHABLE) menu.querySelector("input, button").focus();
   };
 
   const days = (chip) => {
@@ -85,7 +85,7 @@ export function chips({ change, signal }) {
     element.replaceChildren(...found.map((chip) => {
       const button = made("button", {
         type: "button", className: chip.shown ? "cps-chip cps-on" : "cps-chip", ariaExpanded: "false",
-        "aria-haspopup": "menu", onclick: () => unfold(button, chip),
+        "aria-haspopup": "menu", onclick: (event) => unfold(button, chip, event.detail > 0),
       }, chip.shown || chip.name);
       const cross = chip.shown && made("button", {
         type: "button", className: "cps-cross", textContent: "×", ariaLabel: `Remove ${chip.shown}`,
