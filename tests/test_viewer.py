@@ -229,7 +229,7 @@ OPEN_TO_ALL = {
     "stores": {"names", "info", "infos", "generations", "resolve", "status"},
     "documents": {"get", "all", "neighbours", "facets", "excerpt", "around"},
     "pictures": {"get"},
-    "searching": {"search", "others", "similar", "with_file_states", "warm"},
+    "searching": {"search", "others", "similar", "suggest", "with_file_states", "warm"},
     "asking": {"ask", "conversations", "conversation", "keep_reply", "forget_conversations"},
     "sharing": {"viewer_for", "record_visit", "knows_token"},
 }
