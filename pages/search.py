@@ -6,15 +6,24 @@ import streamlit as st
 
 from rag_core.errors import RagError
 from rag_core.types import Viewer
-from ui import deps, results
+from ui import deps, first_run, results
 from ui.access import require_viewer
 from ui.messages import show_error
 
 
 def page(viewer: Viewer) -> None:
     """The whole page, for one viewer."""
-    if not deps.library().stores.names(viewer):
-        results.first_run(viewer)
+    stores = deps.library().stores.names(viewer)
+    if not stores and viewer.is_owner:
+        st.set_page_config(layout="centered")
+        first_run.choose_first_folder(viewer)
+        return
+    if not stores:
+        results.nothing_shared()
+        return
+    if viewer.is_owner and not any(info.file_count for info in deps.store_infos(viewer)):
+        st.set_page_config(layout="centered")
+        first_run.wait_for_words(viewer, stores)
         return
     st.set_page_config(layout="wide")
     results.show_search()

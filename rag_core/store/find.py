@@ -205,7 +205,8 @@ def begun_names(db: sqlite3.Connection, allowed: Eligible, name: str, limit: int
     """The first chunks of the eligible documents with a name that begins with ``name``, the shortest names
     first, each with the share of the name that this is."""
     sql = f"""WITH found AS (
-                  SELECT d.id, min(length(n.key)) AS length FROM names n JOIN documents d ON d.id = n.document_id
+                  SELECT d.id, min(length(n.key)) AS length
+                  FROM names n JOIN documents d ON d.id = n.document_id
                   JOIN chunks c ON c.document_id = d.id AND c.chunk_index = 0
                   WHERE n.key > ? AND n.key < ? AND {allowed.sql}
                   GROUP BY d.id ORDER BY length, d.display LIMIT ?)
