@@ -31,6 +31,7 @@ from rag_core.types import OWNER, Viewer  # noqa: E402
 from ui import work  # noqa: E402
 from ui.ending import at_the_end  # noqa: E402
 from ui.front import front_page, page_routes  # noqa: E402
+from ui.pictures import picture_route  # noqa: E402
 from ui.streamlit_messages import STREAMLIT  # noqa: E402
 
 NOT_SERVED = "Only you can open it, on this computer. To let others in, start it with `commonplace serve`."
@@ -129,7 +130,7 @@ assistants = McpDoor(library, viewer_of_request)
 # Streamlit finds the app by reading this assignment. The outermost middleware comes first.
 app = st.App(
     ROOT / "ui" / "shell.py",
-    routes=page_routes(),
+    routes=[picture_route(library), *page_routes()],
     middleware=[
         Middleware(SecurityHeaders, page=front_page()),
         Middleware(

@@ -9,7 +9,7 @@ from rag_core.types import Viewer
 from ui import file_filters, results, visit
 from ui.access import require_viewer
 from ui.deps import library
-from ui.document_page import show_document
+from ui.document_page import Asked, show_document
 from ui.file_list import show_files
 from ui.messages import show_error
 
@@ -24,13 +24,16 @@ def page(viewer: Viewer) -> None:
     asked = st.query_params
     store, path = asked.get("store") or visit.last_store(stores) or stores[0], asked.get("path", "")
     visit.remember_store(store)
-    st.set_page_config(layout="centered" if path else "wide")
+    st.set_page_config(layout="wide")
     with visit.from_the_top("files", (store, path)):
         try:
             if path:
                 show_document(
-                    viewer, store, path, asked.get("passage", ""), _number(asked.get("from", "")),
-                    asked.get("search", ""),
+                    viewer,
+                    Asked(
+                        store, path, asked.get("passage", ""), asked.get("heading", ""),
+                        _number(asked.get("from", "")), asked.get("search", ""), bool(asked.get("source")),
+                    ),
                 )  # fmt: skip
             else:
                 show_files(viewer, stores, store)

@@ -255,7 +255,8 @@ MAX_DEPTH = 1000  # hits of a search at most, over all its pages
 @dataclass(frozen=True, slots=True)
 class Neighbour:
     """A chunk in reading order. The first ``repeats`` characters of ``content`` end the chunk before;
-    ``shown`` (start, end) is the part to show among the others; ``anchor`` is as of `anchor_in_words`."""
+    ``shown`` (start, end) is the part to show among the others; ``anchor`` is as of `anchor_in_words`;
+    ``start`` is its offset in the document."""
 
     key: str
     content: str
@@ -268,6 +269,7 @@ class Neighbour:
     split_part: int
     headings: str = ""
     anchor: str | None = None
+    start: int = 0
 
 
 @dataclass(frozen=True, slots=True)

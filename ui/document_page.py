@@ -1,8 +1,11 @@
-"""One document: what is known of it, what can be done with it, its links, and its text."""
+"""One document to read: its text as it is meant to look, with the passage that was found marked; beside it
+what it links to; behind two buttons what can be done with it."""
 
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 from urllib.parse import urlencode
 
@@ -12,70 +15,141 @@ from rag_core.errors import NotFound, RagError
 from rag_core.search.query import parse
 from rag_core.types import DocumentView, Viewer
 from ui import hits, passages
+from ui.code_view import LANGUAGES, show_code
 from ui.deps import library
-from ui.file_actions import runs_now, show_actions, show_file_outcome, show_run
+from ui.file_actions import runs_now, show_file_outcome, show_run
 from ui.links import FILES_PAGE, SEARCH_PAGE
 from ui.messages import show_warning
+from ui.note_menus import show_menus
 from ui.passages import Origin
-from ui.search_state import Params, last_search, searched
+from ui.rendered import Place, Rendered, as_written, render
+from ui.search_state import last_search, searched
 
+STYLE: Final = Path(__file__).with_name("note.css")
 PAGE: Final = 200
-"""So many passages are shown at once."""
+"""So many passages are shown at once, where a text is not shown in full."""
+MOST_RENDERED: Final = 400_000
+"""Characters of a text that is shown in full."""
+_SLOW: Final = 40_000
+"""Characters of a note that is shown as it is written while it is rendered: 40 ms."""
 _NOT_YET: Final = "The file is not in the store, or not yet."
 _CHANGED: Final = "The passage that the link leads to is no longer in the document: it was changed."
 
 
-def show_document(
-    viewer: Viewer, store: str, path: str, passage: str = "", first: int = 0, search: str = ""
-) -> None:
-    """The page of ``path``, with ``passage`` marked or from passage number ``first`` on. ``search`` holds the
-    parameters of the search that led here. Raises NotFound if the viewer has no such file."""
-    before = searched(search)
-    with st.container(horizontal=True, gap="small"):
-        if back := before or last_search():
-            arrow = ":material/arrow_back:"
-            st.page_link(SEARCH_PAGE, label="Back to the results", icon=arrow, query_params=back)
-        st.page_link(FILES_PAGE, label="All files", icon=":material/folder:", query_params={"store": store})
-    active = runs_now(viewer, store)
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the address of a document's page says: the document, the passage or heading to mark, the number of
+    the first passage shown, the parameters of the search that led here, and whether to show the source."""
+
+    store: str
+    path: str
+    passage: str = ""
+    heading: str = ""
+    first: int = 0
+    search: str = ""
+    source: bool = False
+
+
+def show_document(viewer: Viewer, asked: Asked) -> None:
+    """The page of a document. Raises NotFound if the viewer has no such file."""
+    st.html(STYLE)
+    before = searched(asked.search)
+    active = runs_now(viewer, asked.store)
     try:
-        view = library().documents.get(viewer, store, path, passage)
+        view = library().documents.get(viewer, asked.store, asked.path, asked.passage)
     except NotFound:
-        st.title(hits.label(passages.file_name(path)), anchor=False)
+        _show_way_back(asked.store, before or last_search())
+        st.title(hits.label(passages.file_name(asked.path)), anchor=False)
         if not active:
             raise
         st.html(hits.paragraphs(_NOT_YET))  # it may be one that was taken back just now
-        show_run(viewer, store)
+        show_run(viewer, asked.store)
         return
     file, marked = view.document, next((chunk for chunk in view.chunks if chunk.is_hit), None)
-    st.title(hits.label(file.title or passages.file_name(path)), anchor=False)
-    place = file.absolute_path or file.path
-    with st.container(key="place_document"):  # to be copied with one click
-        line = f":{marked.start_line}" if marked and marked.anchor is None else ""
-        st.code(hits.one_line(place + line), language=None)
-    show_file_outcome(viewer, store, active=active)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="note_bar"):
+        _show_way_back(asked.store, before or last_search())
+        st.html(passages.breadcrumb(file))
+        show_menus(viewer, view, marked, asked.search, shows_source=asked.source)
+    show_file_outcome(viewer, asked.store, active=active)
     if active:
-        show_run(viewer, store)
-    st.html(passages.facts(view))
-    if view.warnings:
-        show_warning(*view.warnings)
-    if viewer.is_owner:
-        with st.container(horizontal=True):
-            show_actions(viewer, file)
-    _show_text(view, before, first, _CHANGED if passage and marked is None else "")
+        show_run(viewer, asked.store)
+    text, side = st.columns([3, 1], gap="large")
+    with text:
+        st.title(hits.label(file.title or passages.file_name(file.path)), anchor=False)
+        st.html(passages.facts(view))
+        if view.warnings:
+            show_warning(*view.warnings)
+        if asked.passage and marked is None:
+            st.html(hits.paragraphs(_CHANGED))
+        origin = _origin(before)
+        rendered = _show_text(viewer, view, asked, origin)
+    with side:
+        st.html(passages.beside(view, rendered.headings if rendered else (), origin))
 
 
-def _show_text(view: DocumentView, search: Params, first: int, note: str) -> None:
+def _show_way_back(store: str, search: dict[str, list[str]] | None) -> None:
+    if search:
+        st.page_link(
+            SEARCH_PAGE, label="Results", icon=":material/arrow_back:", query_params=search,
+            help="Back to the results",
+        )  # fmt: skip
+    else:
+        st.page_link(
+            FILES_PAGE, label="Files", icon=":material/arrow_back:", query_params={"store": store},
+            help="All files of this store",
+        )  # fmt: skip
+
+
+def _origin(search: dict[str, list[str]]) -> Origin:
     query = None
     with suppress(KeyError, RagError):  # nothing was typed, or what no search takes
         query = parse(search["q"][-1])
-    origin = Origin(urlencode(search, doseq=True), query)
-    start, end = window(view, first)
+    return Origin(urlencode(search, doseq=True), query)
+
+
+def _show_text(viewer: Viewer, view: DocumentView, asked: Asked, origin: Origin) -> Rendered | None:
+    """The text in the way that suits its type; of a rendered note with its headings."""
+    file = view.document
+    marked = next((chunk for chunk in view.chunks if chunk.is_hit), None)
+    lines = (marked.start_line, marked.end_line) if marked else None
+    has_lines = bool(view.chunks) and all(chunk.anchor is None for chunk in view.chunks)
+    if has_lines and (file.file_type == "markdown" or file.file_type in LANGUAGES):
+        text = _text(viewer, file.store, file.path, library().stores.generations(viewer, [file.store]))
+        if len(text) <= MOST_RENDERED:
+            if file.file_type != "markdown" or asked.source:
+                show_code(text, LANGUAGES.get(file.file_type, "markdown"), lines)
+                return None
+            leads = {link.target: link.path for link in view.links_out if link.path is not None}
+            place = Place(
+                file.store, file.path, view.chunks[0].start_line, leads, origin.search, origin.query, lines,
+                asked.heading,
+            )  # fmt: skip
+            return _show_note(text, place, file.title)
+    start, end = window(view, asked.first)
     turning = passages.turning(view, start, end, PAGE, origin)
-    parts = [passages.links(view, origin), hits.paragraphs(note) if note else "", turning]
-    if view.chunks:
-        parts += [passages.text(view, start, end, origin), turning]
+    parts = [turning, passages.text(view, start, end, origin), turning] if view.chunks else []
     for part in filter(None, parts):
         st.html(part)
+    return None
+
+
+def _show_note(text: str, place: Place, title: str) -> Rendered:
+    body = st.empty()
+    if len(text) > _SLOW:
+        body.html(as_written(text, place, _SLOW // 4))
+    rendered = _render(text, place, title)
+    body.html(f'<article class="cp cp-note">{rendered.html}</article>')
+    return rendered
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _text(viewer: Viewer, store: str, path: str, generations: tuple[tuple[str, int], ...]) -> str:  # noqa: ARG001
+    return library().originals.text(viewer, store, path)
+
+
+@st.cache_data(max_entries=64, show_spinner=False, hash_funcs={Place: repr})
+def _render(text: str, place: Place, title: str) -> Rendered:
+    return render(text, place, title)
 
 
 def window(view: DocumentView, first: int) -> tuple[int, int]:

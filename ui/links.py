@@ -19,11 +19,18 @@ SETTINGS_PAGE: Final = _PAGES / "settings.py"
 STORES_PAGE: Final = _PAGES / "stores.py"
 
 
-def address(store: str, path: str, passage: str = "", first: int = 0, search: str = "") -> dict[str, str]:
-    """The parameters of a document's page: the passage that is marked, or the number of the first shown, and
-    the ``search`` that led there, as it stands in that page's own address."""
+PICTURES: Final = "note-picture"
+"""The path of the route that pictures of notes come from (`ui.pictures`)."""
+
+
+def address(
+    store: str, path: str, passage: str = "", first: int = 0, search: str = "", heading: str = ""
+) -> dict[str, str]:
+    """The parameters of a document's page: the passage or the heading that is marked, or the number of the
+    first passage shown, and the ``search`` that led there, as it stands in that page's own address."""
     number = str(first or "")
-    parameters = {"store": store, "path": path, "passage": passage, "from": number, "search": search}
+    parameters = {"store": store, "path": path, "passage": passage, "from": number}
+    parameters |= {"heading": heading, "search": search}
     return {name: value for name, value in parameters.items() if value}
 
 

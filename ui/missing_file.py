@@ -18,6 +18,9 @@ from ui.messages import ON_INDEX_PAGE, sentence
 WHY: Final = "why"
 """The parameter of the Files page with which it is open; its value is the query that found nothing, or 1."""
 
+OF: Final = "of"
+"""The parameter with the path of the file that is asked about."""
+
 _ANSWER: Final = "missing_file_answer"
 _CAME: Final = "missing_file_came"
 _MARKS: Final = {"ok": ":material/check:", "note": ":material/info:", "no": ":material/close:"}
@@ -27,9 +30,11 @@ def show_missing_file(viewer: Viewer, store: str) -> None:
     """A form for a path and a query, and what there is to say. Only the owner is told."""
     if not viewer.is_owner:
         return
-    if (came := st.query_params.get(WHY, "")) != st.session_state.get(_CAME):
-        st.session_state[_CAME] = came
+    came, of = st.query_params.get(WHY, ""), st.query_params.get(OF, "")
+    if is_new := (came, of) != st.session_state.get(_CAME):
+        st.session_state[_CAME] = came, of
         st.session_state["missing_file_query"] = "" if came == "1" else came
+        st.session_state["missing_file_path"] = of
     with st.expander(
         "Why is a file not found?",
         expanded=WHY in st.query_params,
@@ -47,7 +52,7 @@ def show_missing_file(viewer: Viewer, store: str) -> None:
             ).strip()  # fmt: skip
             asked = st.form_submit_button("Tell me why", key="missing_file_ask")
         now = library().stores.generations(viewer, [store])
-        if asked:
+        if asked or (is_new and of):
             found = library().upkeep.explain(viewer, path, [store], query=query) if path else []
             st.session_state[_ANSWER] = now, found
             if not path:

@@ -11,9 +11,9 @@ from rag_core.types import Document, DocumentLink, DocumentView, Neighbour, Quer
 from rag_core.wording import dated, is_empty, moment, plural, size, where, without_text
 from ui.hits import PROSE, anchor, marked, one_line
 from ui.links import address
+from ui.rendered import MARK, Heading
 
 _OPEN = 8  # as many links are shown without being asked for
-_MARK = "marked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,58 +66,87 @@ def said_of(file: Document) -> str:
             return ""
 
 
+def breadcrumb(file: Document) -> str:
+    """The folders that a document is in, each leading to its list, and its file name."""
+    folder, _, name = file.path.rpartition("/")
+    parts = [anchor({"store": file.store}, file.store)]
+    for depth, part in enumerate(folder.split("/") if folder else (), 1):
+        below = "/".join(folder.split("/")[:depth])
+        parts.append(anchor({"store": file.store, "folder": below}, one_line(part)))
+    trail = ' <span aria-hidden="true">›</span> '.join([*parts, html.escape(one_line(name))])
+    return f'<nav class="cp cp-crumbs" aria-label="Folder">{trail}</nav>'
+
+
 def facts(view: DocumentView) -> str:
-    """What is known of a document, in quiet lines: where it is, what it is, its state, and the way to
-    the passage that is marked."""
-    file, marked = view.document, next((chunk for chunk in view.chunks if chunk.is_hit), None)
+    """What a reader wants to know of a document before its text, in one quiet line; and its state."""
+    file = view.document
     because = " and ".join(f"by {'its own word' if why == 'note' else 'a rule'}" for why in file.private_by)
-    private = f"private {because}" if because else ""
-    known = [file.path, f"in {file.store}", file.file_type, dated(view), private]
+    known = [dated(view), f"private {because}" if because else "", " ".join(f"#{tag}" for tag in file.tags)]
+    said = html.escape(one_line(" · ".join(each for each in known if each)))
+    quiet = f'<p class="cp-quiet">{said}</p>' if said else ""
+    state = f"<p>{html.escape(one_line(said_of(file)))}</p>" if said_of(file) else ""
+    return f'<div class="cp">{quiet}{state}</div>'
+
+
+def beside(view: DocumentView, headings: Sequence[Heading], origin: Origin, similar: str = "") -> str:
+    """What stands beside the text: its contents, links out and in, ``similar`` notes, and details."""
+    file = view.document
+    parts = [_contents(headings)]
+    parts += [_links(name, file.store, found, origin) for name, found in _both(view)]
+    parts += [similar, _details(view)]
+    return f'<aside class="cp cp-beside-text" aria-label="About this note">{"".join(parts)}</aside>'
+
+
+def _both(view: DocumentView) -> tuple[tuple[str, tuple[DocumentLink, ...]], ...]:
+    return ("Links to", view.links_out), ("Linked from", view.links_in)
+
+
+def _contents(headings: Sequence[Heading]) -> str:
+    if len(headings) < 2:
+        return ""
+    top = min(each.level for each in headings)
+    items = "".join(
+        f'<li class="cp-level-{min(4, each.level - top + 1)}">'
+        f'<a href="#{each.id}">{html.escape(each.text)}</a></li>'
+        for each in headings
+    )
+    return f"<h2>Contents</h2><ul>{items}</ul>"
+
+
+def _details(view: DocumentView) -> str:
+    file = view.document
+    rows = {"Type": file.file_type, "Also called": ", ".join(view.aliases)} | dict(view.properties)
     if file.indexed_at:
         has_text = file.chunks and not is_empty(file)
-        known.append(size(file.size) + (f" in {plural(file.chunks, 'passage')}" if has_text else ""))
-        known.append(f"read {moment(file.indexed_at)}")
-    said = [" · ".join(each for each in known if each), " ".join(f"#{tag}" for tag in file.tags)]
-    said.append(f"Also called {', '.join(view.aliases)}" if view.aliases else "")
-    said.append(" · ".join(f"{name}: {value}" for name, value in view.properties))
-    quiet = "".join(f'<p class="cp-quiet">{html.escape(one_line(each))}</p>' for each in said if each)
-    state = f"<p>{html.escape(one_line(said_of(file)))}</p>" if said_of(file) else ""
-    goal = html.escape(where(marked) or "the passage") if marked else ""
-    way = f'<p><a href="#{_MARK}">Go to {goal}</a></p>' if goal else ""
-    return f'<div class="cp">{quiet}{state}{way}</div>'
+        rows["Size"] = size(file.size) + (f", {plural(file.chunks, 'passage')}" if has_text else "")
+        rows["Read"] = moment(file.indexed_at)
+    listed = "".join(
+        f"<dt>{html.escape(one_line(name))}</dt><dd>{html.escape(one_line(value))}</dd>"
+        for name, value in rows.items()
+        if value
+    )
+    return f"<details><summary>Details</summary><dl>{listed}</dl></details>"
 
 
-def _place(chunk: Neighbour) -> str:
-    at = where(chunk) or "this passage"
-    return at[:1].upper() + at[1:]
-
-
-def links(view: DocumentView, origin: Origin) -> str:
-    """The documents that this one links to, and those that link to it; folded away where they are many or a
-    passage is marked."""
-    store, parts = view.document.store, ""
-    most = 0 if any(chunk.is_hit for chunk in view.chunks) else _OPEN
-    for name, found in (("Links to", view.links_out), ("Linked from", view.links_in)):
-        if items := dict.fromkeys(f"<li>{_link(store, link, origin)}</li>" for link in found):
-            opened = " open" if len(items) <= most else ""
-            there = len({link.path for link in found if link.path is not None})
-            nowhere = len({link.target for link in found if link.path is None})
-            counted = [plural(there, "document")] if there else []
-            counted += [f"{nowhere:,} that {'is' if nowhere == 1 else 'are'} not there"] if nowhere else []
-            summary = f"<summary>{name} {' and '.join(counted)}</summary>"
-            parts += f"<details{opened}>{summary}<ul>{''.join(items)}</ul></details>"
-    return f'<div class="cp cp-links">{parts}</div>' if parts else ""
+def _links(name: str, store: str, found: Sequence[DocumentLink], origin: Origin) -> str:
+    """The documents behind links, each once; those that are not there are counted."""
+    there = {link.path: link for link in found if link.path is not None}
+    nowhere = len({link.target for link in found if link.path is None})
+    items = [f"<li>{_link(store, link, origin)}</li>" for link in there.values()]
+    if nowhere:
+        items.append(f'<li class="cp-quiet">{nowhere:,} not in this store</li>')
+    if not items:
+        return ""
+    shown, rest = "".join(items[:_OPEN]), "".join(items[_OPEN:])
+    summary = f"<summary>{len(items) - _OPEN:,} more</summary>"
+    more = f"<details>{summary}<ul>{rest}</ul></details>" if rest else ""
+    return f"<h2>{name}</h2><ul>{shown}</ul>{more}"
 
 
 def _link(store: str, link: DocumentLink, origin: Origin) -> str:
-    heading = f" › {link.heading}" if link.heading else ""
-    if link.path is None:
-        written = html.escape(one_line(link.target + heading))
-        return f'{written} <span class="cp-quiet">leads to nothing in this store</span>'
-    leads = anchor(
-        address(store, link.path, search=origin.search), one_line(link.title or "") or file_name(link.path)
-    )
-    return f'{leads} <span class="cp-quiet">{html.escape(one_line(link.path + heading))}</span>'
+    path = link.path or ""
+    leads = address(store, path, search=origin.search, heading=link.heading)
+    return anchor(leads, one_line(link.title or "") or file_name(path))
 
 
 def text(view: DocumentView, start: int, end: int, origin: Origin) -> str:
@@ -142,6 +171,11 @@ def _passages(document: Document, shown: Iterable[Neighbour], trail: tuple[str, 
     return "".join(parts)
 
 
+def _place(chunk: Neighbour) -> str:
+    at = where(chunk) or "this passage"
+    return at[:1].upper() + at[1:]
+
+
 def _passage(document: Document, chunk: Neighbour, origin: Origin) -> str:
     prose = document.file_type in PROSE
     start, end = chunk.shown
@@ -157,7 +191,7 @@ def _passage(document: Document, chunk: Neighbour, origin: Origin) -> str:
         spans = highlight(chunk.content, query.loose, query.phrases) if query else ()
         body = marked(chunk.content, spans, window)
     kind = ("cp-here" if chunk.is_hit else "cp-beside") + ("" if prose else " cp-mono")
-    mark = f' id="{_MARK}"' if chunk.is_hit else ""
+    mark = f' id="{MARK}"' if chunk.is_hit else ""
     own = address(document.store, document.path, chunk.key, search=origin.search)
     link = anchor(own, _place(chunk), named=f"Mark {_place(chunk)}")
     return f'<div class="cp-passage {kind}"{mark}><span class="cp-lines">{link}</span>{body}</div>'

@@ -13,6 +13,7 @@ from rag_core.library.files import Files
 from rag_core.library.jobs import Jobs
 from rag_core.library.models import Models
 from rag_core.library.pictures import Pictures
+from rag_core.library.originals import Originals
 from rag_core.library.placement import Placement
 from rag_core.library.privacy import PrivateRules
 from rag_core.library.searching import Searching
@@ -39,6 +40,7 @@ class Library:
         self.jobs = Jobs(shared)
         self.files = Files(shared)
         self.documents = Documents(shared, self.files)
+        self.originals = Originals(shared)
         self.searching = Searching(shared)
         self.pictures = Pictures(shared)
         self.asking = Asking(shared, self.searching, self.documents)

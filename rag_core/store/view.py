@@ -50,6 +50,9 @@ def document(
     )
 
 
+_AS_STORED = ("key", "start", "start_line", "end_line", "headings", "split_part")
+
+
 def neighbours(rows: list[sqlite3.Row], key: str) -> list[Neighbour]:
     """Rows of ``chunks`` in reading order as values; the one called ``key`` is the hit."""
     found: list[Neighbour] = []
@@ -57,7 +60,7 @@ def neighbours(rows: list[sqlite3.Row], key: str) -> list[Neighbour]:
     hit = next((row for row in rows if row["key"] == key), None)
     for row in rows:
         chunk = Neighbour(
-            **{name: row[name] for name in ("key", "start_line", "end_line", "headings", "split_part")},
+            **{name: row[name] for name in _AS_STORED},
             content=row["text"],
             heading_path=tuple(json.loads(row["heading_path"])),
             anchor=anchor_in_words(row["file_type"], row["anchor_type"], row["anchor_ref"]),

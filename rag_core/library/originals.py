@@ -1,0 +1,168 @@
+"""The files that documents were read from, for who reads a document: its text in full, the pictures that it
+shows, and its folder in the owner's file manager.
+
+Threat. A note names any path, and a guest sees a note. So a text is given only while the file holds the very
+bytes that were indexed, and a picture only if the indexed note shows it, it lies in the note's own folder of
+the store, no rule leaves it out or hides it from this viewer, and its first bytes are those of a raster
+picture. The file manager opens a folder, never a file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import posixpath
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from rag_core.errors import Forbidden, NotFound, RagError
+from rag_core.extract.encoding import BinaryError, decode
+from rag_core.files import EVERYTHING, read_bytes, why_skipped
+from rag_core.library.service import Service, open_to_all
+from rag_core.store import documents, find, privacy, sources, view
+from rag_core.store.documents import TAKEN_OUT
+from rag_core.types import OWNER, Document, DocumentView, Source, Viewer
+
+_RASTER = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+)
+_MOST_BYTES = 25_000_000
+_FILE_MANAGERS = {"darwin": ("open", "-R"), "win32": ("explorer",)}
+
+
+class Picture(NamedTuple):
+    """A raster picture and its media type."""
+
+    data: bytes
+    media_type: str
+
+
+class Originals(Service):
+    """Reads the files of documents."""
+
+    @open_to_all
+    def text(self, viewer: Viewer, store: str, path: str) -> str:
+        """The text of a document in full, line by line as in its file. Where the file has changed, is out of
+        reach or has no lines, it is joined from the passages. Raises NotFound."""
+        with self._stores.reading(viewer, store) as db:
+            found = view.document(db, store, path, viewer)
+            if found is None:
+                raise _no_document(store, path)
+            row = next(iter(find.document_rows(db, viewer, [found.document.id])))
+        if TAKEN_OUT not in found.warnings and (whole := _whole_text(row, found)):
+            return whole
+        return joined(found)
+
+    @open_to_all
+    def picture(self, viewer: Viewer, store: str, path: str, target: str) -> Picture:
+        """The picture that the document ``path`` shows as ``target``, or with '' the document itself, which
+        is one. Raises NotFound, also for what this viewer may not see."""
+        with self._stores.reading(viewer, store) as db:
+            found = find.documents(db, store, viewer, documents.ids(db, path))
+            places = list(_places(db, found[0], target)) if found else []
+            seen = [place for place in places if viewer.is_owner or not _is_hidden(db, *place)]
+        for source, raw in seen:
+            with suppress(RagError, OSError):  # the next place may hold it
+                root = Path(source.root)
+                if why_skipped(root, raw, EVERYTHING, source.exclude) is None:
+                    data = read_bytes(root, raw, _MOST_BYTES)
+                    if media_type := raster_type(data):
+                        return Picture(data, media_type)
+        raise NotFound(f"{path!r} shows no picture {target!r}.", "It may have moved; index again.")
+
+    def open_folder(self, viewer: Viewer, store: str, path: str) -> None:
+        """Show the folder of a document in this computer's file manager; only for who sits in front of it.
+        Raises Forbidden, NotFound."""
+        if viewer != OWNER:
+            raise Forbidden("The folder opens on the computer that Commonplace runs on.", "Open it there.")
+        with self._stores.reading(viewer, store) as db:
+            found = find.documents(db, store, viewer, documents.ids(db, path))
+        file = Path(found[0].absolute_path) if found else Path()
+        if not found or not file.parent.is_dir():
+            raise NotFound(f"The folder of {path!r} is not there.", "Mount its disk, or index again.")
+        program, *options = _FILE_MANAGERS.get(sys.platform, ("xdg-open",))
+        if (manager := shutil.which(program)) is None:
+            raise NotFound(f"{program!r} is not installed.", f"The folder is {str(file.parent)!r}.")
+        # On macOS a folder can be a program; -R shows the file in its folder and opens nothing.
+        shown = file if options else file.parent
+        subprocess.Popen(
+            [manager, *options, str(shown)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )  # fmt: skip
+
+
+def raster_type(data: bytes) -> str | None:
+    """The media type of a picture that a browser shows and that runs nothing, by its first bytes."""
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for beginning, kind in _RASTER if data.startswith(beginning)), None)
+
+
+def joined(found: DocumentView) -> str:
+    """The text of the passages, each in its line. Lines that no passage holds are empty."""
+    if not found.chunks:
+        return ""
+    parts = ["\n" * (found.chunks[0].start_line - 1), found.chunks[0].content]
+    for before, chunk in pairwise(found.chunks):
+        if not chunk.repeats:
+            gap = chunk.start - before.start - len(before.content)
+            parts.append("\n" * (chunk.start_line - before.end_line) or " " * gap)
+        parts.append(chunk.content[chunk.repeats :])
+    return "".join(parts)
+
+
+def _whole_text(row: sqlite3.Row, found: DocumentView) -> str:
+    """The text of the file while it is what was indexed; '' if it is not, or was made while it was read."""
+    if any(chunk.anchor is not None for chunk in found.chunks) or not os.path.isabs(row["root"]):  # noqa: PTH117
+        return ""
+    with suppress(RagError, BinaryError, UnicodeDecodeError):
+        data = read_bytes(Path(os.fsdecode(row["root"])), row["path"], row["size"])
+        if hashlib.sha256(data).hexdigest() == row["file_hash"]:
+            return decode(data, row["file_type"]).text
+    return ""
+
+
+def _places(db: sqlite3.Connection, document: Document, target: str) -> Iterator[tuple[Source, bytes]]:
+    """Where a picture can be that a note shows as ``target``: beside the note, from the top of its folder,
+    or where the store has a file of that name."""
+    by_id = {source.id: source for source in sources.all_sources(db) if not source.removed}
+    excluded = {(each.source_id, each.path) for each in sources.excluded_files(db)}
+    row = db.execute("SELECT source_id, path FROM documents WHERE id = ?", (document.id,)).fetchone()
+    source = by_id.get(row["source_id"])
+    if source is None or not os.path.isabs(source.root):  # noqa: PTH117 - an attached index has no files
+        return
+    if not target:
+        yield source, row["path"]
+        return
+    sql = "SELECT 1 FROM links WHERE document_id = ? AND type = 'embed' AND target = ?"
+    if not db.execute(sql, (document.id, documents.storable(target))).fetchone():
+        return
+    raw = os.fsencode(target.replace("\\", "/").lstrip("/"))
+    folder = posixpath.dirname(row["path"])
+    below = [posixpath.normpath(posixpath.join(top, raw)) for top in (folder, b"")]
+    named = [place for name in documents.called(db, target, 3) for place in documents.places(db, name)]
+    for path in dict.fromkeys(below + [path for at, path in named if at == source.id]):
+        if not path.startswith((b"../", b"/")) and (source.id, path) not in excluded:
+            yield source, path
+
+
+def _is_hidden(db: sqlite3.Connection, source: Source, raw: bytes) -> bool:
+    """Whether a rule hides a file from guests, by this name or by the one that it is a link to."""
+    root = os.path.realpath(os.fsencode(source.root))
+    real = os.path.relpath(os.path.realpath(os.path.join(root, raw)), root)  # noqa: PTH118  (bytes)
+    return any(privacy.which(db, source.label, each) for each in {raw, real})
+
+
+def _no_document(store: str, path: str) -> NotFound:
+    return NotFound(f"Store {store!r} has no document {path!r}.", "It may have moved; search for it.")

@@ -1,0 +1,97 @@
+"""The two menus of a document's page: where else to open it, and what to do with it."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote, urlencode
+
+import streamlit as st
+
+from rag_core.errors import RagError
+from rag_core.types import OWNER, Document, DocumentView, Neighbour, Viewer
+from ui import hits
+from ui.deps import library
+from ui.file_actions import show_actions
+from ui.links import FILES_PAGE, address
+from ui.messages import show_error
+from ui.missing_file import OF, WHY
+
+_FOLDER_FAILED: Final = "note_folder_failed"
+
+
+def show_menus(
+    viewer: Viewer, view: DocumentView, marked: Neighbour | None, search: str, *, shows_source: bool
+) -> None:
+    """*Open* for the owner, who has the files, and the menu of the rest."""
+    file = view.document
+    if viewer.is_owner and file.absolute_path:
+        with st.popover("Open", icon=":material/open_in_new:", type="tertiary"):
+            _show_programs(viewer, file, marked)
+    with st.popover("", icon=":material/more_horiz:", type="tertiary", help="More", key="note_more"):
+        _show_rest(viewer, file, marked, search, shows_source=shows_source)
+    if problem := st.session_state.pop(_FOLDER_FAILED, None):
+        show_error(problem)
+
+
+def _show_programs(viewer: Viewer, file: Document, marked: Neighbour | None) -> None:
+    line = marked.start_line if marked and marked.anchor is None else None
+    whole = file.absolute_path
+    if in_vault(whole):
+        st.link_button("Obsidian", obsidian(whole), icon=":material/diamond:", type="tertiary")
+    st.link_button("VS Code", vscode(whole, line), icon=":material/code:", type="tertiary")
+    if viewer == OWNER:  # who may sit at another computer than the files are on otherwise
+        st.button(
+            "Show in folder", icon=":material/folder_open:", type="tertiary", key="note_folder",
+            on_click=_open_folder, args=(viewer, file.store, file.path),
+        )  # fmt: skip
+    with st.container(key="copy_path"):
+        st.code(hits.one_line(f"{whole}:{line}" if line else whole), language=None)
+
+
+def _open_folder(viewer: Viewer, store: str, path: str) -> None:
+    try:
+        library().originals.open_folder(viewer, store, path)
+    except RagError as problem:
+        st.session_state[_FOLDER_FAILED] = problem
+
+
+def _show_rest(
+    viewer: Viewer, file: Document, marked: Neighbour | None, search: str, *, shows_source: bool
+) -> None:
+    here = address(file.store, file.path, marked.key if marked else "", search=search)
+    if base := st.context.url:
+        with st.container(key="copy_link"):
+            st.code(
+                f"{base}?{urlencode(address(file.store, file.path, here.get('passage', '')))}", language=None
+            )
+    if file.file_type == "markdown":
+        st.page_link(
+            FILES_PAGE, label="As it looks" if shows_source else "Show source", icon=":material/article:",
+            query_params=here if shows_source else here | {"source": "1"},
+        )  # fmt: skip
+    if viewer.is_owner:
+        st.page_link(
+            FILES_PAGE, label="Why is it found?", icon=":material/help:",
+            query_params={"store": file.store, WHY: "1", OF: file.path},
+        )  # fmt: skip
+        show_actions(viewer, file)
+
+
+@lru_cache(maxsize=512)
+def in_vault(path: str) -> bool:
+    """Whether a file is in an Obsidian vault: a folder above it holds ``.obsidian``."""
+    return any((folder / ".obsidian").is_dir() for folder in Path(path).parents)
+
+
+def obsidian(path: str) -> str:
+    """The address that opens a file in Obsidian."""
+    return f"obsidian://open?path={quote(path, safe='')}"
+
+
+def vscode(path: str, line: int | None) -> str:
+    """The address that opens a file in VS Code, at a line."""
+    whole = path.replace(os.sep, "/")
+    return f"vscode://file/{quote(whole.lstrip('/'))}" + (f":{line}" if line else "")

@@ -1,0 +1,38 @@
+"""The route of the pictures that notes show, behind the gate like every page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from rag_core.access import viewer_of
+from rag_core.errors import RagError
+from rag_core.library import Library
+from ui.links import PICTURES
+
+_HEADERS: Final = {"cache-control": "private, max-age=60", "content-disposition": "inline"}
+
+
+def picture_route(library: Callable[[], Library]) -> Route:
+    """``GET /note-picture?store=&path=&target=``: the picture that a document shows as ``target``."""
+
+    def find(request: Request) -> Response:
+        asked = request.query_params
+        try:
+            if (viewer := viewer_of(request.headers, library)) is None:
+                return Response(status_code=403)
+            store, path, target = (asked.get(name, "") for name in ("store", "path", "target"))
+            picture = library().originals.picture(viewer, store, path, target)
+        except RagError:  # the same answer for what is not there and what is not for this viewer
+            return Response(status_code=404)
+        return Response(picture.data, media_type=picture.media_type, headers=_HEADERS)
+
+    async def answer(request: Request) -> Response:
+        return await run_in_threadpool(find, request)
+
+    return Route(f"/{PICTURES}", answer)
