@@ -22,6 +22,7 @@ from ui.links import FILES_PAGE, SEARCH_PAGE
 from ui.messages import show_warning
 from ui.note_menus import show_menus
 from ui.passages import Origin
+from ui.reader_links import follow_links
 from ui.rendered import Place, Rendered, as_written, render
 from ui.search_state import last_search, searched
 
@@ -53,6 +54,7 @@ class Asked:
 def show_document(viewer: Viewer, asked: Asked) -> None:
     """The page of a document. Raises NotFound if the viewer has no such file."""
     st.html(STYLE)
+    follow_links()
     before = searched(asked.search)
     active = runs_now(viewer, asked.store)
     try:

@@ -37,13 +37,13 @@ def make_parser() -> MarkdownIt:
 
 def tidy(tokens: Sequence[Token]) -> None:
     """Show tasks, callouts and the ids of blocks as Obsidian does."""
-    for before, opening, inline in zip(tokens, tokens[1:], tokens[2:], strict=False):
+    for at, inline in enumerate(tokens):
         children = inline.children
         if inline.type != "inline" or not children:
             continue
         if children[-1].type == "text":
             children[-1].content = _BLOCK_ID.sub("", children[-1].content)
-        first = children[0]
+        before, opening, first = tokens[at - 2], tokens[at - 1], children[0]
         if before.type == "list_item_open" and (task := _TASK.match(first.content)):
             before.attrs["class"] = "cp-task"
             first.content = ("☐ " if task[1] == " " else "☑ ") + first.content[task.end() :]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 
 from rag_core.search.snippet import highlight
 from rag_core.types import Document, DocumentLink, DocumentView, Neighbour, Query
-from rag_core.wording import dated, is_empty, moment, plural, size, where, without_text
+from rag_core.wording import dated, is_empty, moment, plural, size, without_text
 from ui.hits import PROSE, anchor, marked, one_line
 from ui.links import address
 from ui.rendered import MARK, Heading
@@ -151,29 +153,50 @@ def _link(store: str, link: DocumentLink, origin: Origin) -> str:
 
 def text(view: DocumentView, start: int, end: int, origin: Origin) -> str:
     """The passages from ``start`` to ``end`` in reading order, without what repeats, with the words of the
-    search highlighted. All but one before the marked passage are folded, so that it stands near the top."""
-    shown = view.chunks[start:end]
-    marked = next((number for number, chunk in enumerate(shown) if chunk.is_hit), 0)
-    folded = max(0, marked - 1)
-    before = _passages(view.document, shown[:folded], (), origin)
-    body = _passages(view.document, shown[folded:], shown[folded - 1].heading_path if folded else (), origin)
-    if before:
-        before = f"<details><summary>{plural(folded, 'passage')} before</summary>{before}</details>"
-    return f'<div class="cp cp-text">{before}{body}</div>'
-
-
-def _passages(document: Document, shown: Iterable[Neighbour], trail: tuple[str, ...], origin: Origin) -> str:
+    search highlighted; pages, slides and other parts under their names, sheets as tables."""
     parts = []
-    for chunk in shown:
-        if chunk.heading_path != trail and (trail := chunk.heading_path):
+    trail: tuple[str, ...] = ()
+    is_sheet = view.document.file_type == "sheet"
+    one = (lambda each: (each.heading_path, "")) if is_sheet else attrgetter("heading_path", "anchor")
+    for (path, named), part in groupby(view.chunks[start:end], one):
+        if path != trail and (trail := path):
             parts.append(f"<h2>{html.escape(' › '.join(map(one_line, trail)))}</h2>")
-        parts.append(_passage(document, chunk, origin))
-    return "".join(parts)
+        if is_sheet:
+            rows = "".join(_rows(chunk, origin) for chunk in part)
+            parts.append(f'<div class="cp-table"><table>{rows}</table></div>')
+        else:
+            parts.append(_part(view.document, named or "", list(part), origin))
+    return f'<div class="cp cp-text">{"".join(parts)}</div>'
 
 
-def _place(chunk: Neighbour) -> str:
-    at = where(chunk) or "this passage"
-    return at[:1].upper() + at[1:]
+def _part(document: Document, named: str, chunks: Sequence[Neighbour], origin: Origin) -> str:
+    """One page, slide, row or the like, which other passages may be in, too."""
+    label = ""
+    if named:
+        own = address(document.store, document.path, chunks[0].key, search=origin.search)
+        label = f'<p class="cp-where">{anchor(own, named[:1].upper() + named[1:])}</p>'
+    return label + "".join(_passage(document, chunk, origin) for chunk in chunks)
+
+
+def _here(chunk: Neighbour) -> str:
+    return f' class="cp-here" id="{MARK}"' if chunk.is_hit else ""
+
+
+def _rows(chunk: Neighbour, origin: Origin) -> str:
+    """The rows of a sheet that a passage holds, the first with its number."""
+    number = (chunk.anchor or "").rpartition("!")[2]
+    rows = ""
+    for row in chunk.content[slice(*chunk.shown)].splitlines():
+        cells = "".join(f"<td>{_searched(cell, origin)}</td>" for cell in row.split("\t"))
+        rows += f'<tr><td class="cp-row">{html.escape(number)}</td>{cells}</tr>'
+        number = ""
+    return f"<tbody{_here(chunk)}>{rows}</tbody>"
+
+
+def _searched(content: str, origin: Origin, window: tuple[int, int] | None = None) -> str:
+    """``content``, cut to ``window``, with the words of the search highlighted."""
+    query = origin.query
+    return marked(content, highlight(content, query.loose, query.phrases) if query else (), window)
 
 
 def _passage(document: Document, chunk: Neighbour, origin: Origin) -> str:
@@ -182,19 +205,14 @@ def _passage(document: Document, chunk: Neighbour, origin: Origin) -> str:
     read = chunk.content[start:end]
     blank = None if prose else "\r\n"
     window = start + len(read) - len(read.lstrip(blank)), end - len(read) + len(read.rstrip(blank))
-    if not read.strip(blank):
-        if chunk.content.strip():  # all of it stands in another passage
-            return ""
-        body = f"{without_text(document)}."
+    if read.strip(blank):
+        body = _searched(chunk.content, origin, window)
+    elif chunk.content.strip():  # all of it stands in another passage
+        return ""
     else:
-        query = origin.query
-        spans = highlight(chunk.content, query.loose, query.phrases) if query else ()
-        body = marked(chunk.content, spans, window)
-    kind = ("cp-here" if chunk.is_hit else "cp-beside") + ("" if prose else " cp-mono")
-    mark = f' id="{MARK}"' if chunk.is_hit else ""
-    own = address(document.store, document.path, chunk.key, search=origin.search)
-    link = anchor(own, _place(chunk), named=f"Mark {_place(chunk)}")
-    return f'<div class="cp-passage {kind}"{mark}><span class="cp-lines">{link}</span>{body}</div>'
+        body = f"{without_text(document)}."
+    kind = " ".join(["cp-words", *([] if prose else ["cp-mono"]), *(["cp-goes-on"] if chunk.repeats else [])])
+    return f'<div{_here(chunk)}><p class="{kind}">{body}</p></div>'
 
 
 def turning(view: DocumentView, start: int, end: int, most: int, origin: Origin) -> str:

@@ -163,7 +163,8 @@ def _mark_parts(tokens: Sequence[Token], first: int, last: int, found: bool) -> 
     while at < len(tokens):
         stop = _end(tokens, at)
         touches, covered = _overlap(tokens[at], first, last)
-        if touches and not covered and stop - at > 3 and not tokens[at + 1].hidden:
+        own_words = stop - at < 4 or (tokens[at + 1].hidden and _overlap(tokens[at + 1], first, last)[0])
+        if touches and not covered and not own_words:
             found = _mark_parts(tokens[at + 1 : stop - 1], first, last, found)
         elif touches:
             tokens[at].attrJoin("class", "cp-here")
@@ -241,6 +242,7 @@ def _html_block(token: Token, env: Any) -> str:
 
 _RULES: Final[Mapping[str, Callable[[Token, Any], str]]] = {
     "text": lambda token, env: _linked(token.content, env),
+    "code_inline": lambda token, env: f"<code>{_words(token.content, env)}</code>",
     "link_open": _link_open,
     "link_close": _link_close,
     "image": _image,

@@ -1,0 +1,22 @@
+// A link of a note to another page of the app is followed without loading the app again: Streamlit follows as
+// it follows Back and Forward. A link to another site opens in a tab of its own.
+
+export default function mount() {
+  const off = new AbortController();
+  document.addEventListener("click", follow, { signal: off.signal });
+  return () => off.abort();
+}
+
+function follow(event) {
+  const link = event.target.closest?.(".cp a[href]");
+  if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  const to = new URL(link.href);
+  if (to.origin !== location.origin) {
+    event.preventDefault();
+    window.open(to.href, "_blank", "noopener,noreferrer");
+  } else if (link.getAttribute("href").startsWith("files?")) {
+    event.preventDefault();
+    window.history.pushState({}, "", to.href);
+    window.dispatchEvent(new PopStateEvent("popstate", { state: {} }));
+  }
+}
