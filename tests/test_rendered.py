@@ -31,11 +31,12 @@ PIECES = st.sampled_from([
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<iframe src=http://evil.example>", "<br>",
     "<style>*{}</style>", "[x](javascript:alert(1))", "![x](http://evil.example/x.png)", "[[pot|<b>]]",
     "![[../../etc/passwd.png]]", "[[#x]]", "[x](data:text/html,<script>)", "<http://a.example>", "==x==",
-    "%%", "<javascript:alert(1)>", "![x](data:image/svg+xml,x)", "[x](obsidian://open)", "<svg onload=alert(1)>",
-    "<sub onclick=x>", "<kbd>", "`", "```html", "- [x] ", "> [!note] ", "# ", "&lt;script&gt;", "[x]",
+    "%%", "<javascript:alert(1)>", "![x](data:image/svg+xml,x)", "[x](obsidian://open)",
+    "<svg onload=alert(1)>", "<sub onclick=x>", "<kbd>", "`", "```html", "- [x] ", "> [!note] ", "# ",
+    "&lt;script&gt;", "[x]",
     "[x]: javascript:alert(1)", '![x](a.png "onerror=1")', 'https://x.example/"onmouseover="x', "\n", "\n\n",
-    "'><b>", "  ", "\\", '<a href="vbscript:x" id=marked>', '<div style="x">', "[x](//evil.example)", "<!--", "-->",
-    "![](\\\\evil\\a.png)", "|", "| a | b |\n|---|:-:|\n| 1 | 2 |\n",
+    "'><b>", "  ", "\\", '<a href="vbscript:x" id=marked>', '<div style="x">', "[x](//evil.example)",
+    "<!--", "-->", "![](\\\\evil\\a.png)", "|", "| a | b |\n|---|:-:|\n| 1 | 2 |\n",
 ])  # fmt: skip
 
 

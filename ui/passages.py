@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
+from urllib.parse import quote, urlencode
 
 from rag_core.search.snippet import highlight
 from rag_core.types import Document, DocumentLink, DocumentView, Neighbour, Query
@@ -15,6 +17,8 @@ from ui.hits import PROSE, anchor, marked, one_line
 from ui.links import address
 from ui.rendered import MARK, Heading
 
+_BROKEN_LINE = re.compile(r"(?<=[^\n]{30})\n(?=\S)")  # by the width of a column; short lines mean it
+_SIDE = 1400  # pixels of a page's longer side
 _OPEN = 8  # as many links are shown without being asked for
 
 
@@ -175,7 +179,20 @@ def _part(document: Document, named: str, chunks: Sequence[Neighbour], origin: O
     if named:
         own = address(document.store, document.path, chunks[0].key, search=origin.search)
         label = f'<p class="cp-where">{anchor(own, named[:1].upper() + named[1:])}</p>'
+    if document.file_type == "picture" or (document.file_type == "pdf" and named.startswith("page ")):
+        return label + _page(document, named, chunks, origin)
     return label + "".join(_passage(document, chunk, origin) for chunk in chunks)
+
+
+def _page(document: Document, named: str, chunks: Sequence[Neighbour], origin: Origin) -> str:
+    """What was found, the page as a picture, and the rest of its text on demand."""
+    here = "".join(_passage(document, chunk, origin) for chunk in chunks if chunk.is_hit)
+    rest = "".join(_passage(document, chunk, origin) for chunk in chunks if not chunk.is_hit)
+    source = f"api/v1/pictures/{quote(document.store, safe='')}/{quote(document.path)}"
+    source = html.escape(f"{source}?{urlencode({'place': named, 'side': _SIDE})}")
+    alt = html.escape(named or file_name(document.path))
+    picture = f'<img class="cp-page" src="{source}" alt="{alt}" loading="lazy">'
+    return here + picture + (f"<details><summary>Text</summary>{rest}</details>" if rest else "")
 
 
 def _here(chunk: Neighbour) -> str:
@@ -206,7 +223,8 @@ def _passage(document: Document, chunk: Neighbour, origin: Origin) -> str:
     blank = None if prose else "\r\n"
     window = start + len(read) - len(read.lstrip(blank)), end - len(read) + len(read.rstrip(blank))
     if read.strip(blank):
-        body = _searched(chunk.content, origin, window)
+        content = _BROKEN_LINE.sub(" ", chunk.content) if document.file_type == "pdf" else chunk.content
+        body = _searched(content, origin, window)
     elif chunk.content.strip():  # all of it stands in another passage
         return ""
     else:
