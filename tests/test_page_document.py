@@ -5,17 +5,19 @@ from __future__ import annotations
 import html
 import re
 from pathlib import Path
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from rag_core.types import OWNER, DocumentView
 from tests.conftest import index
 from tests.files_page import idle, open_page, page_links, said
-from tests.pages import GUEST, HOSTILE, markup, press
+from tests.pages import GUEST, HOSTILE, drawn, markup, press
 from tests.stored import long_note
 from tests.trees import write
 from ui.deps import library
+from ui.note_menus import in_vault
 
 PAGE = 20  # so many passages at once are enough here
 TEA = """---
@@ -35,6 +37,7 @@ NOTES = {
     "tea.md": TEA,
     "pot & lid.md": "---\naliases: [pot]\nfrom: <b>Assam</b>\n---\n# Pot\n\nFor [[Camellia]], for [[tea]].\n",
     "secret.md": "---\nprivate: true\n---\n# The hidden title\n\nThe spare key, see [[tea]].\n",
+    "boil.py": f"def fill(pot):\n  {'pot.fill(); ' * 8}\n\n\ndef boil(water):\n  {'water.boil(); ' * 8}\n",
     "odd `name` <b>.md": f'---\ntitle: "{HOSTILE}"\n---\n\nneedle <img src=http://evil.example/y.png>\n',
 }
 
@@ -52,8 +55,9 @@ def shelf(notes: Path) -> Path:
 
 @pytest.fixture
 def long_shelf(notes: Path, monkeypatch: pytest.MonkeyPatch) -> DocumentView:
-    """A document that is shown in several parts."""
+    """A document that is too long to be shown in full."""
     monkeypatch.setattr("ui.document_page.PAGE", PAGE)
+    monkeypatch.setattr("ui.document_page.MOST_RENDERED", 1000)
     (notes / "long.md").write_text(long_note(15 * PAGE), "utf-8")
     index(library(), "notes", notes)
     view = library().documents.get(OWNER, "notes", "long.md")
@@ -61,55 +65,86 @@ def long_shelf(notes: Path, monkeypatch: pytest.MonkeyPatch) -> DocumentView:
     return view
 
 
-def passages(body: str) -> list[tuple[str, str, str]]:
-    """(class, lines, text) of each passage, in order."""
-    where = r'<span class="cp-lines"><a[^>]*>Lines? ([\d-]+)</a></span>'
-    found = re.findall(rf'<div class="cp-passage ([\w -]+)"[^>]*>{where}(.*?)</div>', body, re.DOTALL)
-    return [(kind, lines, html.unescape(text)) for kind, lines, text in found]
+def article(page: AppTest) -> str:
+    """The text of the note as HTML."""
+    found = re.search(r'<article class="cp cp-note">(.*?)</article>', markup(page), re.DOTALL)
+    return found[1] if found else ""
+
+
+def words(page: AppTest) -> list[tuple[bool, str]]:
+    """Whether it is marked, and the text, of each passage of a document that is not shown in full."""
+    found = re.findall(
+        r'<div( class="cp-here" id="marked")?><p class="cp-words[^>]*>(.*?)</p>', markup(page), re.S
+    )
+    return [(bool(mark), html.unescape(text)) for mark, text in found]
 
 
 def anchors(body: str) -> dict[str, dict[str, str]]:
-    """Name → parameters of the links to the Files page, those of passages left out."""
+    """Name → parameters of the links to documents' pages."""
     found = re.findall(r'<a href="files\?([^"]*)">(.*?)</a>', body)
-    return {html.unescape(name): dict(parse_qsl(html.unescape(query))) for query, name in found}
+    links = {html.unescape(name): dict(parse_qsl(html.unescape(query))) for query, name in found}
+    return {name: asked for name, asked in links.items() if "path" in asked}
 
 
-def test_a_document_is_shown_with_its_text_in_reading_order(shelf: Path) -> None:
+def key_of(path: str, number: int = 0) -> str:
+    return library().documents.get(OWNER, "notes", path).chunks[number].key
+
+
+def addresses(page: AppTest) -> dict[str, str]:
+    """Name → address of the links into other programs."""
+    return {link.proto.label: link.proto.url for link in page.get("link_button")}
+
+
+def test_a_note_is_shown_as_it_is_meant_to_look_without_its_front_matter(shelf: Path) -> None:
     page = open_page(store="notes", path="tea.md")
     assert page.title[0].value == "Tea"
-    assert "tea.md · in notes · markdown · dated 2026-02-01" in said(page)
-    assert "#drink/tea" in said(page)
-    assert "Also called Camellia, <i>Green</i>" in said(page)
-    assert [(kind, lines) for kind, lines, _ in passages(markup(page))] == [
-        ("cp-beside", "6-8"),
-        ("cp-beside", "10-12"),
-    ]
-    assert re.findall("<h2>(.*?)</h2>", markup(page)) == ["Tea", "Tea › Drying"]
-    assert passages(markup(page))[1][2].startswith("## Drying\n\nLeaves are dried")
-    assert page.code[0].value == str(shelf / "tea.md")
+    assert "dated 2026-02-01 · #drink/tea" in said(page)
+    assert re.search(r"Also called\s+Camellia, <i>Green</i>", said(page))
+    assert article(page).startswith(
+        '<p>See <a href="files?store=notes&amp;path=pot+%26+lid.md&amp;heading=Spout">'
+    )
+    assert "<p>Leaves are dried on racks" in article(page)
+    assert re.findall("<h.[^>]*>(.*?)</h.>", article(page)) == ["Drying"]
+    assert "aliases" not in article(page)
+    assert "no longer in the document" not in said(page)
     page = open_page(store="notes", path="tea.md", passage="00000000")
     assert "The passage that the link leads to is no longer in the document" in said(page)
-    assert len(passages(markup(page))) == 2
 
 
-def test_the_passage_of_the_link_is_marked_and_what_is_before_it_folded(long_shelf: DocumentView) -> None:
-    wanted = long_shelf.chunks[5]
-    page = open_page(store="notes", path="long.md", passage=wanted.key)
-    folded, _, shown = markup(page).partition("</details>")
-    assert "<summary>4 passages before</summary>" in folded
-    assert len(passages(folded)) == 4
-    kinds = [kind for kind, _, _ in passages(shown)]
-    assert kinds[:3] == ["cp-beside", "cp-here", "cp-beside"]
-    assert kinds.count("cp-here") == 1
-    assert shown.count('id="marked"') == 1
-    assert page.code[0].value.endswith(f"long.md:{wanted.start_line}")
-    assert f'<a href="#marked">Go to lines {wanted.start_line}-{wanted.end_line}</a>' in markup(page)
+def test_the_passage_or_heading_of_the_link_is_marked(shelf: Path) -> None:
+    for asked in ({"passage": key_of("tea.md", 1)}, {"heading": "Drying"}):
+        shown = article(open_page(store="notes", path="tea.md", **asked))
+        assert shown.count('id="marked"') == 1
+        before, _, marked = shown.partition('<div class="cp-here" id="marked">')
+        assert "See" in before
+        assert ">Drying</h3>" in marked
+    assert 'id="marked"' not in article(open_page(store="notes", path="tea.md"))
+
+
+def test_the_source_of_a_note_is_shown_on_demand(shelf: Path) -> None:
+    page = open_page(store="notes", path="tea.md", passage=key_of("tea.md", 1))
+    asked = dict(parse_qsl(page_links(page)["Show source"]))
+    page = open_page(**asked)
+    shown = [block.value for block in page.code if block.language == "markdown"]
+    assert shown == [TEA.strip()]
+    assert 'id="marked" style="--first: 10; --rows: 3"' in markup(page)
+    assert "As it looks" in page_links(page)
+
+
+def test_the_lines_of_code_that_were_found_are_marked(shelf: Path) -> None:
+    found = library().documents.get(OWNER, "notes", "boil.py").chunks
+    page = open_page(store="notes", path="boil.py", passage=found[-1].key)
+    [code] = [block.value for block in page.code if block.language == "python"]
+    assert code.startswith("def fill(pot):")
+    assert code.count("\n") == 5
+    assert 'id="marked" style="--first: 5; --rows: 2"' in markup(page)
+    assert 'id="marked"' not in markup(open_page(store="notes", path="boil.py"))
 
 
 def test_a_long_document_is_turned_page_by_page(long_shelf: DocumentView) -> None:
     total = len(long_shelf.chunks)
     page = open_page(store="notes", path="long.md")
-    assert len(passages(markup(page))) == PAGE
+    assert len(words(page)) == PAGE
     assert f"Passages 1 to {PAGE} of {total}" in said(page)
     later = anchors(markup(page))["Later passages"]
     assert later == {"store": "notes", "path": "long.md", "from": str(PAGE + 1)}
@@ -117,31 +152,34 @@ def test_a_long_document_is_turned_page_by_page(long_shelf: DocumentView) -> Non
     assert f"Passages {PAGE + 1} to {2 * PAGE} of {total}" in said(page)
     assert anchors(markup(page))["Earlier passages"]["from"] == "1"
     page = open_page(store="notes", path="long.md", **{"from": str(total)})
-    assert len(passages(markup(page))) == 1
+    assert len(words(page)) == 1
     assert "Later passages" not in anchors(markup(page))
+    page = open_page(store="notes", path="long.md", passage=long_shelf.chunks[5].key)
+    assert [number for number, (marked, _) in enumerate(words(page)) if marked] == [5]
 
 
 def test_links_lead_to_the_documents_pages_both_ways(shelf: Path) -> None:
     page = open_page(store="notes", path="tea.md")
     assert anchors(markup(page)) == {
+        "the pot": {"store": "notes", "path": "pot & lid.md", "heading": "Spout"},
+        "secret": {"store": "notes", "path": "secret.md"},
         "Pot": {"store": "notes", "path": "pot & lid.md"},
         "The hidden title": {"store": "notes", "path": "secret.md"},
     }
-    assert "<summary>Links to 2 documents and 1 that is not there</summary>" in markup(page)
-    assert "<summary>Linked from 2 documents</summary>" in markup(page)
-    assert "<b>nowhere</b> leads to nothing in this store" in " ".join(said(page).split())
+    assert "<h2>Links to</h2>" in markup(page)
+    assert "<h2>Linked from</h2>" in markup(page)
+    assert "1 not in this store" in said(page)
+    assert '<span class="cp-nowhere" title="Not in this store">&lt;b&gt;nowhere&lt;/b&gt;</span>' in article(
+        page
+    )
     assert open_page(**anchors(markup(page))["Pot"]).title[0].value == "Pot"
 
 
 def test_the_search_in_the_address_is_highlighted_everywhere_and_the_way_back(shelf: Path) -> None:
-    [key] = [chunk.key for chunk in library().documents.get(OWNER, "notes", "tea.md").chunks][:1]
-    page = open_page(
-        store="notes", path="tea.md", passage=key, search='q=dried+tea+"the pot"&view=table&evil=1'
-    )
-    assert re.findall("<mark>(.*?)</mark>", markup(page)) == ["Tea", "the pot", "the pot", "Drying", "dried"]
-    assert page_links(page)["Back to the results"] == "q=dried+tea+%22the+pot%22&view=table"
-    written = re.findall(r'<a href="files\?([^"]*)" aria-label="Mark', markup(page))
-    searches = {dict(parse_qsl(html.unescape(each)))["search"] for each in written}
+    page = open_page(store="notes", path="tea.md", search='q=dried+tea+"the pot"&view=table&evil=1')
+    assert re.findall("<mark>(.*?)</mark>", article(page)) == ["the pot", "the pot", "Drying", "dried"]
+    assert page_links(page)["Results"] == "q=dried+tea+%22the+pot%22&view=table"
+    searches = {asked["search"] for asked in anchors(markup(page)).values()}
     assert searches == {"q=dried+tea+%22the+pot%22&view=table"}
 
 
@@ -150,9 +188,29 @@ def test_the_state_is_that_of_the_file_now(shelf: Path) -> None:
     (shelf / "tea.md").write_text("Cold tea.\n")
     page = open_page(store="notes", path="tea.md")
     assert "Changed: the file is no longer what was read." in said(page)
+    assert "Leaves are dried" in article(page), "as it was read"
     idle(press(page, "file_Read again"))
     assert "Changed:" not in said(page)
-    assert passages(markup(page))[0][2] == "Cold tea."
+    assert article(page) == "<p>Cold tea.</p>\n"
+
+
+def test_the_owner_opens_a_file_in_other_programs_at_its_line(shelf: Path) -> None:
+    page = open_page(store="notes", path="tea.md", passage=key_of("tea.md", 1))
+    assert addresses(page) == {"VS Code": f"vscode://file{shelf}/tea.md:10"}
+    assert f"{shelf}/tea.md:10" in [block.value for block in page.code]
+    (shelf / ".obsidian").mkdir()
+    in_vault.cache_clear()
+    page = open_page(store="notes", path="pot & lid.md")
+    folder = quote(str(shelf), safe="")
+    assert addresses(page)["Obsidian"] == f"obsidian://open?path={folder}%2Fpot%20%26%20lid.md"
+    assert addresses(page)["VS Code"] == f"vscode://file{shelf}/pot%20%26%20lid.md"
+
+
+def test_a_folder_that_cannot_be_opened_is_said_once(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    page = press(open_page(store="notes", path="tea.md"), "note_folder")
+    assert "is not installed" in said(page)
+    assert "is not installed" not in said(drawn(page.run()))
 
 
 def test_a_guest_reads_without_actions_places_and_private_titles(
@@ -161,23 +219,24 @@ def test_a_guest_reads_without_actions_places_and_private_titles(
     monkeypatch.setattr("ui.access.viewer", lambda: GUEST)
     (shelf / "tea.md").write_text(TEA + "\nChanged since.\n")
     page = open_page(store="notes", path="tea.md")
-    assert len(passages(markup(page))) == 2
+    assert "Leaves are dried" in article(page)
     assert not page.button
-    assert page.code[0].value == "tea.md"
-    assert {*anchors(markup(page))} == {"Pot"}
-    for hidden in ("The hidden title", "secret.md", str(shelf), "Changed:"):
-        assert hidden not in said(page)
+    assert addresses(page) == {}
+    assert {*anchors(markup(page))} == {"the pot", "Pot"}
+    everything = said(page) + "".join(block.value for block in page.code)
+    for hidden in ("The hidden title", "secret.md", str(shelf), "Changed"):
+        assert hidden not in everything
     private, missing = (said(open_page(store="notes", path=path)) for path in ("secret.md", "nobody.md"))
     assert "has no document" in missing
     assert private.replace("secret", "nobody") == missing
 
 
 def test_hostile_text_is_shown_as_it_stands(shelf: Path) -> None:
-    (shelf / "more.md").write_text("[[odd `name` <b>]] [x](javascript:alert(1)) [y](http://evil.example)\n")
+    (shelf / "more.md").write_text("[[odd `name` <b>]] [x](javascript:alert(1)) [y](data:text/html,z)\n")
     index(library(), "notes")
     page, more = (open_page(store="notes", path=path) for path in ("odd `name` <b>.md", "more.md"))
     assert HOSTILE in said(page)
-    assert "needle <img src=http://evil.example/y.png>" in said(page)
+    assert article(page) == "<p>needle </p>\n"
     assert anchors(markup(more))[HOSTILE] == {"store": "notes", "path": "odd `name` <b>.md"}
     for shown in map(markup, (page, more)):
         assert not [tag for tag in ("<script", "<img", "<b>", "<i>") if tag in shown]

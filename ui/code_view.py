@@ -1,4 +1,4 @@
-"""A file of code: highlighted by the browser, its marked lines between the others."""
+"""A file of code, highlighted by the browser, with its marked lines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Final
 
 import streamlit as st
 
-from rag_core.wording import lines as lines_in_words
 from ui.rendered import MARK
 
 _LIKE_THEIR_TYPE: Final = (
@@ -28,26 +27,18 @@ LANGUAGES: Final[Mapping[str, str]] = {name: name for name in _LIKE_THEIR_TYPE.s
 }
 """File type → what the browser's highlighter calls it: the types that are read as code."""
 
-_BEFORE: Final = 12
-"""Lines before the marked ones that are shown without being asked for."""
-
 
 def show_code(text: str, language: str, lines: tuple[int, int] | None) -> None:
-    """``text`` in a block of code; with ``lines`` (first, last, from 1) in three, the middle one marked."""
-    rows = text.split("\n")
-    first, last = lines or (1, 0)
-    before, here, behind = rows[: first - 1], rows[first - 1 : last], rows[last:]
-    with st.container(gap=None, key="code"):
-        if any(before):
-            # Folded, what was found is in view at once: the browser colours long code some time later.
-            folds = len(before) > _BEFORE and bool(here)
-            with st.expander(f"{len(before):,} lines before") if folds else st.container():
-                st.code("\n".join(before), language=language)
-        if here:
-            with st.container(gap=None, key="code_marked"):
-                st.html(
-                    f'<div class="cp cp-quiet cp-here" id="{MARK}">Lines {lines_in_words(first, last)}</div>'
-                )
-                st.code("\n".join(here), language=language)
-        if any(behind):
-            st.code("\n".join(behind), language=language)
+    """``text`` as code with the numbers of its lines, those from ``lines`` (first, last, from 1) marked.
+
+    All lines are equally high, so the mark is laid over them by their numbers, in an empty element as high as
+    all of them: the browser scrolls to it before it has coloured the code.
+    """
+    left_out = len(text) - len(text.lstrip("\n"))  # as st.code does
+    with st.container(key="code"):
+        if lines:
+            first, last = lines[0] - left_out, lines[1] - left_out
+            place = f"--first: {first}; --rows: {last - first + 1}"
+            whole = f'<div class="cp-code-all" style="--rows: {text.count(chr(10)) + 1}"></div>'
+            st.html(f'{whole}<div class="cp-code-here" id="{MARK}" style="{place}"></div>')
+        st.code(text, language=language, line_numbers=True)
