@@ -43,7 +43,7 @@ CARDS = 10
 _PATIENCE_MS = 60_000
 _MOST_QUERIES = 100
 _HEADER_Y, _ROW_Y = 18, 53  # of the table, and where its columns are
-_TICK_X, _OPEN_X, _TITLE_X = 16, 68, 433
+_TICK_X, _OPEN_X, _TITLE_X = 16, 68, 560
 
 READY = """document.querySelector('[data-testid=stApp][data-test-script-state=notRunning]')
     && document.querySelector('[data-testid=stTextInput] input')"""
@@ -196,7 +196,7 @@ def select_file(page: Page) -> float:
 
 def open_file(page: Page) -> float:
     """Press Open in the first row, see the document, and go back."""
-    took = press_table(page, "document.querySelector('.cp-text')", _OPEN_X, _ROW_Y)
+    took = press_table(page, "document.querySelector('.cp-note, .cp-text')", _OPEN_X, _ROW_Y)
     page.go_back()
     page.wait_for_selector(".st-key-files_table canvas")
     settle(page)

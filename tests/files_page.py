@@ -24,7 +24,11 @@ def table(page: AppTest) -> pd.DataFrame:
 
 def paths(page: AppTest) -> list[str]:
     """The paths of the files that are listed, in their order."""
-    return list(table(page)["Path"]) if len(page.dataframe) else []
+    if not len(page.dataframe):
+        return []
+    rows = table(page)
+    folders = rows["Folder"] if "Folder" in rows else [""] * len(rows)
+    return ["/".join(filter(None, each)) for each in zip(folders, rows["Name"], strict=True)]
 
 
 def said(page: AppTest) -> str:

@@ -41,7 +41,7 @@ def test_the_order_is_chosen_without_a_mouse_and_stands_in_the_address(shelf: Pa
     page = open_page(store="notes")
     order = page.selectbox(key="files_sort")
     assert list(order.options) == [
-        "By path", "By title", "By state", "By type", "Most passages first", "Largest first",
+        "By path", "By file name", "By title", "By state", "By type", "Most passages first", "Largest first",
         "Read last first",
     ]  # fmt: skip
     drawn(order.set_value("size").run())

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -10,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from rag_core.types import OWNER
 from tests.conftest import index
 from tests.files_page import done, open_page, page_links, paths, said, table
-from tests.pages import GUEST, HOSTILE, drawn, press
+from tests.pages import GUEST, HOSTILE, drawn, markup, press
 from tests.trees import write
 from ui.deps import library
 from ui.file_filters import FileFilters
@@ -45,8 +48,9 @@ def choose(page: AppTest, path: str) -> AppTest:
 def test_every_file_is_listed_with_what_is_known_of_it(shelf: Path) -> None:
     (shelf / "coffee.md").write_text("# Coffee\n\nCold now.\n")
     page = open_page(store="notes")
-    rows = table(page).set_index("Path")
-    assert list(rows.index) == sorted([*NOTES, "bad.md"])
+    rows = table(page).set_index("Name")
+    assert paths(page) == sorted([*NOTES, "bad.md"])
+    assert list(table(page).columns[:3]) == ["Open", "Name", "Folder"]
     known = [rows.loc["tea.md", name] for name in ("Title", "State", "Type", "Passages", "Tags")]
     assert known == ["Tea", "fresh", "markdown", 1, "#drink/tea #garden"]
     assert rows.loc["coffee.md", "State"] == "changed"
@@ -54,7 +58,6 @@ def test_every_file_is_listed_with_what_is_known_of_it(shelf: Path) -> None:
     assert rows.loc["tea.md", "Size"] == len(NOTES["tea.md"]) / 1000
     assert str(rows.loc["tea.md", "Read"]) > "2020"
     assert "5 files · 1 failed" in said(page)
-    assert page_links(page)["New files are listed after the next run: index again"] == "store=notes"
 
 
 @pytest.mark.parametrize(
@@ -62,6 +65,8 @@ def test_every_file_is_listed_with_what_is_known_of_it(shelf: Path) -> None:
     [
         ({"q": "TEA"}, ["tea.md"]),
         ({"q": "kettle code"}, ["code/kettle.py"]),
+        ({"folder": "code"}, ["code/kettle.py"]),
+        ({"folder": "cod"}, sorted([*NOTES, "bad.md"])),
         ({"q": "script alert"}, ["odd `name` <b>.md"]),
         ({"type": "python"}, ["code/kettle.py"]),
         ({"tag": "drink"}, ["coffee.md", "tea.md"]),
@@ -84,6 +89,27 @@ def test_filters_go_into_the_address_and_out_again(shelf: Path) -> None:
     press(page, "files_clear")
     assert dict(page.query_params) == {"store": "notes"}
     assert len(paths(page)) == 6
+
+
+def test_folders_stand_beside_the_list_as_far_as_they_are_open(shelf: Path) -> None:
+    write(shelf, {"code/old/a.py": "a = 1\n", "code/old/b/c.py": "c = 1\n", "<b>x/y.md": "Y.\n"})
+    index(library(), "notes")
+
+    def folders(page: AppTest) -> list[tuple[str, str]]:
+        nav = re.search(r'<nav class="cp cp-tree".*?</nav>', markup(page), re.DOTALL)
+        found = re.findall(r'href="files\?([^"]*)" aria-label="([^"]*)"', nav[0]) if nav else []
+        return [(dict(parse_qsl(unescape(asked))).get("folder", ""), unescape(name)) for asked, name in found]
+
+    closed = [("", "All folders, 9 files"), ("<b>x", "<b>x, 1 file"), ("code", "code, 3 files")]
+    assert folders(open_page(store="notes")) == closed
+    page = open_page(store="notes", folder="code/old")
+    opened = [("code/old", "old, 2 files"), ("code/old/b", "b, 1 file")]
+    assert folders(page) == [*closed, *opened]
+    assert paths(page) == ["code/old/a.py", "code/old/b/c.py"]
+    assert "2 of 8 files" in said(page)
+    page.text_input(key="files_q").set_value("c.py").run()
+    assert dict(drawn(page).query_params) == {"store": "notes", "folder": "code/old", "q": "c.py"}
+    assert paths(page) == ["code/old/b/c.py"]
 
 
 def test_a_change_in_the_store_is_seen_at_once(shelf: Path) -> None:
@@ -116,7 +142,7 @@ def test_a_file_is_read_again_excluded_and_taken_back_and_that_is_told_once(shel
         told = done(press(page, f"file_{button}"))
         assert not drawn(page.run()).success
         found = len(library().search(OWNER, '"Green tea"').hits)
-        return told, table(page).set_index("Path")["State"]["tea.md"], found
+        return told, table(page).set_index("Name")["State"]["tea.md"], found
 
     page = choose(open_page(store="notes"), "tea.md")
     assert act("Read again") == (["'tea.md' was read again."], "fresh", 1)

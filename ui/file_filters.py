@@ -18,10 +18,12 @@ _OFFERED: Final = "files_offered"
 
 @dataclass(frozen=True, slots=True)
 class FileFilters:
-    """Which files of a store are listed. Path or title hold all words of ``q``; None is any. ``sort`` is the
-    order, None by path. The fields are named like the parameters of the address."""
+    """Which files of a store are listed: those in and below ``folder`` whose path or title hold all words of
+    ``q``; None is any. ``sort`` is the order, None by path. The fields are named like the parameters of the
+    address."""
 
     q: str = ""
+    folder: str | None = None
     state: str | None = None
     type: str | None = None
     tag: str | None = None

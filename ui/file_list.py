@@ -5,34 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from rag_core.errors import NotFound
 from rag_core.types import Document, Viewer
-from rag_core.wording import left_out, plural, roots
+from rag_core.wording import left_out, plural
 from ui import file_filters, hits, passages
-from ui.deps import library, store_infos
+from ui.deps import library
+from ui.document_page import STYLE
 from ui.file_actions import runs_now, show_actions, show_file_outcome, show_run
 from ui.file_filters import STORE_BOX, clear, current, key, push
 from ui.file_table import CHOSEN, ORDERS, STATES, Listing, chosen_rows, fetch_ahead, listing, show_table
 from ui.filters import select
-from ui.links import FILES_PAGE, INDEX_PAGE, address
+from ui.folder_tree import tree
+from ui.links import FILES_PAGE, address
 from ui.missing_file import show_missing_file
+from ui.reader_links import follow_links
 from ui.results import nothing_indexed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_HOW: Final = (
-    "Open shows a file. Tick its row to read it again or leave it out; with the keyboard, go to the row and"
-    " press Shift and Space: what can be done follows the table."
-)
-
 
 def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
     """The files of ``store``, and what can be done with the one that is chosen."""
+    st.html(STYLE)
+    follow_links()
     st.title("Files", anchor=False)
     if len(stores) > 1:
         st.session_state[STORE_BOX] = store if store in stores else None
@@ -41,11 +41,9 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
     ahead = fetch_ahead()
     found = listing(viewer, store)
     ahead.empty()
-    infos = store_infos(viewer)
-    if begin := roots(source for info in infos if info.name == store for source in info.sources):
-        st.html(hits.paragraphs(begin))
     file_filters.restore(
         {
+            "folder": list(found.folders),
             "state": _offered_states(found),
             "type": list(found.types),
             "tag": list(found.tags),
@@ -58,12 +56,11 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
     if found.rows.empty:
         nothing_indexed(viewer)
     else:
-        _list(viewer, store, found)
-    if viewer.is_owner and not active and not found.rows.empty:
-        st.page_link(
-            INDEX_PAGE, label="New files are listed after the next run: index again",
-            icon=":material/sync:", query_params={"store": store},
-        )  # fmt: skip
+        folders, files = st.columns([1, 4], gap="medium") if found.folders else (None, st.container())
+        with files:
+            _list(viewer, store, found)
+        if folders:
+            folders.html(tree(store, found.folders, len(found.rows), current().folder))
     show_missing_file(viewer, store)
 
 
@@ -128,7 +125,7 @@ def _read_and_left_out(rows: pd.DataFrame) -> tuple[int, list[str]]:
 
 
 def _chosen(viewer: Viewer, store: str) -> None:
-    """The chosen file with what can be done with it; or how to choose one."""
+    """The chosen file with what can be done with it."""
     of, path = st.session_state.get(CHOSEN, ("", ""))
     file: Document | None = None
     if path and of == store:
@@ -137,8 +134,6 @@ def _chosen(viewer: Viewer, store: str) -> None:
             found = get(viewer, store, path)
             file = found if isinstance(found, Document) else found.document
     if file is None:
-        with st.container(key="files_how"):
-            st.html(hits.paragraphs(_HOW))
         return
     with st.container(border=True, key="files_chosen_box"):
         st.html(passages.heading(file))

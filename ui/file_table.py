@@ -19,6 +19,7 @@ from rag_core.wording import CHANGED_IN_LISTS, moment
 from ui import passages
 from ui.deps import library, store_infos
 from ui.file_filters import FileFilters, go
+from ui.filters import with_parents
 from ui.hits import one_line
 
 if TYPE_CHECKING:
@@ -32,9 +33,12 @@ _AHEAD: Final = "files_fetched_ahead"
 _MOST_LISTED: Final = 50  # in a narrow window, where no table fits
 _MOST_AHEAD: Final = 50_000  # files, whose list takes some 70 MB while it is made
 _FRESH_S: Final = 5  # seconds for which the disk is not looked at again
-_REPEATED: Final = frozenset({"Open", "State", "Type", "Read"})  # sent once for all rows that have the same
+_REPEATED: Final = frozenset(
+    {"Open", "Folder", "State", "Type", "Read"}
+)  # sent once for all rows that have the same
 ORDERS: Final[Mapping[str, tuple[str, str]]] = {
-    "path": ("Path", "By path"),
+    "path": ("_path", "By path"),
+    "name": ("Name", "By file name"),
     "title": ("Title", "By title"),
     "state": ("State", "By state"),
     "type": ("Type", "By type"),
@@ -51,12 +55,14 @@ _WORDS, _TAGS, _PATH, _ID = "_words", "_tags", "_path", "_id"
 @dataclass(frozen=True, slots=True)
 class Listing:
     """The files of a store that a viewer may see, a row each, by path, and how many have each state, type and
-    tag. A guest's rows say nothing of the disk. Columns that begin with ``_`` are not shown."""
+    tag, and how many are in and below each folder. A guest's rows say nothing of the disk. Columns that begin
+    with ``_`` are not shown."""
 
     rows: pd.DataFrame
     states: Mapping[str, int]
     types: Mapping[str, int]
     tags: Mapping[str, int]
+    folders: Mapping[str, int]
 
 
 def load_ahead(viewer: Viewer) -> None:
@@ -110,7 +116,14 @@ def _known(
         states={},
         types=dict(Counter(document.file_type for document in found if document.file_type).most_common()),
         tags=tags.counted(document.tags for document in found),
+        folders=_folders(found),
     )
+
+
+def _folders(found: Sequence[Document]) -> dict[str, int]:
+    counts = Counter(document.path.rpartition("/")[0] for document in found)
+    counts.pop("", None)
+    return with_parents(counts)
 
 
 def _rows(found: Sequence[Document], *, of_disk: bool) -> pd.DataFrame:
@@ -118,7 +131,8 @@ def _rows(found: Sequence[Document], *, of_disk: bool) -> pd.DataFrame:
 
     moments = {each: moment(each) for each in {document.indexed_at for document in found}}
     columns: dict[str, Any] = {
-        "Path": [one_line(document.path) for document in found],
+        "Name": [passages.file_name(document.path) for document in found],
+        "Folder": [one_line(document.path.rpartition("/")[0]) for document in found],
         "Title": [one_line(document.title) for document in found],
         "State": [document.state for document in found],
         "Reason": [document.reason for document in found],
@@ -141,6 +155,8 @@ def _folded(text: str) -> str:
 
 def chosen_rows(rows: pd.DataFrame, filters: FileFilters) -> pd.DataFrame:
     """The rows that ``filters`` leave, in their order; a tag holds for those below it, as in a search."""
+    if filters.folder:
+        rows = rows[rows[_PATH].str.startswith(f"{filters.folder}/")]
     for word in _folded(filters.q).split():
         rows = rows[rows[_WORDS].str.contains(word, regex=False)]
     if filters.state:
@@ -172,6 +188,8 @@ def show_table(store: str, rows: pd.DataFrame) -> None:
     """The table. Choosing a row puts ``store`` and its path into the session, under `CHOSEN`."""
     paths = rows[_PATH].tolist()
     shown = [name for name in rows.columns if not name.startswith("_")]
+    if not any(rows["Folder"]):
+        shown.remove("Folder")
     if "Reason" in shown and not all(rows["Reason"]):
         shown.remove("Reason")  # where only some have one, it stands below the table
     named = "\n".join((store, *paths)).encode()
@@ -207,7 +225,8 @@ def show_table(store: str, rows: pd.DataFrame) -> None:
 
 _text, _number = st.column_config.TextColumn, st.column_config.NumberColumn
 _COLUMNS: Final[Mapping[str, Any]] = {
-    "Path": _text(width=265),
+    "Name": _text(width=220),
+    "Folder": _text(width=150),
     "Title": _text(width=180),
     "State": _text(width=75, help=CHANGED_IN_LISTS),
     "Reason": _text(width=300),
