@@ -33,10 +33,14 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
     """The files of ``store``, and what can be done with the one that is chosen."""
     st.html(STYLE)
     follow_links()
-    st.title("Files", anchor=False)
-    if len(stores) > 1:
-        st.session_state[STORE_BOX] = store if store in stores else None
-        st.selectbox("Store", stores, key=STORE_BOX, on_change=_choose_store, label_visibility="collapsed")
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.title("Files", anchor=False, width="content")
+        if len(stores) > 1:
+            st.session_state[STORE_BOX] = store if store in stores else None
+            st.selectbox(
+                "Store", stores, key=STORE_BOX, on_change=_choose_store, label_visibility="collapsed",
+                width=240,
+            )  # fmt: skip
     active = runs_now(viewer, store)
     ahead = fetch_ahead()
     found = listing(viewer, store)
@@ -81,7 +85,7 @@ def _list(viewer: Viewer, store: str, found: Listing) -> None:
             "Order", _offered_orders(found), key=key("sort"), on_change=changed,
             format_func=lambda name: ORDERS[name][1], placeholder="By path", label_visibility="collapsed",
         )  # fmt: skip
-    if found.states:
+    if len(found.states) > 1:
         st.pills(
             "State", _offered_states(found), key=key("state"), on_change=changed,
             label_visibility="collapsed", format_func=lambda state: f"{found.states.get(state, 0):,} {state}",

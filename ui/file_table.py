@@ -133,7 +133,7 @@ def _rows(found: Sequence[Document], *, of_disk: bool) -> pd.DataFrame:
     columns: dict[str, Any] = {
         "Name": [passages.file_name(document.path) for document in found],
         "Folder": [one_line(document.path.rpartition("/")[0]) for document in found],
-        "Title": [one_line(document.title) for document in found],
+        "Title": [one_line(passages.own_title(document)) for document in found],
         "State": [document.state for document in found],
         "Reason": [document.reason for document in found],
         "Type": [document.file_type for document in found],
@@ -190,6 +190,8 @@ def show_table(store: str, rows: pd.DataFrame) -> None:
     shown = [name for name in rows.columns if not name.startswith("_")]
     if not any(rows["Folder"]):
         shown.remove("Folder")
+    if "State" in shown and set(rows["State"]) == {"fresh"}:
+        shown.remove("State")
     if "Reason" in shown and not all(rows["Reason"]):
         shown.remove("Reason")  # where only some have one, it stands below the table
     named = "\n".join((store, *paths)).encode()

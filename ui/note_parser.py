@@ -27,7 +27,7 @@ def make_parser() -> MarkdownIt:
     """A parser of notes. It refuses no address: whoever makes a link of one decides."""
     parser = MarkdownIt("commonmark", {"html": True})
     parser.enable(["table", "strikethrough"])
-    parser.validateLink = lambda _: True  # type: ignore[method-assign]
+    setattr(parser, "validateLink", lambda _: True)
     parser.inline.ruler.before("link", "wikilink", _read_wikilink)
     parser.inline.ruler.before("emphasis", "highlight", _read_highlight)
     parser.inline.ruler.before("emphasis", "comment", _skip_comment)

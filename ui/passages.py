@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
+from pathlib import PurePosixPath
 from urllib.parse import quote, urlencode
 
 from rag_core.search.snippet import highlight
@@ -43,9 +44,9 @@ def listed(store: str, files: Sequence[tuple[str, str, str]], total: int) -> str
     a table."""
     rows = ""
     for path, title, state in files:
-        known = [title if title != path else "", state if state != "fresh" else ""]
+        known = [path.rpartition("/")[0], title, state if state != "fresh" else ""]
         quiet = html.escape(one_line(" · ".join(filter(None, known))))
-        rows += f'<li>{anchor(address(store, path), one_line(path))}<p class="cp-quiet">{quiet}</p></li>'
+        rows += f'<li>{anchor(address(store, path), file_name(path))}<p class="cp-quiet">{quiet}</p></li>'
     more = plural(total - len(files), "more file")
     rest = f'<p class="cp-quiet">And {more}: type words to find them.</p>' if total > len(files) else ""
     return f'<div class="cp cp-files"><ul>{rows}</ul>{rest}</div>'
@@ -54,6 +55,12 @@ def listed(store: str, files: Sequence[tuple[str, str, str]], total: int) -> str
 def file_name(path: str) -> str:
     """The last part of a path."""
     return one_line(path.rpartition("/")[2])
+
+
+def own_title(file: Document) -> str:
+    """The title of a document; '' where that is only its file name."""
+    name = PurePosixPath(file.path)
+    return "" if file.title in (name.name, name.stem) else file.title
 
 
 def said_of(file: Document) -> str:
