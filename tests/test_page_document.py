@@ -65,6 +65,14 @@ def long_shelf(notes: Path, monkeypatch: pytest.MonkeyPatch) -> DocumentView:
     return view
 
 
+_SIMILAR = '<nav class="cp cp-beside-text" aria-label="Similar">'
+
+
+def similar(page: AppTest) -> str:
+    """The links to similar documents as HTML."""
+    return markup(page).partition(_SIMILAR)[2].partition("</nav>")[0]
+
+
 def article(page: AppTest) -> str:
     """The text of the note as HTML."""
     found = re.search(r'<article class="cp cp-note">(.*?)</article>', markup(page), re.DOTALL)
@@ -80,7 +88,8 @@ def words(page: AppTest) -> list[tuple[bool, str]]:
 
 
 def anchors(body: str) -> dict[str, dict[str, str]]:
-    """Name → parameters of the links to documents' pages."""
+    """Name → parameters of the links to documents' pages, without similar ones."""
+    body, _, _ = body.partition(_SIMILAR)
     found = re.findall(r'<a href="files\?([^"]*)">(.*?)</a>', body)
     links = {html.unescape(name): dict(parse_qsl(html.unescape(query))) for query, name in found}
     return {name: asked for name, asked in links.items() if "path" in asked}
@@ -173,6 +182,15 @@ def test_links_lead_to_the_documents_pages_both_ways(shelf: Path) -> None:
         page
     )
     assert open_page(**anchors(markup(page))["Pot"]).title[0].value == "Pot"
+
+
+def test_similar_documents_are_offered_unless_they_are_linked(shelf: Path) -> None:
+    write(shelf, {"more.md": "# More tea\n\nLeaves are dried on racks in the sun and put away in tins.\n"})
+    index(library(), "notes")
+    shown = similar(open_page(store="notes", path="tea.md"))
+    assert ">More tea</a>" in shown
+    assert "path=more.md&amp;passage=" in shown
+    assert ">Pot</a>" not in shown
 
 
 def test_the_search_in_the_address_is_highlighted_everywhere_and_the_way_back(shelf: Path) -> None:

@@ -33,6 +33,7 @@ MOST_RENDERED: Final = 400_000
 """Characters of a text that is shown in full."""
 _SLOW: Final = 40_000
 """Characters of a note that is shown as it is written while it is rendered: 40 ms."""
+_SIMILAR: Final = 6
 _NOT_YET: Final = "The file is not in the store, or not yet."
 _CHANGED: Final = "The passage that the link leads to is no longer in the document: it was changed."
 
@@ -87,6 +88,12 @@ def show_document(viewer: Viewer, asked: Asked) -> None:
         rendered = _show_text(viewer, view, asked, origin)
     with side:
         st.html(passages.beside(view, rendered.headings if rendered else (), origin))
+        place = st.empty()
+        st.html(passages.details(view))
+        with suppress(RagError):  # a vector index that does not answer keeps nobody from reading
+            near = library().searching.similar(viewer, file.store, file.path, limit=_SIMILAR)
+            if unlinked := [each for each in near if not each.is_linked]:
+                place.html(passages.similar(unlinked, origin))
 
 
 def _show_way_back(store: str, search: dict[str, list[str]] | None) -> None:

@@ -14,6 +14,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
+from typing_extensions import override
 
 _WIKILINK: Final = re.compile(r"(!?)\[\[([^\[\]\n]+)\]\]")
 _COMMENT: Final = re.compile(r"%%.*?%%", re.S)
@@ -23,11 +24,17 @@ _BLOCK_ID: Final = re.compile(r"\s\^[\w-]+$")
 _CALLOUT: Final = re.compile(r"\[!([\w-]+)\][+-]?[ \t]*")
 
 
+class _Parser(MarkdownIt):
+    @override
+    def validateLink(self, url: str) -> bool:
+        """Every address is taken: whoever makes a link of one decides."""
+        return True
+
+
 def make_parser() -> MarkdownIt:
-    """A parser of notes. It refuses no address: whoever makes a link of one decides."""
-    parser = MarkdownIt("commonmark", {"html": True})
+    """A parser of notes."""
+    parser = _Parser("commonmark", {"html": True})
     parser.enable(["table", "strikethrough"])
-    setattr(parser, "validateLink", lambda _: True)
     parser.inline.ruler.before("link", "wikilink", _read_wikilink)
     parser.inline.ruler.before("emphasis", "highlight", _read_highlight)
     parser.inline.ruler.before("emphasis", "comment", _skip_comment)
@@ -81,7 +88,7 @@ def _read_highlight(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def _skip_comment(state: StateInline, silent: bool) -> bool:  # noqa: ARG001
+def _skip_comment(state: StateInline, _: bool) -> bool:
     found = _COMMENT.match(state.src, state.pos)
     if not found:
         return False

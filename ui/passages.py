@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from urllib.parse import quote, urlencode
 
 from rag_core.search.snippet import highlight
-from rag_core.types import Document, DocumentLink, DocumentView, Neighbour, Query
+from rag_core.types import Document, DocumentLink, DocumentView, Neighbour, Query, Similar
 from rag_core.wording import dated, is_empty, moment, plural, size, without_text
 from ui.hits import PROSE, anchor, marked, one_line
 from ui.links import address
@@ -101,13 +101,21 @@ def facts(view: DocumentView) -> str:
     return f'<div class="cp">{quiet}{state}</div>'
 
 
-def beside(view: DocumentView, headings: Sequence[Heading], origin: Origin, similar: str = "") -> str:
-    """What stands beside the text: its contents, links out and in, ``similar`` notes, and details."""
-    file = view.document
+def beside(view: DocumentView, headings: Sequence[Heading], origin: Origin) -> str:
+    """What stands beside the text: its contents, and the links out of it and to it."""
     parts = [_contents(headings)]
-    parts += [_links(name, file.store, found, origin) for name, found in _both(view)]
-    parts += [similar, _details(view)]
-    return f'<aside class="cp cp-beside-text" aria-label="About this note">{"".join(parts)}</aside>'
+    parts += [_links(name, view.document.store, found, origin) for name, found in _both(view)]
+    return f'<nav class="cp cp-beside-text" aria-label="In this document">{"".join(parts)}</nav>'
+
+
+def similar(found: Sequence[Similar], origin: Origin) -> str:
+    """The documents that are near in meaning, as links to their nearest passages."""
+    items = ""
+    for each in found:
+        leads = address(each.document.store, each.document.path, each.key, search=origin.search)
+        name = one_line(each.document.title) or file_name(each.document.path)
+        items += f"<li>{anchor(leads, name)}</li>"
+    return f'<nav class="cp cp-beside-text" aria-label="Similar"><h2>Similar</h2><ul>{items}</ul></nav>'
 
 
 def _both(view: DocumentView) -> tuple[tuple[str, tuple[DocumentLink, ...]], ...]:
@@ -126,7 +134,8 @@ def _contents(headings: Sequence[Heading]) -> str:
     return f"<h2>Contents</h2><ul>{items}</ul>"
 
 
-def _details(view: DocumentView) -> str:
+def details(view: DocumentView) -> str:
+    """What else is known of a document, folded away."""
     file = view.document
     rows = {"Type": file.file_type, "Also called": ", ".join(view.aliases)} | dict(view.properties)
     if file.indexed_at:
@@ -138,7 +147,8 @@ def _details(view: DocumentView) -> str:
         for name, value in rows.items()
         if value
     )
-    return f"<details><summary>Details</summary><dl>{listed}</dl></details>"
+    folded = f"<details><summary>Details</summary><dl>{listed}</dl></details>"
+    return f'<div class="cp cp-beside-text">{folded}</div>'
 
 
 def _links(name: str, store: str, found: Sequence[DocumentLink], origin: Origin) -> str:

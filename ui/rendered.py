@@ -312,8 +312,7 @@ def _parser() -> MarkdownIt:
     parser = make_parser()
     for name, rule in _RULES.items():
         parser.add_render_rule(
-            name,
-            lambda _, tokens, at, options, env, rule=rule: rule(tokens[at], env),  # noqa: ARG005
+            name, lambda _self, tokens, at, _options, env, rule=rule: rule(tokens[at], env)
         )
     return parser
 

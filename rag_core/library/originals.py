@@ -124,10 +124,11 @@ def joined(found: DocumentView) -> str:
 
 def _whole_text(row: sqlite3.Row, found: DocumentView) -> str:
     """The text of the file while it is what was indexed; '' if it is not, or was made while it was read."""
-    if any(chunk.anchor is not None for chunk in found.chunks) or not os.path.isabs(row["root"]):  # noqa: PTH117
+    if any(chunk.anchor is not None for chunk in found.chunks):
         return ""
+    root = Path(os.fsdecode(row["root"]))
     with suppress(RagError, BinaryError, UnicodeDecodeError):
-        data = read_bytes(Path(os.fsdecode(row["root"])), row["path"], row["size"])
+        data = read_bytes(root, row["path"], row["size"]) if root.is_absolute() else b""
         if hashlib.sha256(data).hexdigest() == row["file_hash"]:
             return decode(data, row["file_type"]).text
     return ""
@@ -140,7 +141,7 @@ def _places(db: sqlite3.Connection, document: Document, target: str) -> Iterator
     excluded = {(each.source_id, each.path) for each in sources.excluded_files(db)}
     row = db.execute("SELECT source_id, path FROM documents WHERE id = ?", (document.id,)).fetchone()
     source = by_id.get(row["source_id"])
-    if source is None or not os.path.isabs(source.root):  # noqa: PTH117 - an attached index has no files
+    if source is None or not Path(source.root).is_absolute():  # an attached index has no files
         return
     if not target:
         yield source, row["path"]
