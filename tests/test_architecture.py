@@ -53,7 +53,8 @@ FOR_THE_APP = {
 }
 """Rooms and modules of rag_core that pages may import; the library is asked for everything else."""
 
-BUILD_HTML = {"hits", "passages", "store_facts", "ask_html"}  # all that comes from elsewhere is escaped there
+# all that comes from elsewhere is escaped there
+BUILD_HTML = {"hits", "passages", "rendered", "folder_tree", "store_facts", "ask_html"}
 ABOUT_THE_FRONT_PAGE = {"front"}  # Streamlit's own page
 APP = {"streamlit", "starlette", "ui", "pages", "app"}
 

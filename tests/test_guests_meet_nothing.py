@@ -133,6 +133,8 @@ def looks(library: Library) -> dict[str, Any]:
         reads[f"lines {path}"] = partial(library.documents.excerpt, GUEST, "notes", path, 900, 901)
         reads[f"similar to {path}"] = partial(library.searching.similar, GUEST, "notes", path)
         reads[f"document {path}"] = partial(library.documents.get, GUEST, "notes", path)
+        reads[f"text {path}"] = partial(library.originals.text, GUEST, "notes", path)
+        reads[f"picture {path}"] = partial(library.originals.picture, GUEST, "notes", path, "gift.png")
     for path in OPEN:
         for number, key in enumerate(keys(library, "notes", path)):
             reads[f"in place {path} {number}"] = partial(library.documents.around, GUEST, "notes", key, 20)

@@ -339,7 +339,15 @@ def closed(house: House) -> str:
 
 # --- every walk -------------------------------------------------------------------------
 
-_STATIC = ("/", "/files", "/index", "/favicon.png", "/_stcore/health", "/_stcore/host-config")
+_STATIC = (
+    "/",
+    "/files",
+    "/index",
+    "/note-picture",
+    "/favicon.png",
+    "/_stcore/health",
+    "/_stcore/host-config",
+)
 _FIGURES = ("/_stcore/metrics", "/_stcore/script-health-check")
 _UPLOADS = ("PUT", "DELETE")
 WALKS: Final[dict[tuple[str, str], Walk]] = {

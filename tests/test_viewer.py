@@ -228,6 +228,7 @@ def test_last_good_text_of_a_file_that_failed_is_still_found_by_a_guest(
 OPEN_TO_ALL = {
     "stores": {"names", "info", "infos", "generations", "resolve", "status"},
     "documents": {"get", "all", "neighbours", "facets", "excerpt", "around"},
+    "originals": {"text", "picture"},
     "pictures": {"get"},
     "searching": {"search", "others", "similar", "suggest", "with_file_states", "warm"},
     "asking": {"ask", "conversations", "conversation", "keep_reply", "forget_conversations"},

@@ -7,7 +7,7 @@ from typing import Final
 
 import streamlit as st
 
-from ui.rendered import MARK
+from ui.passages import marked_lines
 
 _LIKE_THEIR_TYPE: Final = (
     "python typescript javascript kotlin scala groovy rust yaml json sql ini css c cpp csharp ruby php perl"
@@ -38,7 +38,5 @@ def show_code(text: str, language: str, lines: tuple[int, int] | None) -> None:
     with st.container(key="code"):
         if lines:
             first, last = lines[0] - left_out, lines[1] - left_out
-            place = f"--first: {first}; --rows: {last - first + 1}"
-            whole = f'<div class="cp-code-all" style="--rows: {text.count(chr(10)) + 1}"></div>'
-            st.html(f'{whole}<div class="cp-code-here" id="{MARK}" style="{place}"></div>')
+            st.html(marked_lines(first, last, text.count("\n") + 1))
         st.code(text, language=language, line_numbers=True)

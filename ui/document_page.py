@@ -147,7 +147,7 @@ def _show_note(text: str, place: Place, title: str) -> Rendered:
     if len(text) > _SLOW:
         body.html(as_written(text, place, _SLOW // 4))
     rendered = _render(text, place, title)
-    body.html(f'<article class="cp cp-note">{rendered.html}</article>')
+    body.html(rendered.html)
     return rendered
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager
 from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
 
-_PROJECT: Final = "commonplace"
+_PROJECT: Final = "app"
 _COMPONENT: Final = "reader"
 NAME: Final = f"{_PROJECT}.{_COMPONENT}"
 

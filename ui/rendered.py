@@ -27,6 +27,7 @@ from ui.note_parser import make_parser, tidy
 MARK: Final = "marked"
 """The id of what is marked."""
 
+_ARTICLE: Final = '<article class="cp cp-note">{}</article>'
 _EXTERNAL: Final = re.compile(r"(?:https?://|mailto:)", re.I)
 _SCHEME: Final = re.compile(r"(?![A-Za-z]:[\\/])(?:[A-Za-z][A-Za-z0-9+.-]*:|//|\\\\)")
 _BARE_URL: Final = re.compile(r"https?://[^\s<>\"'`]+[^\s<>\"'`.,:;!?)\]}*_]", re.I)
@@ -87,7 +88,7 @@ def render(text: str, place: Place, title: str = "") -> Rendered:
     if lines:
         tokens = _marked(tokens, *_with_blank_lines(text, *lines))
     env = {"place": place, "named": named, "open": []}
-    return Rendered(_PARSER.renderer.render(tokens, _PARSER.options, env), headings)
+    return Rendered(_ARTICLE.format(_PARSER.renderer.render(tokens, _PARSER.options, env)), headings)
 
 
 def _at_line(text: str, number: int) -> tuple[str, str]:
@@ -100,7 +101,7 @@ def as_written(text: str, place: Place, most: int) -> str:
     """``most`` characters of a note as they are written, from the marked passage on: what is shown while the
     rest is rendered."""
     shown = _at_line(text, place.lines[0] if place.lines else place.begins)[1][:most]
-    return f'<article class="cp cp-note"><p class="cp-written">{html.escape(shown)}</p></article>'
+    return _ARTICLE.format(f'<p class="cp-written">{html.escape(shown)}</p>')
 
 
 def _number(tokens: Sequence[Token]) -> Iterator[Heading]:

@@ -59,7 +59,8 @@ class Originals(Service):
             if found is None:
                 raise _no_document(store, path)
             row = next(iter(find.document_rows(db, viewer, [found.document.id])))
-        if TAKEN_OUT not in found.warnings and (whole := _whole_text(row, found)):
+        is_as_read = row["state"] == "indexed" and TAKEN_OUT not in found.warnings
+        if is_as_read and (whole := _whole_text(row, found)):
             return whole
         return joined(found)
 
