@@ -48,6 +48,11 @@ def type_in(box: str, text: str) -> Act:
     return act
 
 
+def menu(number: int) -> Act:
+    """Open a menu of a document's page."""
+    return lambda page: page.locator("[data-testid=stPopoverButton]").nth(number).click()
+
+
 def tick_row(page: Page) -> None:
     """Choose the first row of the table."""
     table = page.locator("[data-testid=stDataFrame] canvas").last
@@ -113,7 +118,8 @@ _FULL: Final = (
         type_in("Path of the file", "song.mp3"),
     ),
     _page("document", "/files?store=birds&path=1.md", "Linked from"),
-    _page("document excluded", "/files?store=birds&path=5.md", "Include again"),
+    _page("document menu", "/files?store=birds&path=1.md", "VS Code", menu(0)),
+    _page("document excluded", "/files?store=birds&path=5.md", "Include again", menu(1)),
     _page("document unknown", "/files?store=birds&path=gone.md", "gone.md"),
     _page("index", "/index?store=birds", "Kept up to date"),
     _page("index skipped", "/index?store=birds", "A skipped file is read", unfold("skipped, by reason")),
@@ -172,7 +178,7 @@ _BROKEN: Final = (
     _page("files", "/files?store=birds", "missing"),
     _page("files damaged", "/files?store=torn", "cannot be opened"),
     _page("document skipped", "/files?store=birds&path=paper.mobi", "paper.mobi"),
-    _page("document missing", "/files?store=birds&path=2.md", "Look for it"),
+    _page("document missing", "/files?store=birds&path=2.md", "Look for it", menu(1)),
     _page("index", "/index?store=birds", "Not on the disk", unfold("skipped, by reason")),
     _page("index damaged", "/index?store=torn", "cannot be opened"),
     _page("index without model", "/index?store=modelless", "Install the model"),

@@ -82,7 +82,7 @@ def test_the_whole_job_needs_no_mouse(app: Watched) -> None:
     keys.press("ArrowDown")
     keys.press("Enter")
     expect(page.get_by_role("heading", name="Growing tomatoes").first).to_be_visible()
-    tab_to(page, "Back to the results")
+    tab_to(page, "Results")
     keys.press("Enter")
     expect(page.get_by_role("article")).to_contain_text("Growing tomatoes")
     expect(page.get_by_label("Search your notes")).to_have_value("seedlings")

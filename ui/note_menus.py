@@ -30,7 +30,7 @@ def show_menus(
     if viewer.is_owner and file.absolute_path:
         with st.popover("Open", icon=":material/open_in_new:", type="tertiary"):
             _show_programs(viewer, file, marked)
-    with st.popover("", icon=":material/more_horiz:", type="tertiary", help="More", key="note_more"):
+    with st.popover("More", icon=":material/more_horiz:", type="tertiary", key="note_more"):
         _show_rest(viewer, file, marked, search, shows_source=shows_source)
     if problem := st.session_state.pop(_FOLDER_FAILED, None):
         show_error(problem)
