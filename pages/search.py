@@ -19,7 +19,7 @@ def page(viewer: Viewer) -> None:
         first_run.choose_first_folder(viewer)
         return
     if not stores:
-        results.nothing_shared()
+        results.first_run(viewer)
         return
     if viewer.is_owner and not any(info.file_count for info in deps.store_infos(viewer)):
         st.set_page_config(layout="centered")

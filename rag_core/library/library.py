@@ -12,8 +12,8 @@ from rag_core.library.evaluating import Evaluating
 from rag_core.library.files import Files
 from rag_core.library.jobs import Jobs
 from rag_core.library.models import Models
-from rag_core.library.pictures import Pictures
 from rag_core.library.originals import Originals
+from rag_core.library.pictures import Pictures
 from rag_core.library.placement import Placement
 from rag_core.library.privacy import PrivateRules
 from rag_core.library.searching import Searching
