@@ -17,7 +17,7 @@ from tests.pages import GUEST, HOSTILE, drawn, markup, press
 from tests.stored import long_note
 from tests.trees import write
 from ui.deps import library
-from ui.note_menus import in_vault
+from ui.links import in_vault
 
 PAGE = 20  # so many passages at once are enough here
 TEA = """---

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -45,12 +46,23 @@ def program(document: Document, line: int = 0) -> tuple[str, str]:
     path = document.absolute_path
     if not path:
         return "", ""
-    if document.file_type == "markdown" and _is_in_vault(document.root, document.path_in_source):
-        return f"obsidian://open?path={quote(path, safe='')}", "Obsidian"
-    return f"vscode://file{quote(path)}" + (f":{line}" if line else ""), "VS Code"
+    if document.file_type == "markdown" and in_vault(path):
+        return obsidian(path), "Obsidian"
+    return vscode(path, line), "VS Code"
 
 
-@lru_cache(maxsize=1024)
-def _is_in_vault(root: str, path: str) -> bool:
-    folder = Path(root) / path
-    return any((above / ".obsidian").is_dir() for above in folder.parents)
+@lru_cache(maxsize=512)
+def in_vault(path: str) -> bool:
+    """Whether a file is in an Obsidian vault: a folder above it holds ``.obsidian``."""
+    return any((folder / ".obsidian").is_dir() for folder in Path(path).parents)
+
+
+def obsidian(path: str) -> str:
+    """The address that opens a file in Obsidian."""
+    return f"obsidian://open?path={quote(path, safe='')}"
+
+
+def vscode(path: str, line: int | None) -> str:
+    """The address that opens a file in VS Code, at a line."""
+    whole = path.replace(os.sep, "/")
+    return f"vscode://file/{quote(whole.lstrip('/'))}" + (f":{line}" if line else "")

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from functools import lru_cache
-from pathlib import Path
 from typing import Final
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -15,7 +12,7 @@ from rag_core.types import OWNER, Document, DocumentView, Neighbour, Viewer
 from ui import hits
 from ui.deps import library
 from ui.file_actions import show_actions
-from ui.links import FILES_PAGE, address
+from ui.links import FILES_PAGE, address, in_vault, obsidian, vscode
 from ui.messages import show_error
 from ui.missing_file import OF, WHY
 
@@ -78,20 +75,3 @@ def _show_rest(
             query_params={"store": file.store, WHY: "1", OF: file.path},
         )  # fmt: skip
         show_actions(viewer, file)
-
-
-@lru_cache(maxsize=512)
-def in_vault(path: str) -> bool:
-    """Whether a file is in an Obsidian vault: a folder above it holds ``.obsidian``."""
-    return any((folder / ".obsidian").is_dir() for folder in Path(path).parents)
-
-
-def obsidian(path: str) -> str:
-    """The address that opens a file in Obsidian."""
-    return f"obsidian://open?path={quote(path, safe='')}"
-
-
-def vscode(path: str, line: int | None) -> str:
-    """The address that opens a file in VS Code, at a line."""
-    whole = path.replace(os.sep, "/")
-    return f"vscode://file/{quote(whole.lstrip('/'))}" + (f":{line}" if line else "")
