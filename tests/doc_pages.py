@@ -9,7 +9,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
-GUIDES = [README, *sorted((ROOT / "docs").glob("*.md"))]  # decisions tell of what was, too
+USING = ROOT / "docs" / "using.md"
+"""The page that leaves the stores which the other pages go on from."""
+
+_OTHERS = sorted({*(ROOT / "docs").glob("*.md")} - {USING})  # decisions tell of what was, too
+GUIDES = [README, USING, *_OTHERS]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import Run
-from tests.doc_pages import README, fences
+from tests.doc_pages import USING, fences
 from tests.trees import write
 
 NOTES = {
@@ -86,8 +86,8 @@ def test_doctor_gives_the_command_that_adds_a_file(run: Run, notes: Path) -> Non
     assert run("doctor", "--file", notes / "server.pem").out.endswith("Next: Move or rename the file.\n")
 
 
-def test_the_result_in_the_readme_has_the_names_that_are_printed(run: Run, tea: Path) -> None:
-    (block,) = (each for each in fences(README) if each.language == "json" and '"query"' in str(each.lines))
+def test_the_result_in_the_docs_has_the_names_that_are_printed(run: Run, tea: Path) -> None:
+    (block,) = (each for each in fences(USING) if each.language == "json" and '"query"' in str(each.lines))
     shown = json.loads("\n".join(line for _, line in block.lines))
     printed = run("query", "tea", "--json").json
     assert shown.keys() == printed.keys()

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import needs_bash
-from tests.doc_pages import GUIDES, README, ROOT, Command, commands, fences
+from tests.doc_pages import GUIDES, ROOT, USING, Command, commands, fences
 from tests.trees import write
 
 TIMEOUT_S = 360
@@ -119,16 +119,16 @@ def shell(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Shell:
 
 
 @pytest.fixture(scope="module")
-def after_readme(shell: Shell) -> tuple[Shell, str]:
-    """The home as the README leaves it, and what went wrong there. The other pages go on from it."""
-    return shell, shell.run(README)
+def after_using(shell: Shell) -> tuple[Shell, str]:
+    """The home as docs/using.md leaves it, and what went wrong there. The other pages go on from it."""
+    return shell, shell.run(USING)
 
 
 @needs_bash
 @pytest.mark.parametrize("page", [page for page in GUIDES if commands(page)], ids=lambda page: page.name)
-def test_every_command_of_a_page_ends_well(after_readme: tuple[Shell, str], page: Path) -> None:
-    shell, trouble = after_readme
-    assert not (trouble if page == README else shell.run(page))
+def test_every_command_of_a_page_ends_well(after_using: tuple[Shell, str], page: Path) -> None:
+    shell, trouble = after_using
+    assert not (trouble if page == USING else shell.run(page))
 
 
 @pytest.mark.parametrize("start", NOT_RUN)

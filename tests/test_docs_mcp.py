@@ -17,7 +17,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from rag_core.api.mcp.tools import TOOLS, Tool
 from rag_core.library import Library
 from tests.assistant import Assistant
-from tests.doc_pages import README, ROOT, fences
+from tests.doc_pages import ROOT, USING, fences
 
 PAGE = ROOT / "docs" / "mcp.md"
 ROWS = {
@@ -28,7 +28,7 @@ ROWS = {
 }
 CONFIGURED = [
     json.loads("\n".join(line for _, line in block.lines))["mcpServers"]["commonplace"]
-    for page in (PAGE, README)
+    for page in (PAGE, USING)
     for block in fences(page)
     if block.language == "json" and any("mcpServers" in line for _, line in block.lines)
 ]
@@ -54,7 +54,7 @@ def test_a_tool_takes_what_the_page_says(tool: Tool) -> None:
 @pytest.mark.parametrize(
     "entry",
     [each for each in CONFIGURED if "command" in each],
-    ids=["docs", "with its environment", "README"],
+    ids=["docs", "with its environment", "using"],
 )
 def test_the_entry_for_the_program_starts_it(library: Library, home: Path, entry: dict[str, Any]) -> None:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])

@@ -1,4 +1,4 @@
-"""The Python that the README shows is run as it stands there, in a throw-away home."""
+"""The Python that docs/using.md shows is run as it stands there, in a throw-away home."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.doc_pages import README, ROOT, fences
+from tests.doc_pages import ROOT, USING, fences
 from tests.trees import write
 
 
-def test_the_example_of_the_readme_indexes_finds_and_asks(tmp_path: Path) -> None:
-    (block,) = (each for each in fences(README) if each.language == "python")
+def test_the_example_of_the_docs_indexes_finds_and_asks(tmp_path: Path) -> None:
+    (block,) = (each for each in fences(USING) if each.language == "python")
     write(tmp_path / "notes", {"tea.md": "# Green tea\n\nGreen tea steeps for two minutes.\n"})
     script = tmp_path / "example.py"
     script.write_text("\n".join(line for _, line in block.lines), encoding="utf-8")
