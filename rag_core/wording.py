@@ -111,12 +111,6 @@ def size(count: int) -> str:
     return f"{count} B"
 
 
-def since_last_run(begun: str) -> str:
-    """Which files a search may not know, where the last whole run had ``begun`` then ('': never)."""
-    when = f" ({moment(begun)})" if begun else ""
-    return f"Files newer than the last full run{when} may not be read yet."
-
-
 def dated(view: DocumentView) -> str:
     """The day by which filters take a document: its text or its name says it, or it was changed then."""
     day = view.document.date[:10]

@@ -32,11 +32,15 @@ def map_query(_: Any, given: Any) -> Any:
 
 
 @schemathesis.hook
-def map_body(_: Any, given: Any) -> Any:
-    """The same, where there is a list of them."""
+def map_body(context: Any, given: Any) -> Any:
+    """The same, where there is a list of them; and a document of it in every second request."""
     if not isinstance(given, dict):
         return given
     lists = {name: ["notes"] for name in ("stores", "vaults") if _is_list(given.get(name))}
+    if context.operation.path == "/similar" and len(str(given)) % 2:
+        there = {"store": "notes", "path": PATHS[0]}
+        if all(_is_name(value) for name, value in given.items() if name != "limit"):
+            return {**{name: value for name, value in given.items() if name == "limit"}, **there}
     return {**given, **lists}
 
 

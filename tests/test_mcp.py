@@ -200,8 +200,8 @@ def test_bad_arguments_are_refused_with_the_field_and_a_way_out(
 def test_without_a_store_all_are_searched(mcp_owner: Assistant, mcp_library: Library, notes: Path) -> None:
     index(mcp_library, "mine", notes / "mine")
     for name, arguments in {
-        "search": {"query": "harbour"},
-        "search_with_filters": {"query": "harbour", "filters": {"type": "markdown"}},
+        "search": {"query": "harbour", "n_results": 20},
+        "search_with_filters": {"query": "harbour", "n_results": 20, "filters": {"type": "markdown"}},
         "search_with_budget": {"query": "harbour", "max_tokens": 9000},
     }.items():
         found = mcp_owner.data(name, **arguments)

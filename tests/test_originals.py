@@ -12,6 +12,7 @@ from rag_core.library import Library
 from rag_core.library.originals import raster_type
 from rag_core.types import OWNER, Viewer
 from tests.conftest import index
+from tests.stored import long_note
 from tests.trees import write
 
 GUEST = Viewer("ann@example.org", stores=frozenset({"notes"}))
@@ -29,6 +30,7 @@ def shelf(library: Library, notes: Path) -> Library:
     """A note that shows many pictures, some of which nobody may have."""
     write(notes, {"kitchen/tea.md": NOTE, "kitchen/private.md": "---\nprivate: true\n---\n![](shelf.png)\n"})
     write(notes, {"kitchen/repeats.md": "# One\n\nTwice.\n" * 40, "kitchen/plain.md": "No picture.\n"})
+    write(notes, {"kitchen/long.md": long_note(9)})
     for name in "kitchen/shelf.png beside.png a/deep.png secret/key.png hidden.png kitchen/.dot.png".split():
         (notes / name).parent.mkdir(exist_ok=True)
         (notes / name).write_bytes(PNG + name.encode())
@@ -87,9 +89,9 @@ def test_a_file_that_has_changed_since_is_shown_as_it_was_indexed(shelf: Library
 
 
 def test_passages_that_were_taken_out_are_not_in_the_text(shelf: Library) -> None:
-    found = shelf.documents.get(OWNER, "notes", "kitchen/repeats.md")
+    found = shelf.documents.get(OWNER, "notes", "kitchen/long.md")
     shelf.documents.remove_passages(OWNER, "notes", [found.chunks[0].key])
-    assert found.chunks[0].content not in shelf.originals.text(GUEST, "notes", "kitchen/repeats.md")
+    assert found.chunks[0].content not in shelf.originals.text(GUEST, "notes", "kitchen/long.md")
 
 
 def test_only_who_sits_at_this_computer_opens_a_folder_and_never_a_file(

@@ -11,10 +11,7 @@ import pytest
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.conftest import index
-from tests.pages import markup
-from tests.search_page import Indexing, open_page
 from tests.trees import write
-from ui import deps
 
 
 @pytest.fixture
@@ -81,19 +78,3 @@ def test_a_folder_that_was_not_there_was_not_read(
     (tmp_path / "two").rename(tmp_path / "away")
     index(library, "s")
     assert library.jobs.last_begun(OWNER, ["s"]) == before < last(library)
-
-
-@pytest.mark.usefixtures("owner", "tokyo")
-def test_the_page_says_the_time_of_the_last_run_through_all(
-    indexing: Indexing, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr("rag_core.store.jobs.now", lambda: "2026-01-02T03:04:05+00:00")
-        indexing({"tea.md": "Green tea.\n"})
-    deps.library().jobs.request_file(OWNER, "notes", "tea.md")
-    assert deps.library().jobs.run(OWNER, "notes") is not None
-    said = "Files newer than the last full run (2026-01-02 12:04) may not be read yet."
-    assert said in markup(open_page(q="xylophone orchestra"))
-    deps.library().sources.change(OWNER, "notes", 1, ["*.md"])
-    said = "Files newer than the last full run may not be read yet."
-    assert said in markup(open_page(q="xylophone orchestra"))

@@ -126,7 +126,7 @@ def _answered(shown: Shown, viewer: Viewer, request: Request, answer: Answer) ->
     search = urlencode(to_params(request, usual()), doseq=True)
     several, today = len(answer.stores) > 1, date.today()
     cards = tuple(card(hit, search, with_store=several, today=today) for hit in answer.hits)
-    corrections = [notice for notice in answer.notices if notice.code in ("unknown_word", "corrected")]
+    corrections = [notice for notice in answer.notices if notice.code == "corrected"]
     said = [sentence(notice) for notice in answer.notices if notice not in corrections]
     if answer.mode == "lexical" != request.mode:
         said.append("The meaning index is loading; these are found by words.")

@@ -153,8 +153,7 @@ def _places(db: sqlite3.Connection, document: Document, target: str) -> Iterator
     raw = os.fsencode(target.replace("\\", "/").lstrip("/"))
     folder = posixpath.dirname(row["path"])
     below = [posixpath.normpath(posixpath.join(top, raw)) for top in (folder, b"")]
-    named = [place for name in documents.called(db, target, 3) for place in documents.places(db, name)]
-    for path in dict.fromkeys(below + [path for at, path in named if at == source.id]):
+    for path in dict.fromkeys([*below, *documents.ending(db, source.id, raw, 3)]):
         if not path.startswith((b"../", b"/")) and (source.id, path) not in excluded:
             yield source, path
 

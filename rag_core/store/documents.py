@@ -229,6 +229,14 @@ def called(db: sqlite3.Connection, name: str, limit: int) -> list[str]:
     return [row[0] for row in db.execute(sql, (name_key(storable(name)), limit))]
 
 
+def ending(db: sqlite3.Connection, source_id: int, path: bytes, limit: int) -> list[bytes]:
+    """The paths in a source that end with ``path`` as whole names, the shortest first, read or not."""
+    sql = """SELECT path FROM documents WHERE source_id = ? AND substr(path, -length(?)) = ?
+             ORDER BY length(path), path LIMIT ?"""
+    tail = b"/" + path
+    return [row[0] for row in db.execute(sql, (source_id, tail, tail, limit))]
+
+
 _MOST_COMPARED, _LONGEST_COMPARED, _ALIKE = 2000, 500, 0.8
 
 
