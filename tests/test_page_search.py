@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from rag_core.types import OWNER, Viewer
 from tests.configured import configure
+from tests.documents_made import pdf
 from tests.files_page import page_links
 from tests.pages import GUEST, HOSTILE, markup, texts
 from tests.pages import open_page as open_any
@@ -325,3 +326,12 @@ def test_the_script_of_the_page_is_a_file_that_streamlit_serves(water_notes: Ind
     assert component.proto.js_source_path.startswith("search.js")
     assert component.proto.css_source_path.startswith("search.css")
     assert not component.proto.js_content, "the content policy would refuse it"
+
+
+def test_a_picture_and_a_page_are_shown_small(indexing: Indexing, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "tea.pdf").write_bytes(pdf("Green tea wants water at eighty degrees."))
+    indexing({"coffee.md": "Coffee wants boiling water.\n"})
+    pictures = {each["title"]: each["picture"] for each in shown(open_page(q="water"))["cards"]}
+    assert pictures == {"tea.pdf": "api/v1/pictures/notes/tea.pdf?place=page+1&side=400", "Coffee": ""}

@@ -40,6 +40,16 @@ def link(parameters: Mapping[str, str], page: Path = FILES_PAGE) -> str:
     return f"{page.stem}?{urlencode(parameters)}"
 
 
+def picture(document: Document, named: str, side: int) -> str:
+    """The address of a place in a document as a picture: a page, a slide, or the picture that it is or
+    embeds; '' for another place. ``named`` is the anchor of a passage."""
+    kind = named.partition(" ")[0]
+    if document.file_type != "picture" and kind not in ("page", "slide", "picture"):
+        return ""
+    place = f"api/v1/pictures/{quote(document.store, safe='')}/{quote(document.path)}"
+    return f"{place}?{urlencode({'place': named, 'side': side})}"
+
+
 def program(document: Document, line: int = 0) -> tuple[str, str]:
     """The address that opens a document in another program on this computer, and the program's name: Obsidian
     for a note in a vault, else VS Code. Two empty texts for a guest, who is not told where it is."""

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from pathlib import PurePosixPath
-from urllib.parse import quote, urlencode
 
 from rag_core.search.snippet import highlight
 from rag_core.types import Document, DocumentLink, DocumentView, Neighbour, Query, Similar
 from rag_core.wording import dated, is_empty, moment, plural, size, without_text
 from ui.hits import PROSE, anchor, marked, one_line
-from ui.links import address
+from ui.links import address, picture
 from ui.rendered import MARK, Heading
 
 _BROKEN_LINE = re.compile(r"(?<=[^\n]{30})\n(?=\S)")  # by the width of a column; short lines mean it
@@ -205,11 +204,10 @@ def _page(document: Document, named: str, chunks: Sequence[Neighbour], origin: O
     """What was found, the page as a picture, and the rest of its text on demand."""
     here = "".join(_passage(document, chunk, origin) for chunk in chunks if chunk.is_hit)
     rest = "".join(_passage(document, chunk, origin) for chunk in chunks if not chunk.is_hit)
-    source = f"api/v1/pictures/{quote(document.store, safe='')}/{quote(document.path)}"
-    source = html.escape(f"{source}?{urlencode({'place': named, 'side': _SIDE})}")
+    source = html.escape(picture(document, named, _SIDE))
     alt = html.escape(named or file_name(document.path))
-    picture = f'<img class="cp-page" src="{source}" alt="{alt}" loading="lazy">'
-    return here + picture + (f"<details><summary>Text</summary>{rest}</details>" if rest else "")
+    shown = f'<img class="cp-page" src="{source}" alt="{alt}" loading="lazy">'
+    return here + shown + (f"<details><summary>Text</summary>{rest}</details>" if rest else "")
 
 
 def _here(chunk: Neighbour) -> str:

@@ -22,7 +22,7 @@ from ui import deps, downloads, filters, hits, search_box, visit
 from ui.access import require_viewer
 from ui.deps import library, store_infos
 from ui.folders import open_picker
-from ui.links import FILES_PAGE, INDEX_PAGE, address, link, program
+from ui.links import FILES_PAGE, INDEX_PAGE, address, link, picture, program
 from ui.messages import said_of_error, sentence
 from ui.missing_file import WHY
 from ui.search_box import Card, Others, Passage, Shown, Way
@@ -31,6 +31,7 @@ from ui.search_state import SEARCH, Params, Request, from_params, searched, to_p
 _TEXT: Final = "search_text"
 """The session key of what stands in the box, which need not be in the address yet."""
 _MOST_NEAR: Final = 6
+_THUMBNAIL: Final = 400  # pixels of its longer side
 _MOST_OTHERS: Final = 4
 _QUICK: Final = 3
 _NARROWING: Final = ("store", "type", "tag", "path", "after", "before")
@@ -196,6 +197,7 @@ def card(hit: Hit, search: str, *, with_store: bool, today: date) -> Card:
         place=hits.one_line(place(hit)),
         score=round(hit.score, 2),
         file_type=doc.file_type,
+        picture=picture(doc, hit.anchor or "", _THUMBNAIL),
         app=app,
         app_name=app_name,
         facts=tuple(_facts(hit).items()),

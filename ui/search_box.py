@@ -61,7 +61,8 @@ class Passage:
 @dataclass(frozen=True, slots=True)
 class Card:
     """A note that was found. ``place`` is a path with a line, to be copied. ``app`` opens it in another
-    program, called ``app_name``. ``facts`` are said on demand."""
+    program, called ``app_name``. ``facts`` are said on demand. ``picture`` is the address of a small
+    picture of its place, '' where there is none."""
 
     key: str
     title: str
@@ -80,6 +81,7 @@ class Card:
     place: str
     score: float
     file_type: str
+    picture: str = ""
     app: str = ""
     app_name: str = ""
     facts: tuple[tuple[str, str], ...] = ()

@@ -56,6 +56,9 @@ export function results({ open, ask, forget, box, say, signal }) {
     href: card.passage.href, className: "cps-title", onclick: follow(card.passage.href),
     onfocus: () => show(number),
   }, card.title);
+  const thumb = (card) => made("img", {
+    className: "cps-thumb", src: card.picture, alt: "", loading: "lazy", onerror: (event) => event.target.remove(),
+  });
   const cardOf = (card, number) => made("article", {
     className: card.is_near ? "cps-card cps-near" : "cps-card",
     onclick: () => { show(number); if (!preview.offsetWidth) open(card.passage.href); }, // no room for a preview
@@ -64,6 +67,7 @@ export function results({ open, ask, forget, box, say, signal }) {
   made("span", { className: "cps-age", title: card.day }, card.age),
   made("p", { className: "cps-crumb", title: card.place }, card.crumb),
   made("p", { className: "cps-extract" }, ...pieces(card.extract)),
+  card.file_type === "picture" ? thumb(card) : "",
   made("p", { className: "cps-why" }, made("span", {}, card.reason),
     card.more ? made("span", {}, `${card.more} more passage${card.more > 1 ? "s" : ""}`) : "",
     card.state ? made("span", { className: "cps-state" }, card.state) : ""));
@@ -113,7 +117,7 @@ export function results({ open, ask, forget, box, say, signal }) {
     program.hidden = !card.app;
     program.href = card.app || "#";
     program.textContent = `Open in ${card.app_name}`;
-    body.replaceChildren(passageOf(card.passage));
+    body.replaceChildren(...(card.picture ? [thumb(card)] : []), passageOf(card.passage));
     facts.replaceChildren(...card.facts.flatMap(([name, value]) => [made("dt", {}, name), made("dd", {}, value)]));
   };
   const passageOf = (passage) => made("div", { className: "cps-passage" }, ...blocks(passage.blocks));
