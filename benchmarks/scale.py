@@ -19,6 +19,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from functools import partial
+from itertools import product
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -28,6 +30,7 @@ import numpy as np
 from benchmarks.notes import Author
 from benchmarks.process import Figures, alone, lines, memory, spread
 from benchmarks.retrieval import MODES, open_library, quoted
+from benchmarks.stopwatch import Stopwatch, medians, table
 from rag_core.extract import EXTRACTOR_VERSION
 from rag_core.files import FileStat
 from rag_core.store import Store, chunks, documents, embeddings
@@ -172,20 +175,17 @@ def search(home: Path, store: str, count: int) -> Figures:
     opened = Store(home / "stores" / f"{store}.db")
     queries = sampled(opened, count)
     opened.close()
-    started = time.perf_counter()
-    library.search(OWNER, queries[0], [store])
-    first = time.perf_counter() - started
-    for mode in MODES:  # what is read from the disk for the first time is not counted
-        for query in queries[:10]:
-            library.search(OWNER, query, [store], mode=mode)
-    took: dict[str, list[float]] = {mode: [] for mode in MODES}
-    for query in queries:
-        for mode in MODES:
-            started = time.perf_counter()
-            library.search(OWNER, query, [store], mode=mode)
-            took[mode].append((time.perf_counter() - started) * 1000)
-    figures = {f"{mode}_ms": spread(values) for mode, values in took.items()}
-    report = {"first_query_s": round(first, 2), **figures, "memory": memory()}
+    watch = Stopwatch()
+    with watch.running():
+        first = watch.of(lambda: library.search(OWNER, queries[0], [store]))
+        for round_ in (queries[:10], queries):  # what is read from the disk for the first time is not counted
+            runs = {mode: [] for mode in MODES}
+            for query, mode in product(round_, MODES):
+                ask = partial(library.search, OWNER, query, [store], mode=mode)
+                runs[mode].append(watch.of(ask))
+    figures = {f"{mode}_ms": spread([sum(run.values()) for run in each]) for mode, each in runs.items()}
+    report = {"first_query_s": round(sum(first.values()) / 1000, 2), **figures, "memory": memory()}
+    report["steps_ms"] = medians({"first": [first], **runs})
     library.close()
     return report
 
@@ -233,7 +233,11 @@ def main() -> None:
             "search": alone(search, home, STORE, options.queries),
             "growing": alone(search_while_growing, home, 50, options.text),
         }
-    print(json.dumps(report, indent=2) if options.as_json else "\n".join(lines(report)))
+    if options.as_json:
+        print(json.dumps(report, indent=2))
+        return
+    steps = report["search"].pop("steps_ms")
+    print("\n".join([*lines(report), "", *table(steps)]))
 
 
 if __name__ == "__main__":
