@@ -95,7 +95,8 @@ def txtai(given: Given) -> Ask:
 PEERS = {each.__name__: each for each in (fts5, lancedb, txtai)}
 
 
-def main(name: str, folder: Path) -> None:
+def serve(name: str, folder: Path) -> None:
+    """Index what ``folder`` holds with one peer, and answer what is asked on stdin."""
     texts = json.loads((folder / "passages.json").read_text("utf-8"))
     ask = PEERS[name](Given(texts, np.load(folder / "vectors.npy"), folder))
     print(json.dumps({"version": sqlite3.sqlite_version if name == "fts5" else version(name)}), flush=True)
@@ -108,4 +109,4 @@ def main(name: str, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    serve(sys.argv[1], Path(sys.argv[2]))

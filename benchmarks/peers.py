@@ -1,6 +1,7 @@
 """Is it better than others? Quality and time of a query beside txtai, LanceDB and plain FTS5, in one run.
 
-    python benchmarks/peers.py DIR… [--python PEERS/bin/python] [--home DIR] [--json]
+    python benchmarks/peers.py DIR… [--python PEERS/bin/python] [--embedder NAME] [--home DIR]
+                               [--json]
 
 Each judged set DIR (see benchmarks/retrieval.py) is indexed here; the peers get the same passages, each with
 its title and headings, and the vectors of the same model, so that only the search differs. All are asked
@@ -128,11 +129,13 @@ def started(python: str, passages: Passages) -> Iterator[tuple[dict[str, Peer], 
         yield found, missing
 
 
-def compare(library: Library, judged: JudgedSet, python: str, home: Path) -> tuple[Figures, list[str]]:
+def compare(
+    library: Library, judged: JudgedSet, embedder_name: str, python: str, home: Path
+) -> tuple[Figures, list[str]]:
     """nDCG@10 and the median time of everyone for one set, and who is missing."""
-    names = index_set(library, judged, "minilm", home)
+    names = index_set(library, judged, embedder_name, home)
     passages = passages_of(home / "stores" / f"{judged.name}.db", names)
-    embedder = open_embedder("minilm", EmbedderOptions(config.load().model_dir))
+    embedder = open_embedder(embedder_name, EmbedderOptions(config.load().model_dir))
     embedder.embed_query("warm")
     measured: dict[str, Measured] = {}
     with started(python, passages) as (found, missing):
@@ -164,14 +167,15 @@ def compare(library: Library, judged: JudgedSet, python: str, home: Path) -> tup
     return {"passages": len(passages.texts), "versions": versions, **figures}, missing
 
 
-def run(folders: Sequence[Path], python: str, home: Path) -> Figures:
+def run(folders: Sequence[Path], embedder: str, python: str, home: Path) -> Figures:
     """Every set, and the mean over them."""
     library = open_library(home)
     found: Figures = {}
     for folder in folders:
         judged = read_set(folder)
-        found[judged.name], missing = compare(library, judged, python, home)
-        print("\n".join(missing), file=sys.stderr)
+        found[judged.name], missing = compare(library, judged, embedder, python, home)
+        for each in missing:
+            print(each, file=sys.stderr)
     library.close()
     return found
 
@@ -195,11 +199,12 @@ def main() -> None:
     )
     parser.add_argument("folders", nargs="+", type=Path, metavar="DIR")
     parser.add_argument("--python", default=sys.executable, help="that of the environment with the peers")
+    parser.add_argument("--embedder", default="minilm")
     parser.add_argument("--home", type=Path, help="keep the stores here and use them again")
     parser.add_argument("--json", action="store_true", dest="as_json")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        found = run(options.folders, options.python, options.home or Path(temporary))
+        found = run(options.folders, options.embedder, options.python, options.home or Path(temporary))
     print(json.dumps(found, indent=2) if options.as_json else "\n".join(table(found)))
 
 
