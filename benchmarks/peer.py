@@ -13,6 +13,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -56,9 +57,7 @@ def fts5(given: Given) -> Ask:
 
 
 def lancedb(given: Given) -> Ask:
-    import lancedb as peer
-    import pyarrow
-
+    peer, pyarrow = import_module("lancedb"), import_module("pyarrow")
     column = pyarrow.FixedSizeListArray.from_arrays(
         pyarrow.array(given.vectors.ravel()), given.vectors.shape[1]
     )
@@ -76,10 +75,8 @@ def lancedb(given: Given) -> Ask:
 
 
 def txtai(given: Given) -> Ask:
-    from txtai import Embeddings
-
     known = dict(zip(given.texts, given.vectors, strict=True))
-    index = Embeddings({
+    index = import_module("txtai").Embeddings({
         "method": "external", "hybrid": True, "content": False,
         "transform": lambda batch: np.stack([known[text] for text in batch]),
     })  # fmt: skip

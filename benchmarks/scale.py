@@ -35,6 +35,7 @@ from benchmarks.retrieval import MODES, open_library, quoted
 from benchmarks.stopwatch import Stopwatch, medians, table
 from rag_core.extract import EXTRACTOR_VERSION
 from rag_core.files import FileStat
+from rag_core.library import Library
 from rag_core.store import Store, chunks, documents, embeddings
 from rag_core.types import OWNER, Extracted, Passage
 
@@ -171,6 +172,19 @@ def passing_words(text: str, chance: random.Random) -> str:
     return quoted(" ".join(words[start : start + length]))
 
 
+def in_turns(
+    watch: Stopwatch, library: Library, store: str, queries: Sequence[str]
+) -> tuple[dict[str, list[dict[str, float]]], dict[str, list[float]]]:
+    """Milliseconds of the steps of each query, and of the processor, by mode; the modes in turn."""
+    runs: dict[str, list[dict[str, float]]] = {mode: [] for mode in MODES}
+    cpu: dict[str, list[float]] = {mode: [] for mode in MODES}
+    for query, mode in product(queries, MODES):
+        before = time.thread_time()
+        runs[mode].append(watch.of(partial(library.search, OWNER, query, [store], mode=mode)))
+        cpu[mode].append((time.thread_time() - before) * 1000)
+    return runs, cpu
+
+
 def search(home: Path, store: str, count: int) -> Figures:
     """Milliseconds a query in each mode, the modes in turn, and the memory this takes."""
     library = open_library(home)
@@ -180,14 +194,8 @@ def search(home: Path, store: str, count: int) -> Figures:
     watch = Stopwatch()
     with watch.running():
         first = watch.of(lambda: library.search(OWNER, queries[0], [store]))
-        for round_ in (queries[:10], queries):  # what is read from the disk for the first time is not counted
-            runs = {mode: [] for mode in MODES}
-            cpu: dict[str, list[float]] = {mode: [] for mode in MODES}
-            for query, mode in product(round_, MODES):
-                ask = partial(library.search, OWNER, query, [store], mode=mode)
-                before = time.thread_time()
-                runs[mode].append(watch.of(ask))
-                cpu[mode].append((time.thread_time() - before) * 1000)
+        in_turns(watch, library, store, queries[:10])  # what is read from the disk for the first time
+        runs, cpu = in_turns(watch, library, store, queries)
     figures: Figures = {}
     for mode, each in runs.items():
         figures[f"{mode}_ms"] = spread([sum(run.values()) for run in each])

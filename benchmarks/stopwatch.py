@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import wraps
@@ -47,7 +47,7 @@ class Stopwatch:
     """Milliseconds of each step of the searches under `running`."""
 
     def __init__(self) -> None:
-        self._spent: Counter[str] = Counter()
+        self._spent: defaultdict[str, float] = defaultdict(float)
         self._inside: list[float] = []
 
     @contextmanager
