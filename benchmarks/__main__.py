@@ -17,7 +17,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 
-TAKES_SETS = {"retrieval": 1, "calibration": 2}
+TAKES_SETS = {"retrieval": 1, "peers": 1, "calibration": 2}
 """How many judged sets a benchmark needs at least; the others make up what they need."""
 
 NAMES = (
@@ -39,7 +39,7 @@ def words(name: str, sets: Sequence[Path]) -> list[str] | None:
     match name:
         case "readers" if sets:  # one of them, and none is too large for it
             return [str(max(sets, key=lambda each: (each / "corpus.jsonl").stat().st_size))]
-        case "retrieval" | "calibration":
+        case "retrieval" | "peers" | "calibration":
             return [str(each) for each in sets]
         case _:
             return []

@@ -56,6 +56,16 @@ def test_a_judged_set_is_measured_by_name(tmp_path: Path) -> None:
     assert (row["name"], row["queries"], row["hit@1"]) == ("herons", 5, 100.0)
 
 
+def test_peers_are_compared_and_who_is_missing_is_named_with_its_install_line(tmp_path: Path) -> None:
+    herons = str(a_set(tmp_path / "herons", 5))
+    command = [sys.executable, "-m", "benchmarks", "peers", herons, "--embedder", "hashing", "--json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    figures = json.loads(done.stdout)["herons"]
+    assert figures["commonplace"]["ndcg@10"] == figures["fts5"]["ndcg@10"] == 100.0
+    for name in ("lancedb", "txtai"):
+        assert name in figures or f"PEERS/bin/python -m pip install numpy {name}" in done.stderr
+
+
 SMALL = {
     "known": ["--queries", "10"],
     "nonsense": ["--queries", "20"],
@@ -63,6 +73,14 @@ SMALL = {
     "scale": ["--chunks", "300", "--queries", "3"],
     "readers": ["--first", "12", "--more", "3", "--pairs", "1", "--seconds", "0.3"],
 }
+
+
+def test_a_large_store_is_put_together_from_a_folder(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    write(notes, {f"{n}.md": f"# Note {n}\n\n{f'It tells of subject{n}. ' * 10}\n" for n in range(3)})
+    words = ["--chunks", "300", "--queries", "3", "--text", str(notes), "--embedder", "hashing"]
+    found = figures_of("scale", *words)["search"]
+    assert found["steps_ms"]["best by words"].keys() == {"first", "hybrid", "vector", "lexical"}
 
 
 @pytest.mark.parametrize("name", SMALL)

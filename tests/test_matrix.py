@@ -118,3 +118,9 @@ def test_vectors_of_few_numbers_are_compared_however_many_they_are(monkeypatch: 
     monkeypatch.setattr(local, "LARGE", 0)
     rows = clustered(5000, 64)
     assert_exact(matrix_of(rows).nearest(rows[0], 10), rows, rows[0])
+
+
+def test_every_finite_half_is_widened_exactly() -> None:
+    halves = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    halves = halves[np.isfinite(halves)].reshape(-1, 2)
+    assert np.array_equal(local._singles(halves), halves.astype(np.float32))

@@ -136,6 +136,7 @@ def rank(
     is_lifted = may_lift and (bool(query.phrases) or whole <= FEW_HOLDERS)
     must_hold = mode == "hybrid" and _asks_for_numbers(words, numbers)
     is_unknown = len(words) == 1 and not any(each.held for each in weighed)
+    said = {held: _words_held(query, words, held) for held in {each.held for each in weighed}}
     placed: list[tuple[tuple[int, float, int], Ranked]] = []
     for item, each in zip(found, weighed, strict=True):
         chance = _chance(item, each, total, mode, curves, _UNKNOWN_WORD * is_unknown)
@@ -144,7 +145,7 @@ def rank(
         fits = not is_excluded and (chance >= RELEVANT or (is_lifted and each.held == asked))
         score = 1.0 if is_named else chance if fits == (chance >= RELEVANT) else (fits + chance) / 2
         score = score if is_named or fits else min(score, _NEARLY)
-        reasons = _reasons(item, is_named, _words_held(query, words, each.held))
+        reasons = _reasons(item, is_named, said[each.held])
         place = (2 * is_named + fits, _value(item, each, best, total, mode), -item.chunk_id)
         bm25 = each.bm25 if each.bm25 and mode != "vector" else None
         placed.append((place, Ranked(item, score, reasons, bm25)))
@@ -185,7 +186,7 @@ def _weigh(
         if counts and item.title not in titles:
             titles[item.title] = _title(item.title, query.forms, idf, total)
         title = titles[item.title] if counts else 0.0
-        weighed.append(_Weighed(frozenset(counts) & idf.keys(), bm25, coverage, title))
+        weighed.append(_Weighed(frozenset(counts).intersection(idf), bm25, coverage, title))
     return weighed
 
 
@@ -194,8 +195,8 @@ def _title(title: str, forms: Mapping[str, Forms], idf: Mapping[str, float], tot
     title lacks most of the query."""
     held = [unit for unit in idf if find_word(title, forms[unit]) >= 0]
     asked = sum(map(idf.__getitem__, held)) / total
-    words = units(query_words(title))
-    if asked < _MOST_OF_QUERY or not words:
+    words = units(query_words(title)) if asked >= _MOST_OF_QUERY else []
+    if not words:
         return 0.0
     if len(held) == len(idf) and {*words} <= {*chain.from_iterable(map(alternatives, held))}:
         return 1.0
