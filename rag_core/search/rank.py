@@ -10,7 +10,8 @@ the best one's: having the words says more than having most of them. *Title* is 
 title's words, for titles that hold most of the query. By words alone the value is b + 0.2 · title. A passage
 without a vector gets the similarity that passages with such words have, mostly those of the same query.
 
-The *signal* is absolute and decides what fits: similarity + 0.5 · BM25 / its upper bound, (k1 + 1) · Σ IDF.
+The *signal* is absolute and decides what fits: similarity + 0.5 · BM25 / its upper bound, (k1 + 1) · Σ IDF;
+0.25 for a passage with only one of several words.
 The score is a logistic curve of it, raised to the best score behind it. Documents that are called as the
 query come first, then the others by value, last what cannot fit. The few passages with every word of the
 query fit, however far they are in meaning: a rare word says little to a model. A single word that no passage
@@ -59,7 +60,7 @@ class Logistic:
 # For minilm, with benchmarks/nonsense.py: 2 % of nonsense lies above the middle of hybrid mode and 94 % of
 # the paraphrases. Other embedders borrow it.
 CURVES: Mapping[Mode, Logistic] = {
-    "hybrid": Logistic(0.42, 7.0),
+    "hybrid": Logistic(0.41, 7.0),
     "vector": Logistic(0.36, 10.0),
     "lexical": Logistic(0.28, 7.0),
 }
@@ -67,7 +68,7 @@ CURVES: Mapping[Mode, Logistic] = {
 
 _COVERAGE, _WORDS, _TITLE = 0.2, 0.25, 0.2  # in the value
 _BEGUN = 0.4  # in place of the title's, for a name that begins with the whole query
-_SIGNAL_WORDS = 0.5
+_SIGNAL_WORDS, _SIGNAL_ONE = 0.5, 0.25  # one word of several may well mean something else
 _UNKNOWN_WORD = 0.15  # off the signal: to a model a made-up word is near to some text or other
 _CLEAR = 4.0  # a query with less information is mostly words that nearly every passage has
 _NEARLY_NAMED = 0.99  # a title with forms of the same words
@@ -137,10 +138,10 @@ def rank(
     may_lift = bool(asked) and mode != "vector" and not query.corrected
     is_lifted = may_lift and (bool(query.phrases) or whole <= FEW_HOLDERS)
     must_hold = mode == "hybrid" and _asks_for_numbers(words, numbers)
-    is_unknown = len(words) == 1 and not any(each.held for each in weighed)
+    is_unknown = len(words) == 1 and not any(each.held & next(iter(words.values())) for each in weighed)
     placed: list[tuple[tuple[int, float, int], Ranked]] = []
     for item, each in zip(found, weighed, strict=True):
-        chance = _chance(item, each, total, mode, curves, _UNKNOWN_WORD * is_unknown)
+        chance = _chance(item, each, idf, mode, curves, _UNKNOWN_WORD * is_unknown)
         is_excluded = item.is_data or (must_hold and not each.held)
         is_named = not is_excluded and (item.is_named or each.title == 1.0)
         fits = not is_excluded and (chance >= RELEVANT or (is_lifted and each.held == asked))
@@ -244,16 +245,19 @@ def _value(item: Found, weighed: _Weighed, best: float, shift: float, total: flo
 
 
 def _chance(
-    item: Found, weighed: _Weighed, total: float, mode: Mode, curves: Mapping[Mode, Logistic], less: float
-) -> float:
+    item: Found, weighed: _Weighed, idf: Mapping[str, float], mode: Mode, curves: Mapping[Mode, Logistic],
+    less: float,
+) -> float:  # fmt: skip
     """The chance that a candidate is relevant, whatever else was found; ``less`` is taken off its signal."""
+    total = sum(idf.values())
     bm25 = weighed.bm25 / (_BM25_BOUND * total) if total else 0.0
     if mode == "vector":
         return curves[mode](item.similarity or 0.0)
     if mode == "lexical":
         return curves[mode](_LEXICAL_COVERAGE * weighed.coverage + (1 - _LEXICAL_COVERAGE) * bm25)
     similarity = _stand_in(bm25, weighed.coverage) if item.similarity is None else item.similarity
-    return curves[mode](similarity + _SIGNAL_WORDS * bm25 - less)
+    weight = _SIGNAL_ONE if len(weighed.held) == 1 < len(idf) else _SIGNAL_WORDS
+    return curves[mode](similarity + weight * bm25 - less)
 
 
 def occurrences(text: str, wanted: Mapping[str, Forms], numbers: Sequence[Number]) -> dict[str, int]:
