@@ -282,6 +282,15 @@ def test_a_title_with_just_the_words_of_the_query_is_its_name() -> None:
     assert [item.reasons[0] == "its name" for item in placed] == [True, True, False]
 
 
+def test_a_title_without_the_small_words_of_the_query_is_not_its_name() -> None:
+    found = [Found(1, "route text", "route"), Found(2, "get route text", "get route")]
+    placed = rank(found, parse("route get"), {"route": 3.0}, "hybrid")
+    assert [(item.found.chunk_id, item.reasons[0] == "its name") for item in placed] == [
+        (2, True),
+        (1, False),
+    ]
+
+
 def test_a_single_word_that_nothing_holds_needs_more_similarity() -> None:
     found = [Found(1, "some text", similarity=0.45)]
     [made_up] = rank(found, parse("xalvent"), {"xalvent": 9.0}, "hybrid")

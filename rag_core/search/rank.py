@@ -27,7 +27,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from rag_core.text.words import alternatives, query_words, units
+from rag_core.text.words import STOP_WORDS, alternatives, query_words, split_words, units
 from rag_core.types import Forms, Mode, Number, Query
 
 RELEVANT = 0.5
@@ -134,6 +134,7 @@ def rank(
     total = sum(idf.values())
     shift = _shift(found, weighed, best)
     asked = frozenset(idf)
+    said = {*filter(STOP_WORDS.__contains__, split_words(query.text))}
     whole = sum(each.held == asked for each in weighed)
     may_lift = bool(asked) and mode != "vector" and not query.corrected
     is_lifted = may_lift and (bool(query.phrases) or whole <= FEW_HOLDERS)
@@ -143,7 +144,8 @@ def rank(
     for item, each in zip(found, weighed, strict=True):
         chance = _chance(item, each, idf, mode, curves, _UNKNOWN_WORD * is_unknown)
         is_excluded = item.is_data or (must_hold and not each.held)
-        is_named = not is_excluded and (item.is_named or each.title == 1.0)
+        has_title = each.title == 1.0 and said <= {*split_words(item.title)}
+        is_named = not is_excluded and (item.is_named or has_title)
         fits = not is_excluded and (chance >= RELEVANT or (is_lifted and each.held == asked))
         score = 1.0 if is_named else chance if fits == (chance >= RELEVANT) else (fits + chance) / 2
         score = score if is_named or fits else min(score, _NEARLY)
