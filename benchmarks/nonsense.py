@@ -5,9 +5,9 @@
 Each DIR is a folder of files; beside them notes, mails with attachments, pictures in SVG and minified code
 are made up. In each, two sorts of queries are asked. Nonsense: random letters, keys struck at random, made-up
 words that can be spoken, one to three of them, the beginnings of base64, and things that no such folder is
-about. Paraphrases (paraphrases.tsv, written by hand from the files of ``tldr`` and ``people``): questions in
-other words than those of the files, for the folders that have such names. Counted is how often the answer
-says that something fits, and of paraphrases how often the right file is among the first five."""
+about. Paraphrases (paraphrases.tsv, written by hand from the files of ``tldr``, ``people`` and ``garden``):
+questions in other words than those of the files, for the folders that have such names. Counted is how often
+the answer says that something fits, and of paraphrases how often the right file is among the first five."""
 
 from __future__ import annotations
 

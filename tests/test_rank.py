@@ -282,11 +282,53 @@ def test_a_title_with_just_the_words_of_the_query_is_its_name() -> None:
     assert [item.reasons[0] == "its name" for item in placed] == [True, True, False]
 
 
+def test_a_title_without_the_small_words_of_the_query_is_not_its_name() -> None:
+    found = [Found(1, "route text", "route"), Found(2, "get route text", "get route")]
+    placed = rank(found, parse("route get"), {"route": 3.0}, "hybrid")
+    assert [(item.found.chunk_id, item.reasons[0] == "its name") for item in placed] == [
+        (2, True),
+        (1, False),
+    ]
+
+
 def test_a_single_word_that_nothing_holds_needs_more_similarity() -> None:
     found = [Found(1, "some text", similarity=0.45)]
     [made_up] = rank(found, parse("xalvent"), {"xalvent": 9.0}, "hybrid")
     [asked] = rank(found, parse("brew beverage"), {"brew": 9.0, "beverage": 9.0}, "hybrid")
     assert made_up.score < RELEVANT <= asked.score
+
+
+def test_parts_of_a_made_up_word_do_not_make_it_known() -> None:
+    idf = dict.fromkeys(units(query_words("tQ9hL7")), 5.0)
+    [placed] = rank([Found(1, "a diagram of 9 and l", similarity=0.4)], parse("tQ9hL7"), idf, "hybrid")
+    assert placed.score < RELEVANT
+
+
+def test_one_word_of_several_counts_half() -> None:
+    idf = dict.fromkeys("medieval siege weapons".split(), 6.0)
+    found = [Found(1, "siege a server", similarity=0.3), Found(2, "siege weapons", similarity=0.3)]
+    placed = rank(found, parse("medieval siege weapons"), idf, "hybrid")
+    assert [(item.found.chunk_id, item.score >= RELEVANT) for item in placed] == [(2, True), (1, False)]
+
+
+def test_the_order_is_that_of_the_values_and_no_score_is_lower_than_one_behind_it() -> None:
+    idf = {"grove": 3.0, "inlet": 9.0}
+    found = [Found(1, "something else", similarity=0.42), Found(2, "a grove", similarity=0.36)]
+    placed = rank(found, parse("grove inlet"), idf, "hybrid")
+    assert [item.found.chunk_id for item in placed] == [2, 1]
+    assert placed[0].score >= placed[1].score >= RELEVANT
+
+
+def test_a_passage_without_a_vector_is_taken_to_be_as_near_as_others_with_such_words() -> None:
+    def comes_first(nearness: float) -> bool:
+        near = [Found(n, "amber grove", by_words=True, similarity=nearness) for n in range(5)]
+        beside = [Found(8, "nothing of it", similarity=0.5), Found(9, "amber grove", by_words=True)]
+        placed = rank([*beside, *near], parse("amber"), {"amber": 6.0}, "hybrid")
+        places = [item.found.chunk_id for item in placed]
+        return places.index(9) < places.index(8)
+
+    assert comes_first(0.5)
+    assert not comes_first(-0.1)
 
 
 def test_a_rare_word_in_a_long_note_is_no_near_miss(tmp_path: Path, model_dir: Path) -> None:

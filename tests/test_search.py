@@ -136,6 +136,17 @@ def test_nearest_passage_that_became_another_documents_meanwhile_is_not_shown(
 # --- names ------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("query", ["note-0024", "20260224T1031"])
+def test_a_note_is_found_by_its_id_before_those_that_name_it(
+    library: Library, notes: Path, query: str
+) -> None:
+    write(notes, "a.md", "---\nid: note-0024\nuid: 20260224T1031\n---\nPotatoes first.")
+    write(notes, "b.md", "See note-0024, 20260224T1031. " * 3)
+    index(library, "ids", notes)
+    hits = library.search(OWNER, query, ["ids"]).hits
+    assert (hits[0].document.path, hits[0].reasons[0]) == ("a.md", "its name")
+
+
 @pytest.fixture
 def named(library: Library, notes: Path) -> Library:
     write(notes, "plan.md", "---\ntitle: Garden Plan\naliases: [Allotment, 园子]\n---\nPotatoes first.")

@@ -35,6 +35,7 @@ NOTES = {
     "other days": "The roof on 2026-03-03, the cellar on 2026-05-10.",
     "umlauts": "Herr Größler grüßt aus Brömmelhaus.",
     "what": "That which is what it is about.",
+    "arabic": "زرنا المكتبات القديمة، وكتابها الأول.",
 }
 
 
@@ -199,6 +200,11 @@ def test_where_a_word_stands_that_the_passage_has_not_is_said(library: Library, 
     assert hits("Wascher wages")[0].reasons == ("every word",)
     above = [hit.reasons for hit in hits("decoder") if "Decoder" not in hit.content]
     assert above == [("the word in its name or headings",)] * 5
+
+
+@pytest.mark.parametrize("query", ["مكتبة", "المكتبات", "والمكتبة", "كتاب", "الكتاب", "اول", "الأوّل", "قديم"])
+def test_an_arabic_word_is_found_without_article_ending_and_marks(library: Library, query: str) -> None:
+    assert found(library, query) == ["arabic"]
 
 
 @pytest.mark.parametrize("query", ["straße", "strasse", "STRASSE", "STRAẞE"])

@@ -94,6 +94,11 @@ def aliases(values: dict[str, Any]) -> tuple[str, ...]:
     return unique(_strings(_value(values, "aliases", "alias"), ","))
 
 
+def ids(values: dict[str, Any]) -> tuple[str, ...]:
+    """The values of ``id`` and ``uid``, by which a note is known, too."""
+    return unique(filter(None, (_said(_value(values, key)) for key in ("id", "uid"))))
+
+
 def tags(values: dict[str, Any]) -> list[str]:
     """Tags and keywords: a list, or a string with commas or spaces; without ``#``."""
     found: list[str] = []

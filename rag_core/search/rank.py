@@ -2,19 +2,21 @@
 
 Two numbers are computed for each passage. The *value* orders the passages of one query:
 
-    value = similarity + 0.2 · coverage² + 0.2 · BM25 / best BM25 + 0.2 · title
+    value = similarity + 0.2 · coverage² + 0.25 · words + 0.2 · title
 
 *Coverage* is the share of the query's information (the sum of its words' IDF) that the passage holds; it
-counts less where all words together say little. *Title* is the F1 of the query's and the title's words, for
-titles that hold most of the query. By words alone the value is BM25 / best BM25 + 0.2 · title. A passage
-without a vector gets the similarity that passages with such words have.
+counts less where all words together say little. *Words* is 2b / (1 + b), where b is the passage's BM25 over
+the best one's: having the words says more than having most of them. *Title* is the F1 of the query's and the
+title's words, for titles that hold most of the query. By words alone the value is b + 0.2 · title. A passage
+without a vector gets the similarity that passages with such words have, mostly those of the same query.
 
-The *signal* is absolute and decides what fits: similarity + 0.5 · BM25 / its upper bound, (k1 + 1) · Σ IDF.
-The score is a logistic curve of it. Documents that are called as the query come first, then what fits, then
-the rest, each by value. The few passages with every word of the query fit, however far they are in meaning: a
-rare word says little to a model. A single word that no passage holds needs more similarity. For a query that
-is only a number, a date or a code, no passage without it fits. Base64 and minified code never fit. The
-weights are those of decision 4. Pure functions.
+The *signal* is absolute and decides what fits: similarity + 0.5 · BM25 / its upper bound, (k1 + 1) · Σ IDF;
+0.25 for a passage with only one of several words.
+The score is a logistic curve of it, raised to the best score behind it. Documents that are called as the
+query come first, then the others by value, last what cannot fit. The few passages with every word of the
+query fit, however far they are in meaning: a rare word says little to a model. A single word that no passage
+holds needs more similarity. For a query that is only a number, a date or a code, no passage without it fits.
+Base64 and minified code never fit. The weights are those of decision 4. Pure functions.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from rag_core.text.words import alternatives, query_words, units
+from rag_core.text.words import STOP_WORDS, alternatives, query_words, split_words, units
 from rag_core.types import Forms, Mode, Number, Query
 
 RELEVANT = 0.5
@@ -58,15 +60,15 @@ class Logistic:
 # For minilm, with benchmarks/nonsense.py: 2 % of nonsense lies above the middle of hybrid mode and 94 % of
 # the paraphrases. Other embedders borrow it.
 CURVES: Mapping[Mode, Logistic] = {
-    "hybrid": Logistic(0.42, 7.0),
+    "hybrid": Logistic(0.41, 7.0),
     "vector": Logistic(0.36, 10.0),
     "lexical": Logistic(0.28, 7.0),
 }
 """How signals are read as relevance, by mode. A passage without a vector is read as by words alone."""
 
-_COVERAGE, _WORDS, _TITLE = 0.2, 0.2, 0.2  # in the value
+_COVERAGE, _WORDS, _TITLE = 0.2, 0.25, 0.2  # in the value
 _BEGUN = 0.4  # in place of the title's, for a name that begins with the whole query
-_SIGNAL_WORDS = 0.5
+_SIGNAL_WORDS, _SIGNAL_ONE = 0.5, 0.25  # one word of several may well mean something else
 _UNKNOWN_WORD = 0.15  # off the signal: to a model a made-up word is near to some text or other
 _CLEAR = 4.0  # a query with less information is mostly words that nearly every passage has
 _NEARLY_NAMED = 0.99  # a title with forms of the same words
@@ -130,23 +132,30 @@ def rank(
     weighed = _weigh(found, query, numbers, idf)
     best = max((each.bm25 for each in weighed), default=0.0) or 1.0
     total = sum(idf.values())
+    shift = _shift(found, weighed, best)
     asked = frozenset(idf)
+    said = {*filter(STOP_WORDS.__contains__, split_words(query.text))}
     whole = sum(each.held == asked for each in weighed)
     may_lift = bool(asked) and mode != "vector" and not query.corrected
     is_lifted = may_lift and (bool(query.phrases) or whole <= FEW_HOLDERS)
     must_hold = mode == "hybrid" and _asks_for_numbers(words, numbers)
-    is_unknown = len(words) == 1 and not any(each.held for each in weighed)
-    said = {held: _words_held(query, words, held) for held in {each.held for each in weighed}}
+    is_unknown = len(words) == 1 and not any(each.held & next(iter(words.values())) for each in weighed)
+    held_words = {held: _words_held(query, words, held) for held in {each.held for each in weighed}}
     placed: list[tuple[tuple[int, float, int], Ranked]] = []
     for item, each in zip(found, weighed, strict=True):
-        chance = _chance(item, each, total, mode, curves, _UNKNOWN_WORD * is_unknown)
+        chance = _chance(item, each, idf, mode, curves, _UNKNOWN_WORD * is_unknown)
         is_excluded = item.is_data or (must_hold and not each.held)
-        is_named = not is_excluded and (item.is_named or each.title == 1.0)
+        has_title = each.title == 1.0 and said <= {*split_words(item.title)}
+        is_named = not is_excluded and (item.is_named or has_title)
         fits = not is_excluded and (chance >= RELEVANT or (is_lifted and each.held == asked))
         score = 1.0 if is_named else chance if fits == (chance >= RELEVANT) else (fits + chance) / 2
         score = score if is_named or fits else min(score, _NEARLY)
-        reasons = _reasons(item, is_named, said[each.held])
-        place = (2 * is_named + fits, _value(item, each, best, total, mode), -item.chunk_id)
+        reasons = _reasons(item, is_named, held_words[each.held])
+        place = (
+            2 * is_named + (not is_excluded),
+            _value(item, each, best, shift, total, mode),
+            -item.chunk_id,
+        )
         bm25 = each.bm25 if each.bm25 and mode != "vector" else None
         placed.append((place, Ranked(item, score, reasons, bm25)))
     placed.sort(key=lambda each: each[0], reverse=True)
@@ -210,7 +219,19 @@ def _stand_in(bm25: float, coverage: float) -> float:
     return 0.17 + 0.35 * bm25 + 0.06 * coverage
 
 
-def _value(item: Found, weighed: _Weighed, best: float, total: float, mode: Mode) -> float:
+def _shift(found: Sequence[Found], weighed: Sequence[_Weighed], best: float) -> float:
+    """How much nearer than the stand-in those passages are that have a vector and were found by words; the
+    nearer a passage is to the best by words, the more it counts."""
+    shift, weights = 0.0, 1.0  # one passage as the stand-in says
+    for item, each in zip(found, weighed, strict=True):
+        if item.by_words and item.similarity is not None:
+            relative = each.bm25 / best
+            shift += relative**2 * (item.similarity - _stand_in(relative, each.coverage))
+            weights += relative**2
+    return shift / weights
+
+
+def _value(item: Found, weighed: _Weighed, best: float, shift: float, total: float, mode: Mode) -> float:
     """What orders a candidate among those for the same query."""
     relative = weighed.bm25 / best
     similarity = item.similarity
@@ -218,24 +239,28 @@ def _value(item: Found, weighed: _Weighed, best: float, total: float, mode: Mode
     if mode == "lexical":
         return relative + title
     if similarity is None:
-        similarity = 0.0 if item.is_data else _stand_in(relative, weighed.coverage)
+        similarity = 0.0 if item.is_data else _stand_in(relative, weighed.coverage) + shift
     if mode == "vector":
         return similarity
     coverage = min(1.0, total / _CLEAR) * weighed.coverage**2
-    return similarity + _COVERAGE * coverage + _WORDS * relative + title
+    words = 2 * relative / (1 + relative)
+    return similarity + _COVERAGE * coverage + _WORDS * words + title
 
 
 def _chance(
-    item: Found, weighed: _Weighed, total: float, mode: Mode, curves: Mapping[Mode, Logistic], less: float
-) -> float:
+    item: Found, weighed: _Weighed, idf: Mapping[str, float], mode: Mode, curves: Mapping[Mode, Logistic],
+    less: float,
+) -> float:  # fmt: skip
     """The chance that a candidate is relevant, whatever else was found; ``less`` is taken off its signal."""
+    total = sum(idf.values())
     bm25 = weighed.bm25 / (_BM25_BOUND * total) if total else 0.0
     if mode == "vector":
         return curves[mode](item.similarity or 0.0)
     if mode == "lexical":
         return curves[mode](_LEXICAL_COVERAGE * weighed.coverage + (1 - _LEXICAL_COVERAGE) * bm25)
     similarity = _stand_in(bm25, weighed.coverage) if item.similarity is None else item.similarity
-    return curves[mode](similarity + _SIGNAL_WORDS * bm25 - less)
+    weight = _SIGNAL_ONE if len(weighed.held) == 1 < len(idf) else _SIGNAL_WORDS
+    return curves[mode](similarity + weight * bm25 - less)
 
 
 def occurrences(text: str, wanted: Mapping[str, Forms], numbers: Sequence[Number]) -> dict[str, int]:

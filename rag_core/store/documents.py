@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
+from rag_core.extract import frontmatter
 from rag_core.extract.filetypes import UNFINISHED, date_of_name
 from rag_core.files import FileStat
 from rag_core.store import chunks, furniture, privacy
@@ -52,7 +53,8 @@ class FileRecord:
 
 
 _PATH, _ALIAS, _TITLE = range(3)
-"""The kinds of names: a tail of the path, an alias, the title. For links the lower one is the better."""
+"""The kinds of names: a tail of the path, an alias, the title or an id. For links the lower one is the
+better, and the last one does not count."""
 
 
 def put(db: sqlite3.Connection, file: FileRecord, doc: Extracted, rows: chunks.Rows, extractor: int) -> int:
@@ -85,7 +87,8 @@ def put(db: sqlite3.Connection, file: FileRecord, doc: Extracted, rows: chunks.R
                 tags.setdefault(key[:end], None)
         tags[key] = tag
     db.executemany(f"INSERT INTO tags VALUES ({document_id:d}, ?, ?)", tags.items())
-    _put_names(db, document_id, file.display, doc.file_type, doc.title, doc.aliases)
+    titles = (doc.title, *frontmatter.ids(doc.metadata))
+    _put_names(db, document_id, file.display, doc.file_type, titles, doc.aliases)
     for link in doc.links:
         key = link_key(file.display, link.target)
         values = (document_id, link.type, link.target, key, link.heading, link.label, link.start)
@@ -144,10 +147,11 @@ def _update(
 
 
 def _put_names(
-    db: sqlite3.Connection, document_id: int, path: str, file_type: str, title: str, aliases: Sequence[str]
-) -> None:
-    """Write the names of a document: title, aliases, tails of its path (of notes also without suffix)."""
-    names = {(name_key(title), _TITLE)}
+    db: sqlite3.Connection, document_id: int, path: str, file_type: str, titles: Sequence[str],
+    aliases: Sequence[str],
+) -> None:  # fmt: skip
+    """Write the names of a document: titles, aliases, tails of its path (of notes also without suffix)."""
+    names = {(name_key(title), _TITLE) for title in titles}
     for alias in aliases:
         names.add((name_key(alias), _ALIAS))
     parts = path.split("/")
@@ -264,7 +268,7 @@ def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str 
     sql = "UPDATE chunks SET path = ?, title = ?, title_terms = ? WHERE document_id = ?"
     db.execute(sql, (file.display, title, terms, document_id))
     db.execute("DELETE FROM names WHERE document_id = ? AND kind <> ?", (document_id, _ALIAS))
-    _put_names(db, document_id, file.display, row["file_type"], title, ())
+    _put_names(db, document_id, file.display, row["file_type"], [title], ())
     links = db.execute("SELECT id, target FROM links WHERE document_id = ?", (document_id,)).fetchall()
     keys = [(link_key(file.display, link["target"]), link["id"]) for link in links]
     db.executemany("UPDATE links SET key = ? WHERE id = ?", keys)

@@ -4,7 +4,9 @@ FTS5's ``unicode61`` splits at everything that is no letter or digit and folds t
 letters. For the words that nobody types as they are written, a passage gets extra terms: the parts of an
 identifier (``getUserName``); of a run of a script without spaces (``价格歧视``) the overlapping pairs of
 characters (bigrams: Nie, Gao, Zhang & Zhou, "On the use of words and n-grams for Chinese information
-retrieval", IRAL 2000) and its last one alone; the folded spelling (``Straße``, ``Müller``, ``ＡＢＣ``).
+retrieval", IRAL 2000) and its last one alone; the folded spelling (``Straße``, ``Müller``, ``ＡＢＣ``); the
+light stem of an Arabic word (Larkey, Ballesteros & Connell, "Light stemming for Arabic information
+retrieval", 2007).
 """
 
 from __future__ import annotations
@@ -52,6 +54,12 @@ _MIXED = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
 _POSSESSIVE = re.compile("(?<=\\w)['\u2019]s\\b", re.IGNORECASE)
 _SNAKE = re.compile("[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+", re.ASCII)
 
+_ARABIC = str.maketrans("أإآٱةى", "ااااهي")
+_ARABIC_WORD = re.compile("[ء-غف-ي]+")
+_VOWEL_MARKS = re.compile("[\u0640\u064b-\u065f\u0670]")
+_ARABIC_BEGINNING = re.compile("^(?:(?:وال|بال|كال|فال|لل|ال)(?=..)|و(?=...))")
+_ARABIC_ENDING = re.compile("(?<=..)(?:ها|ان|ات|ون|ين|يه|ه|ي)$")
+
 # Words that say nothing of what is looked for; they count only when a query has no others.
 STOP_WORDS = frozenset(
     (
@@ -74,6 +82,15 @@ def _without_accents(decomposed: str) -> str:
     return unicodedata.normalize("NFC", _LATIN_ACCENTS.sub("", decomposed))
 
 
+def arabic_stem(word: str) -> str:
+    """An Arabic word (folded) without vowel marks, article, and the commonest endings, in one spelling of
+    alef, ta marbuta and ya; any other word as it is."""
+    plain = _VOWEL_MARKS.sub("", word).translate(_ARABIC)
+    if not _ARABIC_WORD.fullmatch(plain):
+        return word
+    return _ARABIC_ENDING.sub("", _ARABIC_BEGINNING.sub("", plain))
+
+
 def name_key(name: str) -> str:
     """A name as links and tags are compared: NFC, without case."""
     return unicodedata.normalize("NFC", name).casefold().strip()
@@ -86,10 +103,11 @@ def bigrams(run: str) -> list[str]:
 
 
 def units(words: Iterable[str]) -> list[str]:
-    """What is counted of ``words`` (from query_words), each once: words, and the pairs of unspaced runs."""
+    """What is counted of ``words`` (from query_words), each once: words, the stems of Arabic ones, and the
+    pairs of unspaced runs."""
     found: list[str] = []
     for word in words:
-        found += bigrams(word) if is_unspaced(word) else [word]
+        found += bigrams(word) if is_unspaced(word) else [word if word.isascii() else arabic_stem(word)]
     return list(dict.fromkeys(found))
 
 
@@ -120,6 +138,8 @@ def _extra_of(word: str) -> Iterator[str]:
         indexed = _without_accents(unicodedata.normalize("NFD", word.lower()))
         if folded != indexed or not unicodedata.is_normalized("NFC", word):
             yield folded
+        if (stem := arabic_stem(folded)) != folded:
+            yield stem
     lower = unicodedata.normalize("NFC", word).lower()
     if (spelled := lower.translate(_UMLAUTS)) != lower:
         yield fold(spelled)
