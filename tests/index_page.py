@@ -63,4 +63,5 @@ def with_folder(folder: Path) -> AppTest:
 
 
 def finished(app: AppTest) -> bool:
-    return has_key(app, "index_again") and re.search(r"passages?\*\* added", texts(app)) is not None
+    is_idle = has_key(app, "index_again") and not app.button(key="index_again").disabled
+    return is_idle and ", after " in texts(app)

@@ -45,7 +45,7 @@ class Block:
 
 def shown_text(hit: Hit) -> tuple[Block, ...]:
     """The passage of a hit in clean blocks, with the words found marked; none where it has no text."""
-    return _shown(hit.content, hit.document.file_type, hit.spans, hit.hidden)
+    return clean(hit.content, hit.document.file_type, hit.spans, hit.hidden)
 
 
 def extract(blocks: Sequence[Block], length: int = EXTRACT_LENGTH) -> tuple[Piece, ...]:
@@ -68,7 +68,11 @@ def extract(blocks: Sequence[Block], length: int = EXTRACT_LENGTH) -> tuple[Piec
 
 # A whole result page is shown again with every key that is typed.
 @lru_cache(maxsize=512)
-def _shown(text: str, file_type: str, spans: tuple[Span, ...], hidden: tuple[Span, ...]) -> tuple[Block, ...]:
+def clean(
+    text: str, file_type: str, spans: tuple[Span, ...], hidden: tuple[Span, ...] = ()
+) -> tuple[Block, ...]:
+    """A text of this type in clean blocks, with ``spans`` marked and without what is ``hidden``; both are
+    offsets in ``text``."""
     marks = _Marks(text, file_type, hidden)
     blocks = tuple(_blocks(marks, spans))
     if spans and not any(is_marked for block in blocks for _, is_marked in block.pieces):
