@@ -27,6 +27,8 @@ Piece = tuple[str, bool]
 _PROSE = frozenset(
     "markdown text rst html org asciidoc pdf word slides sheet ebook mail picture archive".split()
 )
+_COLUMN = 30
+"""Characters of a line of a PDF from which on it may end at the edge of its column."""
 _LIKE_JSON = frozenset({"json", "jsonl", "notebook", "csv"})
 
 
@@ -170,10 +172,11 @@ class _Kept(_Marks):
 
 def _blocks(marks: _Marks, spans: Sequence[Span]) -> Iterator[Block]:
     """The blocks of a text: neighbouring lines of text, of a quotation and of code are one each."""
-    kind, pieces = None, []
+    kind, pieces, width = None, [], 0
     for now, found in _lines(marks, spans):
+        goes_on, width = marks.file_type == "pdf" and width >= _COLUMN, sum(len(piece) for piece, _ in found)
         if now is not None and now == kind and now in ("text", "quote", "code"):
-            pieces += ("\n", False), *found
+            pieces += (" " if goes_on else "\n", False), *found
             continue
         if kind is not None and pieces:
             yield Block(kind, _joined(pieces))
