@@ -171,6 +171,8 @@ def said_of_covered(root: str, by: Source) -> str:
 
 def said_of_privacy(found: Privacy) -> str:
     """How many documents of a store are private, and why, in a sentence."""
+    if not found.private:
+        return "No note is private."
     why = f"{found.by_note:,} by the note itself, {found.by_rule:,} by a rule"
     return f"Private: {found.private:,} of {plural(found.documents, 'document')} ({why})."
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -63,4 +62,5 @@ def with_folder(folder: Path) -> AppTest:
 
 
 def finished(app: AppTest) -> bool:
-    return has_key(app, "index_again") and re.search(r"passages?\*\* added", texts(app)) is not None
+    is_idle = has_key(app, "index_again") and not app.button(key="index_again").disabled
+    return is_idle and ", after " in texts(app)

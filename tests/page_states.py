@@ -137,7 +137,7 @@ _FULL: Final = (
     _page("store switch", "/stores?store=birds", "Cut the documents again", unfold("Switch")),
     _page("store verified", "/stores?store=birds", "found nothing wrong", press("Verify")),
     _page(
-        "store not deleted", "/stores?store=birds", "not the store's name",
+        "store not deleted", "/stores?store=birds", "not the store's name", unfold("Delete"),
         type_in("Name of the store", "crows"),
     ),
     _page("store unknown", "/stores?store=gone", "There is no store called 'gone'"),

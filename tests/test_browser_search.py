@@ -98,6 +98,8 @@ def test_a_note_is_opened_by_keys_without_a_new_session_and_back_returns_to_what
     expect(page.get_by_label("Search your notes")).to_have_value("heron waits")
     expect(page).to_have_url(re.compile(r"/\?q=heron\+waits$"))
     assert page.evaluate("window.same"), "the page was not loaded again"
+    expect(page.get_by_role("link", name=name, exact=True)).to_be_focused()
+    assert page.evaluate(SCROLLED) == 0
     app.open("/")
     expect(page.get_by_role("button", name="heron waits", exact=True)).to_be_visible()
     opened = page.locator(".cps-start").filter(has=page.get_by_role("heading", name="Opened"))

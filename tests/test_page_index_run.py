@@ -60,7 +60,7 @@ def test_cancel_stops_the_run_and_go_on_ends_it(
 ) -> None:
     app = until(press(with_folder(four_files), "index_now"), lambda app: has_key(app, "index_cancel"))
     press(app, "index_cancel")
-    assert "Stopping after" in texts(app)
+    assert "Pausing after" in texts(app)
     slow.set()
     until(app, finished)
     assert library().jobs.all(OWNER, hashing_store, 1)[0].state == "cancelled"
@@ -107,8 +107,8 @@ def test_what_is_asked_while_another_process_holds_the_store_is_kept_and_shown(n
     (notes / "a.md").write_text("It is a note.\n")
     index(library(), STORE, notes)
     with lock.hold(library().settings.store_dir / f"{STORE}.db"):
-        app = press(page(), f"source_index_{STORE}_1")
-        until(app, lambda app: f"Asked for and not begun: {notes}." in texts(app))
+        app = press(page(), f"source_update_{STORE}_1")
+        until(app, lambda app: f"Waiting: {notes}." in texts(app))
         assert library().jobs.requested(OWNER, STORE)
     done(press(app, "index_go_on"))
     assert library().jobs.all(OWNER, STORE, 1)[0].state == "done"

@@ -77,7 +77,7 @@ def test_a_word_that_is_misspelled_can_be_corrected_by_a_press(water_notes: Inde
     [correction] = [
         each for each in shown(open_page(q="kettel xylophone"))["offers"] if "q" in each["params"]
     ]
-    assert (correction["label"], correction["params"]) == ('"kettel"', {"q": ['"kettel" xylophone']})
+    assert (correction["label"], correction["params"]) == ('Search "kettel"', {"q": ['"kettel" xylophone']})
 
 
 @pytest.mark.parametrize("table", ["meta", "jobs", "documents"])

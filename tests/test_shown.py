@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag_core.search.shown import EXTRACT_LENGTH, _shown, extract
+from rag_core.search.shown import EXTRACT_LENGTH, clean, extract
 
 NOTE = """---
 title: Tea
@@ -36,7 +36,7 @@ x = "**kept**"
 
 def lines(text: str, file_type: str = "markdown", *marked: str) -> list[tuple[str, str]]:
     spans = tuple((text.index(word), text.index(word) + len(word)) for word in marked)
-    return [(block.kind, block.text) for block in _shown(text, file_type, spans, ())]
+    return [(block.kind, block.text) for block in clean(text, file_type, spans, ())]
 
 
 def test_a_note_is_shown_without_the_marks_of_markdown() -> None:
@@ -65,7 +65,7 @@ def test_code_is_shown_as_it_is_written() -> None:
 
 def test_what_was_searched_for_stays_marked_where_it_stands() -> None:
     at = NOTE.index("keeps** when"), NOTE.index("jars]]")
-    blocks = _shown(NOTE, "markdown", ((at[0], at[0] + 5), (at[1], at[1] + 4)), ())
+    blocks = clean(NOTE, "markdown", ((at[0], at[0] + 5), (at[1], at[1] + 4)), ())
     assert [piece for block in blocks for piece, is_marked in block.pieces if is_marked] == ["keeps", "jars"]
 
 
@@ -91,7 +91,7 @@ def test_no_text_takes_long(text: str) -> None:
 def test_an_extract_is_one_line_without_headings_around_the_words() -> None:
     text = "# Head\n\n" + "before " * 60 + "\n\nthe *needle* here\n\n" + "after " * 60
     at = text.index("needle")
-    pieces = extract(_shown(text, "markdown", ((at, at + 6),), ()))
+    pieces = extract(clean(text, "markdown", ((at, at + 6),), ()))
     said = "".join(piece for piece, _ in pieces)
     assert ("needle", True) in pieces
     assert said.startswith("… ")
@@ -99,4 +99,4 @@ def test_an_extract_is_one_line_without_headings_around_the_words() -> None:
     assert "\n" not in said
     assert "Head" not in said
     assert len(said) < EXTRACT_LENGTH + 50
-    assert extract(_shown("# Only a head", "markdown", (), ())) == (("Only a head", False),)
+    assert extract(clean("# Only a head", "markdown", (), ())) == (("Only a head", False),)

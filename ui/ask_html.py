@@ -9,11 +9,14 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Sequence
-from typing import Literal
+from itertools import groupby
+from operator import attrgetter
+from typing import Final, Literal
 
 from rag_core.ask.markdown import where
 from rag_core.replies import Draft, Reference, Statement, fault, lacks
-from ui.hits import PROSE, marked, one_line
+from rag_core.search.shown import Block, Kind, clean
+from ui.hits import one_line
 
 State = Literal["coming", "answered", "unanswered"]
 """Whether there is an answer to the question above some passages."""
@@ -69,22 +72,49 @@ def sources(references: Sequence[Reference], number: int, state: State, *, opene
 
 
 def _source(each: Reference, number: int, state: State, *, opened: bool) -> str:
-    mono = "" if each.file_type in PROSE else " cp-mono"
-    place = html.escape(one_line(where(each)))
-    link = f'<a href="{html.escape(each.address)}">{place}</a>'
+    title = html.escape(one_line(each.title) or one_line(each.rel_path))
+    link = f'<a href="{html.escape(each.address)}">{title}</a>'
     private = '<span class="cp-quiet"> · private</span>' if each.private else ""
-    goes_on = each.chunk_index > 0 and each.file_type in PROSE and each.content.lstrip()[:1].islower()
-    text = marked(each.content, each.spans) if each.content.strip() else "There is only the title."
-    body = f"… {text}" if goes_on else text
-    quoted = f", {len(each.spans)} quoted" if each.spans else ""
-    missed = ", not cited" if state == "answered" and not each.cited else ""
+    quoted = f" · {len(each.spans)} quoted" if each.spans else ""
+    missed = " · not cited" if state == "answered" and not each.cited else ""
     here = " cp-here" if each.cited else ""
     return (
         f'<section class="cp-source" id="{_anchor(number, each.number)}">'
         f'<p><span class="cp-number">[{each.number}]</span> {link}{private}</p>'
         f"<details{' open' if opened and (each.cited or state == 'unanswered') else ''}>"
-        f"<summary>Passage {each.number}{quoted}{missed}</summary>"
-        f'<div class="cp-passage{here}{mono}">{body}</div></details></section>'
+        f"<summary>{html.escape(one_line(where(each)))}{quoted}{missed}</summary>"
+        f'<div class="cp-passage{here}">{_passage(each)}</div></details></section>'
+    )
+
+
+_TAGS: Final[dict[Kind, str]] = {
+    "heading": "strong",
+    "item": "li",
+    "quote": "blockquote",
+    "code": "pre",
+    "text": "p",
+}
+
+
+def _passage(each: Reference) -> str:
+    """The clean text of a passage, with what is quoted of it marked."""
+    blocks = clean(each.content, each.file_type, each.spans)
+    if not blocks:
+        return "There is only the title."
+    if len(blocks) > 1 and blocks[0].kind == "heading" and blocks[0].text == each.title:
+        blocks = blocks[1:]
+    said = ""
+    for kind, found in groupby(blocks, key=attrgetter("kind")):
+        tag = _TAGS[kind]
+        items = "".join(f"<{tag}>{_pieces(block)}</{tag}>" for block in found)
+        said += f"<ul>{items}</ul>" if kind == "item" else items
+    return said
+
+
+def _pieces(block: Block) -> str:
+    return "".join(
+        f"<mark>{html.escape(piece)}</mark>" if is_marked else html.escape(piece)
+        for piece, is_marked in block.pieces
     )
 
 

@@ -20,6 +20,7 @@ from ui.ask_jobs import Job, Question
 from ui.deps import library
 from ui.links import ASK_PAGE
 from ui.messages import errors_wait, sentence, show_error, show_unknown_store, show_waiting, show_warning
+from ui.reader_links import follow_links
 from ui.search_state import DEFAULT, State
 
 PARAM: Final = "c"
@@ -42,6 +43,7 @@ _INTRODUCTION: Final = (
 
 def show_conversation(viewer: Viewer, stores: Sequence[str]) -> None:
     """The turns so far, the answer under way, and the box for the next question."""
+    follow_links()
     conversation = st.query_params.get(PARAM, "")
     job = ask_jobs.of(library(), viewer, conversation) if conversation else None
     turns = _turns(viewer, conversation, job)
@@ -92,9 +94,10 @@ def _show_turn(viewer: Viewer, reply: Reply, number: int, *, last: bool) -> None
         if reply.statements:
             st.html(ask_html.answer(reply.statements, number))
         st.html(hits.sentences(reply.message, "Stopped." if reply.ending == "stopped" else ""))
-        if reply.notices:
-            show_warning(*map(sentence, reply.notices))
-        if last and reply.ending == "no model" and viewer.is_owner and not library().settings.llm:
+        lacks_model = reply.ending == "no model" and viewer.is_owner and not library().settings.llm
+        if notices := [each for each in reply.notices if not (lacks_model and each.code == "error")]:
+            show_warning(*map(sentence, notices))
+        if last and lacks_model:
             answering_model.offer(viewer)
         if reply.found:
             with st.container(key=f"copy_answer_{number}"):

@@ -84,7 +84,7 @@ def _show_running(viewer: Viewer, store: str, job: Job | None, asked: Sequence[A
 
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.session_state.get(_CANCELLED) == (store, job.id):
-            st.caption("Stopping after the file or batch it is at …")
+            st.caption("Pausing after this file or batch …")
         else:
             st.button("Pause", key="index_cancel", icon=":material/pause:", on_click=cancel)
         st.page_link(
@@ -115,12 +115,18 @@ def _show_ended(
             st.caption(ended)
         show_summary(job)
     if asked:
-        st.markdown(f"Asked for and not begun: {label(describe_asked(asked))}.")
+        st.markdown(f"Waiting: {label(describe_asked(asked))}.")
     with st.container(horizontal=True, vertical_alignment="center"):
         if asked or unfinished:
-            st.button("Go on", key="index_go_on", on_click=go_on, args=(viewer, store))
+            st.button(
+                "Resume",
+                key="index_go_on",
+                icon=":material/play_arrow:",
+                on_click=go_on,
+                args=(viewer, store),
+            )
         if asked:
-            st.button("Forget it", key="index_forget", on_click=forget, args=(viewer, store))
+            st.button("Discard", key="index_forget", on_click=forget, args=(viewer, store))
         st.page_link(
             SEARCH_PAGE, label="Search this store", icon=":material/search:", query_params={"store": store}
         )
@@ -130,7 +136,7 @@ def show_summary(job: Job) -> None:
     """What a run did, and what it has to say."""
     files = " · ".join(outcomes(job.counts, bold=True)) or "No files"
     passages = " · " + " · ".join(read_and_embedded(job, bold=True))
-    did_nothing = not (job.total_files or job.texts_embedded)
+    did_nothing = not (job.total_chunks_added or job.texts_embedded)
     st.markdown(files if did_nothing else files + passages)
     if job.message and (job.state != "done" or read_nothing(job)):
         show_warning(job.message)

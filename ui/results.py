@@ -25,6 +25,7 @@ from ui.folders import open_picker
 from ui.links import FILES_PAGE, INDEX_PAGE, address, link, picture, program
 from ui.messages import said_of_error, sentence
 from ui.missing_file import WHY
+from ui.runs import is_active, newest_job
 from ui.search_box import Card, Others, Passage, Shown, Way
 from ui.search_state import SEARCH, Params, Request, from_params, searched, to_params, usual
 
@@ -34,6 +35,8 @@ _MOST_NEAR: Final = 6
 _THUMBNAIL: Final = 400  # pixels of its longer side
 _MOST_OTHERS: Final = 4
 _QUICK: Final = 3
+_NEWS_S: Final = 2
+"""Seconds between two looks at how far indexing is."""
 _NARROWING: Final = ("store", "type", "tag", "path", "after", "before")
 HELP: Final = (
     ('"…"', "exact words"),
@@ -131,7 +134,7 @@ def _answered(shown: Shown, viewer: Viewer, request: Request, answer: Answer) ->
     said = [sentence(notice) for notice in answer.notices if notice not in corrections]
     if answer.mode == "lexical" != request.mode:
         said.append("The meaning index is loading; these are found by words.")
-    if answer.pending:
+    if answer.pending and not viewer.is_owner:  # whose status says it
         said.append(sentence(say("pending_guest", count=answer.pending)))
     offers = [_correction(request, notice) for notice in corrections]
     if not answer.convincing:
@@ -233,7 +236,7 @@ def _correction(request: Request, notice: Notice) -> Way:
     word, meant = str(notice.data["word"]), str(notice.data["meant"])
     put, instead = (f'"{word}"', meant) if notice.code == "corrected" else (meant, word)
     text = re.sub(rf"\b{re.escape(word)}\b", lambda _: put, request.q, flags=re.IGNORECASE)
-    return Way(put, f"instead of {instead}", params={"q": [text]})
+    return Way(f"Search {put}", f"instead of {instead}", params={"q": [text]})
 
 
 def loosen(request: Request) -> list[Way]:
@@ -307,7 +310,29 @@ def _way_to(note: Named, *, with_store: bool) -> Way:
 
 
 def _behind(viewer: Viewer, stores: Sequence[str]) -> str:
-    return freshness(library().jobs.freshness(viewer, stores)) if viewer.is_owner else ""
+    if not viewer.is_owner:
+        return ""
+    now = library().jobs.freshness(viewer, stores)
+    is_paused = bool(now.reading or now.waiting) and any(_is_paused(viewer, name) for name in stores)
+    return freshness(now) + " · paused" * is_paused
+
+
+def _is_paused(viewer: Viewer, store: str) -> bool:
+    job = newest_job(viewer, store)
+    return job is not None and job.state == "cancelled" and not is_active(viewer, store)
+
+
+def follow_indexing(viewer: Viewer, stores: Sequence[str]) -> None:
+    """While files are read or embedded: draw the page again when there is news, but never move what
+    somebody reads. Results change with the next key, or once everything is indexed."""
+    if viewer.is_owner and any(is_active(viewer, name) for name in stores):
+        st.fragment(_again_with_news, run_every=_NEWS_S)(viewer, stores, _behind(viewer, stores))
+
+
+def _again_with_news(viewer: Viewer, stores: Sequence[str], said: str) -> None:
+    at_work = any(is_active(viewer, name) for name in stores)
+    if not at_work or (not st.session_state.get(_TEXT) and _behind(viewer, stores) != said):
+        st.rerun()
 
 
 def first_run(viewer: Viewer) -> None:

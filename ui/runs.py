@@ -49,7 +49,7 @@ def scroll_to_the_run() -> None:
     which it was pressed, as the browser scrolls again whenever the place is drawn anew."""
     started_in, number = st.session_state.get(_STARTED, ("", 0))
     if number and started_in == visit.current():
-        st.html(hits.arrival("The run was asked for.", number))
+        st.html(hits.arrival("Indexing has begun.", number))
 
 
 def go_on(viewer: Viewer, store: str) -> None:

@@ -35,10 +35,16 @@ _BADGES: Final[Mapping[TailscaleState, tuple[str, str, _Colour]]] = {
 
 def show_sharing(viewer: Viewer) -> Callable[[], None]:
     """What is known at once. The function returned asks Tailscale, which may take seconds."""
-    st.header("Sharing", anchor=False)
-    place = st.container(border=True, gap="xsmall", key="settings_tailscale")
-    logins = show_people(viewer)
-    show_visits(viewer)
+    own = library().sharing
+    if own.people(viewer) or own.visits(viewer):
+        st.header("Sharing", anchor=False)
+        whole = st.container()
+    else:  # not set up: one line
+        whole = st.expander("Share with other people", icon=":material/group_add:", key="settings_sharing")
+    with whole:
+        place = st.container(border=True, gap="xsmall", key="settings_tailscale")
+        logins = show_people(viewer)
+        show_visits(viewer)
 
     def ask_tailscale() -> None:
         with place:
@@ -100,10 +106,9 @@ _COLUMNS: Final[dict[str, Any]] = {
 def show_visits(viewer: Viewer) -> None:
     """The last visits, and above them the logins that were refused and still are."""
     visits = library().sharing.visits(viewer)
-    st.subheader("Recent visits", anchor=False)
     if not visits:
-        st.html(hits.paragraphs("Nobody came through the network yet."))
         return
+    st.subheader("Recent visits", anchor=False)
     people = {person.login for person in library().sharing.people(viewer)}
     _show_knocks([visit for visit in visits if visit.refused and visit.login not in people])
     if login := st.session_state.pop(_FILLED, ""):

@@ -24,13 +24,10 @@ from ui.indexing import DryRun, choose_files, fill_chooser, offer_dry_run, patte
 from ui.messages import errors_wait, show_error
 from ui.runs import PLACE, ask, start_run
 
-_RUNNING: Final = (
-    "The store is being indexed; above stands how far, and it can be cancelled there. "
-    "A folder can be indexed, paused, resumed or removed when the run has ended."
-)
+_RUNNING: Final = "Progress is shown at the top of this page."
 _READ: Final = "being read"
-_EMBEDDED: Final = "read, and found by words; its passages are being embedded"
-_WAIT: Final = "When the run has ended."
+_EMBEDDED: Final = "found by words; meaning follows"
+_WAIT: Final = "Possible once indexing has ended, or is paused."
 _OPEN: Final = "index_source_open"  # (store, source id, what is being done with it)
 
 
@@ -60,8 +57,6 @@ def show_sources(viewer: Viewer, info: StoreInfo, *, active: bool, read: bool) -
             _show(viewer, info, found, busy=busy, active=active)
             if found.source.root in named:  # where it was asked for: the top may be out of sight
                 st.html(hits.paragraphs(_RUNNING, status=True))
-    if active and not named:
-        st.html(hits.paragraphs(_RUNNING, status=True))
 
 
 # Counting looks at every document. A disk that comes or goes moves no generation: hence the ttl.
@@ -132,7 +127,7 @@ def _actions(viewer: Viewer, store: str, source: Source, *, active: bool) -> Non
 
     removing = {_OPEN: (store, source.id, "remove")}
     actions: tuple[tuple[str, str, Callable[[], None], bool], ...] = (
-        ("Index", ":material/sync:", partial(start_run, viewer, store, [source.id]), active),
+        ("Update", ":material/sync:", partial(start_run, viewer, store, [source.id]), active),
         ("Edit", ":material/edit:", edit, False),
         ("Remove", ":material/delete:", partial(st.session_state.update, removing), active),
     )

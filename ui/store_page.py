@@ -164,21 +164,23 @@ def _export(viewer: Viewer, name: str) -> None:
             act = partial(own.stores.export, viewer, name, target, force=replace)
             tasks.start(library_name(), "export", name, lambda report: act(report=report))
 
-    st.header("Export", anchor=False, help="One file with the whole store, private notes too.")
     st.session_state.setdefault(box, shown(exports()))
-    st.text_input("Folder or file", key=box, autocomplete="off")
-    st.checkbox(f"Replace a file of the same name ({name}{SUFFIX})", key=force)
     at_work = under_way(("export",), name)
-    st.button(
-        "Export", key=f"store_export_start_{name}", icon=":material/save:", disabled=at_work, on_click=start
-    )
+    with st.expander("Export", icon=":material/save:", key=f"store_exporting_{name}"):
+        st.html(hits.paragraphs("One file with the whole store, private notes too."))
+        st.text_input("Folder or file", key=box, autocomplete="off")
+        st.checkbox(f"Replace a file of the same name ({name}{SUFFIX})", key=force)
+        st.button(
+            "Export", key=f"store_export_start_{name}", icon=":material/save:", disabled=at_work,
+            on_click=start,
+        )  # fmt: skip
     show_waiting(_EXPORT)
     show_tasks(("export",), name, polling=at_work)
 
 
 def _rename(viewer: Viewer, name: str) -> None:
-    st.header("Name", anchor=False)
-    new = _asked("rename", name, "New name", name, "Rename")
+    with st.expander("Rename", icon=":material/edit:", key=f"store_renaming_{name}"):
+        new = _asked("rename", name, "New name", name, "Rename")
     if new is None:
         return
     try:
@@ -208,13 +210,13 @@ def _refused(name: str, error: RagError) -> None:
 
 
 def _delete(viewer: Viewer, name: str, contents: str) -> None:
-    st.header("Delete", anchor=False)
     lost = f"Deleting the store forgets its {contents}." if contents else ""
     guests = library().sharing.guests(viewer, name)
     taken = f"{some(guests, 'guest')} can search it no more." if guests else ""
     stay = "The files that it was read from stay. Type its name to delete it."
-    st.html(hits.paragraphs(" ".join(filter(None, (lost, taken, stay)))))
-    typed = _asked("delete", name, "Name of the store", "", "Delete store")
+    with st.expander("Delete", icon=":material/delete:", key=f"store_deleting_{name}"):
+        st.html(hits.paragraphs(" ".join(filter(None, (lost, taken, stay)))))
+        typed = _asked("delete", name, "Name of the store", "", "Delete store")
     if typed is None:
         return
     try:

@@ -27,6 +27,8 @@ Piece = tuple[str, bool]
 _PROSE = frozenset(
     "markdown text rst html org asciidoc pdf word slides sheet ebook mail picture archive".split()
 )
+_COLUMN = 30
+"""Characters of a line of a PDF from which on it may end at the edge of its column."""
 _LIKE_JSON = frozenset({"json", "jsonl", "notebook", "csv"})
 
 
@@ -45,7 +47,7 @@ class Block:
 
 def shown_text(hit: Hit) -> tuple[Block, ...]:
     """The passage of a hit in clean blocks, with the words found marked; none where it has no text."""
-    return _shown(hit.content, hit.document.file_type, hit.spans, hit.hidden)
+    return clean(hit.content, hit.document.file_type, hit.spans, hit.hidden)
 
 
 def extract(blocks: Sequence[Block], length: int = EXTRACT_LENGTH) -> tuple[Piece, ...]:
@@ -68,7 +70,11 @@ def extract(blocks: Sequence[Block], length: int = EXTRACT_LENGTH) -> tuple[Piec
 
 # A whole result page is shown again with every key that is typed.
 @lru_cache(maxsize=512)
-def _shown(text: str, file_type: str, spans: tuple[Span, ...], hidden: tuple[Span, ...]) -> tuple[Block, ...]:
+def clean(
+    text: str, file_type: str, spans: tuple[Span, ...], hidden: tuple[Span, ...] = ()
+) -> tuple[Block, ...]:
+    """A text of this type in clean blocks, with ``spans`` marked and without what is ``hidden``; both are
+    offsets in ``text``."""
     marks = _Marks(text, file_type, hidden)
     blocks = tuple(_blocks(marks, spans))
     if spans and not any(is_marked for block in blocks for _, is_marked in block.pieces):
@@ -166,10 +172,11 @@ class _Kept(_Marks):
 
 def _blocks(marks: _Marks, spans: Sequence[Span]) -> Iterator[Block]:
     """The blocks of a text: neighbouring lines of text, of a quotation and of code are one each."""
-    kind, pieces = None, []
+    kind, pieces, width = None, [], 0
     for now, found in _lines(marks, spans):
+        goes_on, width = marks.file_type == "pdf" and width >= _COLUMN, sum(len(piece) for piece, _ in found)
         if now is not None and now == kind and now in ("text", "quote", "code"):
-            pieces += ("\n", False), *found
+            pieces += (" " if goes_on else "\n", False), *found
             continue
         if kind is not None and pieces:
             yield Block(kind, _joined(pieces))

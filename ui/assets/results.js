@@ -6,6 +6,8 @@ const COLUMNS = [
   ["Date", (card) => card.day], ["Type", (card) => card.file_type], ["Score", (card) => card.score],
 ];
 
+let opened; // the note that was opened last, and for which text: Back comes back to it
+
 const REST_MS = 250; // so long a card is looked at before its other passages are asked for
 
 export function results({ open, ask, forget, box, say, signal }) {
@@ -44,12 +46,21 @@ export function results({ open, ask, forget, box, say, signal }) {
     stop.focus({ preventScroll: true });
     return (rows[at] ?? stop).scrollIntoView({ block: "nearest" });
   };
+  const leave = (href) => {
+    opened = { key: cards[at]?.key, text: list.dataset.query };
+    open(href);
+  };
+  const comeBack = (to) => { // once the styles are there and the page that was left is gone
+    if (getComputedStyle(element).display !== "grid") return requestAnimationFrame(() => comeBack(to));
+    list.closest("[data-testid=stMain]")?.scrollTo(0, 0);
+    return go(to);
+  };
   const here = () => (cards.length ? at : links().indexOf(document.activeElement));
   const follow = (href) => (event) => {
     if (!isPlain(event) || event.button) return; // another tab or window is the browser's to open
     event.preventDefault();
     event.stopPropagation();
-    open(href);
+    leave(href);
   };
 
   const titled = (card, number) => made("a", {
@@ -61,7 +72,7 @@ export function results({ open, ask, forget, box, say, signal }) {
   });
   const cardOf = (card, number) => made("article", {
     className: card.is_near ? "cps-card cps-near" : "cps-card",
-    onclick: () => { show(number); if (!preview.offsetWidth) open(card.passage.href); }, // no room for a preview
+    onclick: () => { show(number); if (!preview.offsetWidth) leave(card.passage.href); }, // no room for a preview
   },
   made("h2", {}, titled(card, number)),
   made("span", { className: "cps-age", title: card.day }, card.age),
@@ -153,7 +164,7 @@ export function results({ open, ask, forget, box, say, signal }) {
     c: () => (marked.size ? copy(asMarkdown(), "Copied as Markdown") : copy(cards[at].place, "Path copied")),
     o: () => { if (cards[at].app) window.location.href = cards[at].app; },
     " ": () => select(at),
-    Enter: () => open(cards[at].passage.href),
+    Enter: () => leave(cards[at].passage.href),
     Escape: () => (marked.size ? unmark() : box.focus()),
   };
   const arrows = { ArrowDown: keys.j, ArrowUp: keys.k }; // elsewhere they scroll
@@ -198,7 +209,10 @@ export function results({ open, ask, forget, box, say, signal }) {
           "Forget what I searched and opened"));
       }
     }
+    const left = opened?.text === data.text ? cards.findIndex((card) => card.key === opened.key) : -1;
+    opened = undefined;
     show(had > 0 ? had : 0);
+    if (left > 0 && had < 0) return comeBack(left);
     return had >= 0 && go(had);
   };
   return { element, chosen, update, first: () => go(0), openFirst: () => cards.length && open(cards[0].passage.href), wayOf };
