@@ -91,3 +91,19 @@ def test_the_command_line_marks_and_measures(run: Run, shelf: Library, tmp_path:
     shown = run("eval", "run", golden, "--mode", "lexical")
     assert "hit@1" in shown.out
     assert "+0.00" in shown.out
+
+
+@pytest.mark.parametrize("query", ["", " ", "!?"])
+def test_a_query_that_asks_for_nothing_is_not_marked(shelf: Library, query: str) -> None:
+    with pytest.raises(InvalidInput):
+        shelf.evaluating.mark(OWNER, query, "queue.md")
+    assert not shelf.evaluating.usual_file.exists()
+
+
+def test_a_golden_set_that_cannot_be_written_is_an_error_in_words(shelf: Library, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="cannot be written"):
+        shelf.evaluating.mark(OWNER, "queue", "queue.md", tmp_path / "no folder" / "golden.yaml")
+
+
+def test_eval_alone_says_what_is_missing(run: Run) -> None:
+    assert "Missing command" in run("eval").err

@@ -82,6 +82,11 @@ def test_lines_that_differ_in_numbers_and_addresses_have_one_shape() -> None:
     assert one == other
 
 
+@pytest.mark.parametrize("text", ["a" * 1_000_000, "<!--" * 250_000])
+def test_a_long_word_and_comments_that_never_end_are_read_once(text: str) -> None:
+    assert furniture.layout("markdown", [(0, text)]) == furniture.Layout((), ())  # else it takes hours
+
+
 def test_code_has_no_furniture() -> None:
     assert furniture.layout("python", [(0, "# Last reviewed by the librarian")]) is None
 

@@ -11,8 +11,10 @@ from typing import Any
 import jsonschema
 import pytest
 
+from rag_core.errors import VectorError
 from rag_core.library import Library
 from rag_core.types import OWNER
+from rag_core.vectors.local import LocalVectors
 from tests.assistant import Assistant, Mode, answer
 from tests.conftest import index
 from tests.mcp_door import HOSTILE, READING, WRITING, known
@@ -121,6 +123,23 @@ def test_neighbours_are_what_stands_around_and_what_is_linked(mcp_owner: Assista
     alone = mcp_owner.data("neighbors", id=hit["id"], around=0)
     assert [each["id"] for each in alone["passages"]] == [hit["id"]]
     assert [link["file_path"] for link in alone["links_out"]] == ["boats.md", "diary.md"]
+
+
+def test_neighbours_are_read_while_the_vector_index_does_not_answer(
+    mcp_owner: Assistant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [hit] = mcp_owner.data("search", query="berth forty euros", n_results=1)["results"]
+    assert mcp_owner.data("neighbors", id=hit["id"])["similar"]
+    monkeypatch.setattr(
+        LocalVectors, "search", lambda *_: raised(VectorError("It does not answer.", "Wait."))
+    )
+    around = mcp_owner.data("neighbors", id=hit["id"])
+    assert [each["heading_path"][-1] for each in around["passages"]] == ["Hours", "Fees"]
+    assert around["similar"] == []
+
+
+def raised(error: Exception) -> None:
+    raise error
 
 
 def test_status_and_statistics(mcp_owner: Assistant, mcp_library: Library, notes: Path) -> None:

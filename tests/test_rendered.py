@@ -103,6 +103,10 @@ def test_tags_are_left_out_and_their_text_is_kept() -> None:
     assert html_of("<script>\nalert(1)\n</script>\n\nText.") == "<p>Text.</p>\n"
 
 
+def test_comments_that_never_end_are_read_once() -> None:
+    assert html_of("<div>\nText" + "<!--" * 200_000) == "<p>Text</p>\n"  # else it takes many minutes
+
+
 def test_what_obsidian_writes_is_shown_as_obsidian_shows_it() -> None:
     assert "☑ done" in html_of("- [x] done")
     assert "☐ open" in html_of("- [ ] open")

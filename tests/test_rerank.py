@@ -160,6 +160,14 @@ def test_a_search_by_filters_alone_is_not_reranked(made: Make, server: RerankSer
     assert not server.asked
 
 
+def test_what_would_fit_without_the_filters_is_counted_and_not_reranked(
+    made: Make, server: RerankServer
+) -> None:
+    answer = made(reranker=at(server)).search(OWNER, "cat path:b1.md")
+    assert [notice.code for notice in answer.notices] == ["too_narrow"]
+    assert not server.asked
+
+
 # --- in this process --------------------------------------------------------------------
 
 

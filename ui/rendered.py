@@ -34,7 +34,7 @@ _BARE_URL: Final = re.compile(r"https?://[^\s<>\"'`]+[^\s<>\"'`.,:;!?)\]}*_]", r
 _RASTER: Final = re.compile(r"\.(?:png|jpe?g|gif|webp)$", re.I)
 _KEPT_TAG: Final = re.compile(r"</?(?:sub|sup|kbd)>|<br ?/?>", re.I)
 _TAG: Final = re.compile(
-    r"<!--.*?-->|<(script|style)\b.*?(?:</\1\s*>|$)|</?[a-z][\w-]*(?:\s[^<>]*)?/?>", re.I | re.S
+    r"<!--.*?(?:-->|$)|<(script|style)\b.*?(?:</\1\s*>|$)|</?[a-z][\w-]*(?:\s[^<>]*)?/?>", re.I | re.S
 )
 
 

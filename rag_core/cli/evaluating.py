@@ -27,7 +27,7 @@ class _Evaluations(Commands):
         return super().resolve_command(ctx, args if args[0] in self.commands else ["run", *args])
 
 
-@click.group("eval", cls=_Evaluations)
+@click.group("eval", cls=_Evaluations, no_args_is_help=False)
 def evaluate() -> None:
     """Measure how well searches find what you know to be relevant.
 

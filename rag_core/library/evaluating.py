@@ -25,6 +25,7 @@ from rag_core.library.documents import Documents
 from rag_core.library.searching import Searching
 from rag_core.library.service import Service, Shared
 from rag_core.reports import Evaluation, JudgedQuery
+from rag_core.search.query import asked
 from rag_core.types import Mode, Viewer
 
 DEPTH = 20
@@ -72,7 +73,9 @@ class Evaluating(Service):
 
     def mark(self, viewer: Viewer, query: str, path: str, file: Path | None = None) -> None:
         """Add ``path`` to what is relevant for ``query`` in a golden set (None: `usual_file`), which is made
-        if needed. Its comments are lost."""
+        if needed. Its comments are lost. Raises InvalidInput for a query that asks for nothing, and for a
+        file that is none or cannot be written."""
+        asked(query)
         file = file or self.usual_file
         queries = _queries(file) if file.exists() else []
         entry = next((each for each in queries if each.get("query") == query), None)
@@ -80,7 +83,11 @@ class Evaluating(Service):
             queries.append(entry := {"query": query, "relevant": []})
         if path not in entry["relevant"]:
             entry["relevant"].append(path)
-        _write(file, yaml.safe_dump({"queries": queries}, allow_unicode=True, sort_keys=False))
+        try:
+            _write(file, yaml.safe_dump({"queries": queries}, allow_unicode=True, sort_keys=False))
+        except OSError as error:
+            problem = f"{str(file)!r} cannot be written: {error.strerror}."
+            raise InvalidInput(problem, "Check who may write to its folder.") from error
 
     def _judged(
         self, viewer: Viewer, query: str, relevant: Sequence[str], store: str, stores: Sequence[str],
@@ -134,7 +141,7 @@ def _queries(file: Path) -> list[dict[str, Any]]:
         raise InvalidInput(
             f"{str(file)!r} cannot be read: {error.strerror}.", "Name a golden set."
         ) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput(f"{str(file)!r} is not YAML.", "See `commonplace eval --help`.") from error
     queries = found.get("queries") if isinstance(found, Mapping) else None
     if not queries or not isinstance(queries, list) or not all(map(_is_entry, queries)):

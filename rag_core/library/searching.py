@@ -136,7 +136,8 @@ class Searching(Service):
     ) -> list[Notice]:
         """That something would fit without the filters of ``query``, if so."""
         wide = replace(query, filters=Filters(), beside=Filters(), excluded=Filters())
-        beyond = search(scopes, wide, find.eligible(wide, viewer), replace(options, offset=0), viewer)
+        options = replace(options, offset=0, facets=False, reranker=None)
+        beyond = search(scopes, wide, find.eligible(wide, viewer), options, viewer)
         return [Notice("too_narrow", {"count": beyond.fitting})] if beyond.convincing else []
 
     @open_to_all

@@ -31,13 +31,13 @@ NAMES: str = "[[0, 0]]"
 
 _ADDRESS = re.compile(r"""\b(?:https?|ftp|mailto|file|obsidian):[^\s<>()\[\]"']+|\]\([^()\n]*\)""")
 _DIGITS = re.compile(r"\d+")
-_THREE_WORDS = re.compile(r"[^\W\d_]+(?:[\W\d_]+[^\W\d_]+){2}")
+_THREE_WORDS = re.compile(r"(?<![^\W\d_])[^\W\d_]++(?:[\W\d_]++[^\W\d_]++){2}")
 _LINK_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+\[[^\]]*\]\([^()]*\)\s*")
 _NO_PROSE = ("#", " #", "  ", "\t")  # headings, and code, which is indented
 _FENCE = r"^[ \t>]*(?P<fence>`{3,}|~{3,})(?s:.*?)(?:^[ \t>]*(?P=fence)|\Z)"
 _CODE = re.compile(_FENCE, re.M)
 _COMMENT = re.compile(
-    rf"{_FENCE}|(?<!`)(?P<run>`++)[^\n]+?(?<!`)(?P=run)(?!`)|(?s:(<!--.*?-->|%%.*?%%))", re.M
+    rf"{_FENCE}|(?<!`)(?P<run>`++)[^\n]+?(?<!`)(?P=run)(?!`)|(?s:(<!--.*?-->|%%.*?%%)|<!--.*)", re.M
 )
 
 

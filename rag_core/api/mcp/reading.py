@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from typing import Any
 
 from rag_core.api import answers
 from rag_core.api.encoding import Value
 from rag_core.api.operations import what_was_found
 from rag_core.api.requests import field, filters_of, naming_stores
-from rag_core.errors import InvalidInput
+from rag_core.errors import InvalidInput, VectorError
 from rag_core.library import Library
-from rag_core.types import Viewer
+from rag_core.types import Similar, Viewer
 
 LISTED = 1000
 _N_RESULTS = 5
@@ -60,7 +61,9 @@ def neighbors(library: Library, viewer: Viewer, given: Any, _: threading.Event) 
     """The passages around one, the links of its document, and the documents nearest to it in meaning."""
     store = store_of(library, viewer, given)
     found = library.documents.around(viewer, store, given["id"], given.get("around", 1))
-    near = library.searching.similar(viewer, store, key=given["id"], limit=_SIMILAR)
+    near: list[Similar] = []
+    with suppress(VectorError):  # a vector index that does not answer keeps nobody from reading
+        near = library.searching.similar(viewer, store, key=given["id"], limit=_SIMILAR)
     return {
         **answers.document(found, viewer).model_dump(),
         "similar": answers.similar(store, near).model_dump()["similar"],
