@@ -173,7 +173,7 @@ async def _run_the_page(page: ClientConnection, query: str) -> str:
         kind = message.WhichOneof("type")
         if kind == "delta" and message.delta.new_element.WhichOneof("type") == "exception":
             became = "exception"
-        hits = hits or (kind == "delta" and b"<article" in message.SerializeToString())
+        hits = hits or (kind == "delta" and b'"extract"' in message.SerializeToString())
         if kind == "script_finished":
             return became if hits or became != "drawn" else "no passages"
 

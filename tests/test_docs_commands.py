@@ -70,6 +70,7 @@ FILES = {
     "notes/tea.md": "# Tea\n\nThree minutes, see [[The queue]].\n",
     "work/tool.py": "def retry(queue):\n    return queue\n",
     "work/archive/old.md": "# Old\n\nNobody needs this any more.\n",
+    "golden.yaml": "queries:\n  - query: three minutes\n    relevant: [tea.md]\n",
 }
 
 

@@ -80,8 +80,14 @@ def test_pages_together_are_the_one_big_page(
 
 
 def test_list_goes_on_until_everything_was_shown(library: Library) -> None:
-    """Every passage holds one of the words, so each mode comes to all of them in the end."""
-    shown = [{hit.content for hit in hits(pages(library, "grove sky", 70, mode=mode))} for mode in MODES]
+    """Every passage holds one of the words, so each mode comes to all of them in the end. By words only it
+    leaves out those that are nothing but a line of many notes."""
+
+    def contents(mode: Mode) -> set[str]:
+        found = {hit.content for hit in hits(pages(library, "grove sky", 70, mode=mode))}
+        return {content for content in found if "common grove" not in content}
+
+    shown = [contents(mode) for mode in MODES]
     assert len(shown[0]) > 350
     assert shown[0] == shown[1] == shown[2]
 
