@@ -16,6 +16,7 @@ from tests.consistency import check_library
 from tests.runner import WAIT_S, Gate
 from tests.stored import found, paths, store_of
 from tests.waiting import until
+from ui import deps
 
 
 def threads() -> int:
@@ -49,6 +50,19 @@ def test_a_job_in_the_background_makes_words_searchable_before_it_ends(library: 
     until(lambda: not background.working(library, "s"))
     [job] = library.jobs.all(OWNER, "s")
     assert (job.state, job.texts_embedded) == ("done", 40)
+
+
+def test_a_run_goes_on_however_often_the_settings_are_changed(library: Library, gate: Gate) -> None:
+    own = deps._library(library.settings)
+    background.start(own, OWNER, "s")
+    gate.wait()
+    for number in range(1, 7):
+        deps._library(library.settings.model_copy(update={"top_k": number}))
+
+    gate.open()
+    until(lambda: not background.working(own, "s"))
+    deps._library.clear()
+    assert library.jobs.all(OWNER, "s")[0].state == "done"
 
 
 def test_many_starts_at_once_lose_no_request(library: Library, gate: Gate, notes: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,15 @@ def test_only_the_value_is_replaced(home: Path) -> None:
     configure(home, WRITTEN)
     assert change("llm", "openai:x").llm == "openai:x"
     assert text(home) == WRITTEN.replace("ollama:llama3.2:3b", "openai:x")
+
+
+def test_changes_at_once_are_all_kept(home: Path) -> None:
+    configure(home, WRITTEN)
+    names = ["watch", "offline", "scan_on_start"] * 8
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(change, names, [False] * len(names)))
+    assert text(home).startswith(WRITTEN)
+    assert sorted(text(home).splitlines()[-3:]) == ["offline: false", "scan_on_start: false", "watch: false"]
 
 
 def test_a_new_setting_is_the_last_line(home: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -113,6 +115,16 @@ def test_the_passage_follows_the_picture(library: Library, notes: Path) -> None:
     job = library.index(OWNER, "s")
     assert job
     assert job.counts["unchanged"] == 1
+
+
+def test_a_picture_from_the_future_is_read_once(library: Library, notes: Path) -> None:
+    (notes / "oslo.md").write_text("# Oslo\n\n![](gate.png)\n")
+    draw(notes / "gate.png", "BOARDING GATE SEVEN")
+    later = time.time() + 1e6
+    os.utime(notes / "gate.png", (later, later))
+    index(library, "s", notes, "**/*.md")
+    assert "reread" not in index(library, "s").counts
+    assert places(library, "boarding") == {"oslo.md": "picture gate.png"}
 
 
 def test_a_hidden_picture_is_not_in_a_note_that_guests_see(library: Library, notes: Path) -> None:

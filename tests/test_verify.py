@@ -13,7 +13,7 @@ from rag_core.errors import StoreBusy, StoreError
 from rag_core.library import Library
 from rag_core.reports import Finding
 from rag_core.types import OWNER
-from tests.conftest import index
+from tests.conftest import index, stores_of
 from tests.runner import Gate, Run
 from tests.stored import contents, copy_of, file_of, store_of
 from tests.trees import write
@@ -185,6 +185,12 @@ def test_damage_is_found_and_mended(
     assert library.upkeep.verify(OWNER, "s").findings == ()
     assert contents(library, "s") == expected[0]
     assert answers(library) == expected[1]
+
+
+def test_a_damaged_index_of_furniture_is_found(tmp_path: Path) -> None:
+    with stores_of(tmp_path, {"s/a.md": "# A\n\nText.\n\n%% made by a template %%\n"}) as library:
+        damage(library, "UPDATE furniture_words_data SET block = x'00' WHERE id > 10")
+        assert set(faults(library)) == {"words"}
 
 
 # --- what is said -----------------------------------------------------------------------

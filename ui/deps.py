@@ -14,8 +14,8 @@ from typing import Any
 import streamlit as st
 
 from rag_core.config import Settings, load
-from rag_core.library import Library
-from rag_core.types import Answer, Mode, StoreInfo, Viewer
+from rag_core.library import Library, background
+from rag_core.types import OWNER, Answer, Mode, StoreInfo, Viewer
 from ui.search_state import DEFAULT, Request
 
 _NO_BUDGET = 10**9  # tokens: a budget would leave holes between pages
@@ -29,7 +29,13 @@ def library() -> Library:
     return _library(load())
 
 
-@st.cache_resource(hash_funcs=_HASHED, max_entries=4, show_spinner=False, on_release=Library.close)
+def _close(library: Library) -> None:
+    """Close a library of earlier settings, unless a run goes on in it."""
+    if not any(background.working(library, name) for name in library.stores.names(OWNER)):
+        library.close()
+
+
+@st.cache_resource(hash_funcs=_HASHED, max_entries=4, show_spinner=False, on_release=_close)
 def _library(settings: Settings) -> Library:
     return Library.open(settings)
 

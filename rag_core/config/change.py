@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import threading
 from pathlib import Path
 
 import yaml
@@ -15,6 +16,7 @@ from rag_core.config.sources import file_text, load
 from rag_core.errors import InvalidInput, InvalidSettings
 
 _BARE = re.compile(r"[0-9]+(?:\.[0-9]+)?|true|false")  # what YAML does not take for text
+_one_at_a_time = threading.Lock()
 
 
 def change(name: str, value: str | float | bool | None) -> Settings:
@@ -30,24 +32,25 @@ def change(name: str, value: str | float | bool | None) -> Settings:
         raise InvalidInput(f"{name!r} is not a setting.", "`commonplace config` lists them.")
     if key.secret:
         raise InvalidInput(f"{name} is a secret.", f"Write {key.variables[0]}=… into .env instead.")
-    now = load()
-    origin = now.origin(key.name)
-    if origin.layer in ("environment", ".env"):
-        raise InvalidInput(f"{name} is set in {origin}.", "Change it there, or remove it there.")
-    file = Path(os.path.realpath(str(now.config_file)))
-    text = _changed(file_text(Origin("config.yaml", file=str(file), line=1)), key, value)
-    after = load(config_text=text)
-    unfinished = file.with_name(f".{file.name}.new")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        unfinished.write_text(text, encoding="utf-8")
-        if file.exists():
-            unfinished.chmod(file.stat().st_mode)
-        unfinished.replace(file)
-    except OSError as error:
-        problem = f"{str(file)!r} cannot be written: {error.strerror}."
-        raise InvalidSettings(problem, "Check who may write to its folder.") from error
-    return after
+    with _one_at_a_time:
+        now = load()
+        origin = now.origin(key.name)
+        if origin.layer in ("environment", ".env"):
+            raise InvalidInput(f"{name} is set in {origin}.", "Change it there, or remove it there.")
+        file = Path(os.path.realpath(str(now.config_file)))
+        text = _changed(file_text(Origin("config.yaml", file=str(file), line=1)), key, value)
+        after = load(config_text=text)
+        unfinished = file.with_name(f".{file.name}.new")
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            unfinished.write_text(text, encoding="utf-8")
+            if file.exists():
+                unfinished.chmod(file.stat().st_mode)
+            unfinished.replace(file)
+        except OSError as error:
+            problem = f"{str(file)!r} cannot be written: {error.strerror}."
+            raise InvalidSettings(problem, "Check who may write to its folder.") from error
+        return after
 
 
 def _changed(text: str, key: Key, value: str | float | bool | None) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import sqlite3
+import time
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -61,7 +62,9 @@ class EmbeddedPictures:
         return chosen
 
     def changed(self, db: sqlite3.Connection) -> set[bytes]:
-        """The notes with a picture that came, changed or went after they were read."""
+        """The notes with a picture that came, changed or went after they were read. A time in the future says
+        nothing."""
+        now = time.time_ns()
         sql = """SELECT d.id, d.path, d.scanned_ns, l.target FROM links l
                  JOIN documents d ON d.id = l.document_id
                  WHERE d.source_id = ? AND d.state = 'indexed' AND l.type = 'embed'"""
@@ -72,7 +75,7 @@ class EmbeddedPictures:
             pictures = there.setdefault(row["id"], set())
             if file := self.find(display(row["path"]), row["target"]):
                 pictures.add(display(file.path))
-                if max(file.mtime_ns, file.ctime_ns) >= row["scanned_ns"]:
+                if any(row["scanned_ns"] <= each <= now for each in (file.mtime_ns, file.ctime_ns)):
                     found.add(row["path"])
         sql = "SELECT DISTINCT anchor_ref FROM chunks WHERE document_id = ? AND anchor_type = 'picture'"
         paths = {row["id"]: row["path"] for row in rows}
