@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, urlencode
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from rag_core.reports import Freshness
 from rag_core.types import OWNER, Viewer
 from tests.configured import configure
 from tests.documents_made import pdf
@@ -192,6 +193,16 @@ def test_a_number_out_of_range_is_the_default() -> None:
 def test_an_empty_store_says_so() -> None:
     library().create_store(OWNER, "notes", "hashing")
     assert "There is no document to search yet." in texts(open_page())
+
+
+def test_the_owner_is_told_that_indexing_is_paused(
+    water_notes: Indexing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(library().jobs), "freshness", lambda *_: Freshness(0, 3, 0))
+    assert shown(open_page())["status"].endswith(" · 3 waiting for meaning")
+    with library()._shared.stores.open(OWNER, "notes").store.note() as db:
+        db.execute("INSERT INTO jobs (state, start_time) VALUES ('cancelled', '2026-01-01T00:00:00Z')")
+    assert shown(open_page())["status"].endswith(" · 3 waiting for meaning · paused")
 
 
 def test_an_error_stands_in_the_place_of_the_honest_line(water_notes: Indexing) -> None:
