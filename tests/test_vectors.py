@@ -85,6 +85,20 @@ def test_index_follows_new_changed_deleted_and_returned_passages(
     assert_exact()
 
 
+def test_similarities_are_exact_again_where_few_vectors_are_left(
+    library: Library, notes: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "LARGE", 20 * EMBEDDER.identity.dimension)
+    vectors, query = LocalVectors(store), EMBEDDER.embed_query("the heron met 12 otters")
+    vectors.search(query, 5)
+    assert not vectors.is_exact
+    for number in range(30):
+        (notes / f"{number}.md").unlink()
+    index(library, "zoo")
+    assert_same(vectors.search(query, 5), by_brute_force(store, query, 5))
+    assert vectors.is_exact
+
+
 def test_passages_with_the_same_text_are_all_found(library: Library, notes: Path, store: Store) -> None:
     for number in range(6):
         (notes / f"same{number}.md").write_text("# Lynx\n\nThe lynx slept.", "utf-8")

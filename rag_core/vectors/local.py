@@ -97,10 +97,11 @@ class LocalVectors:
 def _refreshed(db: sqlite3.Connection, identity_id: int, matrix: Matrix) -> Matrix:
     """The matrix with the vectors that came since, and without those that are gone."""
     mine = "FROM embeddings WHERE identity_id = ? AND vector <> x''"
-    last = int(matrix.ids[matrix.count - 1]) if matrix.count else 0
     count = db.execute(f"SELECT count(*) {mine}", (identity_id,)).fetchone()[0]
-    if not matrix.count:
-        matrix = Matrix.empty(matrix.rows.shape[1], count)
+    fresh = Matrix.empty(matrix.rows.shape[1], count)
+    if len(fresh.signs) < len(matrix.signs) or not matrix.count:  # few again: they are exact
+        matrix = fresh
+    last = int(matrix.ids[matrix.count - 1]) if matrix.count else 0
     with ThreadPoolExecutor(1) as pool:  # SQLite reads the next ones meanwhile
         growing: Future[Matrix] | None = None
         while True:
