@@ -25,6 +25,7 @@ from rag_core.errors import InvalidInput, RagError
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 STREAMLIT_LOGGERS: Final = (
+    "streamlit.components.v2.bidi_component.serialization",
     "streamlit.error_util",
     "streamlit.runtime.app_session",
     "streamlit.runtime.backend_operation_handler",

@@ -41,7 +41,8 @@ def similar(
         with scope.store.read() as db:
             rows = find.chunks(db, near)
             best: dict[int, int] = {}
-            for chunk_id in filter(rows.__contains__, near):
+            in_order = sorted(rows, key=lambda each: (-round(near[each], 6), rows[each]["chunk_index"]))
+            for chunk_id in in_order:  # of equally near passages the first
                 best.setdefault(rows[chunk_id]["document_id"], chunk_id)
             known = {each.id: each for each in find.documents(db, scope.store.name, viewer, best)}
             texts = _texts(db, {*known} | ({without} if without is not None else set()))
