@@ -191,7 +191,7 @@ def card(hit: Hit, search: str, *, with_store: bool, today: date) -> Card:
         crumb=hits.one_line(" › ".join(trail)),
         day=doc.date[:10],
         age=age(doc.date[:10], today),
-        reason=hit.reasons[0].partition(" in its")[0],
+        reason=hit.reasons[0].partition(" in its")[0].partition(":")[0],
         more=hit.more,
         is_near=not hit.relevant,
         state=_STATES.get(doc.state, ""),
