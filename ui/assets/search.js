@@ -6,6 +6,7 @@ import { made } from "./made.js";
 import { results as makeResults } from "./results.js";
 
 const views = new WeakMap();
+const ANSWER_MS = 3000;
 
 export default function mount(component) {
   const root = component.parentElement;
@@ -26,11 +27,15 @@ function viewOf(root) {
   const off = new AbortController();
   const { signal } = off;
   const pending = []; // searches committed here that have not come back yet
-  let component, committed, typed = "";
+  let component, committed, typed = "", timer, tries = 0;
 
-  // One value says everything: two could be handled in the other order.
-  const send = (here = "", forget = false) =>
-    component.setStateValue("asked", { text: typed, search: committed, here, forget });
+  // One value says everything: two could be handled in the other order. A run that begins at the same moment
+  // may swallow it, so it is sent again where no answer comes.
+  const send = (here = "", forget = false) => {
+    component.setStateValue("asked", { text: typed, search: committed, here, forget, tries });
+    clearTimeout(timer);
+    timer = setTimeout(() => { if (component.data.text !== typed) { tries += 1; send(); } }, ANSWER_MS);
+  };
   const put = (params) => {
     committed = spelled(params);
     pending.push(committed);
@@ -118,5 +123,6 @@ function viewOf(root) {
     if (data.page !== page) root.closest("[data-testid=stMain]")?.scrollTo(0, 0);
     page = data.page;
   };
+  signal.addEventListener("abort", () => clearTimeout(timer));
   return { off, update };
 }
