@@ -1,8 +1,7 @@
-"""HTML, reStructuredText and Org → sections and titles, by their own kinds of headings."""
+"""reStructuredText and Org → sections and titles, by their own kinds of headings."""
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,12 +17,6 @@ _ORG_KEYWORD = re.compile(r"(?:TODO|DONE|WAITING|NEXT|CANCELLED)[ \t]+|\[#[A-Z]\
 _ORG_TAGS = re.compile(r"[ \t]+:[\w@#%:]+:[ \t]*$")
 _ORG_TITLE = re.compile(r"^#\+title:[ \t]*([^\r\n]+)", re.M | re.I)
 _NAME_LIMIT = 200
-_HTML_TITLE = re.compile(r"<title(?:\s[^<>]*)?>([^<]{1,1000})", re.I)
-_UNSHOWN = re.compile(r"<(?:(!--)|(script|style|head)(?=[\s>]))", re.I)
-_HTML_TAG = re.compile("<[^<>]*>")
-_ENDS = {"!--": re.compile("-->")} | {
-    tag: re.compile(rf"</{tag}\s*>", re.I) for tag in ("script", "style", "head")
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,35 +47,6 @@ def sections(
         stack.append(heading)
         begin = heading.start
     return tuple(found)
-
-
-# --- HTML -------------------------------------------------------------------------------
-
-
-def html_segments(text: str) -> tuple[Segment, ...]:
-    """The text between comments, scripts, styles and the head. One of them that does not end is left in."""
-    found: list[Segment] = []
-    endless: set[str] = set()
-    start = at = 0
-    while opening := _UNSHOWN.search(text, at):
-        kind = opening[1] or opening[2].lower()
-        closing = None if kind in endless else _ENDS[kind].search(text, opening.end())
-        if closing is None:
-            endless.add(kind)
-            at = opening.end()
-            continue
-        found.append(Segment(start, opening.start()))
-        start = at = closing.end()
-    if not start:
-        return (Segment(0, len(text)),) if text else ()
-    found.append(Segment(start, len(text)))
-    return tuple(each for each in found if _HTML_TAG.sub("", text[each.start : each.end]).strip())
-
-
-def html_title(text: str) -> str:
-    """What ``<title>`` says, or an empty string."""
-    match = _HTML_TITLE.search(text)
-    return " ".join(html.unescape(match[1]).replace("\0", "").split())[:_NAME_LIMIT] if match else ""
 
 
 # --- reStructuredText and Org -----------------------------------------------------------

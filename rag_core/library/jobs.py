@@ -163,15 +163,6 @@ class Jobs(Service):
                         reading += max(1, job.progress.total - job.progress.done)
         return Freshness(reading, waiting, failed)
 
-    def last_begun(self, viewer: Viewer, stores: Sequence[str]) -> str:
-        """The start (ISO time) of the last job that read a whole folder; of all folders of these stores, the
-        earliest. '' if a folder was never read. Paused folders and unreadable stores are left out."""
-        last: list[str] = []
-        for store in stores:
-            with suppress(StoreError, NotFound), self._stores.reading(viewer, store) as db:
-                last += sources.whole_reads(db)
-        return min(last, default="")
-
     def results(self, viewer: Viewer, store: str, job_id: int, limit: int = 100_000) -> list[FileResult]:
         """The result of each file of a job, failures first; unchanged files are only counted."""
         with self._stores.open(viewer, store).store.read() as db:
