@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from hypothesis import given
 from hypothesis import strategies as some
 
@@ -47,6 +48,24 @@ def test_changes_at_once_are_all_kept(home: Path) -> None:
         list(threads.map(change, names, [False] * len(names)))
     assert text(home).startswith(WRITTEN)
     assert sorted(text(home).splitlines()[-3:]) == ["offline: false", "scan_on_start: false", "watch: false"]
+
+
+def test_a_change_waits_for_that_of_another_process(home: Path) -> None:
+    configure(home, "")
+    with ThreadPoolExecutor(1) as threads:
+        with FileLock(home / ".config.lock"):
+            changed = threads.submit(change, "watch", False)
+            assert not wait([changed], 0.3).done
+            configure(home, "top_k: 3\n")
+        assert changed.result().top_k == 3
+    assert text(home) == "top_k: 3\nwatch: false\n"
+
+
+def test_settings_in_braces_are_left_alone_with_advice(home: Path) -> None:
+    configure(home, "{top_k: 3}\n")
+    with pytest.raises(InvalidInput, match="in braces.* like 'watch: false'"):
+        change("watch", False)
+    assert text(home) == "{top_k: 3}\n"
 
 
 def test_a_new_setting_is_the_last_line(home: Path) -> None:

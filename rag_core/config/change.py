@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
-import threading
 from pathlib import Path
 
 import yaml
+from filelock import FileLock
 
 from rag_core.config.origin import Origin
 from rag_core.config.settings import BY_NAME, Key, Settings
@@ -16,7 +16,6 @@ from rag_core.config.sources import file_text, load
 from rag_core.errors import InvalidInput, InvalidSettings
 
 _BARE = re.compile(r"[0-9]+(?:\.[0-9]+)?|true|false")  # what YAML does not take for text
-_one_at_a_time = threading.Lock()
 
 
 def change(name: str, value: str | float | bool | None) -> Settings:
@@ -32,25 +31,30 @@ def change(name: str, value: str | float | bool | None) -> Settings:
         raise InvalidInput(f"{name!r} is not a setting.", "`commonplace config` lists them.")
     if key.secret:
         raise InvalidInput(f"{name} is a secret.", f"Write {key.variables[0]}=… into .env instead.")
-    with _one_at_a_time:
-        now = load()
-        origin = now.origin(key.name)
-        if origin.layer in ("environment", ".env"):
-            raise InvalidInput(f"{name} is set in {origin}.", "Change it there, or remove it there.")
-        file = Path(os.path.realpath(str(now.config_file)))
-        text = _changed(file_text(Origin("config.yaml", file=str(file), line=1)), key, value)
-        after = load(config_text=text)
-        unfinished = file.with_name(f".{file.name}.new")
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            unfinished.write_text(text, encoding="utf-8")
-            if file.exists():
-                unfinished.chmod(file.stat().st_mode)
-            unfinished.replace(file)
-        except OSError as error:
-            problem = f"{str(file)!r} cannot be written: {error.strerror}."
-            raise InvalidSettings(problem, "Check who may write to its folder.") from error
-        return after
+    folder = Path(str(load().config_file)).parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with FileLock(folder / ".config.lock"):  # of all processes
+            return _change(key, value)
+    except OSError as error:
+        problem = f"{str(folder)!r} cannot be written to: {error.strerror}."
+        raise InvalidSettings(problem, "Check who may write to it.") from error
+
+
+def _change(key: Key, value: str | float | bool | None) -> Settings:
+    now = load()
+    origin = now.origin(key.name)
+    if origin.layer in ("environment", ".env"):
+        raise InvalidInput(f"{key.name} is set in {origin}.", "Change it there, or remove it there.")
+    file = Path(os.path.realpath(str(now.config_file)))
+    text = _changed(file_text(Origin("config.yaml", file=str(file), line=1)), key, value)
+    after = load(config_text=text)
+    unfinished = file.with_name(f".{file.name}.new")
+    unfinished.write_text(text, encoding="utf-8")
+    if file.exists():
+        unfinished.chmod(file.stat().st_mode)
+    unfinished.replace(file)
+    return after
 
 
 def _changed(text: str, key: Key, value: str | float | bool | None) -> str:
@@ -59,7 +63,10 @@ def _changed(text: str, key: Key, value: str | float | bool | None) -> str:
     is_bare = isinstance(value, str) and _BARE.fullmatch(value)
     written = value if is_bare else json.dumps(value, ensure_ascii=False)
     line = "" if value is None else f"{key.name}: {written}\n"
-    pairs = root.value if isinstance(root, yaml.MappingNode) and not root.flow_style else []
+    pairs = root.value if isinstance(root, yaml.MappingNode) else []
+    if pairs and root.flow_style:
+        problem = "config.yaml holds its settings in braces, which the app cannot change."
+        raise InvalidInput(problem, f"Write each on a line of its own, like '{line.strip() or key.name}'.")
     place = next(((name, old) for name, old in pairs if name.value in key.names), None)
     if place is None:
         return f"{text}\n{line}" if text and not text.endswith("\n") else text + line
