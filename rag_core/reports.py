@@ -12,7 +12,7 @@ Severity = Literal["fault", "note"]
 VECTOR_INDEX = "vector index"  # the check of a remote vector index against its store
 ProblemKind = Literal["failed", "refused", "skipped"]
 Door = Literal["pages", "rest", "mcp"]
-ConnectionKind = Literal["embedder", "llm", "vectors"]
+ConnectionKind = Literal["embedder", "llm", "reranker", "pictures", "vectors"]
 ConnectionState = Literal["ready", "not set up", "unreachable", "refused"]
 TailscaleState = Literal[
     "not installed", "no answer", "logged out", "stopped", "not approved", "starting", "running"

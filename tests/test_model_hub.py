@@ -106,6 +106,8 @@ def test_a_graph_that_cannot_be_loaded_is_not_installed(tmp_path: Path, hub: Hub
         (f"hf:{REPO}@other", "not at this revision"),
         ("hf:../../etc", "names no model"),
         ("tiny-model", "hf:ORG/NAME"),
+        (REPO, f"Did you mean hf:{REPO}?"),
+        (str(Path(__file__).parent), "needs no installing"),
     ],
 )
 def test_a_name_that_is_not_there_is_said_so(tmp_path: Path, hub: Hub, name: str, said: str) -> None:

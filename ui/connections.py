@@ -22,6 +22,8 @@ _ASK_ALL: Final = "settings_ask_all"
 _KINDS: Final[Mapping[ConnectionKind, str]] = {
     "embedder": "Turning text into vectors",
     "llm": "Answering questions",
+    "reranker": "Ordering the best hits anew",
+    "pictures": "Reading the text in pictures",
     "vectors": "Keeping vectors outside a store's own file",
 }
 _Colour = Literal["green", "gray", "orange", "red"]

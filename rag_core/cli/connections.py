@@ -25,8 +25,8 @@ _MARKS = {"ready": "ok  ", "not set up": "note", "unreachable": "NO  ", "refused
 def connections(context: click.Context, ask_all: bool) -> None:
     """Ask every model, server and service that can be used.
 
-    The model that answers questions is asked for one word. Exit status 1 when what a store or the setting
-    `llm` needs is not ready.
+    The model that answers questions is asked for one word. Exit status 1 when what a store or a setting needs
+    is not ready.
     """
     if context.invoked_subcommand:
         return

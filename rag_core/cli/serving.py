@@ -91,7 +91,7 @@ def mcp(allow_writes: bool) -> None:
 
 @click.group(cls=Commands, no_args_is_help=False)
 def model() -> None:
-    """Install models that embed."""
+    """Install models that embed or rerank."""
 
 
 @model.command("install")
@@ -104,7 +104,7 @@ def model_install(name: str | None, source: Path | None) -> None:
     """Fetch a model, verify it and make it ready: the built-in one, or NAME.
 
     NAME is hf:ORG/NAME, a model of the Hugging Face hub that was exported to ONNX; hf:ORG/NAME@REVISION takes
-    a certain revision. A store uses it as `onnx:ORG/NAME`. Does nothing when it is installed.
+    a certain revision. A store uses it as `onnx:ORG/NAME`, and so does `reranker`. Does nothing when it is installed.
     """
     model_dir = library_of_owner().settings.model_dir
     if name is None:
@@ -115,10 +115,14 @@ def model_install(name: str | None, source: Path | None) -> None:
         return
     if source is not None:
         raise click.UsageError("--from is for the built-in model; a folder needs no installing: onnx:FOLDER.")
+    from rag_core.models.card import reranks
     from rag_core.models.hub import fetch
 
     repo = fetch(name, model_dir, _on_screen)
-    emit({"installed": str(model_dir / repo)}, f"Ready. Use it as the embedder of a store: onnx:{repo}")
+    use = f"Use it as the embedder of a store: onnx:{repo}"
+    if reranks(model_dir / repo):
+        use = f"Let it order the best hits: commonplace config set reranker onnx:{repo}"
+    emit({"installed": str(model_dir / repo)}, f"Ready. {use}")
 
 
 def _on_screen(message: str) -> None:

@@ -11,7 +11,7 @@ from rag_core.errors import InvalidInput, StoreError
 from rag_core.library import connections
 from rag_core.library.asking import llm_options
 from rag_core.library.connections import Check
-from rag_core.library.service import Service
+from rag_core.library.service import Service, ocr_options, reranker_options
 from rag_core.models import full_name
 from rag_core.models.addresses import destination
 from rag_core.models.chat import server_of
@@ -33,6 +33,7 @@ class Models(Service):
         """How everything stands that a store can use, looked at now; takes five seconds at most. Amazon is
         asked only where a setting or a store names it, or with ``ask_all``."""
         from rag_core.models.folder import check_package
+        from rag_core.models.live_checks import check_ocr, check_reranker
         from rag_core.models.minilm import check_built_in
         from rag_core.models.ollama import check_ollama
         from rag_core.models.onnx_folder import check_onnx
@@ -73,6 +74,13 @@ class Models(Service):
         goes = _goes(server_of(llm, chatting)) if llm else "goes nowhere, as no model is chosen"
         chat = partial(connections.check_chat, llm, chatting, config)
         checks.append(Check("chat", "Model that answers", "llm", goes, chat, chosen=llm is not None))
+        order = reranker_options(settings)
+        goes = _goes(order.server) if order.server or not order.name else local
+        look = partial(check_reranker, order, config)
+        checks.append(Check("reranker", "Reranker", "reranker", goes, look, chosen=bool(order.name)))
+        look = partial(check_ocr, settings.ocr, ocr_options(settings))
+        wanted = settings.ocr not in ("auto", "off")
+        checks.append(Check("ocr", "Text in pictures", "pictures", local, look, chosen=wanted))
         return connections.run_checks(checks)
 
     def answering(self, viewer: Viewer) -> list[str]:

@@ -36,7 +36,7 @@ _POOLINGS: dict[str, Pooling] = {
 @dataclass(frozen=True, slots=True)
 class Card:
     """``graph`` and ``tokenizer`` are files. ``more`` names a layer behind the pooling that the configuration
-    asks for and only a graph that pools by itself can hold."""
+    asks for and only a graph that pools by itself can hold. ``reranks``: it scores pairs of texts."""
 
     graph: Path
     tokenizer: Path
@@ -44,6 +44,7 @@ class Card:
     pooling: Pooling
     prompts: Prompts
     more: str = ""
+    reranks: bool = False
 
     @property
     def files(self) -> list[Path]:
@@ -62,7 +63,13 @@ def read_card(folder: Path) -> Card:
     more = next((kind for kind in kinds if kind not in ("Transformer", "Pooling", "Normalize")), "")
     told = _read(folder / "config_sentence_transformers.json", {}).get("prompts") or {}
     pooling = _pooling(_read(kinds["Pooling"] / "config.json", {})) if "Pooling" in kinds else "mean"
-    return Card(graph, folder / TOKENIZER, _max_tokens(folder), pooling, told_prompts(told), more)
+    return Card(graph, folder / TOKENIZER, _max_tokens(folder), pooling, told_prompts(told), more, reranks(folder))
+
+
+def reranks(folder: Path) -> bool:
+    """Whether the configuration of a model says that it scores pairs of texts."""
+    kinds = _read(folder / "config.json", {}).get("architectures") or []
+    return any(str(kind).endswith("ForSequenceClassification") for kind in kinds)
 
 
 def _pooling(said: dict[str, Any]) -> Pooling:

@@ -44,7 +44,10 @@ def fetch(name: str, model_dir: Path, report: Report = lambda _line: None) -> st
     cannot be reached, or has no such model with an ONNX graph."""
     shape = _NAME.fullmatch(name)
     if shape is None:
-        raise InvalidInput(f"{name[:80]!r} names no model.", f"Write it like {SHAPE}.")
+        step = f"Did you mean hf:{name}?" if _NAME.fullmatch(f"hf:{name}") else f"Write it like {SHAPE}."
+        if Path(name.removeprefix("onnx:")).expanduser().is_dir():
+            step = "A folder needs no installing: name it as the embedder or reranker, like onnx:FOLDER."
+        raise InvalidInput(f"{name[:80]!r} names no model of the hub.", step)
     repo, api = shape["repo"], HfApi(token=False)
     try:
         report(f"Asking {api.endpoint} for {repo} …")

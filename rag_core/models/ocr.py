@@ -58,7 +58,8 @@ class RemoteOcr:
 
     def __init__(self, name: str, backend: Backend, retry_s: float) -> None:
         self.name = name
-        self.leaves = leaves(backend.server.url)
+        self.server = backend.server.url
+        self.leaves = leaves(self.server)
         self._backend = backend
         self._retry_s = retry_s
         self._failed = ""

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from rag_core.errors import EmbedderError, ModelMissing
-from rag_core.models.card import GRAPHS, TOKENIZER, Card, read_card
+from rag_core.models.card import GRAPHS, TOKENIZER, Card, read_card, reranks
 from rag_core.models.check import Found
 from rag_core.models.embedder import EmbedderName, EmbedderOptions, unit_rows
 from rag_core.models.families import NO_PROMPTS, family_of, is_latin, prompt_scheme
@@ -64,6 +64,8 @@ class FolderEmbedder(OnnxEmbedder):
 
     def __init__(self, folder: Path, name: EmbedderName, options: EmbedderOptions) -> None:
         card, digest = opened_card(folder)
+        if card.reranks:
+            raise ValueError("it is a reranker, which the setting `reranker` takes")
         family = family_of(name.model)
         encoder = Encoder(card.graph, card.tokenizer, card.max_tokens, card.pooling)
         if card.more and not encoder.pools:
@@ -120,13 +122,21 @@ def opened_card(folder: Path) -> tuple[Card, str]:
 
 def cannot_run(model: str, error: BaseException) -> EmbedderError:
     """The error for a model that cannot be run here."""
-    why = f"{error} is missing" if isinstance(error, FileNotFoundError) else str(error)
-    return EmbedderError(f"The model {model!r} cannot be run: {' '.join(why.split())[:200]}.", _PARTS)
+    missing = isinstance(error, FileNotFoundError)
+    why = f"{error} is missing" if missing else " ".join(str(error).split())[:200]
+    said = f"The model {model!r} cannot be run: {why}."
+    return EmbedderError(said, _PARTS if missing else "Choose another model.")
+
+
+def installed_models(model_dir: Path, *, reranking: bool) -> list[str]:
+    """The ORG/NAME of each model that was fetched: of those that rerank, or of those that embed."""
+    folders = (path.parent for path in model_dir.glob(f"*/*/{MANIFEST_FILE}"))
+    return sorted(str(each.relative_to(model_dir)) for each in folders if reranks(each) is reranking)
 
 
 def check_onnx(model_dir: Path, needed: Sequence[str]) -> Found:
     """The live check: the models that are installed, and the folders that stores need."""
-    installed = [str(path.parent.relative_to(model_dir)) for path in model_dir.glob(f"*/*/{MANIFEST_FILE}")]
+    installed = installed_models(model_dir, reranking=False)
     for name in needed:
         try:
             read_card(folder_of(name, model_dir))
@@ -135,10 +145,10 @@ def check_onnx(model_dir: Path, needed: Sequence[str]) -> Found:
             return Found("not set up", failed.message, failed.suggestion)
         except ModelMissing as error:
             return Found("not set up", error.message, error.next_step)
-    names = tuple(f"onnx:{name}" for name in sorted(installed))
+    names = tuple(f"onnx:{name}" for name in installed)
     if not names and not needed:
         step = "Fetch one with `commonplace model install hf:ORG/NAME`, or name a folder: `onnx:FOLDER`."
-        return Found("not set up", "No model was fetched.", step)
+        return Found("not set up", "No model that embeds was fetched.", step)
     step = "Name one as the embedder of a store: `onnx:ORG/NAME` or `onnx:FOLDER`."
-    sentence = f"Models from the hub that are installed: {', '.join(sorted(installed)) or 'none'}."
+    sentence = f"Models from the hub that are installed: {', '.join(installed) or 'none'}."
     return Found("ready", sentence, step, embedders=names)

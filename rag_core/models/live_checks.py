@@ -1,0 +1,83 @@
+"""Live checks of what the settings `reranker` and `ocr` name. No note is sent: the texts and the picture are
+made up here."""
+
+from __future__ import annotations
+
+import io
+import time
+from contextlib import closing
+from pathlib import Path, PurePosixPath
+
+from rag_core.errors import EmbedderError, ExtractError, ModelMissing
+from rag_core.extensions import install_line
+from rag_core.extract import Worker, extract
+from rag_core.extract.ocr import asked, find_engine
+from rag_core.models.addresses import destination
+from rag_core.models.check import Found, written
+from rag_core.models.ocr import OcrOptions
+from rag_core.models.registry import open_ocr, open_reranker
+from rag_core.models.rerank import RerankerOptions
+
+_QUERY = "How long does green tea keep?"
+_PASSAGES = ("Green tea keeps for six months.", "The boat has a red sail.")
+_WORD = "Heron"
+_WITHIN_S = 4.0
+
+
+def check_reranker(options: RerankerOptions, config_file: Path | None) -> Found:
+    """Whether the reranker scores two texts, and how long that takes once it is open."""
+    if not options.name:
+        step = written("reranker", "onnx:ORG/NAME", config_file).replace("write", "Write", 1)
+        return Found("not set up", "No reranker is chosen, so the hits keep their order.", f"{step}.")
+    try:
+        opened = open_reranker(options)
+        began = time.monotonic()
+        opened.scores(_QUERY, _PASSAGES, began + _WITHIN_S)
+    except TimeoutError:
+        sentence = f"{options.name!r} did not score two texts within {_WITHIN_S:g} seconds."
+        return Found("unreachable", sentence, "Check again in a moment, or choose a smaller one.")
+    except EmbedderError as error:
+        missing = isinstance(error, ModelMissing) or not options.server
+        return Found("not set up" if missing else "unreachable", error.message, error.next_step)
+    took_ms = (time.monotonic() - began) * 1000
+    sentence = f"{options.name!r} scores two texts in {took_ms:.0f} ms; a search gives it"
+    return Found("ready", f"{sentence} {options.budget_s * 1000:.0f} ms for 50 (`rerank_budget_ms`).")
+
+
+def check_ocr(setting: str, options: OcrOptions) -> Found:
+    """Whether what the setting `ocr` chooses reads a word in a picture."""
+    remote, engine = open_ocr(setting, options), find_engine(setting)
+    goes = destination(remote.server if remote else "")
+    if setting == "off":
+        return Found("not set up", "Pictures and scans are not read (`ocr: off`).", goes=goes)
+    if engine is None:
+        sentence = f"What reads pictures is not installed (`ocr: {setting}`)."
+        step = f"Install Tesseract, or run {install_line('ocr')}."
+        return Found("not set up", sentence, step, goes=goes)
+    chosen = f"`auto` chose {engine}; it" if setting == "auto" else engine
+    began, wrong = time.monotonic(), ""
+    if remote:
+        text, waits, note = asked(remote, _picture())
+        wrong = waits or note
+    else:
+        try:
+            with closing(Worker(_WITHIN_S, ocr=setting)) as worker:
+                text = extract(_picture(), PurePosixPath("test.png"), worker).text
+        except ExtractError as error:
+            text, wrong = "", error.message
+    if _WORD.lower() in text.lower():
+        took_s = time.monotonic() - began
+        return Found("ready", f"{chosen} reads a test picture in {took_s:.1f} s.", goes=goes)
+    sentence = f"{chosen} did not read the word in a test picture. {wrong}".rstrip()
+    step = "Look whether it has the data for English, or choose another as `ocr`."
+    return Found("unreachable" if remote else "not set up", sentence, step, goes=goes)
+
+
+def _picture() -> bytes:
+    """A PNG with one word."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    image, packed = Image.new("RGB", (400, 140), "white"), io.BytesIO()
+    ImageDraw.Draw(image).text((60, 40), _WORD, fill="black", font=ImageFont.load_default(48))
+    image.save(packed, "PNG")
+    return packed.getvalue()
