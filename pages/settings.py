@@ -11,6 +11,7 @@ from ui import answering_model
 from ui.access import require_owner
 from ui.configuration import show_configuration
 from ui.connections import show_connections
+from ui.deps import library
 from ui.embedder_choice import at_hand, in_words, offer_trial
 from ui.messages import show_error, show_waiting
 from ui.ollama_models import show_ollama
@@ -59,7 +60,11 @@ def show_general(viewer: Viewer) -> None:
     )  # fmt: skip
     switch(viewer, "watch", "Keep folders up to date", "Reads a file as soon as it changes.")
     choose(viewer, "ocr", "Read text in pictures", "Makes scans and screenshots searchable.", _OCR)
-    choose(viewer, "theme", "Theme", "Changes at the next start.", _THEMES)
+    effect = "Reads the best hits beside the query, and orders them anew. Fetch one with "
+    effect += "`commonplace model install hf:ORG/NAME`, or type `onnx:FOLDER` or `MODEL@URL`."
+    rerankers = {"": "None", **{name: name for name in library().models.rerankers(viewer)}}
+    choose(viewer, "reranker", "Reranker", effect, rerankers, typed=True)
+    choose(viewer, "theme", "Theme", "The colours of every page, for everybody.", _THEMES)
 
 
 try:

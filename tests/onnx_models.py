@@ -98,5 +98,7 @@ def reranking_model(folder: Path) -> Path:
              *(node for node in nodes if node.op_type != "Constant")]  # fmt: skip
     write_graph(folder / "model.onnx", nodes, "logits", [1, 1], "token_type_ids")
     write_tokenizer(folder / "tokenizer.json")
-    (folder / "config.json").write_text(json.dumps({"architectures": ["BertForSequenceClassification"], "max_position_embeddings": 64}))
+    (folder / "config.json").write_text(
+        json.dumps({"architectures": ["BertForSequenceClassification"], "max_position_embeddings": 64})
+    )
     return folder

@@ -63,7 +63,7 @@ def test_a_change_waits_for_that_of_another_process(home: Path) -> None:
 
 def test_settings_in_braces_are_left_alone_with_advice(home: Path) -> None:
     configure(home, "{top_k: 3}\n")
-    with pytest.raises(InvalidInput, match="in braces.* like 'watch: false'"):
+    with pytest.raises(InvalidInput, match=r"in braces.* like 'watch: false'"):
         change("watch", False)
     assert text(home) == "{top_k: 3}\n"
 

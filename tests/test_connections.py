@@ -26,11 +26,11 @@ def test_where_nothing_is_set_up_each_says_so_and_what_to_do(make: Make) -> None
     found = make().models.connections(OWNER)
     assert {each.key for each in found} == {
         *("minilm", "ollama", "openai", "onnx", "sentence-transformers", "mlx"),
-        *("s3vectors", "qdrant", "chroma", "chat"),
+        *("s3vectors", "qdrant", "chroma", "chat", "reranking", "pictures"),
     }
     engines = {"qdrant", "chroma"}  # both work in this process, too
     assert {each.state for each in found if each.key in engines} == {"ready"}
-    others = [each for each in found if each.key not in {*engines, "sentence-transformers"}]
+    others = [each for each in found if each.key not in {*engines, "sentence-transformers", "pictures"}]
     assert {each.state for each in others} == {"not set up"}
     assert all(each.sentence.endswith(".") and each.goes for each in found)
     assert all(each.next_step for each in others if each.key != "mlx")

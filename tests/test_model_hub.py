@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.errors import ModelMissing
+from rag_core.errors import EmbedderError, ModelMissing
 from rag_core.models import EmbedderOptions, open_embedder
+from rag_core.models.onnx_folder import check_onnx, installed_models
 from tests.hub_server import REPO, REVISION, Hub, hub_of
-from tests.onnx_models import embedding_model
+from tests.onnx_models import embedding_model, reranking_model
 from tests.standin import nobody
 
 OTHERS = {"README.md": b"# Tiny", "pytorch_model.bin": b"pickled", "modeling.py": b"raise SystemExit"}
@@ -60,6 +61,16 @@ def test_a_model_is_fetched_pinned_and_used_by_its_name(tmp_path: Path, hub: Hub
     again = install(tmp_path, hub.url, f"hf:{REPO}@{REVISION}")
     assert again.returncode == 0
     assert hub.asked[before:] == [f"GET /api/models/{REPO}/revision/{REVISION}"]
+
+
+def test_a_reranker_is_offered_as_one_and_embeds_nothing(tmp_path: Path) -> None:
+    made = reranking_model(tmp_path / "made")
+    with hub_of({each.name: each.read_bytes() for each in made.iterdir()}) as hub:
+        assert f"config set reranker onnx:{REPO}" in install(tmp_path, hub.url).stdout
+    assert installed_models(models(tmp_path), reranking=True) == [REPO]
+    assert check_onnx(models(tmp_path), []).embedders == ()
+    with pytest.raises(EmbedderError, match="it is a reranker"):
+        open_embedder(f"onnx:{REPO}", EmbedderOptions(model_dir=models(tmp_path)))
 
 
 def test_an_installed_file_that_changed_is_refused_and_fetched_again(tmp_path: Path, hub: Hub) -> None:

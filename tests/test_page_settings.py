@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from rag_core import config
@@ -47,3 +48,13 @@ def test_the_model_that_answers_is_chosen_on_the_ask_page(home: Path, ollama_cha
     drawn(app.selectbox(key="ask_model").set_value("ollama:talker").run())
     assert config.load().llm == "ollama:talker"
     assert page().selectbox(key="setting_llm").value == "ollama:talker"
+
+
+def test_a_theme_holds_at_once_and_a_reranker_can_be_typed(home: Path) -> None:
+    app = page()
+    drawn(app.selectbox(key="setting_theme").set_value("dark").run())
+    assert (st.get_option("theme.base"), st.get_option("theme.light.primaryColor")) == ("dark", None)
+    drawn(app.selectbox(key="setting_theme").set_value("system").run())
+    assert (st.get_option("theme.base"), bool(st.get_option("theme.light.primaryColor"))) == (None, True)
+    drawn(app.selectbox(key="setting_reranker").set_value("onnx:/models/mine").run())
+    assert config.load().reranker == "onnx:/models/mine"

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import streamlit as st
+from streamlit import config
 
 from rag_core.access import connection, is_loopback, log
 from rag_core.config import load, logs
@@ -74,16 +75,16 @@ def serve(host: str, port: int, open_browser: bool) -> None:
     connection.install(settings.body_timeout_s)
     os.environ["FORWARDED_ALLOW_IPS"] = ""  # uvicorn keeps the true peer, which the gate judges by
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    config, level = project_config(settings.theme), settings.log_level
-    config |= {
-        "server.allowedHosts": [*config["server.allowedHosts"], *settings.access_hosts],
+    options, level = project_config(settings.theme), settings.log_level
+    options |= {
+        "server.allowedHosts": [*options["server.allowedHosts"], *settings.access_hosts],
         "server.address": address,
         "server.port": port,
         "logger.hideWelcomeMessage": True,
         "logger.level": "info" if level == "debug" else level,  # its debug level logs what a browser sends
     }
     try:
-        app.run(config=config)
+        app.run(config=options)
     except KeyboardInterrupt:
         print()
 
@@ -97,6 +98,19 @@ def project_config(theme: str = "system") -> dict[str, Any]:
         options["theme"] = {name: value for name, value in themes.items() if name not in _NAMED_THEMES}
         options["theme"] |= {"base": theme, **themes[theme]}
     return dict(_dotted(options))
+
+
+def follow_theme() -> None:
+    """Take the colours of the setting ``theme``, and run the page anew where it has changed: Streamlit sends
+    them at the beginning of each run, to every browser."""
+    with suppress(RagError):  # the page says it
+        theme = load().theme
+        if (st.get_option("theme.base") or "system") != theme:
+            wanted = project_config(theme)
+            for name in project_config() | project_config("light"):
+                if name.startswith("theme."):
+                    config.set_option(name, wanted.get(name))
+            st.rerun()
 
 
 def _dotted(options: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

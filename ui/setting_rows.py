@@ -27,15 +27,18 @@ def switch(viewer: Viewer, name: str, title: str, effect: str) -> None:
         )  # fmt: skip
 
 
-def choose(viewer: Viewer, name: str, title: str, effect: str, options: Mapping[str, str]) -> None:
+def choose(
+    viewer: Viewer, name: str, title: str, effect: str, options: Mapping[str, str], *, typed: bool = False
+) -> None:
     """A row with a box for the setting ``name``: each value with its words, '' for none. Its present
-    value is always among them."""
+    value is always among them. ``typed``: others can be typed."""
     value = getattr(load(), name) or ""
     offered = dict(options) if value in options else {value: str(value), **options}
     with _row(viewer, name, title, effect) as (key, is_fixed):
         st.selectbox(
             title, list(offered), key=key, disabled=is_fixed, label_visibility="collapsed",
             format_func=lambda each: offered.get(each, str(each)), on_change=_save, args=(viewer, name, key),
+            accept_new_options=typed,
         )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from ui.access import require_viewer
 from ui.deps import library
 from ui.front import ICON
 from ui.hits import STYLE
+from ui.serve import follow_theme
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -25,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Every page says its layout, once: of two in one run the browser may keep the first (Streamlit 1.67).
 st.set_page_config(page_title="Commonplace", page_icon=str(ICON))
 viewer = require_viewer()
+follow_theme()
 st.html(STYLE)
 
 

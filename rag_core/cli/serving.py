@@ -104,7 +104,8 @@ def model_install(name: str | None, source: Path | None) -> None:
     """Fetch a model, verify it and make it ready: the built-in one, or NAME.
 
     NAME is hf:ORG/NAME, a model of the Hugging Face hub that was exported to ONNX; hf:ORG/NAME@REVISION takes
-    a certain revision. A store uses it as `onnx:ORG/NAME`, and so does `reranker`. Does nothing when it is installed.
+    a certain revision. A store or the setting `reranker` uses it as `onnx:ORG/NAME`. Does nothing when it
+    is installed.
     """
     model_dir = library_of_owner().settings.model_dir
     if name is None:

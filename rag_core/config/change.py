@@ -64,7 +64,7 @@ def _changed(text: str, key: Key, value: str | float | bool | None) -> str:
     written = value if is_bare else json.dumps(value, ensure_ascii=False)
     line = "" if value is None else f"{key.name}: {written}\n"
     pairs = root.value if isinstance(root, yaml.MappingNode) else []
-    if pairs and root.flow_style:
+    if isinstance(root, yaml.MappingNode) and root.flow_style:
         problem = "config.yaml holds its settings in braces, which the app cannot change."
         raise InvalidInput(problem, f"Write each on a line of its own, like '{line.strip() or key.name}'.")
     place = next(((name, old) for name, old in pairs if name.value in key.names), None)

@@ -213,7 +213,7 @@ class Settings(BaseSettings):
     port: Annotated[int, whole(1, 65_535)] = _serve(
         8501, "The port of `commonplace serve` on this computer.", "", "api_port")
     theme: _Theme = _serve(
-        "system", "The colours of the pages from the next start; `system` follows the browser.")
+        "system", "The colours of the pages; `system` follows the browser.")
     access_owners: kinds.Logins = _serve(
         (), "Further owners, through `tailscale serve`; `commonplace share owner` adds to them.", "none")
     access_hosts: kinds.Hosts = _serve(

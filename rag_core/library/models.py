@@ -77,16 +77,23 @@ class Models(Service):
         order = reranker_options(settings)
         goes = _goes(order.server) if order.server or not order.name else local
         look = partial(check_reranker, order, config)
-        checks.append(Check("reranker", "Reranker", "reranker", goes, look, chosen=bool(order.name)))
+        checks.append(Check("reranking", "Reranker", "reranker", goes, look, chosen=bool(order.name)))
         look = partial(check_ocr, settings.ocr, ocr_options(settings))
         wanted = settings.ocr not in ("auto", "off")
-        checks.append(Check("ocr", "Text in pictures", "pictures", local, look, chosen=wanted))
+        checks.append(Check("pictures", "Text in pictures", "pictures", local, look, chosen=wanted))
         return connections.run_checks(checks)
 
     def answering(self, viewer: Viewer) -> list[str]:
         """The names of the models that can answer questions now, as the setting ``llm`` takes them: those of
         Ollama, then those of the server that is set. Empty where neither answers."""
         return connections.answering_models(llm_options(self._settings))
+
+    def rerankers(self, viewer: Viewer) -> list[str]:
+        """The rerankers that were fetched, as the setting ``reranker`` takes them."""
+        from rag_core.models.onnx_folder import installed_models
+
+        found = installed_models(self._embedders.options.model_dir, reranking=True)
+        return [f"onnx:{name}" for name in found]
 
     def list_ollama(self, viewer: Viewer) -> list[OllamaModel]:
         """The models that Ollama has, those that can embed first. Raises EmbedderError when it does not

@@ -63,7 +63,8 @@ def read_card(folder: Path) -> Card:
     more = next((kind for kind in kinds if kind not in ("Transformer", "Pooling", "Normalize")), "")
     told = _read(folder / "config_sentence_transformers.json", {}).get("prompts") or {}
     pooling = _pooling(_read(kinds["Pooling"] / "config.json", {})) if "Pooling" in kinds else "mean"
-    return Card(graph, folder / TOKENIZER, _max_tokens(folder), pooling, told_prompts(told), more, reranks(folder))
+    most, prompts = _max_tokens(folder), told_prompts(told)
+    return Card(graph, folder / TOKENIZER, most, pooling, prompts, more, reranks(folder))
 
 
 def reranks(folder: Path) -> bool:
