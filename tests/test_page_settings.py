@@ -50,11 +50,12 @@ def test_the_model_that_answers_is_chosen_on_the_ask_page(home: Path, ollama_cha
     assert page().selectbox(key="setting_llm").value == "ollama:talker"
 
 
-def test_a_theme_holds_at_once_and_a_reranker_can_be_typed(home: Path) -> None:
+def test_a_theme_holds_at_once_and_a_reranker_that_was_typed_is_shown(home: Path) -> None:
     app = page()
     drawn(app.selectbox(key="setting_theme").set_value("dark").run())
     assert (st.get_option("theme.base"), st.get_option("theme.light.primaryColor")) == ("dark", None)
     drawn(app.selectbox(key="setting_theme").set_value("system").run())
     assert (st.get_option("theme.base"), bool(st.get_option("theme.light.primaryColor"))) == (None, True)
-    drawn(app.selectbox(key="setting_reranker").set_value("onnx:/models/mine").run())
-    assert config.load().reranker == "onnx:/models/mine"
+    configure(home, "reranker: onnx:/models/mine\n")
+    assert page().selectbox(key="setting_reranker").options[-1] == "None"
+    assert page().selectbox(key="setting_reranker").value == "onnx:/models/mine"
