@@ -109,7 +109,7 @@ def test_prompts_belong_to_embedders_by_any_of_their_names(tmp_path: Path) -> No
     )
     opened = options(found)
     assert opened.prompts_of(parse_name("ollama:embeddinggemma@256")) == Prompts("q: ", "d: ")
-    assert opened.prompts_of(parse_name("ollama:bge-m3")) is None
+    assert opened.prompts_of(parse_name("ollama:bge-m3")) == Prompts()
     assert opened.prompts_of(parse_name("openai:x")) == Prompts("", "p:\n")
     [row] = [row for row in found.rows() if row.key.name == "prompts"]
     assert row.value["ollama"] == {"query": "q: ", "document": "d: "}

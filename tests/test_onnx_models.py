@@ -13,14 +13,14 @@ import pytest
 from rag_core.errors import EmbedderError, ModelMissing
 from rag_core.models import EmbedderOptions, Prompts, open_embedder
 from rag_core.models.minilm import MODEL_NAME, MiniLM
-from rag_core.models.onnx_folder import FolderEmbedder, check_onnx
+from rag_core.models.onnx_folder import OnnxEmbedder, check_onnx
 from tests.model_fixture import installed_model_dir
 from tests.onnx_models import embedding_model, rows, unit
 
 
-def opened(folder: Path | str, **options: Any) -> FolderEmbedder:
+def opened(folder: Path | str, **options: Any) -> OnnxEmbedder:
     embedder = open_embedder(f"onnx:{folder}", EmbedderOptions(**options))
-    assert isinstance(embedder, FolderEmbedder)
+    assert isinstance(embedder, OnnxEmbedder)
     return embedder
 
 

@@ -10,8 +10,7 @@ import pytest
 
 from rag_core.config import Settings
 from rag_core.library import Library
-from rag_core.models.cross_encoder import CrossEncoder
-from rag_core.models.rerank import RerankerOptions
+from rag_core.models.rerank import CrossEncoder, RerankerOptions
 from rag_core.types import OWNER, Answer, Viewer
 from tests.conftest import index
 from tests.onnx_models import embedding_model, reranking_model, rows
@@ -136,7 +135,7 @@ def test_private_notes_go_only_to_a_server_on_this_machine(
     made(reranker=at(server)).search(OWNER, QUERY, top_k=50)
     assert "sesame" in str(server.bodies("/v1/rerank"))
     server.asked.clear()
-    monkeypatch.setattr("rag_core.models.registry.leaves", lambda url: url == f"{server.url}/v1")
+    monkeypatch.setattr("rag_core.models.rerank.leaves", lambda url: url == f"{server.url}/v1")
     library = made(reranker=at(server))
     found = library.search(OWNER, QUERY, top_k=50)
     place = next(hit.rank for hit in made().search(OWNER, QUERY, top_k=50).hits if hit.document.private)

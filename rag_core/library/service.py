@@ -19,8 +19,7 @@ from rag_core.library.store_files import StoreFiles
 from rag_core.models import EmbedderOptions, OcrOptions, Prompts, SharedEmbedders, known_facts, open_ocr
 from rag_core.models.addresses import OLLAMA_URL
 from rag_core.models.ocr import GEMINI_URL
-from rag_core.models.registry import SharedReranker
-from rag_core.models.rerank import RerankerOptions
+from rag_core.models.rerank import RerankerOptions, SharedReranker
 from rag_core.store import Store, about, documents, switch
 from rag_core.store.errors import for_viewer
 from rag_core.types import OWNER, Metric, StoreInfo, Viewer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -12,10 +13,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from rag_core.errors import InvalidInput
+from rag_core.errors import EmbedderError, InvalidInput
 from rag_core.extensions import Extension, catalogue
 from rag_core.models.addresses import OLLAMA_URL
-from rag_core.models.families import Prompts
+from rag_core.models.families import NO_PROMPTS, Prompts, family_of, is_latin
 from rag_core.types import EmbedderIdentity, Vectors
 
 DEFAULT_EMBEDDER = "minilm"
@@ -91,11 +92,52 @@ class EmbedderOptions:
     offline: bool = True
     retry_s: float = 0.5
 
-    def prompts_of(self, name: EmbedderName) -> Prompts | None:
-        """The configured prompts of an embedder, whatever its dimension."""
+    def prompts_of(self, name: EmbedderName, told: Prompts = NO_PROMPTS) -> Prompts:
+        """The configured prompts of an embedder, whatever its dimension; else those that its files ``told``,
+        else those of its family."""
         wanted = str(replace(name, dimension=None))
         found = ((str(replace(parse_name(written), dimension=None)), own) for written, own in self.prompts)
-        return next((own for written, own in found if written == wanted), None)
+        otherwise = told if told != NO_PROMPTS else family_of(name.model).prompts
+        return next((own for written, own in found if written == wanted), otherwise)
+
+
+class InProcess(ABC):
+    """An embedder whose model this process runs, with its ``prompts``; ``latin``: it learnt Latin script
+    only."""
+
+    server = ""
+
+    def __init__(
+        self, identity: EmbedderIdentity, max_tokens: int, prompts: Prompts = NO_PROMPTS, *, latin: bool
+    ) -> None:
+        self.identity, self.max_tokens = identity, max_tokens
+        self._prompts, self._latin = prompts, latin
+
+    @abstractmethod
+    def count_tokens(self, text: str) -> int:
+        """The exact number of tokens of the whole ``text``, the model's marks included."""
+
+    @abstractmethod
+    def _encode(self, texts: list[str]) -> npt.NDArray[np.float64]:
+        """The vectors of the texts as they are, of any length, shape (len(texts), dimension)."""
+
+    def reads(self, text: str) -> bool:
+        return not self._latin or is_latin(text)
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        if not texts:
+            return np.empty((0, self.identity.dimension), np.float32)
+        return self._units([self._prompts.document + text for text in texts])
+
+    def embed_query(self, text: str) -> Vectors:
+        return np.asarray(self._units([self._prompts.query + text])[0])
+
+    def _units(self, texts: list[str]) -> Vectors:
+        vectors = unit_rows(self._encode(texts))
+        if vectors is None:
+            said = f"The model {self.identity.model!r} gives no numbers for a text."
+            raise EmbedderError(said, "Its words are found.")
+        return vectors
 
 
 @cache

@@ -62,7 +62,7 @@ FAMILIES: tuple[Family, ...] = (  # the first that fits
 
 def family_of(model: str) -> Family:
     """The family of a model by its name, such as ``embeddinggemma:300m`` or ``BAAI/bge-m3``."""
-    name = model.lower().replace("_", "-")
+    name = model.lower().rpartition("/")[2].replace("_", "-")
     return next(family for family in FAMILIES if re.search(family.pattern, name))
 
 

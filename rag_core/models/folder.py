@@ -7,7 +7,7 @@ import hashlib
 import importlib
 import platform
 import threading
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,10 +18,10 @@ import numpy.typing as npt
 from rag_core.errors import EmbedderError, ModelMissing
 from rag_core.extensions import install_line
 from rag_core.models.check import Found, package_version
-from rag_core.models.embedder import EmbedderName, EmbedderOptions, unit_rows
-from rag_core.models.families import NO_PROMPTS, Prompts, family_of, is_latin, prompt_scheme, told_prompts
+from rag_core.models.embedder import EmbedderName, EmbedderOptions, InProcess
+from rag_core.models.families import NO_PROMPTS, Prompts, family_of, prompt_scheme, told_prompts
 from rag_core.models.transformer import well_formed
-from rag_core.types import EmbedderIdentity, Vectors
+from rag_core.types import EmbedderIdentity
 
 CONTEXT = 512  # tokens that are read where neither the model nor its family tells
 _MOST_TOKENS = 8192
@@ -29,10 +29,9 @@ _PROBE = "How many numbers does a vector have?"
 _PARTS = {".safetensors", ".bin", ".json", ".txt", ".model"}
 
 
-class FolderModel(ABC):
-    """An embedder whose model this process runs. One thread at a time: tokenizers allow no more."""
+class FolderModel(InProcess):
+    """An embedder that a package runs. One thread at a time: tokenizers allow no more."""
 
-    server = ""
     package: ClassVar[str]
     module: ClassVar[str]
     remedy: ClassVar[str]
@@ -40,48 +39,30 @@ class FolderModel(ABC):
     def __init__(self, package: Any, where: str, name: EmbedderName, options: EmbedderOptions) -> None:
         model = Path(name.model).name
         family = family_of(model)
-        self._model, self._tokenizer, limit, told = self._load(package, where, options)
-        self._limit = limit
-        self._prompts = options.prompts_of(name) or (told if told != NO_PROMPTS else family.prompts)
-        self._latin = family.latin
         self._lock = threading.Lock()
-        reads = limit or family.max_tokens or CONTEXT
-        self.max_tokens = min(reads, options.context or reads) - self.count_tokens(self._prompts.document)
-        dimension = self._encode([_PROBE]).shape[1]
-        digest, scheme = _digest(Path(where)), prompt_scheme(self._prompts)
-        self.identity = EmbedderIdentity(name.provider, model, digest, dimension, scheme)
+        self._model, self._tokenizer, self._limit, told = self._load(package, where, options)
+        prompts = options.prompts_of(name, told)
+        reads = self._limit or family.max_tokens or CONTEXT
+        most = min(reads, options.context or reads) - self.count_tokens(prompts.document)
+        digest, dimension = _digest(Path(where)), self._encode([_PROBE]).shape[1]
+        identity = EmbedderIdentity(name.provider, model, digest, dimension, prompt_scheme(prompts))
+        super().__init__(identity, most, prompts, latin=family.latin)
 
     @abstractmethod
     def _load(self, package: Any, where: str, options: EmbedderOptions) -> tuple[Any, Any, int, Prompts]:
         """The model, its tokenizer, how many tokens it reads and its prompts; 0 and NO_PROMPTS if unknown."""
 
     @abstractmethod
+    def _run(self, texts: list[str]) -> Any:
+        """What the package gives for well-formed texts."""
+
     def _encode(self, texts: list[str]) -> npt.NDArray[np.float64]:
-        """The vectors of the texts as they are, of any length, shape (len(texts), dimension)."""
+        with self._lock:
+            return np.asarray(self._run([well_formed(text) for text in texts]), np.float64)
 
     def count_tokens(self, text: str) -> int:
-        """The exact number of tokens of the whole ``text``."""
         with self._lock:
             return len(self._tokenizer(well_formed(text), truncation=False)["input_ids"])
-
-    def reads(self, text: str) -> bool:
-        return not self._latin or is_latin(text)
-
-    def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        if not texts:
-            return np.empty((0, self.identity.dimension), np.float32)
-        return self._embedded([self._prompts.document + well_formed(text) for text in texts])
-
-    def embed_query(self, text: str) -> Vectors:
-        return np.asarray(self._embedded([self._prompts.query + well_formed(text)])[0])
-
-    def _embedded(self, texts: list[str]) -> Vectors:
-        with self._lock:
-            vectors = unit_rows(self._encode(texts))
-        if vectors is None:
-            said = f"The model {self.identity.model!r} gives no numbers for a text."
-            raise EmbedderError(said, "Its words are found.")
-        return vectors
 
 
 class _SentenceTransformer(FolderModel):
@@ -93,11 +74,10 @@ class _SentenceTransformer(FolderModel):
         limit = min(int(model.max_seq_length or 0), _MOST_TOKENS)
         return model, model.tokenizer, limit, told_prompts(model.prompts or {})
 
-    def _encode(self, texts: list[str]) -> npt.NDArray[np.float64]:
-        found = self._model.encode(
+    def _run(self, texts: list[str]) -> Any:
+        return self._model.encode(
             texts, prompt="", convert_to_numpy=True, normalize_embeddings=True, show_progress_bar=False
         )
-        return np.asarray(found, np.float64)
 
 
 class _MLX(FolderModel):
@@ -110,9 +90,9 @@ class _MLX(FolderModel):
         said = getattr(model.config, "max_position_embeddings", None)
         return model, tokenizer, min(int(said or 0), CONTEXT), NO_PROMPTS
 
-    def _encode(self, texts: list[str]) -> npt.NDArray[np.float64]:
+    def _run(self, texts: list[str]) -> Any:
         found = self._generate(self._model, self._tokenizer, texts=texts, max_length=self._limit or CONTEXT)
-        return np.array(found.text_embeds.tolist(), np.float64)  # numpy may lack the type of its numbers
+        return found.text_embeds.tolist()  # numpy may lack the type of its numbers
 
 
 _KINDS: dict[str, type[FolderModel]] = {"sentence-transformers": _SentenceTransformer, "mlx": _MLX}

@@ -15,8 +15,8 @@ from rag_core.extract.ocr import asked, find_engine
 from rag_core.models.addresses import destination
 from rag_core.models.check import Found, written
 from rag_core.models.ocr import OcrOptions
-from rag_core.models.registry import open_ocr, open_reranker
-from rag_core.models.rerank import RerankerOptions
+from rag_core.models.registry import open_ocr
+from rag_core.models.rerank import RerankerOptions, open_reranker
 
 _QUERY = "How long does green tea keep?"
 _PASSAGES = ("Green tea keeps for six months.", "The boat has a red sail.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal
 
 from rag_core.errors import ModelMissing
 from rag_core.messages import say
@@ -32,17 +32,11 @@ _MARKS_AROUND = 2
 _WORDS_REMEMBERED = 65_536  # 6 MB
 
 
-class Manifest(NamedTuple):
-    kind: Kind
-    digest: str
-
-
-def read_manifest(model_dir: Path) -> Manifest:
-    """What is installed in ``model_dir``, its files verified (about 25 ms). Raises ModelMissing when one is
-    absent or is not what was installed."""
+def read_manifest(model_dir: Path) -> dict[str, Any]:
+    """The ``kind`` and ``digest`` of what is installed in ``model_dir``, its files verified (about 25 ms).
+    Raises ModelMissing when one is absent or is not what was installed."""
     try:
-        raw = installed.read_manifest(model_dir / MODEL_NAME, "The built-in model", say("install_model"))
-        return Manifest(raw["kind"], raw["digest"])
+        return installed.read_manifest(model_dir / MODEL_NAME, "The built-in model", say("install_model"))
     except FileNotFoundError:
         raise ModelMissing("The built-in embedding model is not installed.", say("install_model")) from None
 
@@ -53,11 +47,11 @@ class MiniLM(OnnxEmbedder):
     are absent or damaged."""
 
     def __init__(self, model_dir: Path, *, threads: int | None = None) -> None:
-        manifest = read_manifest(model_dir)
+        digest = str(read_manifest(model_dir)["digest"])
         folder = model_dir / MODEL_NAME
         encoder = Encoder(folder / GRAPH_FILE, folder / TOKENIZER_FILE, MAX_TOKENS)
-        identity = EmbedderIdentity("minilm", MODEL_NAME, manifest.digest, DIMENSION, "none")
-        super().__init__(encoder, MAX_TOKENS, identity, threads=threads)
+        identity = EmbedderIdentity("minilm", MODEL_NAME, digest, DIMENSION, "none")
+        super().__init__(encoder, identity, MAX_TOKENS, threads=threads)
         self._known: dict[str, int] = {}  # word: its tokens
 
     def count_tokens(self, text: str) -> int:
@@ -77,10 +71,9 @@ class MiniLM(OnnxEmbedder):
 def check_built_in(model_dir: Path) -> Found:
     """The live check: whether the files are what was installed."""
     try:
-        manifest = read_manifest(model_dir)
+        is_int8 = read_manifest(model_dir)["kind"] == "int8"
     except ModelMissing as error:
         return Found("not set up", error.message, error.next_step)
-    kind = "8-bit" if manifest.kind == "int8" else "32-bit"
     package, folder = PACKAGE.replace("==", " "), str(model_dir / MODEL_NAME)
-    sentence = f"{MODEL_NAME} ({kind}) from the package {package} is in {folder!r}, undamaged."
-    return Found("ready", sentence, embedders=("minilm",))
+    called = f"{MODEL_NAME} ({8 if is_int8 else 32}-bit) from the package {package}"
+    return Found("ready", f"{called} is in {folder!r}, undamaged.", embedders=("minilm",))

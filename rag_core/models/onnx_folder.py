@@ -10,15 +10,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from rag_core.errors import EmbedderError, ModelMissing
 from rag_core.models.card import GRAPHS, TOKENIZER, Card, read_card, reranks
 from rag_core.models.check import Found
-from rag_core.models.embedder import EmbedderName, EmbedderOptions, unit_rows
-from rag_core.models.families import NO_PROMPTS, family_of, is_latin, prompt_scheme
+from rag_core.models.embedder import EmbedderName, EmbedderOptions, InProcess
+from rag_core.models.families import NO_PROMPTS, Prompts, family_of, prompt_scheme
 from rag_core.models.installed import MANIFEST_FILE, read_manifest, sha256_of
 from rag_core.models.transformer import Encoder
-from rag_core.types import EmbedderIdentity, Vectors
+from rag_core.types import EmbedderIdentity
 
 MODEL_ERRORS = (OSError, ValueError, LookupError, TypeError, AttributeError)
 """What reading a folder raises whose files are missing, damaged, or hold other values than usual."""
@@ -26,79 +27,56 @@ MODEL_ERRORS = (OSError, ValueError, LookupError, TypeError, AttributeError)
 _PARTS = f"The folder must hold {TOKENIZER} and {' or '.join(GRAPHS)}."
 
 
-class OnnxEmbedder:
+class OnnxEmbedder(InProcess):
     """An embedder on onnxruntime. ``threads`` is how many texts are embedded at once, by default one per
     usable core. ``max_tokens`` is what the encoder reads less the passage's prompt."""
 
-    server = ""
-
     def __init__(
-        self, encoder: Encoder, max_tokens: int, identity: EmbedderIdentity, *, threads: int | None = None
-    ) -> None:
+        self, encoder: Encoder, identity: EmbedderIdentity, max_tokens: int, prompts: Prompts = NO_PROMPTS,
+        *, latin: bool = True, threads: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(identity, max_tokens, prompts, latin=latin)
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         self._pool = ThreadPoolExecutor(threads or cores, thread_name_prefix=identity.provider)
         self._encoder = encoder
-        self._prompts, self._latin = NO_PROMPTS, True
-        self.max_tokens, self.identity = max_tokens, identity
 
     def count_tokens(self, text: str) -> int:
-        """The exact number of tokens of the whole ``text``, the model's marks included."""
         return len(self._encoder.tokens([text])[0])
 
-    def reads(self, text: str) -> bool:
-        return not self._latin or is_latin(text)
-
-    def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        rows = [*self._pool.map(self._embed, (self._prompts.document + text for text in texts))]
-        return np.array(rows, np.float32).reshape(len(texts), self.identity.dimension)
-
-    def embed_query(self, text: str) -> Vectors:
-        return self._embed(self._prompts.query + text)
-
-    def _embed(self, text: str) -> Vectors:
-        return self._encoder.embed(text)
-
-
-class FolderEmbedder(OnnxEmbedder):
-    """The embedder ``onnx:FOLDER``. Raises ValueError for a model that cannot be run as its files say."""
-
-    def __init__(self, folder: Path, name: EmbedderName, options: EmbedderOptions) -> None:
-        card, digest = opened_card(folder)
-        if card.reranks:
-            raise ValueError("it is a reranker, which the setting `reranker` takes")
-        family = family_of(name.model)
-        encoder = Encoder(card.graph, card.tokenizer, card.max_tokens, card.pooling)
-        if card.more and not encoder.pools:
-            raise ValueError(f"its graph lacks the layer {card.more!r}")
-        dimension = len(encoder.embed("How many numbers does a vector have?"))
-        prompts = options.prompts_of(name) or (card.prompts if card.prompts != NO_PROMPTS else family.prompts)
-        digest = hashlib.sha256(f"{digest} {card.pooling} {card.max_tokens}".encode()).hexdigest()
-        model = folder.name if Path(name.model).is_absolute() else name.model
-        identity = EmbedderIdentity(name.provider, model, digest, dimension, prompt_scheme(prompts))
-        super().__init__(encoder, 0, identity)
-        self._prompts, self._latin = prompts, family.latin
-        reads = min(card.max_tokens, options.context or card.max_tokens)
-        self.max_tokens = reads - len(encoder.tokens([prompts.document])[0]) if prompts.document else reads
-
-    def _embed(self, text: str) -> Vectors:
-        said = f"The model {self.identity.model!r} gives no numbers for a text."
+    def _encode(self, texts: list[str]) -> npt.NDArray[np.float64]:
         try:
-            vectors = unit_rows(np.asarray(self._encoder.embed(text), np.float64)[None])
-        except ValueError:
+            return np.array([*self._pool.map(self._encoder.embed, texts)], np.float64)
+        except ValueError as error:
+            said = f"The model {self.identity.model!r}: {error}."
             raise EmbedderError(said, "Its words are found.") from None
-        if vectors is None:
-            raise EmbedderError(said, "Its words are found.")
-        return np.asarray(vectors[0])
 
 
-def open_onnx(name: EmbedderName, options: EmbedderOptions) -> FolderEmbedder:
+def open_onnx(name: EmbedderName, options: EmbedderOptions) -> OnnxEmbedder:
     """The embedder ``onnx:FOLDER``. Raises ModelMissing when there is no such folder or an installed file has
     changed, EmbedderError for a model that cannot be run."""
-    with_model = folder_of(name.model, options.model_dir)
+    folder = folder_of(name.model, options.model_dir)
     try:
-        return FolderEmbedder(with_model, name, options)
+        return _opened(folder, name, options)
     except MODEL_ERRORS as error:
         raise cannot_run(name.model, error) from error
+
+
+def _opened(folder: Path, name: EmbedderName, options: EmbedderOptions) -> OnnxEmbedder:
+    """The model in ``folder``. Raises ValueError for one that cannot be run as its files say."""
+    card, digest = opened_card(folder)
+    if card.reranks:
+        raise ValueError("it is a reranker, which the setting `reranker` takes")
+    encoder = Encoder(card.graph, card.tokenizer, card.max_tokens, card.pooling)
+    if card.more and not encoder.pools:
+        raise ValueError(f"its graph lacks the layer {card.more!r}")
+    dimension = len(encoder.embed("How many numbers does a vector have?"))
+    prompts = options.prompts_of(name, card.prompts)
+    digest = hashlib.sha256(f"{digest} {card.pooling} {card.max_tokens}".encode()).hexdigest()
+    model = folder.name if Path(name.model).is_absolute() else name.model
+    identity = EmbedderIdentity(name.provider, model, digest, dimension, prompt_scheme(prompts))
+    most = min(card.max_tokens, options.context or card.max_tokens)
+    most -= len(encoder.tokens([prompts.document])[0]) if prompts.document else 0
+    return OnnxEmbedder(encoder, identity, most, prompts, latin=family_of(name.model).latin)
 
 
 def folder_of(model: str, model_dir: Path) -> Path:

@@ -5,22 +5,17 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from functools import partial
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Literal, NamedTuple
 
-from rag_core.errors import EmbedderError, InvalidInput, Unreachable, VectorsUnreachable
-from rag_core.models.addresses import leaves
+from rag_core.errors import InvalidInput, Unreachable, VectorsUnreachable
 from rag_core.models.chat import LLM, LLMOptions, parse_llm
-from rag_core.models.deadline import in_background
 from rag_core.models.embedder import Embedder, EmbedderOptions, dimension_error, parse_name
 from rag_core.models.ocr import GOOGLE_MODEL, Backend, OcrOptions, RemoteOcr
-from rag_core.models.rerank import Reranker, RerankerOptions
 from rag_core.types import EmbedderIdentity, Vectors
 
 _VECTORS = 256
-_LISTS = 32  # whose scores of the reranker are remembered
 _LONG_S = 0.3  # a failure after a longer wait opens the circuit
 _OPEN_S = 15.0
 
@@ -125,18 +120,6 @@ def open_llm(name: str, options: LLMOptions) -> LLM:
     return OpenAIChat(model, options)
 
 
-def open_reranker(options: RerankerOptions) -> Reranker:
-    """The reranker of the settings: ``onnx:FOLDER``, or ``MODEL@URL``, whose server is not asked yet. Raises
-    ModelMissing when there is no such folder, EmbedderError for a model that cannot be run."""
-    if options.server:
-        from rag_core.models.rerank_server import RerankServer
-
-        return RerankServer(options)
-    from rag_core.models.cross_encoder import CrossEncoder
-
-    return CrossEncoder(options)
-
-
 def open_ocr(name: str, options: OcrOptions) -> RemoteOcr | None:
     """What reads pictures for a value of the setting ``ocr``; None for those that need no server. Nothing is
     asked yet."""
@@ -233,59 +216,3 @@ class SharedEmbedders:
             if len(self._vectors) > _VECTORS:
                 self._vectors.popitem(last=False)
         return vector
-
-
-class SharedReranker:
-    """The reranker of one process, opened when it is first asked. Safe in several threads."""
-
-    def __init__(self, options: RerankerOptions) -> None:
-        self._options = options
-        self._lock = threading.Lock()
-        self._opened: Reranker | None = None
-        self._breaker = CircuitBreaker()
-        self._known: OrderedDict[tuple[str, ...], list[float] | EmbedderError] = OrderedDict()
-
-    @property
-    def leaves(self) -> bool:
-        """Whether the passages go to another machine."""
-        return leaves(self._options.server)
-
-    def scores(self, query: str, passages: Sequence[str], *, again: bool = False) -> list[float]:
-        """The scores of ``passages``, which should be the same for each page of a list. ``again``: whatever
-        came of it for the first page holds. Raises EmbedderError without scores in time."""
-        key = (query, *passages)
-        with self._lock:
-            known = self._known.get(key)
-        if known is None or (isinstance(known, EmbedderError) and not again):
-            known = self._asked(query, passages)
-            with self._lock:
-                self._known[key] = known
-                while len(self._known) > _LISTS:
-                    self._known.popitem(last=False)
-        if isinstance(known, EmbedderError):
-            raise type(known)(known.message, known.suggestion)
-        return known
-
-    def _asked(self, query: str, passages: Sequence[str]) -> list[float] | EmbedderError:
-        """The scores, or why there are none. What takes longer goes on in its thread, and may have opened the
-        model for the next search."""
-        server, budget_s = self._options.server, self._options.budget_s
-        work = partial(self._work, query, passages, time.monotonic() + budget_s)
-        try:
-            with self._breaker.guard(server) if server else nullcontext():
-                try:
-                    return in_background("reranking", work).result(budget_s)
-                except TimeoutError:
-                    said = f"The reranker {self._options.name!r} took longer than {budget_s * 1000:.0f} ms."
-                    raise Unreachable(said, "Set `rerank_budget_ms` higher, or choose another.") from None
-        except EmbedderError as error:
-            return error
-
-    def _work(self, query: str, passages: Sequence[str], until: float) -> list[float]:
-        with self._lock:
-            opened = self._opened
-        if opened is None:
-            opened = open_reranker(self._options)
-            with self._lock:
-                self._opened = opened
-        return opened.scores(query, passages, until)

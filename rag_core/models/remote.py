@@ -104,7 +104,7 @@ class Remote:
         context: int,
         digest: str = "",
     ) -> None:
-        self._prompts = options.prompts_of(name) or family.prompts
+        self._prompts = options.prompts_of(name)
         model = name.model.removesuffix(":latest") if name.provider == "ollama" else name.model
         scheme = prompt_scheme(self._prompts)
         self.identity = EmbedderIdentity(name.provider, model, digest, name.dimension or dimension, scheme)

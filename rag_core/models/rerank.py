@@ -1,11 +1,37 @@
-"""What a reranker is: a model that reads a query together with a passage and says how well they fit."""
+"""Rerankers: models that read a query together with a passage and say how well they fit. One is a
+cross-encoder exported to ONNX, run in this process, or on a server with `/v1/rerank`, as Jina, Cohere, vLLM
+and llama.cpp have it."""
 
 from __future__ import annotations
 
+import math
+import os
+import threading
+import time
+import weakref
+from collections import OrderedDict
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from rag_core.errors import EmbedderError, Unreachable
+from rag_core.models.addresses import leaves
+from rag_core.models.deadline import in_background
+from rag_core.models.onnx_folder import MODEL_ERRORS, cannot_run, folder_of, opened_card
+from rag_core.models.openai import failure_of
+from rag_core.models.registry import CircuitBreaker
+from rag_core.models.server import Failure, Server, asked, http_client
+from rag_core.models.transformer import Transformer, well_formed
+
+_LISTS = 32  # whose scores are remembered
+_TRIES = 2
+_RETRY_S = 0.05
+_LEAST_S = 0.01
 
 
 class Reranker(Protocol):
@@ -29,3 +55,139 @@ class RerankerOptions:
     @property
     def server(self) -> str:
         return "" if self.name.startswith("onnx:") else self.name.partition("@")[2]
+
+
+class CrossEncoder:
+    """The reranker ``onnx:FOLDER``; see Reranker. Raises ModelMissing when there is no such folder,
+    EmbedderError for a model that cannot be run."""
+
+    def __init__(self, options: RerankerOptions) -> None:
+        self._name = options.name.removeprefix("onnx:")
+        try:
+            card, _ = opened_card(folder_of(self._name, options.model_dir))
+            self._model = Transformer(card.graph, card.tokenizer)
+        except MODEL_ERRORS as error:
+            raise cannot_run(self._name, error) from error
+        self._model.tokenizer.enable_truncation(card.max_tokens)
+        outputs = self._model.outputs
+        self._output = "logits" if "logits" in outputs else next(iter(outputs))
+        self._pool = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="reranker")
+
+    def scores(self, query: str, passages: Sequence[str], until: float) -> list[float]:
+        pairs = [(well_formed(query), well_formed(passage)) for passage in passages]
+        try:
+            encoded = self._model.tokenizer.encode_batch_fast(pairs)
+            return [*self._pool.map(partial(self._score, until), encoded)]
+        except ValueError as error:
+            raise cannot_run(self._name, error) from None
+
+    def _score(self, until: float, pair: Any) -> float:
+        if time.monotonic() > until:
+            raise TimeoutError
+        logits = self._model.run(self._output, pair.ids, pair.type_ids).reshape(-1)
+        if logits.size not in (1, 2):
+            said = f"The model {self._name!r} gives {logits.size} numbers for a pair."
+            raise EmbedderError(said, "Choose a reranker (a cross-encoder); it gives one.")
+        return float(logits[-1] - (logits[0] if logits.size > 1 else 0))
+
+
+class RerankServer:
+    """The reranker ``MODEL@URL``; see Reranker. ``URL`` is the address of the server, with its path if that
+    is another than /v1."""
+
+    def __init__(self, options: RerankerOptions) -> None:
+        model, _, url = options.name.partition("@")
+        base = url.removesuffix("/").removesuffix("/rerank")
+        base = base if urlsplit(base).path else f"{base}/v1"
+        allow = "Set COMMONPLACE_RERANKER_API_KEY, best in .env."
+        start, fetch = "Start it, or set `reranker` to where it is.", "Check the model's name in `reranker`."
+        self._server = Server("The reranking server", base, start, allow, model, fetch)
+        self._key = options.key
+        self._client = http_client(base, self._key, options.budget_s)
+        weakref.finalize(self, self._client.close)
+
+    def scores(self, query: str, passages: Sequence[str], until: float) -> list[float]:
+        with self._server.explained():
+            for attempt in range(_TRIES - 1):
+                try:
+                    return self._once(query, passages, until)
+                except Failure as failure:
+                    wait_s = failure.backoff_s(attempt, _RETRY_S)
+                    if failure.kind not in ("away", "busy", "failed") or time.monotonic() + wait_s > until:
+                        raise
+                    time.sleep(wait_s)
+            return self._once(query, passages, until)
+
+    def _once(self, query: str, passages: Sequence[str], until: float) -> list[float]:
+        body = {"model": self._server.model, "query": query, "documents": [*passages], "top_n": len(passages)}
+        left_s = max(_LEAST_S, until - time.monotonic())
+        with asked("its answer holds no scores"):
+            answer = self._client.post(f"{self._server.url}/rerank", json=body, timeout=left_s)
+            if answer.status_code != 200:
+                raise failure_of(answer, self._key, [query, *passages])
+            found = {int(each["index"]): float(each["relevance_score"]) for each in answer.json()["results"]}
+            if found.keys() != {*range(len(passages))} or not all(map(math.isfinite, found.values())):
+                raise Failure("failed", f"it scored {len(found)} of {len(passages)} passages")
+            return [found[at] for at in range(len(passages))]
+
+
+def open_reranker(options: RerankerOptions) -> Reranker:
+    """The reranker of the settings: ``onnx:FOLDER``, or ``MODEL@URL``, whose server is not asked yet. Raises
+    ModelMissing when there is no such folder, EmbedderError for a model that cannot be run."""
+    return RerankServer(options) if options.server else CrossEncoder(options)
+
+
+class SharedReranker:
+    """The reranker of one process, opened when it is first asked. Safe in several threads."""
+
+    def __init__(self, options: RerankerOptions) -> None:
+        self._options = options
+        self._lock = threading.Lock()
+        self._opened: Reranker | None = None
+        self._breaker = CircuitBreaker()
+        self._known: OrderedDict[tuple[str, ...], list[float] | EmbedderError] = OrderedDict()
+
+    @property
+    def leaves(self) -> bool:
+        """Whether the passages go to another machine."""
+        return leaves(self._options.server)
+
+    def scores(self, query: str, passages: Sequence[str], *, again: bool = False) -> list[float]:
+        """The scores of ``passages``, which should be the same for each page of a list. ``again``: whatever
+        came of it for the first page holds. Raises EmbedderError without scores in time."""
+        key = (query, *passages)
+        with self._lock:
+            known = self._known.get(key)
+        if known is None or (isinstance(known, EmbedderError) and not again):
+            known = self._asked(query, passages)
+            with self._lock:
+                self._known[key] = known
+                while len(self._known) > _LISTS:
+                    self._known.popitem(last=False)
+        if isinstance(known, EmbedderError):
+            raise type(known)(known.message, known.suggestion)
+        return known
+
+    def _asked(self, query: str, passages: Sequence[str]) -> list[float] | EmbedderError:
+        """The scores, or why there are none. What takes longer goes on in its thread, and may have opened the
+        model for the next search."""
+        server, budget_s = self._options.server, self._options.budget_s
+        work = partial(self._work, query, passages, time.monotonic() + budget_s)
+        try:
+            with self._breaker.guard(server) if server else nullcontext():
+                try:
+                    return in_background("reranking", work).result(budget_s)
+                except TimeoutError:
+                    said = f"The reranker {self._options.name!r} took longer than {budget_s * 1000:.0f} ms."
+                    raise Unreachable(said, "Set `rerank_budget_ms` higher, or choose another.") from None
+        except EmbedderError as error:
+            return error
+
+    def _work(self, query: str, passages: Sequence[str], until: float) -> list[float]:
+        with self._lock:
+            opened = self._opened
+        if opened is None:
+            opened = open_reranker(self._options)
+            with self._lock:
+                self._opened = opened
+        return opened.scores(query, passages, until)

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from rag_core.errors import EmbedderError
-from rag_core.models.registry import SharedReranker
+from rag_core.models.rerank import SharedReranker
 from rag_core.types import Hit, Notice, Query, Viewer, embedded_text
 
 TOP = 50  # hits that are ordered anew, the same for every page of a list

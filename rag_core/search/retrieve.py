@@ -13,7 +13,7 @@ from math import floor
 from operator import attrgetter, itemgetter
 
 from rag_core.errors import RagError, VectorError
-from rag_core.models.registry import SharedReranker
+from rag_core.models.rerank import SharedReranker
 from rag_core.search import notices
 from rag_core.search.fold import Folding, Place
 from rag_core.search.rank import (
