@@ -35,3 +35,9 @@ def refusal(home: Path, yaml: str | bytes = "", env: str | bytes = "", **variabl
         settings(home, yaml, env, **variables)
     assert error.value.suggestion, "an error says what to do next"
     return re.sub(rf"\(line (\d+) of '{re.escape(str(home))}/([a-z.]+)'\)", r"[\2:\1]", str(error.value))
+
+
+def says(refused: str, said: str) -> bool:
+    """Whether an error begins as ``said`` does, and has what stands behind an ellipsis in it."""
+    begins, _, holds = said.partition(" … ")
+    return refused.startswith(begins) and holds in refused

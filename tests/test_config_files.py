@@ -9,7 +9,7 @@ import pytest
 from rag_core import config
 from rag_core.config import DeclaredFolder, DeclaredStore
 from rag_core.errors import InvalidSettings
-from tests.configured import refusal, settings
+from tests.configured import refusal, says, settings
 
 
 def test_every_setting_can_be_written_in_yaml(tmp_path: Path) -> None:
@@ -112,37 +112,19 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("yaml", "said"),
     [
-        (
-            "chunk_size: 99\n",
-            "chunk_size is '99', which is not a whole number from 100 to 20000 [config.yaml:1]",
-        ),
-        (
-            "chunk_size: 500\nchunk_overlap: 500\n",
-            "chunk_overlap is 500, which is not less than the chunk_size of 500 [config.yaml:2].",
-        ),
+        ("chunk_size: 99\n", "chunk_size is '99', which is not a whole number from 100 … [config.yaml:1]"),
+        ("chunk_size: 500\nchunk_overlap: 500\n", "chunk_overlap is 500, which is not … [config.yaml:2]"),
         ("chunk_overlap: 50\n", "chunk_overlap stands without a chunk_size [config.yaml:1]."),
-        (
-            "chunking:\n  markdwon: {chunk_size: 500}\n",
-            "'markdwon' is not a file type [config.yaml:2]. Did you",
-        ),
-        (
-            "chunking:\n  yaml: {chunksize: 500}\n",
-            "'chunksize' is not a setting [config.yaml:2]. Did you mean",
-        ),
+        ("chunking:\n  markdwon: {chunk_size: 500}\n", "'markdwon' is not a file … [config.yaml:2]"),
+        ("chunking:\n  yaml: {chunksize: 500}\n", "'chunksize' is not a … [config.yaml:2]"),
         ("chunking:\n  yaml: {chunk_overlap: 50}\n", "yaml has no chunk_size [config.yaml:2]."),
-        (
-            "chunking:\n  yaml: {chunk_size: 500, chunk_overlap: 600}\n",
-            "chunk_overlap is 600, which is not less than the chunk_size of 500 [config.yaml:2].",
-        ),
-        (
-            "chunking:\n  yaml: 500\n",
-            "yaml is '500', which is not a table of chunk_size, chunk_overlap and chunker [config.yaml:2].",
-        ),
+        ("chunking:\n  yaml: {chunk_size: 500, chunk_overlap: 600}\n", "chunk_overlap … [config.yaml:2]"),
+        ("chunking:\n  yaml: 500\n", "yaml is '500', which is not a table of … [config.yaml:2]"),
         ("chunking: 500\n", "chunking is '500', which is not a table of file types [config.yaml:1]."),
     ],
 )
 def test_wrong_sizes_are_named_with_their_line(tmp_path: Path, yaml: str, said: str) -> None:
-    assert refusal(tmp_path, yaml).startswith(said)
+    assert says(refusal(tmp_path, yaml), said)
 
 
 def test_overlap_is_compared_with_the_size_whatever_layer_it_is_from(tmp_path: Path) -> None:
@@ -189,36 +171,18 @@ stores:
     [
         ("stores:\n  my notes:\n", "The store's name is 'my notes', which is not a store's name: 1 to 63"),
         ("stores:\n  a: {embedder: bge}\n", "embedder is 'bge', which is not 'minilm', 'hashing', "),
-        (
-            "stores:\n  a: {folder: [/a]}\n",
-            "'folder' is not a setting [config.yaml:2]. Did you mean 'folders'?",
-        ),
-        (
-            "stores:\n  a: {bucket_name: x}\n",
-            "'bucket_name' is not a setting [config.yaml:2]. There are: embe",
-        ),
-        (
-            "stores:\n  a: {folders: [notes]}\n",
-            "folders is 'notes', which is not an absolute folder [config.ya",
-        ),
-        (
-            "stores:\n  a: {folders: [[/a]]}\n",
-            "folders is a list, which is not a table of root, include and exclude [config.yaml:2].",
-        ),
+        ("stores:\n  a: {folder: [/a]}\n", "'folder' is not a … [config.yaml:2]"),
+        ("stores:\n  a: {bucket_name: x}\n", "'bucket_name' is not a … [config.yaml:2]"),
+        ("stores:\n  a: {folders: [notes]}\n", "folders is 'notes', which is not an … [config.yaml:2]"),
+        ("stores:\n  a: {folders: [[/a]]}\n", "folders is a list, which is not a table … [config.yaml:2]"),
         ("stores:\n  a: {folders: [{include: '*'}]}\n", "This folder has no root [config.yaml:2]."),
-        (
-            "stores:\n  a: {folders: [{root: /a, include: [/b]}]}\n",
-            "The pattern '/b' is absolute [config.yaml:2]",
-        ),
-        (
-            "stores:\n  a: {folders: [{root: /a, include: [[b]]}]}\n",
-            "include is a list, which is not a pattern [config.yaml:2].",
-        ),
+        ("stores:\n  a: {folders: [{root: /a, include: [/b]}]}\n", "The pattern '/b' is … [config.yaml:2]"),
+        ("stores:\n  a: {folders: [{root: /a, include: [[b]]}]}\n", "include is a list … [config.yaml:2]"),
         ("stores: [a]\n", "stores is a list, which is not a table of stores [config.yaml:1]."),
     ],
 )
 def test_a_wrong_declaration_is_named_with_its_line(tmp_path: Path, yaml: str, said: str) -> None:
-    assert refusal(tmp_path, yaml).startswith(said)
+    assert says(refusal(tmp_path, yaml), said)
 
 
 # --- .env -------------------------------------------------------------------------------
@@ -251,20 +215,11 @@ def test_an_empty_value_is_the_default(tmp_path: Path, line: str) -> None:
 @pytest.mark.parametrize(
     ("env", "said"),
     [
-        (
-            "COMMONPLACE_TOPK=5",
-            "'COMMONPLACE_TOPK' is not a setting [.env:1]. Did you mean 'COMMONPLACE_TOP_K'?",
-        ),
+        ("COMMONPLACE_TOPK=5", "'COMMONPLACE_TOPK' is not a … [.env:1]"),
         ("TOP_K=5", "'TOP_K' is not a setting [.env:1]. Did you mean 'COMMONPLACE_TOP_K'?"),
         ("OPENAI_API_KEY=sesame", "'OPENAI_API_KEY' is not a setting [.env:1]."),
-        (
-            "COMMONPLACE_TOP_K=5\nCOMMONPLACE_TOP_K=6",
-            "'top_k' is set twice, by COMMONPLACE_TOP_K and COMMONPLACE_TOP_K [.env:2].",
-        ),
-        (
-            "\nCOMMONPLACE_TOP_K=0",
-            "COMMONPLACE_TOP_K is '0', which is not a whole number from 1 to 1000 [.env:2]",
-        ),
+        ("COMMONPLACE_TOP_K=5\nCOMMONPLACE_TOP_K=6", "'top_k' is set twice, by … [.env:2]"),
+        ("\nCOMMONPLACE_TOP_K=0", "COMMONPLACE_TOP_K is '0', which is not a whole number from … [.env:2]"),
         ("COMMONPLACE_HOME=/a", "COMMONPLACE_HOME says where this file is [.env:1]. Set it in the env"),
         ("the sesame word", "This is no assignment [.env:1]."),
         ("COMMONPLACE_MODELS='/sesame", "This is no assignment [.env:1]."),
@@ -275,5 +230,5 @@ def test_an_empty_value_is_the_default(tmp_path: Path, line: str) -> None:
 )
 def test_a_mistake_in_env_is_named_with_its_line(tmp_path: Path, env: str | bytes, said: str) -> None:
     refused = refusal(tmp_path, env=env)
-    assert refused.startswith(said)
+    assert says(refused, said)
     assert "sesame" not in refused, "what may be a secret is not repeated"

@@ -14,11 +14,10 @@ from tests.rerank_server import MODEL, RerankServer
 from tests.standin import nobody, serving
 
 
-def test_a_reranker_scores_two_texts(make: Make, tmp_path: Path) -> None:
+def test_a_reranker_scores_passages(make: Make, tmp_path: Path) -> None:
     found = connection(make(reranker=f"onnx:{reranking_model(tmp_path / 'model')}"), "reranking")
     assert (found.state, found.kind, found.goes) == ("ready", "reranker", "stays on this machine")
-    assert "scores two texts in " in found.sentence
-    assert "300 ms for 50 (`rerank_budget_ms`)." in found.sentence
+    assert "ms for the 50 hits of a search, and may take 300." in found.sentence
 
 
 def test_a_reranker_on_a_server_is_asked_with_its_key(make: Make) -> None:
@@ -30,6 +29,13 @@ def test_a_reranker_on_a_server_is_asked_with_its_key(make: Make) -> None:
     assert (refused.state, refused.is_missed) == ("unreachable", True)
     assert "COMMONPLACE_RERANKER_API_KEY" in str(refused.next_step)
     assert KEY not in repr(found)
+
+
+def test_a_reranker_that_is_too_slow_for_a_search_is_said_to_be(make: Make) -> None:
+    with serving(RerankServer(delay_s=0.2)) as server:
+        found = connection(make(reranker=f"{MODEL}@{server.url}"), "reranking")
+    assert (found.state, found.is_missed) == ("ready", False)
+    assert str(found.next_step).startswith("Set `rerank_budget_ms` to ")
 
 
 def test_a_reranker_that_cannot_be_used_says_what_to_do(make: Make, tmp_path: Path) -> None:

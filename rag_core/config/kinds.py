@@ -105,7 +105,7 @@ def address(port: int | None = None) -> Kind:
     )
 
 
-def _folder(given: Any) -> Path:
+def _path(given: Any) -> Path:
     if not isinstance(given, (str, Path)) or "\0" in str(given):
         raise ValueError
     path = Path(os.path.expanduser(given))  # noqa: PTH111 - Path.expanduser raises for an unknown user
@@ -123,11 +123,12 @@ def listed(written: Any, separator: str = "") -> Any:
     return written if isinstance(written, (Listing, list, tuple)) else [written]
 
 
-FOLDER = Kind(
-    "an absolute folder",
-    schemas.no_info_plain_validator_function(_folder),
-    advice="Write it from the root, like /home/me/x.",
-)
+def _absolute(words: str, example: str) -> Kind:
+    schema = schemas.no_info_plain_validator_function(_path)
+    return Kind(words, schema, advice=f"Write it from the root, like {example}.")
+
+
+FOLDER = _absolute("an absolute folder", "/home/me/x")
 EMBEDDER = word(
     r"minilm|hashing(?::[0-9]{1,4})?|ollama(?::[^\s\x00-\x1f\x7f]{1,300})?|openai:[^\s\x00-\x1f\x7f]{1,300}"
     r"|(?:onnx|sentence-transformers|mlx):[^\x00-\x1f\x7f]{1,300}"
@@ -147,14 +148,7 @@ _paths = partial(listed, separator=re.escape(os.pathsep))
 _words = partial(listed, separator=r"[,\s]+")
 
 Folder = Annotated[Path, FOLDER]
-File = Annotated[
-    Path,
-    Kind(
-        "an absolute path of a file",
-        schemas.no_info_plain_validator_function(_folder),
-        advice="Write it from the root, like /home/me/x.json.",
-    ),
-]
+File = Annotated[Path, _absolute("an absolute path of a file", "/home/me/x.json")]
 Folders = Annotated[tuple[Folder, ...], Kind("a list of absolute folders", before=_paths)]
 Embedder = Annotated[str, EMBEDDER]
 Llm = Annotated[str, word(r"(?:ollama|openai):[^\s\x00-\x1f\x7f]{1,300}", "'ollama:MODEL' or 'openai:MODEL'")]

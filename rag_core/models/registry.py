@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from rag_core.errors import InvalidInput, Unreachable, VectorsUnreachable
 from rag_core.models.chat import LLM, LLMOptions, parse_llm
 from rag_core.models.embedder import Embedder, EmbedderOptions, dimension_error, parse_name
 from rag_core.models.ocr import GOOGLE_MODEL, Backend, OcrOptions, RemoteOcr
-from rag_core.types import EmbedderIdentity, Vectors
+from rag_core.types import Vectors
 
 _VECTORS = 256
 _LONG_S = 0.3  # a failure after a longer wait opens the circuit
@@ -177,7 +177,8 @@ class SharedEmbedders:
         self._lock = threading.Lock()
         self._opening: dict[str, threading.Lock] = {}
         self._open: dict[str, Embedder] = {}
-        self._vectors: OrderedDict[tuple[str, EmbedderIdentity, str], Vectors] = OrderedDict()
+        self.vector = lru_cache(_VECTORS)(_vector)
+        """The vector of a text as a "query" or a "passage"; recent ones are remembered."""
         self.breaker = CircuitBreaker()
 
     def get(self, name: str) -> Embedder:
@@ -196,23 +197,12 @@ class SharedEmbedders:
     def renewed(self, name: str) -> Embedder:
         """Like ``get``, but a server is asked again for its model: for a run, not for a search."""
         if (known := self._open.get(name)) and known.server:
-            with self._lock:
-                self._open.pop(name, None)
-                self._vectors.clear()
+            self._open.pop(name, None)
+            self.vector.cache_clear()
         embedder = self.get(name)
         self.breaker.reset(name)
         return embedder
 
-    def vector(self, embedder: Embedder, text: str, kind: Literal["query", "passage"]) -> Vectors:
-        """The vector of ``text`` as a query or as a passage; recent ones are remembered."""
-        key = kind, embedder.identity, text
-        with self._lock:
-            if key in self._vectors:
-                self._vectors.move_to_end(key)
-                return self._vectors[key]
-        vector = embedder.embed_query(text) if kind == "query" else embedder.embed_documents([text])[0]
-        with self._lock:
-            self._vectors[key] = vector
-            if len(self._vectors) > _VECTORS:
-                self._vectors.popitem(last=False)
-        return vector
+
+def _vector(embedder: Embedder, text: str, kind: Literal["query", "passage"]) -> Vectors:
+    return embedder.embed_query(text) if kind == "query" else embedder.embed_documents([text])[0]
