@@ -43,7 +43,8 @@ def make(home: Path, tmp_path: Path, no_aws: None, monkeypatch: pytest.MonkeyPat
     made: list[Library] = []
 
     def make(**settings: Any) -> Library:
-        made.append(Library.open(Settings(home / "data", home / "models", (tmp_path,), **settings)))
+        known = {"ocr": "off", **settings}  # reading a picture takes a second
+        made.append(Library.open(Settings(home / "data", home / "models", (tmp_path,), **known)))
         return made[-1]
 
     yield make

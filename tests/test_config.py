@@ -9,7 +9,6 @@ import pytest
 
 from rag_core import config
 from rag_core.errors import InvalidInput
-from rag_core.library import Library
 
 
 def test_defaults_are_the_places_of_the_system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -48,10 +47,3 @@ def test_folder_that_is_not_absolute_is_refused_by_name(key: str, value: str) ->
         config.load({key: value})
     assert error.value.message == f"{key} is {value!r}, which is not an absolute folder."
     assert error.value.suggestion
-
-
-def test_environment_is_read_when_the_library_is_opened(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "book"))
-    assert Library.open().settings.data_dir == tmp_path / "book" / "data"

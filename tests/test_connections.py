@@ -30,7 +30,7 @@ def test_where_nothing_is_set_up_each_says_so_and_what_to_do(make: Make) -> None
     }
     engines = {"qdrant", "chroma"}  # both work in this process, too
     assert {each.state for each in found if each.key in engines} == {"ready"}
-    others = [each for each in found if each.key not in {*engines, "sentence-transformers", "pictures"}]
+    others = [each for each in found if each.key not in {*engines, "sentence-transformers"}]
     assert {each.state for each in others} == {"not set up"}
     assert all(each.sentence.endswith(".") and each.goes for each in found)
     assert all(each.next_step for each in others if each.key != "mlx")

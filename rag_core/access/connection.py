@@ -91,10 +91,8 @@ class GuardedProtocol(HttpToolsProtocol):
             self._timeout = self.loop.call_later(self.head_timeout_s, self.transport.close)
 
     def _awaits_head(self) -> bool:
-        """Whether the next thing to arrive is a head, or the rest of a body that nobody reads any more.
-
-        A connection that became a websocket, or was closed, is not among the connections.
-        """
+        """Whether the next thing to arrive is a head, or the rest of a body that nobody reads any more. What
+        became a websocket, or was closed, is not among the connections."""
         return self in self.connections and (self.cycle is None or self.cycle.response_complete)
 
 

@@ -40,12 +40,9 @@ _UNREADABLE: Final = Refused("who may come in cannot be read", 500, "`commonplac
 
 
 class AccessGate:
-    """ASGI middleware. It refuses, or passes a request on with who sent it.
-
-    ``library`` gives the library of this process; it may take a moment, and raise RagError. ``visits`` counts
-    requests of logins. ``messages`` reads websocket messages of a page. ``address`` gives the address that
-    the server listens on; '' or None means every address.
-    """
+    """ASGI middleware: refuses a request, or passes it on with who sent it. ``library`` may take a moment,
+    and raise RagError. ``messages`` reads websocket messages of a page. ``address`` gives the address that
+    the server listens on; '' or None means every address."""
 
     def __init__(
         self, app: ASGIApp, library: Callable[[], Library], visits: Visits, messages: PageMessages,

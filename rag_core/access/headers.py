@@ -29,11 +29,9 @@ OWNER_HEADERS: Final = {LOGIN_HEADER: OWNER.login, ROLE_HEADER: "owner"}
 def with_identity(
     received: Iterable[tuple[bytes, bytes]], login: str, *, is_owner: bool
 ) -> list[tuple[bytes, bytes]]:
-    """The received headers with the sender's identity.
-
-    A guest's page never resumes an earlier session. Streamlit would resume any session named after the
-    websocket's protocol, and its buttons act for whoever the page was drawn for, perhaps an owner.
-    """
+    """The received headers with the sender's identity. A guest's page never resumes an earlier session:
+    Streamlit would resume any that the websocket's protocol names, and its buttons act for whoever the page
+    was drawn for, perhaps an owner."""
     kept = [(name, value) for name, value in received if not name.lower().startswith(b"x-commonplace-")]
     if not is_owner:
         protocol = b"sec-websocket-protocol"
@@ -54,11 +52,8 @@ def viewer_of(headers: Mapping[str, str], library: Callable[[], Library]) -> Vie
 
 
 def security_headers(page: str) -> dict[str, str]:
-    """Every header that the middleware sets, by lower-case name, for an app whose HTML is ``page``.
-
-    The policy allows the page's inline scripts by their hashes, so it follows upgrades of Streamlit.
-    Streamlit writes its styles at run time.
-    """
+    """Every header that the middleware sets, by lower-case name, for an app whose HTML is ``page``, whose
+    inline scripts are allowed by their hashes. Streamlit writes its styles at run time."""
     scripts = re.findall(r"<script>(.*?)</script>", page.replace("\r\n", "\n"), re.DOTALL)
     digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
     hashes = (f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)

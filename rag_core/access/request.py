@@ -29,11 +29,8 @@ _current: ContextVar[ActiveRequest | None] = ContextVar("request", default=None)
 
 @dataclass(frozen=True, slots=True)
 class PageMessages:
-    """How to read the websocket messages of a page, which only the page server knows.
-
-    ``guest_may_send`` says whether a guest's message may go on to the app. ``to_page`` gives a message
-    without local paths, and the session that it starts ('' for most).
-    """
+    """How to read the websocket messages of a page: whether a guest's may go on to the app, and one for the
+    page without local paths, with the session that it starts ('' for most)."""
 
     guest_may_send: Callable[[bytes], bool]
     to_page: Callable[[bytes], tuple[bytes, str]]
@@ -41,10 +38,8 @@ class PageMessages:
 
 @dataclass(eq=False, repr=False)
 class ActiveRequest:
-    """A request of ``sender``, who was let in as ``viewer``; the app sees ``scope``.
-
-    ``on_message`` is awaited before each websocket message goes on to the app.
-    """
+    """A request of ``sender``, let in as ``viewer``; the app sees ``scope``. ``on_message`` is awaited before
+    each websocket message goes on to the app."""
 
     sender: Sender
     viewer: Viewer

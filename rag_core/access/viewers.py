@@ -25,8 +25,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Viewers:
-    """The library's viewers for logins and tokens, its settings, and the requests of people and tokens that
-    are under way."""
+    """The library's viewers for logins and tokens, and the requests of people and tokens under way."""
 
     def __init__(self, library: Callable[[], Library]) -> None:
         self._library = library

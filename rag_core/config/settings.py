@@ -64,11 +64,8 @@ _KEY = "The key for `{}`. Only a variable or `.env` may hold it."
 
 
 class Settings(BaseSettings):
-    """What the owner configured. It reads nothing itself: `load` gives it its ``sources``.
-
-    ``origins`` says where each value that is no default was given; ``warnings`` are sentences about
-    variables that mean nothing.
-    """
+    """What the owner configured, read by `load`. ``origins`` says where each value that is no default was
+    given; ``warnings`` are sentences about variables that mean nothing."""
 
     model_config = SettingsConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 

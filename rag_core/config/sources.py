@@ -34,10 +34,7 @@ _VARIABLES = {name: key.variables[0] for name, key in BY_VARIABLE.items()}
 
 def load(environ: Mapping[str, str] | None = None, *, config_text: str | None = None) -> Settings:
     """The settings that the environment (default: this process's) and the two files give; ``config_text``
-    stands for what is in config.yaml.
-
-    Raises InvalidSettings that names variable or file and line, what is wrong and what is allowed.
-    """
+    stands for what is in config.yaml. Raises InvalidSettings that names the place and what is allowed."""
     env = os.environ if environ is None else environ
     ours = ((name, value) for name, value in env.items() if name.startswith(PREFIX) or name in BORROWED)
     given = tuple(sorted((name, value) for name, value in ours if value and name != HOME))
@@ -131,8 +128,8 @@ def _from_dotenv(text: str, file: Origin) -> Given:
 
 
 def _from_environment(given: tuple[tuple[str, str], ...]) -> tuple[Given, Given, list[str]]:
-    """The values of our variables, those of other programs' variables, and a warning for each variable that
-    cannot be used. It is no error, because it may belong to another version or program."""
+    """The values of our variables, those of other programs' variables, and a warning for each unusable
+    one."""
     ours: list[Text] = []
     borrowed: Given = {}
     warnings: list[str] = []

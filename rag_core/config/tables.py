@@ -39,10 +39,8 @@ _FOREIGN_VALUES = {
 
 
 def fields(table: Any, known: Mapping[str, str], what: str) -> dict[str, Any]:
-    """The values of ``table`` under our names; ``known`` maps every accepted name to ours.
-
-    Raises InvalidSettings when ``table`` is none, for an unknown name, and for two that mean the same.
-    """
+    """The values of ``table`` under our names; ``known`` maps every accepted name to ours. Raises
+    InvalidSettings for what is no table, an unknown name, and two that mean the same."""
     if not isinstance(table, Table):
         raise refused(table, f"a table of {what}")
     found: dict[str, Any] = {}
@@ -57,8 +55,8 @@ def fields(table: Any, known: Mapping[str, str], what: str) -> dict[str, Any]:
 
 
 def meant(name: str, value: Any) -> Any:
-    """``value`` of the setting or variable ``name``, as we write it where another tool writes it otherwise. A
-    model without a provider gets the one of the server that the other tool asks."""
+    """``value`` of the setting or variable ``name``, as we write it where another tool writes it
+    otherwise."""
     shape, ours = _FOREIGN_VALUES.get(name.removeprefix(PREFIX).lower(), ("", ""))
     if shape and isinstance(value, Text) and re.fullmatch(shape, value):
         return Text(re.sub(f"^{shape}", ours, value), value.origin)
@@ -153,8 +151,7 @@ class DeclaredFolder:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredStore:
-    """A store that is made when the app starts, unless it exists. An ``embedder`` or ``backend`` of None is
-    that of the settings."""
+    """A store that is made when the app starts, unless it exists; None is as in the settings."""
 
     name: str
     embedder: str | None = None

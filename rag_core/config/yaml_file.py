@@ -14,11 +14,8 @@ _SHAPE = "Write lines like 'top_k: 5'."
 
 
 def parse(text: str, file: Origin) -> Table:
-    """The table that ``text`` holds; an empty one for an empty text.
-
-    Raises InvalidSettings, with file and line, for anything but names and values, for a name that is there
-    twice, and for aliases.
-    """
+    """The table that ``text`` holds. Raises InvalidSettings, with file and line, for anything but names and
+    values, for a name that is there twice, and for aliases."""
     opened: list[int] = []
     try:
         for event in yaml.parse(text, yaml.BaseLoader):

@@ -42,8 +42,7 @@ class Straight(TypedDict):
 
 
 def straight_to(url: str) -> Straight:
-    """The arguments that let text go to ``url`` only: no redirect, and no proxy to this machine. Without
-    encryption, no certificates are read."""
+    """The arguments that let text go to ``url`` only: no redirect, no proxy to this machine."""
     local = is_loopback(url)
     plain = local and urlsplit(url).scheme == "http"
     return Straight(follow_redirects=False, trust_env=not local, verify=not plain)
@@ -57,8 +56,8 @@ def silence_about(server: object) -> str:
 
 
 def server_name(url: str, port: int) -> str:
-    """``HOST:PORT`` and path of ``url``; ``port`` is the default. Raises InvalidInput for an address that is
-    malformed or has a user or password."""
+    """``HOST:PORT`` and path of ``url``; ``port`` is the default. Raises InvalidInput for what is no
+    address."""
     parts = urlsplit(url)
     try:
         host, said = parts.hostname, parts.port

@@ -37,9 +37,8 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class LLMOptions:
-    """The owner's settings for models that answer: ``context`` tokens are read and written together, at most
-    ``max_tokens`` are written. ``timeout_s`` is for a whole answer, ``retry_s`` the first wait for a busy
-    server, doubled each time."""
+    """The owner's settings for models that answer: ``context`` tokens are read and written together.
+    ``timeout_s`` is for a whole answer, ``retry_s`` the first wait for a busy server, doubled each time."""
 
     ollama_url: str = OLLAMA_URL
     openai_url: str = ""

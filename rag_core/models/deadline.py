@@ -30,9 +30,9 @@ def in_background(name: str, work: Callable[[], T]) -> Future[T]:
 
 
 def ask_index(act: Callable[[], T], server: str, within_s: float | None = None) -> T:
-    """What ``act`` returns or raises, which asks the vector index at ``server``. Raises VectorsUnreachable
-    after ``within_s`` (by default ``ANSWER_S``), while it goes on in its thread. The timeout of a connection
-    is not enough: host names and credentials are looked up before there is one."""
+    """What ``act`` returns or raises. Raises VectorsUnreachable after ``within_s``, while it goes on in its
+    thread. A timeout of the connection is not enough: names and credentials are looked up before there is
+    one."""
     seconds = ANSWER_S if within_s is None else within_s
     try:
         return in_background("asking a server", act).result(seconds)

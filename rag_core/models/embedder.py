@@ -77,9 +77,8 @@ class EmbedderName:
 
 @dataclass(frozen=True, slots=True)
 class EmbedderOptions:
-    """The owner's settings for embedders. ``context`` is how many tokens a server's model may read, None for
-    the known number of its family. ``prompts`` maps embedder names to prompts. ``retry_s`` is the wait before
-    the first retry of a request, doubled for each further one."""
+    """The owner's settings for embedders. ``context`` is how many tokens a server's model may read (None: as
+    known), ``retry_s`` the wait before the first retry, doubled for each further one."""
 
     model_dir: Path = Path()
     ollama_url: str = OLLAMA_URL
@@ -93,8 +92,7 @@ class EmbedderOptions:
     retry_s: float = 0.5
 
     def prompts_of(self, name: EmbedderName, told: Prompts = NO_PROMPTS) -> Prompts:
-        """The configured prompts of an embedder, whatever its dimension; else those that its files ``told``,
-        else those of its family."""
+        """The configured prompts of an embedder, else those that its files ``told``, else its family's."""
         wanted = str(replace(name, dimension=None))
         found = ((str(replace(parse_name(written), dimension=None)), own) for written, own in self.prompts)
         otherwise = told if told != NO_PROMPTS else family_of(name.model).prompts
@@ -102,8 +100,7 @@ class EmbedderOptions:
 
 
 class InProcess(ABC):
-    """An embedder whose model this process runs, with its ``prompts``; ``latin``: it learnt Latin script
-    only."""
+    """An embedder whose model this process runs; ``latin``: it learnt Latin script only."""
 
     server = ""
 

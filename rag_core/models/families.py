@@ -29,9 +29,8 @@ _QWEN = "Instruct: Given a web search query, retrieve relevant passages that ans
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Models that are used alike. ``pattern`` is searched in the model's name, in lower case. ``max_tokens``:
-    0 if unknown. ``latin``: trained on Latin script only. ``shortens``: the first numbers of a vector are a
-    vector themselves (Matryoshka), so a smaller dimension can be requested."""
+    """Models that are used alike, by a ``pattern`` of their names in lower case. ``max_tokens``: 0 if
+    unknown. ``shortens``: the first numbers of a vector are a vector themselves (Matryoshka)."""
 
     pattern: str
     max_tokens: int

@@ -23,9 +23,8 @@ class Opener(Protocol):
     """What an entry point in ``commonplace.embedders`` names."""
 
     def __call__(self, model: str, options: EmbedderOptions) -> Embedder:
-        """The embedder ``PROVIDER:model``, ready to be used. Its ``identity.provider`` is the name of the
-        entry point, and its ``server`` says where texts go. Raises ModelMissing when the model is not there,
-        Unreachable when its server does not answer, another EmbedderError when it cannot be had."""
+        """The embedder ``PROVIDER:model``, whose ``identity.provider`` is the name of the entry point. Raises
+        ModelMissing, Unreachable when its server does not answer, or another EmbedderError."""
 
 
 def open_foreign(name: EmbedderName, options: EmbedderOptions) -> Embedder:

@@ -55,7 +55,7 @@ def check_ocr(setting: str, options: OcrOptions) -> Found:
     remote, engine = open_ocr(setting, options), find_engine(setting)
     goes = destination(remote.server if remote else "")
     if setting == "off":
-        return Found("not set up", "Pictures and scans are not read (`ocr: off`).", goes=goes)
+        return Found("not set up", "Pictures and scans are not read.", "Set `ocr` to `auto`.", goes=goes)
     if engine is None:
         sentence = f"What reads pictures is not installed (`ocr: {setting}`)."
         step = f"Install Tesseract, or run {install_line('ocr')}."

@@ -43,8 +43,7 @@ def read_manifest(model_dir: Path) -> dict[str, Any]:
 
 class MiniLM(OnnxEmbedder):
     """all-MiniLM-L6-v2 (English, 384 dimensions, 256 tokens), as installed in ``model_dir``. ``threads`` is
-    how many texts are embedded at once, by default one per usable core. Raises ModelMissing when the files
-    are absent or damaged."""
+    as in `OnnxEmbedder`. Raises ModelMissing when the files are absent or damaged."""
 
     def __init__(self, model_dir: Path, *, threads: int | None = None) -> None:
         digest = str(read_manifest(model_dir)["digest"])

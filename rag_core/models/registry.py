@@ -69,8 +69,7 @@ class Facts(NamedTuple):
 
 
 def known_facts(name: str) -> Facts | None:
-    """The facts of an embedder that are known before its model is installed; None where only its server or
-    its files can tell. Raises InvalidInput for an unknown name."""
+    """The facts of an embedder that are known before its model is installed. Raises InvalidInput."""
     provider = parse_name(name).provider
     if provider == "minilm":
         from rag_core.models.minilm import DIMENSION, MAX_TOKENS
@@ -89,8 +88,8 @@ def _facts(opened: Embedder) -> Facts:
 
 
 def with_dimension(name: str, dimension: int | None, opened: Open) -> str:
-    """The full name of the embedder with vectors of ``dimension`` numbers; None: the model's own number.
-    Raises InvalidInput when the model cannot give that many, otherwise like ``facts_of``."""
+    """The full name of the embedder with vectors of ``dimension`` numbers (None: the model's own). Raises
+    InvalidInput when the model cannot give that many, otherwise like ``facts_of``."""
     parsed = parse_name(name)
     if dimension is None or dimension == facts_of(str(parsed), opened).dimension:
         return str(parsed)
@@ -105,8 +104,7 @@ def with_dimension(name: str, dimension: int | None, opened: Open) -> str:
 
 
 def open_llm(name: str, options: LLMOptions) -> LLM:
-    """The model called ``name``; its server is not asked yet. Raises InvalidInput for a malformed name or
-    without an address."""
+    """The model called ``name``; its server is not asked yet. Raises InvalidInput."""
     provider, model = parse_llm(name)
     if provider == "ollama":
         from rag_core.models.ollama import OllamaChat  # only now: these import httpx
@@ -121,8 +119,7 @@ def open_llm(name: str, options: LLMOptions) -> LLM:
 
 
 def open_ocr(name: str, options: OcrOptions) -> RemoteOcr | None:
-    """What reads pictures for a value of the setting ``ocr``; None for those that need no server. Nothing is
-    asked yet."""
+    """What reads pictures for a value of the setting ``ocr``; None for those that need no server."""
     provider, _, model = name.partition(":")
     backend: Backend
     match provider:
@@ -169,8 +166,7 @@ class CircuitBreaker:
 
 
 class SharedEmbedders:
-    """The embedders of one process, each opened once, and the vectors of recent queries. Safe in several
-    threads."""
+    """The embedders of one process, each opened once. Safe in several threads."""
 
     def __init__(self, options: EmbedderOptions) -> None:
         self.options = options

@@ -44,8 +44,7 @@ class Reranker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RerankerOptions:
-    """The owner's settings for the reranker ``name``, '' for none; ``server`` is where its model is, '' for
-    this process."""
+    """The owner's settings for the reranker ``name``, '' for none; ``server`` is '' for this process."""
 
     name: str = ""
     key: str = field(default="", repr=False)
@@ -58,8 +57,7 @@ class RerankerOptions:
 
 
 class CrossEncoder:
-    """The reranker ``onnx:FOLDER``; see Reranker. Raises ModelMissing when there is no such folder,
-    EmbedderError for a model that cannot be run."""
+    """The reranker ``onnx:FOLDER``. Raises ModelMissing without it, EmbedderError if it cannot be run."""
 
     def __init__(self, options: RerankerOptions) -> None:
         self._name = options.name.removeprefix("onnx:")
@@ -92,8 +90,7 @@ class CrossEncoder:
 
 
 class RerankServer:
-    """The reranker ``MODEL@URL``; see Reranker. ``URL`` is the address of the server, with its path if that
-    is another than /v1."""
+    """The reranker ``MODEL@URL``; ``URL`` has its path if that is another than /v1."""
 
     def __init__(self, options: RerankerOptions) -> None:
         model, _, url = options.name.partition("@")
@@ -132,8 +129,7 @@ class RerankServer:
 
 
 def open_reranker(options: RerankerOptions) -> Reranker:
-    """The reranker of the settings: ``onnx:FOLDER``, or ``MODEL@URL``, whose server is not asked yet. Raises
-    ModelMissing when there is no such folder, EmbedderError for a model that cannot be run."""
+    """The reranker of the settings; a server is not asked yet. Raises like `CrossEncoder`."""
     return RerankServer(options) if options.server else CrossEncoder(options)
 
 
@@ -169,8 +165,8 @@ class SharedReranker:
         return known
 
     def _asked(self, query: str, passages: Sequence[str]) -> list[float] | EmbedderError:
-        """The scores, or why there are none. What takes longer goes on in its thread, and may have opened the
-        model for the next search."""
+        """The scores, or why there are none. What takes longer goes on, and opens the model for the next
+        search."""
         server, budget_s = self._options.server, self._options.budget_s
         work = partial(self._work, query, passages, time.monotonic() + budget_s)
         try:

@@ -58,9 +58,8 @@ class Failure(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server as errors name it. ``start``, ``allow`` and ``fetch`` say what to do when it does not answer,
-    refuses access, or lacks the ``model``. ``answers``: its model answers questions; otherwise it embeds, or
-    reads pictures. ``timeout``: the setting that says how long that may take."""
+    """A server as errors name it: ``start``, ``allow`` and ``fetch`` say what to do when it does not answer,
+    refuses access, or lacks the ``model``, which ``answers`` questions or not. ``timeout`` is a setting."""
 
     name: str
     url: str
@@ -135,8 +134,8 @@ def connection_to(url: str, read_s: float) -> dict[str, Any]:
 
 @contextmanager
 def asked(answer: str) -> Iterator[None]:
-    """Turn what httpx and JSON raise into a Failure, without the texts that were sent. ``answer`` is its
-    reason for an answer that cannot be read."""
+    """Turn what httpx and JSON raise into a Failure; ``answer`` is its reason where the answer is
+    unreadable."""
     import httpx
 
     try:

@@ -16,15 +16,12 @@ Pooling = Literal["mean", "cls", "lasttoken"]
 
 _INPUTS = {"input_ids", "attention_mask", "token_type_ids", "position_ids"}
 _POOLED = ("sentence_embedding", "embedding")  # outputs that hold one vector for the whole text
-_CHARACTERS_A_TOKEN = 16  # at most, unless a text is nearly all blanks or one word
-_LONGEST_WORD = 100  # tokens of one word (max_input_chars_per_word of BERT's tokenizers)
 
 Array = npt.NDArray[Any]
 
 
 class Transformer:
-    """A graph with its tokenizer. Safe in several threads. Raises ValueError for a graph with other inputs
-    than tokens, such as an image or a cache, and for files that cannot be used."""
+    """A graph with its tokenizer. Safe in several threads. Raises ValueError for one that cannot be used."""
 
     def __init__(self, graph: Path, tokenizer: Path) -> None:
         # onnxruntime's Linux builds send usage data to their maker unless this is set before the import.
@@ -90,12 +87,8 @@ class Encoder:
         self._behind = next((at for at, special in enumerate(reversed(mask)) if not special), 0)
 
     def embed(self, text: str) -> npt.NDArray[np.float32]:
-        """The vector of the beginning of ``text``, shape (dimension,). A cut of the text changes the tokens
-        of its last word only, so it is long enough with a word's tokens behind those that are kept."""
-        most, cut = self._max_tokens, self._max_tokens * _CHARACTERS_A_TOKEN
-        [ids] = self.tokens([text[:cut]])
-        if len(text) > cut and len(ids) < most + _LONGEST_WORD:
-            [ids] = self.tokens([text])
+        """The vector of the beginning of ``text``, shape (dimension,)."""
+        [ids], most = self.tokens([text]), self._max_tokens
         if len(ids) > most:
             ids = ids[: most - self._behind] + ids[len(ids) - self._behind :]
         [found] = self._model.run(self._output, ids)
