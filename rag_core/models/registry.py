@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 from rag_core.errors import InvalidInput, Unreachable, VectorsUnreachable
 from rag_core.models.chat import LLM, LLMOptions, parse_llm
@@ -173,8 +173,7 @@ class SharedEmbedders:
         self._lock = threading.Lock()
         self._opening: dict[str, threading.Lock] = {}
         self._open: dict[str, Embedder] = {}
-        self.vector = lru_cache(_VECTORS)(_vector)
-        """The vector of a text as a "query" or a "passage"; recent ones are remembered."""
+        self._vector = lru_cache(_VECTORS)(_vector)
         self.breaker = CircuitBreaker()
 
     def get(self, name: str) -> Embedder:
@@ -194,10 +193,14 @@ class SharedEmbedders:
         """Like ``get``, but a server is asked again for its model: for a run, not for a search."""
         if (known := self._open.get(name)) and known.server:
             self._open.pop(name, None)
-            self.vector.cache_clear()
+            self._vector.cache_clear()
         embedder = self.get(name)
         self.breaker.reset(name)
         return embedder
+
+    def vector(self, embedder: Embedder, text: str, kind: Literal["query", "passage"]) -> Vectors:
+        """The vector of ``text`` as a query or as a passage; recent ones are remembered."""
+        return self._vector(cast("Hashable", embedder), text, kind)
 
 
 def _vector(embedder: Embedder, text: str, kind: Literal["query", "passage"]) -> Vectors:
