@@ -26,6 +26,10 @@ _OCR = {
     "rapidocr": "With RapidOCR",
     "off": "No",
 }
+_RERANKER = (
+    "Orders the best hits anew. Fetch one with `commonplace model install hf:ORG/NAME`,"
+    " or type `onnx:FOLDER` or `MODEL@URL`."
+)
 _THEMES = {"system": "As the browser", "light": "Light", "dark": "Dark"}
 
 
@@ -41,14 +45,15 @@ def main() -> None:
     show_rules_of_stores(viewer)
     ask_tailscale = show_sharing(viewer)
     show_tokens(viewer)
-    with st.expander("Advanced", icon=":material/tune:", key="settings_advanced"):
+    advanced = st.expander("Advanced", icon=":material/tune:", key="settings_advanced")
+    with answering:
+        answering_model.show_setting(viewer)
+    ask_tailscale()
+    with advanced:
         found = show_connections(viewer)
         show_ollama(viewer, found)
         offer_trial(viewer, found)
         show_configuration()
-    with answering:
-        answering_model.show_setting(viewer)
-    ask_tailscale()
 
 
 def show_general(viewer: Viewer) -> None:
@@ -60,10 +65,8 @@ def show_general(viewer: Viewer) -> None:
     )  # fmt: skip
     switch(viewer, "watch", "Keep folders up to date", "Reads a file as soon as it changes.")
     choose(viewer, "ocr", "Read text in pictures", "Makes scans and screenshots searchable.", _OCR)
-    effect = "Reads the best hits beside the query, and orders them anew. Fetch one with "
-    effect += "`commonplace model install hf:ORG/NAME`, or type `onnx:FOLDER` or `MODEL@URL`."
     rerankers = {"": "None", **{name: name for name in library().models.rerankers(viewer)}}
-    choose(viewer, "reranker", "Reranker", effect, rerankers, typed=True)
+    choose(viewer, "reranker", "Reranker", _RERANKER, rerankers, typed=True)
     choose(viewer, "theme", "Theme", "The colours of every page, for everybody.", _THEMES)
 
 

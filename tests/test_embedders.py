@@ -159,24 +159,12 @@ def test_the_words_of_a_text_are_counted_as_the_whole_of_it(minilm: MiniLM, fp32
     assert [minilm.count_tokens(text) for _ in range(2)] == [len(fp32.tokens([text])[0])] * 2
 
 
-@pytest.mark.parametrize(
-    ("text", "latin"),
-    [
-        ("", True),
-        ("12 + 3 — …", True),
-        ("plain words", True),
-        ("it’s naïve", True),
-        ("λόγος", False),
-        ("ab λό", True),
-        ("ab λόγ", False),
-        ("éü 漢字", True),
-        ("éü 漢字か", False),
-        ("½²Ⅷ a", False),
-        ("number 12, 漢字かなカナ", True),
-    ],
-)
-def test_a_text_is_read_when_half_of_its_letters_are_latin(minilm: MiniLM, text: str, latin: bool) -> None:
-    assert minilm.reads(text) is latin
+LATIN = ["", "12 + 3 — …", "plain words", "it’s naïve", "ab λό", "éü 漢字", "number 12, 漢字かなカナ"]
+NOT_LATIN = ["λόγος", "ab λόγ", "éü 漢字か", "½²Ⅷ a"]
+
+
+def test_a_text_is_read_when_half_of_its_letters_are_latin(minilm: MiniLM) -> None:
+    assert [text for text in LATIN + NOT_LATIN if minilm.reads(text)] == LATIN
 
 
 # --- installing ---------------------------------------------------------------------------

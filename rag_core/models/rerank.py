@@ -29,7 +29,6 @@ from rag_core.models.server import Failure, Server, asked, http_client
 from rag_core.models.transformer import Transformer, well_formed
 
 _LISTS = 32  # whose scores are remembered
-_TRIES = 2
 _RETRY_S = 0.05
 _LEAST_S = 0.01
 
@@ -105,14 +104,13 @@ class RerankServer:
 
     def scores(self, query: str, passages: Sequence[str], until: float) -> list[float]:
         with self._server.explained():
-            for attempt in range(_TRIES - 1):
-                try:
-                    return self._once(query, passages, until)
-                except Failure as failure:
-                    wait_s = failure.backoff_s(attempt, _RETRY_S)
-                    if failure.kind not in ("away", "busy", "failed") or time.monotonic() + wait_s > until:
-                        raise
-                    time.sleep(wait_s)
+            try:
+                return self._once(query, passages, until)
+            except Failure as failure:
+                wait_s = failure.backoff_s(0, _RETRY_S)
+                if failure.kind not in ("away", "busy", "failed") or time.monotonic() + wait_s > until:
+                    raise
+                time.sleep(wait_s)
             return self._once(query, passages, until)
 
     def _once(self, query: str, passages: Sequence[str], until: float) -> list[float]:
@@ -138,7 +136,7 @@ class SharedReranker:
 
     def __init__(self, options: RerankerOptions) -> None:
         self._options = options
-        self._lock = threading.Lock()
+        self._lock, self._opening = threading.Lock(), threading.Lock()
         self._opened: Reranker | None = None
         self._breaker = CircuitBreaker()
         self._known: OrderedDict[tuple[str, ...], list[float] | EmbedderError] = OrderedDict()
@@ -152,8 +150,7 @@ class SharedReranker:
         """The scores of ``passages``, which should be the same for each page of a list. ``again``: whatever
         came of it for the first page holds. Raises EmbedderError without scores in time."""
         key = (query, *passages)
-        with self._lock:
-            known = self._known.get(key)
+        known = self._known.get(key)
         if known is None or (isinstance(known, EmbedderError) and not again):
             known = self._asked(query, passages)
             with self._lock:
@@ -168,7 +165,11 @@ class SharedReranker:
         """The scores, or why there are none. What takes longer goes on, and opens the model for the next
         search."""
         server, budget_s = self._options.server, self._options.budget_s
-        work = partial(self._work, query, passages, time.monotonic() + budget_s)
+        until = time.monotonic() + budget_s
+
+        def work() -> list[float]:
+            return self._ready().scores(query, passages, until)
+
         try:
             with self._breaker.guard(server) if server else nullcontext():
                 try:
@@ -179,11 +180,8 @@ class SharedReranker:
         except EmbedderError as error:
             return error
 
-    def _work(self, query: str, passages: Sequence[str], until: float) -> list[float]:
-        with self._lock:
-            opened = self._opened
-        if opened is None:
-            opened = open_reranker(self._options)
-            with self._lock:
-                self._opened = opened
-        return opened.scores(query, passages, until)
+    def _ready(self) -> Reranker:
+        with self._opening:
+            if self._opened is None:
+                self._opened = open_reranker(self._options)
+            return self._opened
