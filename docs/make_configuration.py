@@ -118,8 +118,8 @@ The names of similar tools' settings here. `NAME` and `TYPE` stand for a store a
 
 
 class Row(NamedTuple):
-    """A line of other_tools.tsv: what ``tool`` calls ``name`` is ours (``target``), comes later with
-    ``target``, or was dropped because of it."""
+    """A line of other_tools.tsv: what ``tool`` calls ``name`` is ours (``target``), or was dropped because of
+    it."""
 
     tool: str
     kind: str
@@ -141,7 +141,7 @@ EMBEDDERS = """
   length are read from these.
 - `onnx:ORG/NAME`: one that `commonplace model install hf:ORG/NAME` fetched from the Hugging Face hub, or from
   the mirror in `HF_ENDPOINT`. Its revision and the hash of each file are pinned, and checked whenever it is
-  loaded.
+  loaded. Rerankers are fetched in the same way, for the setting `reranker`.
 - `sentence-transformers:FOLDER`: a model in a folder of this computer, with
   `pip install 'commonplace[sentence-transformers]'`.
 - `mlx:FOLDER`: the same on Apple's processors, with `pip install 'commonplace[mlx]'`; untested on real
@@ -220,13 +220,9 @@ def _other_tools() -> Iterator[str]:
 
 
 def _verdict(row: Row) -> str:
-    match row.verdict:
-        case "ours":
-            return f"`{row.target}`" + (f"; {row.note}" if row.note else "")
-        case "later":
-            return f"comes with {row.target}"
-        case _:
-            return f"dropped, because {row.target}"
+    if row.verdict == "ours":
+        return f"`{row.target}`" + (f"; {row.note}" if row.note else "")
+    return f"dropped, because {row.target}"
 
 
 def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -18,7 +18,6 @@ from rag_core.config.tables import FOLDERS, SIZES, STORES
 ROOT = Path(__file__).resolve().parents[1]
 MAKER = runpy.run_path(str(ROOT / "docs" / "make_configuration.py"))
 ROWS: list[Any] = MAKER["other_tools"]()
-COMES_LATER = {"watching folders"}
 
 
 def test_the_page_about_configuration_is_made_from_the_table() -> None:
@@ -74,13 +73,6 @@ def in_yaml(parts: list[str]) -> bool:
             return False
 
 
-@pytest.mark.parametrize("row", [r for r in ROWS if r.verdict == "later"], ids=lambda r: f"{r.tool} {r.name}")
-def test_what_comes_later_is_refused_as_such_today(row: Any) -> None:
-    assert row.target in COMES_LATER
-    name = row.name.rpartition(".")[2].lower()
-    assert name not in BY_NAME
-
-
 @pytest.mark.parametrize("row", [r for r in ROWS if r.verdict != "ours"], ids=lambda r: f"{r.tool} {r.name}")
 def test_an_option_that_is_not_ours_is_not_there(row: Any) -> None:
     words = row.name.split()
@@ -88,7 +80,7 @@ def test_an_option_that_is_not_ours_is_not_there(row: Any) -> None:
 
 
 def test_what_was_dropped_has_a_reason() -> None:
-    assert {row.verdict for row in ROWS} == {"ours", "later", "dropped"}
+    assert {row.verdict for row in ROWS} == {"ours", "dropped"}
     assert all(len(row.target) > 20 for row in ROWS if row.verdict == "dropped")
 
 

@@ -33,8 +33,8 @@ def change(name: str, value: str | float | bool | None) -> Settings:
         with FileLock(folder / ".config.lock"):  # of all processes
             return _change(key, value)
     except OSError as error:
-        problem = f"{str(folder)!r} cannot be written to: {error.strerror}."
-        raise InvalidSettings(problem, "Check who may write to it.") from error
+        problem = f"{str(error.filename or folder)!r} cannot be written: {error.strerror}."
+        raise InvalidSettings(problem, "Check who may write to its folder.") from error
 
 
 def _change(key: Key, value: str | float | bool | None) -> Settings:
