@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from rag_core import config
@@ -122,6 +122,7 @@ def test_the_file_behind_a_link_is_changed_and_keeps_its_rights(home: Path, tmp_
     assert (real.read_text(), real.stat().st_mode & 0o777) == ("top_k: 4\n", 0o640)
 
 
+@settings(deadline=None, max_examples=50)
 @given(some.text(some.characters(exclude_categories=("C", "Z")), min_size=1, max_size=20))
 def test_every_value_is_read_back_as_it_was_written(
     tmp_path_factory: pytest.TempPathFactory, name: str
