@@ -125,9 +125,6 @@ class Hit:
         return anchor_in_words(self.document.file_type, self.anchor_type, self.anchor_ref)
 
 
-SHOWN = tuple(each.name for of in (Hit, Document) for each in fields(of) if "inner" not in each.metadata)
-"""The fields that some face shows."""
-
 SEEN = tuple(each.name for of in (Hit, Document) for each in fields(of) if "fact" in each.metadata)
 """The fields that people see."""
 
