@@ -161,7 +161,8 @@ def _golden(text: str, file: Path) -> dict[tuple[str, str], list[str]]:
 
 def _with_entry(text: str, entry: dict[str, Any]) -> str:
     """The golden set ``text`` with one more entry behind its last."""
-    queries = next(value for key, value in yaml.compose(text).value if key.value == "queries")
+    whole: Any = yaml.compose(text)
+    queries = next(value for key, value in whole.value if key.value == "queries")
     at, column = queries.end_mark.index, queries.start_mark.column if queries.value else 0
     item = yaml.safe_dump([entry], default_flow_style=None, allow_unicode=True, sort_keys=False)
     before = text[:at] if text[:at].endswith("\n") else f"{text[:at]}\n"

@@ -68,11 +68,15 @@ class Models(Service):
             names = [f"{provider}:{model}" for model in models[provider]]
             look = partial(connections.check_foreign, names, self._embedders.get)
             looks.append((provider, provider, "embedder", _FOREIGN, look))
-        checks = [Check(*each, used_by=tuple(used[each[0]])) for each in looks]
+        checks: list[Check] = [
+            (Connection(key, name, kind, "ready", "", goes=goes, used_by=tuple(used[key])), look)
+            for key, name, kind, goes, look in looks
+        ]
         llm, chatting = settings.llm, llm_options(settings)
         goes = _goes(server_of(llm, chatting)) if llm else "goes nowhere, as no model is chosen"
         chat = partial(connections.check_chat, llm, chatting, config)
-        checks.append(Check("chat", "Model that answers", "llm", goes, chat, chosen=llm is not None))
+        answers = Connection("chat", "Model that answers", "llm", "ready", "", goes=goes, chosen=bool(llm))
+        checks.append((answers, chat))
         return connections.run_checks(checks)
 
     def answering(self, viewer: Viewer) -> list[str]:
