@@ -111,9 +111,7 @@ class Hit:
     )
     more: int = field(
         default=0,
-        metadata=fact(
-            "Other passages", lambda more: f"{more:,}" if more else "", ("brief", "table", "whole")
-        ),
+        metadata=fact("Other passages", _count, ("brief", "table", "whole")),
     )
     hidden: tuple[tuple[int, int], ...] = field(default=(), metadata=INNER)
     aliases: tuple[str, ...] = field(default=(), metadata=INNER)

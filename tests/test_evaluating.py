@@ -69,6 +69,9 @@ def test_results_are_marked_once(shelf: Library) -> None:
             {"query": "plan", "relevant": ["work/plan.md"]},
         ]
     }
+    assert shelf.evaluating.usual_file.read_text("utf-8").splitlines()[2:4] == [
+        "  relevant: [tea.md]", "- query: tea"
+    ]  # fmt: skip
     assert [each.relevant for each in shelf.evaluating.evaluate(OWNER).queries] == [2, 1]
     assert shelf.evaluating.evaluate(OWNER, mode="lexical").figures["hit@1"] == 100
 
@@ -83,10 +86,10 @@ def test_results_are_marked_once(shelf: Library) -> None:
 )
 def test_what_was_written_by_hand_stays(shelf: Library, text: str, name: str) -> None:
     shelf.evaluating.usual_file.write_text(text, "utf-8")
-    shelf.evaluating.mark(OWNER, "old queue", name, store="notes")
+    shelf.evaluating.mark(OWNER, "old queue", name)
     marked = shelf.evaluating.usual_file.read_text("utf-8")
     found = yaml.safe_load(marked)
-    assert found["queries"][1] == {"query": "old queue", "store": "notes", "relevant": [name]}
+    assert found["queries"][1] == {"query": "old queue", "relevant": [name]}
     assert len(found["queries"]) == 2
     assert all(line in marked.splitlines() for line in text.splitlines())
 

@@ -107,6 +107,7 @@ class Metadata(Shown):
 
 @shows(types.Hit, types.Document, without=" ".join(Metadata.model_fields))
 class Hit(Shown):
+    rank: int
     score: Rounded
     file_path: str = at("path")
     metadata: Metadata

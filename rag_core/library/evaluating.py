@@ -76,19 +76,21 @@ class Evaluating(Service):
         _write(kept, json.dumps({"figures": found.figures, "queries": [asdict(each) for each in judged]}))
         return found
 
-    def mark(self, viewer: Viewer, query: str, path: str, file: Path | None = None, store: str = "") -> None:
+    def mark(self, viewer: Viewer, query: str, path: str, file: Path | None = None) -> None:
         """Add ``path`` to what is relevant for ``query`` in a golden set (None: `usual_file`), which is made
-        if needed; all else in it, comments too, stays. ``store``: the only one that is searched, '' for all.
-        Raises InvalidInput for a query that asks for nothing, and for a file that is none or cannot be
-        written."""
+        if needed; all else in it, comments too, stays. Raises InvalidInput for a query that asks for nothing,
+        and for a file that is none or cannot be written."""
         asked(query)
         file = file or self.usual_file
-        text = _text(file) if file.exists() else "queries:\n"
-        if file.exists() and path in _golden(text, file).get((query, store), ()):
-            return
-        entry = {"query": query, **({"store": store} if store else {}), "relevant": [path]}
-        text = _with_entry(text, entry)
-        _golden(text, file)
+        entry = [{"query": query, "relevant": [path]}]
+        item = yaml.safe_dump(entry, default_flow_style=None, allow_unicode=True, sort_keys=False)
+        text = f"queries:\n{item}"
+        if file.exists():
+            known = _text(file)
+            if path in _golden(known, file).get((query, ""), ()):
+                return
+            text = _with_item(known, item)
+            _golden(text, file)
         try:
             _write(file, text)
         except OSError as error:
@@ -159,14 +161,13 @@ def _golden(text: str, file: Path) -> dict[tuple[str, str], list[str]]:
     return golden
 
 
-def _with_entry(text: str, entry: dict[str, Any]) -> str:
-    """The golden set ``text`` with one more entry behind its last."""
+def _with_item(text: str, item: str) -> str:
+    """The golden set ``text`` with ``item``, the YAML of one more, behind its last query."""
     whole: Any = yaml.compose(text)
     queries = next(value for key, value in whole.value if key.value == "queries")
-    at, column = queries.end_mark.index, queries.start_mark.column if queries.value else 0
-    item = yaml.safe_dump([entry], default_flow_style=None, allow_unicode=True, sort_keys=False)
+    at = queries.end_mark.index
     before = text[:at] if text[:at].endswith("\n") else f"{text[:at]}\n"
-    return before + indent(item, " " * column) + text[at:]
+    return before + indent(item, " " * queries.start_mark.column) + text[at:]
 
 
 def _is_entry(entry: object) -> bool:
