@@ -111,9 +111,7 @@ class Hit:
     )
     more: int = field(
         default=0,
-        metadata=fact(
-            "Other passages", lambda more: f"{more:,}" if more else "", ("brief", "table", "whole")
-        ),
+        metadata=fact("Other passages", _count, ("brief", "table", "whole")),
     )
     hidden: tuple[tuple[int, int], ...] = field(default=(), metadata=INNER)
     aliases: tuple[str, ...] = field(default=(), metadata=INNER)
@@ -124,9 +122,6 @@ class Hit:
         """Where it is in its document, as of `anchor_in_words`."""
         return anchor_in_words(self.document.file_type, self.anchor_type, self.anchor_ref)
 
-
-SHOWN = tuple(each.name for of in (Hit, Document) for each in fields(of) if "inner" not in each.metadata)
-"""The fields that some face shows."""
 
 SEEN = tuple(each.name for of in (Hit, Document) for each in fields(of) if "fact" in each.metadata)
 """The fields that people see."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,13 +12,15 @@ import pytest
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.command import Run
+from tests.trees import write
 
 
 @pytest.fixture
 def garden(run: Run, notes: Path) -> Path:
-    """A store called garden, the only one, over two notes and a text."""
+    """A store called garden, the only one, over two notes, one of them private, and a text."""
     for name in ("rose.md", "bee.md", "todo.txt"):
-        (notes / name).write_text(f"It tells of the {name}.\n", "utf-8")
+        head = "---\nprivate: true\n---\n" if name == "bee.md" else ""
+        (notes / name).write_text(f"{head}It tells of the {name}.\n", "utf-8")
     run("store", "create", "garden", "--embedder", "hashing")
     run("index", "**/*", "--root", notes)
     return notes
@@ -147,3 +151,36 @@ def test_times_are_those_of_the_clock_on_the_wall_and_json_has_their_offset(run:
     for out in (run("store", "info").out, run("doctor", "--file", garden / "rose.md").out):
         assert f" {hour}:{clock[3:5]}" in out
         assert "Z" not in out.replace(str(garden), "")
+
+
+def test_the_way_back_can_be_pasted_whatever_the_name_begins_with(run: Run, garden: Path) -> None:
+    write(garden, {"-x.md": "# X\n\nAn odd name.\n"})
+    run("index")
+    said = run("exclude", "--", "-x.md").out.splitlines()[-1]
+    command = said.partition("take it back: ")[2]
+    assert command == "commonplace exclude --undo --store garden -- -x.md"
+    assert run(*shlex.split(command)[1:]).status == 0
+    assert "-x.md" in run("list", "--state", "fresh").out
+
+
+def test_private_notes_are_marked(run: Run, garden: Path) -> None:
+    rows = {line.split()[0]: line for line in run("list").out.splitlines()}
+    assert "fresh, private" in rows["bee.md"]
+    assert "private" not in rows["rose.md"]
+    assert "private" in run("show", "bee.md").out.splitlines()[1]
+    assert "private" not in run("show", "rose.md").out
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [(["store", "delete", "garden"], "--force"), (["source", "remove", "1"], "--yes")],
+    ids=["store", "source"],
+)
+def test_a_question_that_nobody_can_answer_names_its_option(
+    run: Run, garden: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], option: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    stopped = run(*command)
+    assert stopped.status == 1
+    assert stopped.err.endswith(f"Error: Stopped.\nNothing was changed. In a script, add {option}.\n")
+    assert run(*command, "--yes").status == 0

@@ -11,8 +11,9 @@ import pytest
 
 from rag_core.config import Settings
 from rag_core.library import Library
-from rag_core.library.connections import Check, run_checks
+from rag_core.library.connections import run_checks
 from rag_core.models.check import Found
+from rag_core.reports import Connection
 from rag_core.types import OWNER
 from tests.connected import KEY, Make, connection
 from tests.ollama_server import OllamaServer
@@ -50,8 +51,8 @@ def test_one_that_is_silent_or_broken_costs_the_others_nothing(caplog: pytest.Lo
     acts: dict[str, Callable[[], Found]] = {
         "silent": silent, "broken": broken, "sound": lambda: Found("ready", "It is there."),
     }  # fmt: skip
-    checks = [Check(key, key, "embedder", "stays on this machine", act) for key, act in acts.items()]
-    found = run_checks(checks, within_s=0.2)
+    known = {key: Connection(key, key, "embedder", "ready", "", goes="stays on this machine") for key in acts}
+    found = run_checks([(known[key], act) for key, act in acts.items()], within_s=0.2)
     go.set()
     assert [each.state for each in found] == ["unreachable", "unreachable", "ready"]
     assert "within 0.2 seconds" in found[0].sentence

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rag_core.library import Library
 from rag_core.messages import say
+from rag_core.reports import Diagnosis, Step
 from rag_core.types import OWNER
+from rag_core.wording import ranked
+from tests.command import Run
 from tests.conftest import index
 from tests.diagnosed import EXCLUDES, ask, last
 
@@ -157,3 +161,54 @@ def test_a_damaged_store_is_named_beside_the_others(library: Library, vault: Pat
     assert [(each.store, each.findable) for each in found] == [("broken", False), ("s", True)]
     assert last(found[0]).startswith("Store 'broken' cannot be opened")
     assert len(library.upkeep.explain(OWNER, "/elsewhere/a.md")) == 3
+
+
+def test_a_file_that_is_not_among_the_first_for_a_query_says_so(library: Library, vault: Path) -> None:
+    near = Diagnosis("s", "a.md", (Step("ok", "Read."),), query="tea", rank=10, score=0.7, relevant=True)
+    miss = replace(near, rank=112, score=0.2, relevant=False)
+    assert ranked(near) == "For 'tea' its best passage is number 10 with a score of 0.70."
+    assert ranked(miss).startswith(
+        "For 'tea' its best passage is number 112 with a score of 0.20, a near miss."
+    )
+    assert ranked(replace(near, rank=None)).endswith("not among the first 1,000 passages.")
+
+
+def test_the_rank_for_a_query_is_the_one_that_search_gives(library: Library, vault: Path) -> None:
+    answer = library.search(OWNER, "river boat")
+    rank = next(hit.rank for hit in answer.hits if hit.document.path == "a.md")
+    assert ask(library, vault / "a.md", "river boat").rank == rank
+    assert ask(library, vault / "sub/b.md", "river boat").rank == 1
+    assert ask(library, vault / "a.md", "tag:none").rank is None
+
+
+def test_doctor_names_what_does_not_work(library: Library, vault: Path, tmp_path: Path) -> None:
+    (library.settings.store_dir / "broken.db").write_bytes(b"not a database")
+    vault.rename(tmp_path / "gone")
+    steps = library.upkeep.doctor(OWNER)
+    assert next(s for s in steps if "SQLite" in s.sentence).state == "ok"
+    assert any(s.state == "no" and "'broken'" in s.sentence for s in steps)
+    assert any(s.state == "ok" and s.sentence.startswith("Store 's' opens: ") for s in steps)
+    assert any(s.state == "note" and "is not there" in s.sentence for s in steps)
+
+
+def test_doctor_says_that_a_file_is_no_data_folder(library: Library, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("No folder.")
+    (tmp_path / "file").chmod(0o700)
+    elsewhere = Library.open(library.settings.model_copy(update={"data_dir": tmp_path / "file"}))
+    assert elsewhere.upkeep.doctor(OWNER)[2].state == "no"
+
+
+def test_doctor_on_the_command_line(run: Run, library: Library, vault: Path) -> None:
+    result = run("doctor", "--file", vault / "draft.md")
+    assert result.status == 1
+    assert "draft.md cannot be found in store 's'" in result.out
+    assert f"Next: {EXCLUDES.replace('NUMBER', '1 --store s')}" in result.out
+    result = run("doctor", "--file", vault / "a.md", "--query", "heron", "--json")
+    found = result.json["stores"][0]
+    assert (result.status, found["findable"], found["rank"]) == (0, True, 1)
+
+
+def test_doctor_without_a_model_says_how_to_get_it(run: Run) -> None:
+    result = run("doctor")
+    assert result.status == 1
+    assert "commonplace model install" in result.out

@@ -64,11 +64,34 @@ def test_results_are_marked_once(shelf: Library) -> None:
         shelf.evaluating.mark(OWNER, query, path)
     assert yaml.safe_load(shelf.evaluating.usual_file.read_text("utf-8")) == {
         "queries": [
-            {"query": "tea", "relevant": ["tea.md", "queue.md"]},
+            {"query": "tea", "relevant": ["tea.md"]},
+            {"query": "tea", "relevant": ["queue.md"]},
             {"query": "plan", "relevant": ["work/plan.md"]},
         ]
     }
+    assert shelf.evaluating.usual_file.read_text("utf-8").splitlines()[2:4] == [
+        "  relevant: [tea.md]", "- query: tea"
+    ]  # fmt: skip
+    assert [each.relevant for each in shelf.evaluating.evaluate(OWNER).queries] == [2, 1]
     assert shelf.evaluating.evaluate(OWNER, mode="lexical").figures["hit@1"] == 100
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("queries:\n- {query: tea, store: notes, relevant: [tea.md]}", "a: b #c.md"),
+        ("queries:  # mine\n  - query: tea\n    relevant: [tea.md]  # green\n\n# the end", "tea.md"),
+        ("queries:\n- query: tea\n  relevant: [tea.md]\nowner: me\n", 'Grüße 😀 "x" ' + "long " * 40 + ".md"),
+    ],
+)
+def test_what_was_written_by_hand_stays(shelf: Library, text: str, name: str) -> None:
+    shelf.evaluating.usual_file.write_text(text, "utf-8")
+    shelf.evaluating.mark(OWNER, "old queue", name)
+    marked = shelf.evaluating.usual_file.read_text("utf-8")
+    found = yaml.safe_load(marked)
+    assert found["queries"][1] == {"query": "old queue", "relevant": [name]}
+    assert len(found["queries"]) == 2
+    assert all(line in marked.splitlines() for line in text.splitlines())
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,11 @@
 """Models of all answers of REST, MCP and ``--json``. ``Model.of(value)`` reads the attributes of a library
-value; `at` names the attribute where it has another name or lies deeper."""
+value; `shows` takes over its fields, and `at` names one that has another name here or lies deeper."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_type_hints
+from collections.abc import Callable, Iterable
+from dataclasses import fields
+from typing import Annotated, Any, Literal, Self, TypeVar, get_type_hints
 
 from pydantic import (
     AfterValidator,
@@ -20,8 +21,7 @@ from pydantic import (
 
 from rag_core import replies, reports, types, wording
 from rag_core.api.requests import said
-from rag_core.hits import SHOWN
-from rag_core.types import FileState, Group, JobState, LinkType, Mode, Phase, Viewer
+from rag_core.types import FileState, Group, Viewer
 
 
 class Shown(BaseModel):
@@ -45,20 +45,39 @@ def at(*path: str) -> Any:
     return Field(validation_alias=AliasPath(*path))
 
 
-# Bounds are only documented in the schema.
-Count = Annotated[int, Field(json_schema_extra={"minimum": 0})]
-Number = Annotated[int, Field(json_schema_extra={"minimum": 1})]
-Share = Annotated[float, Field(json_schema_extra={"minimum": 0, "maximum": 1})]
-Score = Annotated[Share, AfterValidator(lambda score: round(score, 4))]
+_M = TypeVar("_M", bound=Shown)
+
+
+def shows(*values: type, without: str = "") -> Callable[[type[_M]], type[_M]]:
+    """Adds to a model the fields of frozen ``values``, but those that it has under some name, those
+    ``without``, and those that no face shows."""
+
+    def complete(model: type[_M]) -> type[_M]:
+        named = {*without.split(), *model.model_fields}
+        for each in model.model_fields.values():
+            if isinstance(each.validation_alias, AliasPath):
+                named.add(str(each.validation_alias.path[0]))
+        more: dict[str, Any] = {
+            each.name: get_type_hints(value)[each.name]
+            for value in values
+            for each in fields(value)
+            if each.name not in named and "inner" not in each.metadata
+        }
+        return create_model(model.__name__, __base__=model, __doc__=model.__doc__, **more)
+
+    return complete
+
+
+Rounded = Annotated[float, AfterValidator(lambda number: round(number, 4))]
 Tenths = Annotated[float, AfterValidator(lambda number: round(number, 1))]
 Seconds = Annotated[int | None, BeforeValidator(lambda time: None if time is None else round(time))]
 Tags = Annotated[list[str], BeforeValidator(lambda tags: [f"#{tag}" for tag in tags])]
 Messages = Annotated[list[str], BeforeValidator(lambda notices: [notice.message for notice in notices])]
-Size = Annotated[int, BeforeValidator(len), Field(json_schema_extra={"minimum": 0})]
+Size = Annotated[int, BeforeValidator(len)]
 OnlyOne = Annotated[str | None, BeforeValidator(lambda values: values[0] if len(values) == 1 else None)]
 TextOrNull = Annotated[str | None, BeforeValidator(lambda text: text or None)]
 State = Literal["indexed"] | FileState
-_Pending = Annotated[Count, said("Passages that are found by words only until they are embedded.")]
+_Pending = Annotated[int, said("Passages that are found by words only until they are embedded.")]
 _OnDisk = Annotated[TextOrNull, said("Null for a guest.")]
 
 
@@ -77,32 +96,26 @@ class Metadata(Shown):
     tags: Tags
     indexed_at: Annotated[str, said("Empty for a guest.")]
     file_hash: Annotated[str, said("Empty for a guest.")]
-    chunk_index: Count
+    chunk_index: int
     heading_path: list[str]
     folder: str
     anchor_type: str
     anchor_ref: str
-    split_part: Annotated[Count, said("Which part of a section that is too long; 0 for a whole one.")]
+    split_part: Annotated[int, said("Which part of a section that is too long; 0 for a whole one.")]
     date: str
 
 
-class _Hit(Shown):
-    rank: Number
-    score: Score
+@shows(types.Hit, types.Document, without=" ".join(Metadata.model_fields))
+class Hit(Shown):
+    rank: int
+    score: Rounded
     file_path: str = at("path")
-    file_type: str
-    start_line: Count
-    end_line: Count
-    content: str
     metadata: Metadata
-    store: str
     id: str = at("key")
     relevant: Annotated[bool, said("Whether it is good enough, by the scores of `mode`.")]
-    similarity: Annotated[float, AfterValidator(lambda number: round(number, 4))] | None
+    similarity: Rounded | None
     bm25: Annotated[float, AfterValidator(lambda number: round(number, 3))] | None
-    reasons: list[str]
-    highlights: list[tuple[Count, Count]] = at("spans")
-    copies: list[str]
+    highlights: list[tuple[int, int]] = at("spans")
     absolute_path: _OnDisk
     state: State
 
@@ -114,9 +127,9 @@ class _Hit(Shown):
 
 
 class Freshness(Shown):
-    reading: Annotated[Count, said("Files that a run still reads.")]
-    waiting: Annotated[Count, said("Passages that are found by words only until they are embedded.")]
-    failed: Annotated[Count, said("Files that could not be read.")]
+    reading: Annotated[int, said("Files that a run still reads.")]
+    waiting: Annotated[int, said("Passages that are found by words only until they are embedded.")]
+    failed: Annotated[int, said("Files that could not be read.")]
 
     @computed_field
     def summary(self) -> str:
@@ -124,40 +137,23 @@ class Freshness(Shown):
         return wording.freshness(reports.Freshness(self.reading, self.waiting, self.failed))
 
 
-def _other_fields() -> dict[str, Any]:
-    """The fields of a hit and its document that faces show and the models above do not name."""
-    named = {*Metadata.model_fields, *_Hit.model_fields}
-    for each in _Hit.model_fields.values():
-        if isinstance(each.validation_alias, AliasPath):
-            named.add(str(each.validation_alias.path[0]))
-    kinds = get_type_hints(types.Hit) | get_type_hints(types.Document)
-    return {name: kinds[name] for name in SHOWN if name not in named}
-
-
-if TYPE_CHECKING:
-    Hit = _Hit
-else:
-    Hit = create_model("Hit", __base__=_Hit, **_other_fields())
-
-
+@shows(types.Answer, without="notices fitting fits_more by_words")
 class Answer(Shown):
     query: str = at("query", "raw")
     store: Annotated[OnlyOne, said("The one store that was searched, else null.")] = at("stores")
     stores: list[str]
-    mode: Mode
     convincing: Annotated[bool, said("Whether anything found is good enough.")]
     results: list[Hit] = at("hits")
     total_results: Size = at("hits")
-    offset: Count
     has_more: Annotated[bool, said("Whether more follows that is good enough.")]
-    unshown: Annotated[Count, said("How many near misses follow at least; `offset` gives them.")]
+    unshown: Annotated[int, said("How many near misses follow at least; `offset` gives them.")]
     query_time_ms: Tenths
     timestamp: Annotated[str, said("When it was asked: ISO 8601, UTC.")]
     pending: _Pending
     freshness: Annotated[Freshness | None, said("How far the stores are behind. Null for a guest.")] = None
     warnings: list[str]
     group: Annotated[Group, said("What a result is, and what all numbers count.")]
-    facets: Annotated[dict[str, dict[str, Count]] | None, said("Documents that match, if asked for.")]
+    facets: Annotated[dict[str, dict[str, int]] | None, said("Documents that match, if asked for.")]
 
     @classmethod
     def with_freshness(cls, answer: types.Answer, now: reports.Freshness | None) -> Self:
@@ -176,12 +172,12 @@ class SharedFile(Shown):
     private: bool
     state: State
     reason: str
-    chunks: Count
+    chunks: int
     absolute_path: _OnDisk
 
 
 class File(SharedFile):
-    size: Count
+    size: int
     file_hash: str
     indexed_at: str
 
@@ -195,37 +191,30 @@ class Passage(Shown):
     """A passage in reading order; its first ``repeats`` characters are the end of the one before."""
 
     id: str = at("key")
-    start_line: Count
-    end_line: Count
+    start_line: int
+    end_line: int
     heading_path: list[str]
     content: str
-    repeats: Count
+    repeats: int
 
 
+@shows(types.DocumentLink)
 class Link(Shown):
     """A link; the file is null where it leads to nothing."""
 
-    type: LinkType
-    target: str
-    heading: str
-    label: str
     file_path: str | None = at("path")
-    title: str | None
 
 
+@shows(types.Similar)
 class Similar(Shown):
     """A document near in meaning, with its nearest passage."""
 
     file_path: str = at("document", "path")
     title: str = at("document", "title")
     file_type: str = at("document", "file_type")
-    similarity: Annotated[float, AfterValidator(lambda number: round(number, 4))]
+    similarity: Rounded
     is_linked: Annotated[bool, said("Whether one of both links to the other.")]
     id: str = at("key")
-    content: str
-    heading_path: list[str]
-    start_line: Count
-    end_line: Count
 
 
 class SimilarDocuments(Shown):
@@ -277,10 +266,10 @@ class SharedStore(Shown):
     """A store as a guest sees it: its name and counts."""
 
     name: str
-    file_count: Count
-    chunk_count: Count
-    pending: Count
-    types: dict[str, Count]
+    file_count: int
+    chunk_count: int
+    pending: int
+    types: dict[str, int]
 
 
 def _in_s3(part: int) -> Any:
@@ -288,61 +277,26 @@ def _in_s3(part: int) -> Any:
     return BeforeValidator(lambda at: at.split("/")[part] if at.startswith("s3vectors:") else None)
 
 
+@shows(types.StoreInfo, without="generation notices")
 class Store(SharedStore):
     """A store; ``bucket_name`` and ``index_name`` are those of Amazon S3 Vectors."""
 
     bucket_name: Annotated[str | None, _in_s3(2)] = at("address")
     index_name: Annotated[str | None, _in_s3(3)] = at("address")
-    dimension: Count
-    distance_metric: str
-    created_at: str
-    backend: str
     address: str
-    attached: bool
-    unsent: Count
-    refused: Count
-    switching: str
-    to_switch: Count
-    sends_private: bool
-    embedder: str
-    identity: str
-    calibrated: Count
-    withheld: Count
-    unreadable: Count
-    failed: Count
-    skipped: Count
-    excluded: Count
-    size_bytes: Count
-    sources: list[types.Source]
 
 
+@shows(types.Progress)
 class Progress(Shown):
-    phase: Phase
-    done: Count
-    total: Count
     rate: Tenths
     eta_seconds: Seconds = at("eta")
-    current: str
 
 
+@shows(types.Job)
 class Job(Shown):
     """An indexing run."""
 
-    id: Count
-    store: str
-    state: JobState
-    start_time: str
-    end_time: str | None
-    duration_ms: Count
-    total_files: Count
-    succeeded: Count
-    failed: Count
-    total_chunks_added: Count
-    texts_embedded: Count
-    counts: dict[str, Count]
-    message: str
     progress: Progress
-    results: list[types.FileResult]
 
 
 class Stores(Shown):
@@ -368,60 +322,36 @@ def status(found: reports.Status, viewer: Viewer) -> Stores:
     return Status.of(found) if viewer.is_owner else stores(found.stores, found.warnings, viewer)
 
 
+@shows(replies.Reference)
 class Reference(Shown):
     """A numbered passage; ``spans`` are the places in ``content`` that were quoted word for word."""
 
-    number: Number
-    vault: str
-    rel_path: str
-    heading_path: str
-    chunk_index: Count
     id: str = at("key")
-    title: str
-    file_type: str
-    start_line: Count
-    end_line: Count
-    anchor_type: str
-    anchor_ref: str
-    content: str
-    private: bool
-    spans: list[tuple[Count, Count]]
-    cited: bool
-    score: Share
     relevant: Annotated[bool, said("True: only what fits is in an answer.")]
     link: Annotated[str, AfterValidator(lambda address: f"/{address}")] = at("address")
 
 
+@shows(replies.Quote)
 class Quote(Shown):
-    start: Count
-    end: Count
-    holds: bool
-    reference: Count = at("number")
+    reference: int = at("number")
 
 
+@shows(replies.Statement)
 class Statement(Shown):
     """A sentence of an answer, compared with its passages."""
 
-    lead: str
-    text: str
-    support: replies.Support
-    references: list[Count] = at("numbers")
+    references: list[int] = at("numbers")
     quotes: list[Quote]
-    removed: Count
 
 
+@shows(replies.Reply)
 class Reply(Shown):
     question: str
     answer: Annotated[str, said("The whole answer, marked where its sources do not hold it.")]
     references: list[Reference]
     found: Annotated[bool, said("Whether any passage fits the question.")]
-    retrieved_chunks: Annotated[Count, said("How many passages that fit were given.")]
-    message: str
-    ending: replies.Ending
+    retrieved_chunks: Annotated[int, said("How many passages that fit were given.")]
     statements: list[Statement]
-    stores: list[str]
-    model: str
-    private: bool
     pending: _Pending
     warnings: Messages = at("notices")
     took_ms: Tenths

@@ -17,6 +17,7 @@ from rag_core.api.answers import Reply
 from rag_core.api.http import (
     EVENTS,
     UNFORESEEN,
+    Workers,
     body_of,
     json_response,
     parameters_of,
@@ -27,7 +28,6 @@ from rag_core.api.openapi import DOCUMENT, PREFIX, document
 from rag_core.api.operations import OPERATIONS, Operation
 from rag_core.api.requests import Nothing
 from rag_core.api.requests import Request as Kind
-from rag_core.api.workers import Workers
 from rag_core.errors import Forbidden, RagError
 from rag_core.library import Library
 from rag_core.types import Viewer

@@ -13,8 +13,8 @@ from pydantic import BaseModel
 from starlette.requests import Request
 
 from rag_core.api import answers
+from rag_core.api.http import Workers
 from rag_core.api.requests import Question, filters_of, naming_stores
-from rag_core.api.workers import Workers
 from rag_core.errors import LLMError
 from rag_core.library import Library
 from rag_core.library.asking import OnText

@@ -70,7 +70,7 @@ def _row(shown: dict[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = shown | shown["metadata"]
     flat["heading_path"] = " > ".join(flat["heading_path"])
     for name, value in flat.items():
-        if isinstance(value, list):
+        if isinstance(value, (list, tuple)):
             value = ", ".join(map(str, value))
         if isinstance(value, str):
             text = plain(value)

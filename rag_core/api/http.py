@@ -1,12 +1,14 @@
-"""HTTP for REST: a bounded body, strict JSON, and errors as JSON. Nothing of a body is logged; an error
-repeats at most forty characters of it, to its sender."""
+"""HTTP for REST: worker threads, a bounded body, strict JSON, and errors as JSON. Nothing of a body is
+logged; an error repeats at most forty characters of it, to its sender."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
@@ -16,11 +18,13 @@ from rag_core import errors
 from rag_core.api.encoding import Value, json_bytes
 from rag_core.api.requests import Request as Kind
 from rag_core.errors import InvalidInput, RagError
+from rag_core.types import Viewer
 
 JSON = "application/json"
 EVENTS = "text/event-stream"
 PICTURE = "image/webp"
 _LOG = logging.getLogger(__name__)
+_T = TypeVar("_T")
 MAX_BODY = 256 * 1024  # bytes; a question with a long conversation is a tenth of it
 
 _STATUS: Mapping[type[RagError], int] = {
@@ -41,6 +45,19 @@ _WITHOUT_DETAILS: Mapping[int, RagError] = {
     503: RagError("What was asked for cannot be reached just now.", "Try again later."),
 }
 UNFORESEEN = RagError("Something went wrong.", "The log of the app says where.")
+
+
+class Workers:
+    """``at_once`` threads for the owner, who never waits for the others, and half as many for guests."""
+
+    def __init__(self, at_once: int, name: str) -> None:
+        self._of_owner = ThreadPoolExecutor(at_once, name)
+        self._of_guests = ThreadPoolExecutor(at_once // 2, f"{name}-guests")
+
+    async def run(self, viewer: Viewer | None, work: Callable[[], _T]) -> _T:
+        """The result of ``work``, which goes on in its thread if the caller is cancelled."""
+        threads = self._of_owner if viewer is not None and viewer.is_owner else self._of_guests
+        return await asyncio.get_running_loop().run_in_executor(threads, work)
 
 
 class Refused(RagError):

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -41,7 +40,7 @@ class Conversations:
 
     def all_of(self, login: str) -> list[Conversation]:
         """The conversations of a login, newest first."""
-        rows = self._rows(
+        rows = self._state.rows(
             """SELECT t.conversation, first.question, t.asked_at, t.count FROM ask_turns first JOIN (
                    SELECT conversation, min(id) AS id, max(asked_at) AS asked_at, count(*) AS count,
                           max(id) AS last
@@ -55,7 +54,7 @@ class Conversations:
         """The replies of a conversation, oldest first; none for an unknown one."""
         sql = "SELECT reply FROM ask_turns WHERE login = ? AND conversation = ? ORDER BY id"
         try:
-            return [_read(row[0]) for row in self._rows(sql, login, conversation)]
+            return [_read(row[0]) for row in self._state.rows(sql, login, conversation)]
         except (LookupError, TypeError, ValueError):
             problem = f"The conversation {conversation!r} cannot be read."
             raise StoreError(problem, "Delete it, and ask again.") from None
@@ -77,13 +76,7 @@ class Conversations:
     def delete(self, login: str, conversation: str | None = None) -> None:
         """Delete a conversation of a login, or all."""
         sql = "DELETE FROM ask_turns WHERE login = ? AND (? IS NULL OR conversation = ?)"
-        self._rows(sql, login, conversation, conversation)
-
-    def _rows(self, sql: str, *values: str | None) -> list[Any]:
-        if not self._state.is_there:
-            return []
-        with self._state.open() as db:
-            return db.execute(sql, values).fetchall()
+        self._state.rows(sql, login, conversation, conversation)
 
 
 _replies = cache(lambda: TypeAdapter(Reply))

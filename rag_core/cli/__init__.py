@@ -28,8 +28,7 @@ from rag_core.cli import (
     stores,
     upkeep,
 )
-from rag_core.cli.groups import Commands
-from rag_core.cli.options import ByKey, print_json
+from rag_core.cli.options import ByKey, Commands, print_json
 from rag_core.errors import InvalidInput, RagError
 
 _BY_KEY, _NO_READER = 130, 141

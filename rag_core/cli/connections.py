@@ -8,8 +8,7 @@ from dataclasses import asdict
 import click
 
 from rag_core.api import reports
-from rag_core.cli.groups import Commands
-from rag_core.cli.options import ByKey, emit, json_option, library_of_owner, setting_option
+from rag_core.cli.options import ByKey, Commands, emit, json_option, library_of_owner, setting_option
 from rag_core.cli.screen import ProgressLine, line, table
 from rag_core.reports import Connection
 from rag_core.types import OWNER

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, get_args
 
 import click
 
@@ -11,10 +13,23 @@ from rag_core.cli import options
 from rag_core.cli.runs import run_requests
 from rag_core.cli.terminal import show_document, show_documents, show_similar
 from rag_core.files import current_folder
+from rag_core.library import Library
 from rag_core.types import OWNER, FileState
 from rag_core.wording import take_back
 
 path_argument = click.argument("path", shell_complete=options.complete_files)
+
+
+def _of_file(act: Callable[..., None]) -> click.Command:
+    """A command about one file: ``act`` gets the library, the store, and the path as that calls it."""
+
+    @wraps(act)
+    def command(path: str, store: str | None, **given: Any) -> None:
+        library = options.library_of_owner()
+        store = options.store_of_file(library, store, path)
+        act(library, store, library.files.path_of(OWNER, store, path, current_folder()), **given)
+
+    return click.command(cls=options.Answering)(path_argument(options.store_of_file_option(command)))
 
 
 @click.command("list", cls=options.Answering)
@@ -25,11 +40,8 @@ path_argument = click.argument("path", shell_complete=options.complete_files)
 )  # fmt: skip
 def list_documents(store: str, states: tuple[str, ...]) -> None:
     """List the files of a store, each compared with the disk."""
-    files = [
-        file
-        for file in options.library_of_owner().files.all(OWNER, store)
-        if not states or file.state in states
-    ]
+    found = options.library_of_owner().files.all(OWNER, store)
+    files = [file for file in found if not states or file.state in states]
     options.emit(answers.files(store, files, OWNER), lambda: show_documents(files, states))
 
 
@@ -45,44 +57,32 @@ def show(path: str, store: str | None) -> None:
     library = options.library_of_owner()
     store = options.store_of_file(library, store, path)
     path, lines = library.files.path_and_lines(OWNER, store, path, current_folder())
-    view = (
-        library.documents.excerpt(OWNER, store, path, *lines)
-        if lines
-        else library.documents.get(OWNER, store, path)
-    )
+    documents = library.documents
+    view = documents.excerpt(OWNER, store, path, *lines) if lines else documents.get(OWNER, store, path)
     options.emit(answers.document(view, OWNER), lambda: show_document(view))
 
 
-@click.command(cls=options.Answering)
-@path_argument
-@options.store_of_file_option
+@_of_file
 @click.option("--limit", type=int, default=8, show_default=True, help="How many documents.")
-def similar(path: str, store: str | None, limit: int) -> None:
+def similar(library: Library, store: str, path: str, limit: int) -> None:
     """List the documents nearest in meaning to a document.
 
     PATH is a file here, absolute, or as `list` names it. Its copies are left out.
     """
-    library = options.library_of_owner()
-    store = options.store_of_file(library, store, path)
-    path = library.files.path_of(OWNER, store, path, current_folder())
     found = library.searching.similar(OWNER, store, path, limit=limit)
     options.emit(answers.similar(store, found), lambda: show_similar(found))
 
 
-@click.command(cls=options.Answering)
-@path_argument
-@options.store_of_file_option
+@_of_file
 @click.option("--undo", is_flag=True, help="Take the file back: the folder's patterns decide again.")
 @click.option("--reason", default="", metavar="TEXT", help="Why, for the list of files.")
-def exclude(path: str, store: str | None, undo: bool, reason: str) -> None:
+def exclude(library: Library, store: str, path: str, undo: bool, reason: str) -> None:
     """Leave one file out of a store, or take it back.
 
     PATH is a file here, absolute, or as `list` names it. The file stays out whatever the folder's patterns
     say, until --undo.
     """
-    library = options.library_of_owner()
-    store = options.store_of_file(library, store, path)
-    path, said = library.files.path_of(OWNER, store, path, current_folder()), ""
+    said = ""
     if undo:
         library.files.include(OWNER, store, path)
     else:
@@ -91,15 +91,11 @@ def exclude(path: str, store: str | None, undo: bool, reason: str) -> None:
     run_requests(library, store, lambda: said)
 
 
-@click.command(cls=options.Answering)
-@path_argument
-@options.store_of_file_option
-def reindex(path: str, store: str | None) -> None:
+@_of_file
+def reindex(library: Library, store: str, path: str) -> None:
     """Read one file again, changed or not.
 
     PATH is a file here, absolute, or as `list` names it.
     """
-    library = options.library_of_owner()
-    store = options.store_of_file(library, store, path)
-    library.jobs.request_file(OWNER, store, library.files.path_of(OWNER, store, path, current_folder()))
+    library.jobs.request_file(OWNER, store, path)
     run_requests(library, store)

@@ -9,7 +9,6 @@ import click
 from rag_core.api import reports
 from rag_core.cli import options
 from rag_core.cli.documents import path_argument
-from rag_core.cli.groups import Commands
 from rag_core.cli.terminal import show_evaluation
 from rag_core.files import current_folder
 from rag_core.types import OWNER, Mode
@@ -17,7 +16,7 @@ from rag_core.types import OWNER, Mode
 _file_type = click.Path(path_type=Path, dir_okay=False)
 
 
-class _Evaluations(Commands):
+class _Evaluations(options.Commands):
     """A group in which a file in the place of a command is evaluated."""
 
     def resolve_command(

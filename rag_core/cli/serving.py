@@ -10,8 +10,7 @@ from pathlib import Path
 
 import click
 
-from rag_core.cli.groups import Commands
-from rag_core.cli.options import emit, library_of_owner, setting_option
+from rag_core.cli.options import Commands, emit, library_of_owner, setting_option
 from rag_core.cli.screen import warn
 from rag_core.errors import RagError
 from rag_core.library import background, watching

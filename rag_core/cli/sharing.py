@@ -9,7 +9,6 @@ import click
 
 from rag_core.api import reports
 from rag_core.cli import options
-from rag_core.cli.groups import Commands
 from rag_core.cli.screen import line, table, warn
 from rag_core.library import Library
 from rag_core.reports import Person
@@ -17,7 +16,7 @@ from rag_core.types import OWNER
 from rag_core.wording import moment
 
 
-@click.group(cls=Commands, no_args_is_help=False)
+@click.group(cls=options.Commands, no_args_is_help=False)
 def share() -> None:
     """Let others in through Tailscale, and see who may come in.
 
@@ -120,7 +119,7 @@ def _granted(person: Person) -> str:
     return f"{person.login} may search {', '.join(person.stores)}{asks}."
 
 
-@click.group(cls=Commands, no_args_is_help=False)
+@click.group(cls=options.Commands, no_args_is_help=False)
 def token() -> None:
     """Make, list and revoke tokens for scripts and assistants."""
 

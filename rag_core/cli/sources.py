@@ -8,7 +8,6 @@ import click
 
 from rag_core.api import reports
 from rag_core.cli import options
-from rag_core.cli.groups import Commands
 from rag_core.cli.runs import run_requests
 from rag_core.cli.screen import warn
 from rag_core.cli.terminal import show_plans, show_sources
@@ -19,7 +18,7 @@ from rag_core.wording import plural
 number_argument = click.argument("number", type=int)
 
 
-@click.group(cls=Commands, no_args_is_help=False)
+@click.group(cls=options.Commands, no_args_is_help=False)
 def source() -> None:
     """List, change, pause and remove the folders of a store.
 

@@ -10,7 +10,6 @@ from click.shell_completion import get_completion_class
 
 from rag_core.api import reports
 from rag_core.cli import options
-from rag_core.cli.groups import Commands
 from rag_core.cli.screen import line
 from rag_core.cli.terminal import show_diagnoses, show_healths, show_repair, show_settings, show_steps
 from rag_core.errors import InvalidInput, StoreError
@@ -102,7 +101,7 @@ def repair(store: str) -> None:
     options.emit(asdict(repaired), lambda: show_repair(repaired))
 
 
-@click.group(cls=Commands, invoke_without_command=True)
+@click.group(cls=options.Commands, invoke_without_command=True)
 @options.json_option
 @click.pass_context
 def config(context: click.Context) -> None:

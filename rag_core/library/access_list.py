@@ -8,7 +8,6 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from rag_core.reports import Person
 from rag_core.store.state import State
@@ -39,13 +38,7 @@ class AccessList:
             data_dir, busy_timeout_s, tables=_TABLES,
             called="The access list", without="only the owner at this computer has access",
         )  # fmt: skip
-
-    def rows(self, sql: str, *values: object) -> list[Any]:
-        """The rows of a query; none while there is no file."""
-        if not self._state.is_there:
-            return []
-        with self._state.open() as db:
-            return db.execute(sql, values).fetchall()
+        self.rows = self._state.rows
 
     @contextmanager
     def change(self) -> Iterator[sqlite3.Connection]:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import wait
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from rag_core.models.check import Found, Unanswered, package_version, printable,
 from rag_core.models.deadline import in_background
 from rag_core.models.registry import Open
 from rag_core.models.server import CHECK_S, Server, probe
-from rag_core.reports import Connection, ConnectionKind, ConnectionState
+from rag_core.reports import Connection, ConnectionState
 from rag_core.vectors.chroma import ChromaOptions, ChromaService
 from rag_core.vectors.qdrant import QdrantOptions, QdrantService
 from rag_core.vectors.s3vectors import S3Options, S3Service
@@ -32,27 +32,17 @@ from rag_core.wording import GET_A_MODEL, some
 _LOG = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """Something to look at. ``goes`` says where text sent to it goes, ``used_by`` which stores need it;
-    ``chosen``: a setting names it."""
-
-    key: str
-    name: str
-    kind: ConnectionKind
-    goes: str
-    look: Callable[[], Found]
-    used_by: tuple[str, ...] = ()
-    chosen: bool = False
+Check = tuple[Connection, Callable[[], Found]]
+"""What is to be looked at, with no state yet, and the look at it."""
 
 
 def run_checks(checks: Sequence[Check], within_s: float = 5.0) -> list[Connection]:
     """What each check finds, in order; they run at the same time. One that fails or takes longer than
     ``within_s`` says so."""
-    futures = [in_background(f"checking {check.key}", check.look) for check in checks]
+    futures = [in_background(f"checking {known.key}", look) for known, look in checks]
     wait(futures, within_s)
     connections = []
-    for check, future in zip(checks, futures, strict=True):
+    for (known, _), future in zip(checks, futures, strict=True):
         error = future.exception() if future.done() else TimeoutError()
         match error:
             case None:
@@ -67,13 +57,8 @@ def run_checks(checks: Sequence[Check], within_s: float = 5.0) -> list[Connectio
             case _:
                 _LOG.error("a check of a connection ended with an error", exc_info=error)
                 found = Found("unreachable", "It could not be checked.", "The log says why.")
-        connections.append(
-            Connection(
-                check.key, check.name, check.kind, found.state, found.sentence, found.next_step,
-                goes=found.goes or check.goes, used_by=check.used_by, embedders=found.embedders,
-                models=found.models, unasked=found.unasked, chosen=check.chosen,
-            )
-        )  # fmt: skip
+        told = {each.name: getattr(found, each.name) for each in fields(found)}
+        connections.append(replace(known, **{**told, "goes": found.goes or known.goes}))
     return connections
 
 

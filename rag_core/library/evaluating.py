@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import yaml
@@ -56,7 +57,11 @@ class Evaluating(Service):
         """How the queries of a golden set (None: `usual_file`) are answered now, and how they were the last
         time. Raises InvalidInput for a file that is none."""
         file = file or self.usual_file
-        judged = [self._judged(viewer, *each, stores, mode) for each in _read(file)]
+        golden = _golden(_text(file), file)
+        judged = [
+            self._judged(viewer, query, relevant, [store] if store else stores, mode)
+            for (query, store), relevant in golden.items()
+        ]
         kept = (
             self._settings.data_dir / "evaluations" / f"{sha256(bytes(file.resolve())).hexdigest()[:16]}.json"
         )
@@ -73,29 +78,30 @@ class Evaluating(Service):
 
     def mark(self, viewer: Viewer, query: str, path: str, file: Path | None = None) -> None:
         """Add ``path`` to what is relevant for ``query`` in a golden set (None: `usual_file`), which is made
-        if needed. Its comments are lost. Raises InvalidInput for a query that asks for nothing, and for a
-        file that is none or cannot be written."""
+        if needed; all else in it, comments too, stays. Raises InvalidInput for a query that asks for nothing,
+        and for a file that is none or cannot be written."""
         asked(query)
         file = file or self.usual_file
-        queries = _queries(file) if file.exists() else []
-        entry = next((each for each in queries if each.get("query") == query), None)
-        if entry is None:
-            queries.append(entry := {"query": query, "relevant": []})
-        if path not in entry["relevant"]:
-            entry["relevant"].append(path)
+        entry = [{"query": query, "relevant": [path]}]
+        item = yaml.safe_dump(entry, default_flow_style=None, allow_unicode=True, sort_keys=False)
+        text = f"queries:\n{item}"
+        if file.exists():
+            known = _text(file)
+            if path in _golden(known, file).get((query, ""), ()):
+                return
+            text = _with_item(known, item)
+            _golden(text, file)
         try:
-            _write(file, yaml.safe_dump({"queries": queries}, allow_unicode=True, sort_keys=False))
+            _write(file, text)
         except OSError as error:
             problem = f"{str(file)!r} cannot be written: {error.strerror}."
             raise InvalidInput(problem, "Check who may write to its folder.") from error
 
     def _judged(
-        self, viewer: Viewer, query: str, relevant: Sequence[str], store: str, stores: Sequence[str],
-        mode: Mode | None,
-    ) -> JudgedQuery:  # fmt: skip
+        self, viewer: Viewer, query: str, relevant: Sequence[str], stores: Sequence[str], mode: Mode | None
+    ) -> JudgedQuery:
         """A query as it is answered now."""
-        among = [store] if store else list(stores)
-        answer = self._searching.search(viewer, query, among, mode=mode, top_k=DEPTH, group="document")
+        answer = self._searching.search(viewer, query, stores, mode=mode, top_k=DEPTH, group="document")
         wanted = {self._path(viewer, each, answer.stores) for each in relevant}
         ranks: dict[str, int] = {}
         for hit in answer.hits:
@@ -129,25 +135,39 @@ def _ndcg(each: JudgedQuery) -> float:
     return gained / sum(1 / math.log2(place + 1) for place in range(1, min(each.relevant, 10) + 1))
 
 
-def _read(file: Path) -> list[tuple[str, list[str], str]]:
-    """The queries of a golden set, each with what is relevant and its store ('' for none)."""
-    return [(each["query"], each["relevant"], each.get("store", "")) for each in _queries(file)]
-
-
-def _queries(file: Path) -> list[dict[str, Any]]:
+def _text(file: Path) -> str:
     try:
-        found = yaml.safe_load(file.read_text("utf-8"))
+        return file.read_text("utf-8")
     except OSError as error:
-        raise InvalidInput(
-            f"{str(file)!r} cannot be read: {error.strerror}.", "Name a golden set."
-        ) from error
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        advice = "Name a golden set."
+        raise InvalidInput(f"{str(file)!r} cannot be read: {error.strerror}.", advice) from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{str(file)!r} is not text.", "See `commonplace eval --help`.") from error
+
+
+def _golden(text: str, file: Path) -> dict[tuple[str, str], list[str]]:
+    """What is relevant for each query in a store ('' for none named) of the golden set ``text``."""
+    try:
+        found = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError) as error:
         raise InvalidInput(f"{str(file)!r} is not YAML.", "See `commonplace eval --help`.") from error
     queries = found.get("queries") if isinstance(found, Mapping) else None
     if not queries or not isinstance(queries, list) or not all(map(_is_entry, queries)):
         advice = "Write `queries:`, below it `- query: TEXT` and `relevant: [PATH]` for each."
         raise InvalidInput(f"{str(file)!r} is not a golden set.", advice)
-    return queries
+    golden: dict[tuple[str, str], list[str]] = {}
+    for each in queries:
+        golden.setdefault((each["query"], each.get("store", "")), []).extend(each["relevant"])
+    return golden
+
+
+def _with_item(text: str, item: str) -> str:
+    """The golden set ``text`` with ``item``, the YAML of one more, behind its last query."""
+    whole: Any = yaml.compose(text)
+    queries = next(value for key, value in whole.value if key.value == "queries")
+    at = queries.end_mark.index
+    before = text[:at] if text[:at].endswith("\n") else f"{text[:at]}\n"
+    return before + indent(item, " " * queries.start_mark.column) + text[at:]
 
 
 def _is_entry(entry: object) -> bool:

@@ -69,18 +69,31 @@ class Models(Service):
             names = [f"{provider}:{model}" for model in models[provider]]
             look = partial(connections.check_foreign, names, self._embedders.get)
             looks.append((provider, provider, "embedder", _FOREIGN, look))
-        checks = [Check(*each, used_by=tuple(used[each[0]])) for each in looks]
+        checks: list[Check] = [
+            (Connection(key, name, kind, "ready", "", goes=goes, used_by=tuple(used[key])), look)
+            for key, name, kind, goes, look in looks
+        ]
         llm, chatting = settings.llm, llm_options(settings)
         goes = _goes(server_of(llm, chatting)) if llm else "goes nowhere, as no model is chosen"
         chat = partial(connections.check_chat, llm, chatting, config)
-        checks.append(Check("chat", "Model that answers", "llm", goes, chat, chosen=llm is not None))
         order = reranker_options(settings)
-        goes = _goes(order.server) if order.server or not order.name else local
-        look = partial(check_reranker, order, config)
-        checks.append(Check("reranking", "Reranker", "reranker", goes, look, chosen=bool(order.name)))
-        look = partial(check_ocr, settings.ocr, ocr_options(settings))
-        wanted = settings.ocr not in ("auto", "off")
-        checks.append(Check("pictures", "Text in pictures", "pictures", local, look, chosen=wanted))
+        sent = _goes(order.server) if order.server or not order.name else local
+        reranking = partial(check_reranker, order, config)
+        pictures = partial(check_ocr, settings.ocr, ocr_options(settings))
+        choices: list[tuple[str, str, ConnectionKind, str, Callable[[], Found], bool]] = [
+            ("chat", "Model that answers", "llm", goes, chat, bool(llm)),
+            ("reranking", "Reranker", "reranker", sent, reranking, bool(order.name)),
+            (
+                "pictures",
+                "Text in pictures",
+                "pictures",
+                local,
+                pictures,
+                settings.ocr not in ("auto", "off"),
+            ),
+        ]
+        for key, name, kind, goes, look, chosen in choices:
+            checks.append((Connection(key, name, kind, "ready", "", goes=goes, chosen=chosen), look))
         return connections.run_checks(checks)
 
     def answering(self, viewer: Viewer) -> list[str]:

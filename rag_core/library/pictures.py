@@ -15,7 +15,7 @@ from rag_core.extract import Worker
 from rag_core.files import read_bytes
 from rag_core.library.service import Service, Shared, open_to_all
 from rag_core.store import documents, find
-from rag_core.types import Viewer
+from rag_core.types import OWNER, Viewer
 
 SIDE = 400
 LARGEST_SIDE = 2000
@@ -75,7 +75,10 @@ class Pictures(Service):
 
     def close(self, viewer: Viewer) -> None:
         """End the process that draws; the next picture starts it again."""
-        self._end()
+        with self._lock:
+            if self._idle:
+                self._idle.cancel()
+            self._worker.close()
 
     def _shown(self, viewer: Viewer, store: str, path: str, place: str) -> _Shown:
         """The file that shows a place of a document. Raises NotFound."""
@@ -98,7 +101,7 @@ class Pictures(Service):
         try:
             return self._worker.picture(data, path, place, side)
         finally:
-            self._idle = threading.Timer(_IDLE_S, self._end)
+            self._idle = threading.Timer(_IDLE_S, self.close, [OWNER])
             self._idle.daemon = True
             self._idle.start()
 
@@ -106,12 +109,6 @@ class Pictures(Service):
         self._kept[key] = picture
         while sum(map(len, self._kept.values())) > _MOST_KEPT:
             self._kept.popitem(last=False)
-
-    def _end(self) -> None:
-        with self._lock:
-            if self._idle:
-                self._idle.cancel()
-            self._worker.close()
 
 
 def _none(store: str, path: str, place: str) -> NotFound:

@@ -252,10 +252,7 @@ class Searching(Service):
     def remember(self, viewer: Viewer, text: str = "", document: tuple[str, str] | None = None) -> None:
         """Keep a text that was searched for, and the (store, path) of a document that was opened, for
         `suggest`."""
-        if text.strip():
-            self._recent.add_search(text.strip()[:MAX_LENGTH])
-        if document:
-            self._recent.add_document(*document)
+        self._recent.add(text.strip()[:MAX_LENGTH], document)
 
     def forget(self, viewer: Viewer) -> None:
         """Forget what was searched for and opened."""

@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import os
+import platform
+import shutil
+import sqlite3
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from rag_core.errors import StoreError
+from rag_core.errors import EmbedderError, ExtractError, RagError, StoreError
+from rag_core.extensions import Extension
+from rag_core.extract import Worker
+from rag_core.extract.chunkers import installed_chunkers
+from rag_core.extract.filetypes import added_type, packages
 from rag_core.files import current_folder, expanded
 from rag_core.index.repair import repair
-from rag_core.library import diagnosis, doctor
+from rag_core.library import diagnosis
 from rag_core.library.placement import compare_index
 from rag_core.library.searching import MAX_TOP_K, Searching
 from rag_core.library.service import Service, Shared
 from rag_core.library.stores import Stores
-from rag_core.models import DEFAULT_EMBEDDER
+from rag_core.models import DEFAULT_EMBEDDER, Embedder
+from rag_core.models.embedder import providers
 from rag_core.reports import VECTOR_INDEX, Diagnosis, Health, Repair, Step
 from rag_core.store.health import check
-from rag_core.types import Viewer
+from rag_core.types import StoreInfo, Viewer
+from rag_core.vectors.foreign import backend_of, backends
+from rag_core.wording import plural, size
+
+_LITTLE_SPACE = 1_000_000_000  # bytes
 
 
 class Upkeep(Service):
@@ -101,13 +114,76 @@ class Upkeep(Service):
 
     def doctor(self, viewer: Viewer) -> list[Step]:
         """Check the installation: Python, SQLite, folders, the built-in model, extensions, stores."""
-        steps = doctor.installation(self._settings.data_dir, partial(self._embedders.get, DEFAULT_EMBEDDER))
-        steps += doctor.extensions(self._settings.extractor_timeout_s)
+        steps = _installation(self._settings.data_dir, partial(self._embedders.get, DEFAULT_EMBEDDER))
+        steps += _extensions(self._settings.extractor_timeout_s)
         try:
             names = self._stores.names(viewer)
         except StoreError as error:
             return [*steps, Step("no", str(error))]
         steps += [Step("no", lost)] if (lost := self._all.lost_default(viewer)) else []
         for name in names:
-            steps += doctor.store(name, partial(self._shared.info, viewer, name))
+            steps += _store(name, partial(self._shared.info, viewer, name))
         return steps
+
+
+def _installation(data_dir: Path, open_model: Callable[[], Embedder]) -> list[Step]:
+    """Python, SQLite, the data folder and the built-in model, which is loaded once. Writes nothing."""
+    system = f"{platform.system()} {platform.machine()}, SQLite {sqlite3.sqlite_version}"
+    steps = [Step("ok", f"Python {platform.python_version()} on {system}.")]
+    there = next(parent for parent in (data_dir, *data_dir.parents) if os.path.lexists(parent))
+    if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
+        free = shutil.disk_usage(there).free
+        said = f"The data folder is {str(data_dir)!r}, with {size(free)} free."
+        steps.append(Step("note" if free < _LITTLE_SPACE else "ok", said))
+    else:
+        steps.append(
+            Step("no", f"The data folder {str(data_dir)!r} cannot be written. Check its permissions.")
+        )
+    try:
+        steps.append(Step("ok", f"The built-in model is ready: {open_model().identity}."))
+    except RagError as error:
+        steps.append(Step("no", f"{error} Until then search goes by words."))
+    return steps
+
+
+def _extensions(timeout_s: float) -> list[Step]:
+    """What installed packages add, each imported once to see whether it works, for ``timeout_s`` at most."""
+    with closing(Worker(timeout_s)) as worker:
+        groups: Sequence[tuple[dict[str, Extension], str, Callable[[Extension], object]]] = (
+            (packages(), "reads files ending in '{}' as {}", worker.load),
+            (installed_chunkers(), "adds the chunker '{}'", lambda each: each.load(ExtractError)),
+            (providers(), "adds the embedders '{}:…'", lambda each: each.load(EmbedderError)),
+            (backends(), "adds the vector index '{}'", backend_of),
+        )
+        steps = []
+        for group, adds, load in groups:
+            for name, each in group.items():
+                does = adds.format(name, added_type(each))
+                try:
+                    load(each)
+                    steps.append(Step("ok", f"The package {each} {does} (commonplace.{each.kind})."))
+                except RagError as error:
+                    steps.append(Step("no", str(error)))
+        return steps
+
+
+def _store(name: str, look: Callable[[], StoreInfo]) -> list[Step]:
+    """One store by its own counts, and whether its folders are there."""
+    try:
+        info = look()
+    except RagError as error:
+        return [Step("no", str(error))]
+    counts = f"{plural(info.chunk_count, 'passage')} of {plural(info.file_count, 'file')}"
+    notes = []
+    if info.failed:
+        see = f"See its Index page, or `commonplace list --store {name} --state failed`."
+        notes.append(f"{plural(info.failed, 'file')} could not be read. {see}")
+    if info.pending:
+        notes.append(f"{plural(info.pending, 'text')} still to be embedded. Index it again.")
+    notes += [
+        f"the folder {source.root!r} is not there. Mount its disk or remove it."
+        for source in info.sources
+        if not (source.paused or source.removed or os.path.isdir(source.root))  # noqa: PTH112  (no error)
+    ]
+    said = [Step("note", f"Store {name!r}: {note}") for note in notes]
+    return [Step("ok", f"Store {name!r} opens: {counts}."), *said]

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from rag_core.errors import StoreError
 
@@ -26,6 +27,13 @@ class State:
     def is_there(self) -> bool:
         """Whether anything was kept yet: reading makes no file."""
         return os.path.exists(self.path)  # noqa: PTH110  (no error, however long it is)
+
+    def rows(self, sql: str, *values: object) -> list[Any]:
+        """The rows of a statement; none while there is no file. Raises StoreError."""
+        if not self.is_there:
+            return []
+        with self.open() as db:
+            return db.execute(sql, values).fetchall()
 
     @contextmanager
     def open(self) -> Iterator[sqlite3.Connection]:

@@ -24,9 +24,8 @@ from mcp.server.stdio import stdio_server
 
 from rag_core import __version__
 from rag_core.api.encoding import json_text
-from rag_core.api.http import UNFORESEEN, refusal
+from rag_core.api.http import UNFORESEEN, Workers, refusal
 from rag_core.api.mcp.tools import TOOLS, Tool
-from rag_core.api.workers import Workers
 from rag_core.errors import Forbidden, NotFound, RagError
 from rag_core.library import Library, background
 from rag_core.types import OWNER, Viewer
