@@ -80,6 +80,7 @@ class Models(Service):
         sent = _goes(order.server) if order.server or not order.name else local
         reranking = partial(check_reranker, order, config)
         pictures = partial(check_ocr, settings.ocr, ocr_options(settings))
+        is_set = settings.ocr not in ("auto", "off")
         choices: list[tuple[str, str, ConnectionKind, str, Callable[[], Found], bool]] = [
             ("chat", "Model that answers", "llm", goes, chat, bool(llm)),
             ("reranking", "Reranker", "reranker", sent, reranking, bool(order.name)),
@@ -92,8 +93,10 @@ class Models(Service):
                 settings.ocr not in ("auto", "off"),
             ),
         ]
-        for key, name, kind, goes, look, chosen in choices:
-            checks.append((Connection(key, name, kind, "ready", "", goes=goes, chosen=chosen), look))
+        checks += (
+            (Connection(key, name, kind, "ready", "", goes=goes, chosen=chosen), look)
+            for key, name, kind, goes, look, chosen in choices
+        )
         return connections.run_checks(checks)
 
     def answering(self, viewer: Viewer) -> list[str]:
