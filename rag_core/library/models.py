@@ -84,14 +84,7 @@ class Models(Service):
         choices: list[tuple[str, str, ConnectionKind, str, Callable[[], Found], bool]] = [
             ("chat", "Model that answers", "llm", goes, chat, bool(llm)),
             ("reranking", "Reranker", "reranker", sent, reranking, bool(order.name)),
-            (
-                "pictures",
-                "Text in pictures",
-                "pictures",
-                local,
-                pictures,
-                settings.ocr not in ("auto", "off"),
-            ),
+            ("pictures", "Text in pictures", "pictures", local, pictures, is_set),
         ]
         checks += (
             (Connection(key, name, kind, "ready", "", goes=goes, chosen=chosen), look)
