@@ -208,7 +208,13 @@ def _rapidocr(picture: Image) -> str:
 def _rapidocr_engine() -> Any:
     from rapidocr import RapidOCR
 
-    return RapidOCR(params={"Global.log_level": "error", "EngineConfig.onnxruntime.intra_op_num_threads": 1})
+    return RapidOCR(
+        params={
+            "Global.log_level": "error",
+            "Global.use_cls": False,  # made for signs: it takes one long line in ten for upside down
+            "EngineConfig.onnxruntime.intra_op_num_threads": 1,
+        }
+    )
 
 
 reader = Reader(None, lambda: None)
