@@ -3,7 +3,6 @@ score. A store that fails becomes a notice, not a failed search."""
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
