@@ -44,18 +44,6 @@ _AMBIGUOUS: tuple[tuple[int, bytes, str], ...] = (
 )
 """(offset, bytes, name) that only mean something in a file already known not to be text."""
 
-_OFFICE = {
-    ".docx": "a Word document",
-    ".xlsx": "an Excel workbook",
-    ".pptx": "a PowerPoint presentation",
-    ".odt": "an OpenDocument text",
-    ".ods": "an OpenDocument spreadsheet",
-    ".odp": "an OpenDocument presentation",
-    ".epub": "an e-book",
-    ".jar": "a Java archive",
-    ".whl": "a Python wheel",
-}
-
 SUFFIXES = frozenset(
     (
         ".png .jpg .jpeg .gif .bmp .ico .tif .tiff .webp .heic .avif .psd .raw"
@@ -70,11 +58,11 @@ SUFFIXES = frozenset(
 """Suffixes of files that are hardly ever text, so that reading one is likely to skip it."""
 
 
-def signature(data: bytes, suffix: str) -> str | None:
+def signature(data: bytes) -> str | None:
     """What ``data`` certainly is by its first bytes (``a PNG image``), or None if it may be text."""
     for name, beginnings in _SIGNATURES.items():
         if data.startswith(beginnings):
-            return _OFFICE.get(suffix.lower(), name) if name == "a ZIP archive" else name
+            return name
     return None
 
 
