@@ -8,14 +8,11 @@ from contextlib import suppress
 from email import message_from_bytes, policy
 from email.message import EmailMessage, MIMEPart
 from email.utils import parsedate_to_datetime
-from importlib import import_module
 from pathlib import PurePosixPath
 
 from rag_core.errors import NotText
-from rag_core.extract import plain, webpage
+from rag_core.extract import readers, webpage
 from rag_core.extract.building import Builder, one_line
-from rag_core.extract.filetypes import MODULES
-from rag_core.extract.unpacking import refuse_bomb
 from rag_core.types import Extracted
 
 _SHOWN = ("Subject", "From", "To", "Cc", "Date")
@@ -110,21 +107,11 @@ def _add_attachment(builder: Builder, name: str, part: MIMEPart, depth: int) -> 
         if depth < _DEEPEST:
             _add_message(builder, inner, depth + 1)
         return
-    found = _read_attached(_bytes(part), PurePosixPath(name))
+    found = readers.read(_bytes(part), PurePosixPath(name))
     for segment in found.segments:
         place = f"{segment.anchor_type} {segment.anchor_ref}" if segment.anchor_ref else ""
         builder.begin("attachment", " › ".join(filter(None, (name, place))), name, *segment.heading_path)
         builder.add(found.text[segment.start : segment.end])
-
-
-def _read_attached(data: bytes, path: PurePosixPath) -> Extracted:
-    """A file as the reader of its format reads it. Raises what that raises."""
-    module = MODULES.get(path.suffix.lower())
-    if module is None:
-        return plain.read(data, path)
-    refuse_bomb(data, path)
-    found: Extracted = import_module(f"rag_core.extract.{module}").read(data, path)
-    return found
 
 
 def _decoded(part: MIMEPart) -> str:

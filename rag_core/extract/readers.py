@@ -1,0 +1,22 @@
+"""Reads a file by its suffix: with the module of its format, or as text. For the worker process, and for
+what is attached to a mail."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import PurePosixPath
+
+from rag_core.extract import plain
+from rag_core.extract.filetypes import MODULES
+from rag_core.extract.unpacking import refuse_bomb
+from rag_core.types import Extracted
+
+
+def read(data: bytes, path: PurePosixPath) -> Extracted:
+    """The file as a document. Raises ExtractError, NotText, and what a parser raises on a damaged file."""
+    module = MODULES.get(path.suffix.lower())
+    if module is None:
+        return plain.read(data, path)
+    refuse_bomb(data, path)
+    found: Extracted = import_module(f"rag_core.extract.{module}").read(data, path)
+    return found
