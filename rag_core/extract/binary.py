@@ -46,16 +46,16 @@ _AMBIGUOUS: tuple[tuple[int, bytes, str], ...] = (
 
 SUFFIXES = frozenset(
     (
-        ".png .jpg .jpeg .gif .bmp .ico .tif .tiff .webp .heic .avif .psd .raw"
+        ".ico .avif .psd .raw"
         " .mp3 .wav .flac .ogg .opus .m4a .aac .mp4 .m4v .mov .avi .mkv .webm"
-        " .zip .gz .tgz .bz2 .xz .zst .7z .rar .tar .iso .dmg .jar .whl .deb .rpm"
+        " .gz .tgz .bz2 .xz .zst .7z .rar .tar .iso .dmg .jar .whl .deb .rpm"
         " .exe .dll .so .dylib .a .o .obj .lib .class .pyc .pyd .wasm .bin"
         " .dat .db .sqlite .sqlite3 .parquet .npy .npz .pkl .pt .onnx .safetensors .h5"
         " .ttf .otf .woff .woff2 .eot"
-        " .pdf .doc .docx .xls .xlsx .ppt .pptx .odt .ods .odp .epub .mobi"
+        " .doc .ppt .mobi"
     ).split()
 )
-"""Suffixes of files that are hardly ever text, so that reading one is likely to skip it."""
+"""Suffixes that nothing reads and that are hardly ever text, so that reading one is likely to skip it."""
 
 
 def signature(data: bytes) -> str | None:
