@@ -7,6 +7,7 @@ import binascii
 import io
 import json
 import re
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,8 +41,10 @@ class OllamaEyes(OllamaServer):
     """Ollama with a model that sees, and one that does not."""
 
     says: str = SEEN
+    goes_on: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
+        self.goes_on.set()
         self.models["eyes:latest"] = Model("mllama", 4096, 131072, capabilities=("completion", "vision"))
         self.models["blind:latest"] = Model("llama", 4096, 131072, capabilities=("completion",))
 
@@ -54,6 +57,7 @@ class OllamaEyes(OllamaServer):
         assert message["content"] == PROMPT
         for each in message["images"]:
             picture_in(each, 10**8)
+        self.goes_on.wait()
         can = "vision" in self.models[name].capabilities
         said = self.says if can else "A fine day at the sea."
         return {"model": name, "message": {"role": "assistant", "content": said}, "done": True}

@@ -176,3 +176,16 @@ def test_nothing_is_kept_of_a_picture_that_no_store_holds(library: Library, note
     assert "ARRIVAL" in kept(library), "the other store has it"
     library.stores.delete(OWNER, "t")
     assert kept(library) == ""
+
+
+def test_what_was_read_in_a_picture_is_kept_as_long_as_a_note_shows_it(library: Library, notes: Path) -> None:
+    draw(notes / "gate.png", "BOARDING GATE SEVEN")
+    (notes / "oslo.md").write_text("# Oslo\n\n![[gate.png]]\n")
+    (notes / "tea.md").write_text("# Tea\n")
+    index(library, "s", notes, "**/*.md")
+    (notes / "tea.md").unlink()
+    index(library, "s")
+    assert "BOARDING" in kept(library)
+    (notes / "gate.png").unlink()
+    index(library, "s")
+    assert kept(library) == ""

@@ -190,8 +190,8 @@ def test_a_process_that_hangs_ends_although_who_asked_was_killed(
     process = worker._started()
     assert process.stdin is not None
     about = asdict(Extension("extractors", "letter.foo", "reader", "1", "made_up_reader:read"))
-    request = json.dumps([about, "a.foo", "off"]).encode() + b"\ntime.sleep(60)"
-    process.stdin.write(len(request).to_bytes(8, "big") + request)
+    for frame in (json.dumps([about, "a.foo", "off"]).encode(), b"time.sleep(60)"):
+        process.stdin.write(len(frame).to_bytes(8, "big") + frame)
     process.stdin.flush()
     assert process.wait(20) == -signal.SIGALRM
     worker.close()

@@ -113,7 +113,8 @@ def test_of_a_web_page_stays_what_is_seen() -> None:
 
 def test_pages_and_definitions_are_filters(library: Library, notes: Path) -> None:
     (notes / "tea.pdf").write_bytes(made.pdf("Green tea", "Black tea"))
-    (notes / "pool.py").write_text(
+    (notes / "water").mkdir()
+    (notes / "water" / "pool.py").write_text(
         "class Pool:\n    def open_it(self):\n        return 'tea'\n\n\n"
         "def open_it():\n    return 'tea'\n\n\ndef openXit():\n    return 'tea'\n"
     )
@@ -121,9 +122,15 @@ def test_pages_and_definitions_are_filters(library: Library, notes: Path) -> Non
     assert [hit.anchor for hit in library.search(OWNER, "tea page:2").hits] == ["page 2"]
     places = {
         query: {hit.heading_path for hit in library.search(OWNER, f"tea symbol:{query}").hits}
-        for query in ("Pool.open_it", "open_it")
+        for query in ("Pool.open_it", "open_it", "pool.open_it", "water.pool.Pool.open_it")
     }
-    assert places == {"Pool.open_it": {("Pool", "open_it")}, "open_it": {("Pool", "open_it"), ("open_it",)}}
+    method, function = ("pool", "Pool", "open_it"), ("pool", "open_it")
+    assert places == {
+        "Pool.open_it": {method, function},
+        "open_it": {method, function},
+        "pool.open_it": {method, function},
+        "water.pool.Pool.open_it": {method},
+    }
 
 
 def test_a_pdf_without_a_title_has_that_of_its_outline_or_its_largest_letters() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from PIL import Image
 
 from rag_core.config import Settings
+from rag_core.extract import TIME_LIMIT_S
 from rag_core.extract.ocr import NotRead, Waits
 from rag_core.library import Library
 from rag_core.models import OcrOptions, ocr, open_ocr
@@ -228,6 +230,26 @@ def test_a_server_that_is_down_costs_nothing_but_time(
         assert found(library) == ["pass.png"]
         assert library.documents.get(OWNER, "s", "pass.png").warnings == ()
         assert run(library).counts.get("unchanged") == 1, "then it is settled"
+
+
+@pytest.mark.parametrize("files", ["**/*.png", "**/*.md"])
+def test_a_run_that_is_stopped_waits_for_no_server(
+    tmp_path: Path, notes: Path, ollama: OllamaEyes, files: str
+) -> None:
+    ollama.goes_on.clear()
+    (notes / "pass.png").write_bytes(PNG)
+    (notes / "trip.md").write_text("![[pass.png]]")
+    with library_with(tmp_path, ocr="ollama:eyes", ollama_url=ollama.url) as library:
+        library.create_store(OWNER, "s", "hashing")
+        library.add_source(OWNER, "s", notes, [files])
+        library.jobs.request(OWNER, "s")
+        before = time.monotonic()
+        job = library.jobs.run(OWNER, "s", stop=lambda: bool(ollama.bodies("/api/chat")))
+        assert time.monotonic() - before < TIME_LIMIT_S
+        ollama.goes_on.set()
+        assert job
+        assert (job.state, job.failed) == ("interrupted", 0)
+        assert run(library).counts["added"] == 1
 
 
 def test_a_picture_that_is_declined_says_so_and_is_settled(

@@ -44,37 +44,25 @@ _AMBIGUOUS: tuple[tuple[int, bytes, str], ...] = (
 )
 """(offset, bytes, name) that only mean something in a file already known not to be text."""
 
-_OFFICE = {
-    ".docx": "a Word document",
-    ".xlsx": "an Excel workbook",
-    ".pptx": "a PowerPoint presentation",
-    ".odt": "an OpenDocument text",
-    ".ods": "an OpenDocument spreadsheet",
-    ".odp": "an OpenDocument presentation",
-    ".epub": "an e-book",
-    ".jar": "a Java archive",
-    ".whl": "a Python wheel",
-}
-
 SUFFIXES = frozenset(
     (
-        ".png .jpg .jpeg .gif .bmp .ico .tif .tiff .webp .heic .avif .psd .raw"
+        ".ico .avif .psd .raw"
         " .mp3 .wav .flac .ogg .opus .m4a .aac .mp4 .m4v .mov .avi .mkv .webm"
-        " .zip .gz .tgz .bz2 .xz .zst .7z .rar .tar .iso .dmg .jar .whl .deb .rpm"
+        " .gz .tgz .bz2 .xz .zst .7z .rar .tar .iso .dmg .jar .whl .deb .rpm"
         " .exe .dll .so .dylib .a .o .obj .lib .class .pyc .pyd .wasm .bin"
         " .dat .db .sqlite .sqlite3 .parquet .npy .npz .pkl .pt .onnx .safetensors .h5"
         " .ttf .otf .woff .woff2 .eot"
-        " .pdf .doc .docx .xls .xlsx .ppt .pptx .odt .ods .odp .epub .mobi"
+        " .doc .ppt .mobi"
     ).split()
 )
-"""Suffixes of files that are hardly ever text, so that reading one is likely to skip it."""
+"""Suffixes that nothing reads and that are hardly ever text, so that reading one is likely to skip it."""
 
 
-def signature(data: bytes, suffix: str) -> str | None:
+def signature(data: bytes) -> str | None:
     """What ``data`` certainly is by its first bytes (``a PNG image``), or None if it may be text."""
     for name, beginnings in _SIGNATURES.items():
         if data.startswith(beginnings):
-            return _OFFICE.get(suffix.lower(), name) if name == "a ZIP archive" else name
+            return name
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -13,6 +14,7 @@ MOST_TEXT = 16_000_000
 """Characters kept of one document: a shelf of novels."""
 
 _NAME_LIMIT = 200
+_MOST_WARNINGS = 5
 _UNWANTED = re.compile("[\0-\x08\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _LINE_ENDS = re.compile("\r\n?|\x0b|\x0c|\x85|\u2028|\u2029")
 
@@ -29,10 +31,6 @@ def needs_password(path: PurePosixPath) -> ExtractError:
     )
 
 
-class TooLong(Exception):
-    """The document has more than MOST_TEXT characters."""
-
-
 class Builder:
     """The growing text of a document with its segments: one for each part, and in it one for each heading."""
 
@@ -45,6 +43,8 @@ class Builder:
         self._place: tuple[str, str] | None = None
         self.opening = ""
         """The heading with which the document begins, '' where it begins with something else."""
+        self.is_full = False
+        """The document has MOST_TEXT characters, and what is added to it is left out."""
 
     def begin(self, anchor_type: str, anchor_ref: object, *heading_path: str) -> None:
         """Begin a part, such as ``page`` ``3``, below the headings in ``heading_path``."""
@@ -65,14 +65,15 @@ class Builder:
         self.add(text)
 
     def add(self, text: str, gap: str = "\n\n") -> None:
-        """Add text in a paragraph of its own, or after ``gap``. Raises TooLong."""
+        """Add text in a paragraph of its own, or after ``gap``."""
         text = _UNWANTED.sub("", _LINE_ENDS.sub("\n", text)).strip("\n").rstrip()
         if not text.strip():
             return
         if self._length > self._start:
             text = gap + text
-        if self._length + len(text) > MOST_TEXT:
-            raise TooLong
+        self.is_full = self.is_full or self._length + len(text) > MOST_TEXT
+        if self.is_full:
+            return
         self._pieces.append(text)
         self._length += len(text)
 
@@ -86,9 +87,13 @@ class Builder:
             self._length += 2
             self._start = self._length
 
-    def document(self, file_type: str, name: str, title: str = "", **more: Any) -> Extracted:
-        """The document. Without a ``title`` it is called by the file's ``name``."""
+    def document(
+        self, file_type: str, name: str, title: str = "", warnings: Sequence[str] = (), **more: Any
+    ) -> Extracted:
+        """The document. Without a ``title`` it is called by the file's ``name``; of ``warnings`` the first
+        five are kept."""
         self._close()
+        cut = ("Only its beginning is read: it is too long.",) if self.is_full else ()
         title = one_line(title)
         text = "".join(self._pieces).removesuffix("\n\n")
         return Extracted(
@@ -98,5 +103,6 @@ class Builder:
             title=title or name,
             title_from="heading" if title else "file name",
             segments=tuple(self._segments),
+            warnings=(*cut, *warnings[:_MOST_WARNINGS]),
             **more,
         )

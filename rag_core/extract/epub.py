@@ -5,17 +5,15 @@ from __future__ import annotations
 import io
 import posixpath
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 from zipfile import ZipFile
 
-from rag_core.extract import webpage
-from rag_core.extract.building import Builder, TooLong, one_line
-from rag_core.extract.zipped_xml import member, xml
-from rag_core.types import Extracted
+from lxml.etree import _Element
 
-if TYPE_CHECKING:
-    from lxml.etree import _Element
+from rag_core.extract import webpage
+from rag_core.extract.building import Builder, one_line
+from rag_core.extract.office import member, xml
+from rag_core.types import Extracted
 
 _CONTAINER = "{urn:oasis:names:tc:opendocument:xmlns:container}"
 _OPF = "{http://www.idpf.org/2007/opf}"
@@ -24,26 +22,21 @@ _DC = "{http://purl.org/dc/elements/1.1/}"
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
     """The book in ``data``."""
-    warnings: tuple[str, ...] = ()
     builder = Builder()
     with ZipFile(io.BytesIO(data)) as archive:
         container = xml(member(archive, "META-INF/container.xml"))
         place = next(container.iter(f"{_CONTAINER}rootfile")).attrib["full-path"]
         book = xml(member(archive, place))
-        try:
-            for number, chapter in enumerate(_chapters(book, posixpath.dirname(place)), 1):
-                page = webpage.parse(member(archive, chapter).decode("utf-8", "replace"))
-                builder.begin("chapter", page.first_heading or page.title or number)
-                page.add_to(builder)
-        except TooLong:
-            warnings = ("Only its first chapters are read: it is too long.",)
+        for number, chapter in enumerate(_chapters(book, posixpath.dirname(place)), 1):
+            page = webpage.parse(member(archive, chapter).decode("utf-8", "replace"))
+            builder.begin("chapter", page.first_heading or page.title or number)
+            page.add_to(builder)
     author = one_line(book.findtext(f".//{_DC}creator") or "")
     return builder.document(
         "ebook",
         path.name,
         book.findtext(f".//{_DC}title") or "",
         metadata={"author": author} if author else {},
-        warnings=warnings,
     )
 
 

@@ -130,23 +130,15 @@ _JOINED = re.compile(r"[-_]+(?!\d)|(?<!\d)[-_]+")
 _MONTH = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.](0[1-9]|1[0-2])(?![-_.]?\d)")
 
 
-MODULES: dict[str, str] = {
-    suffix: module
-    for module, suffixes in {
-        "pdf": ".pdf",
-        "word": ".docx .docm",
-        "slides": ".pptx .pptm",
-        "sheets": ".xlsx .xlsm .xlsb .xls .ods",
-        "opendocument": ".odt .odp",
-        "epub": ".epub",
-        "mail": ".eml .mbox",
-        "rtf": ".rtf",
-        "pictures": ".png .jpg .jpeg .webp .gif .tif .tiff .bmp .heic .heif",
-        "archive": ".zip",
-        "notebook": ".ipynb",
-    }.items()
-    for suffix in suffixes.split()
+_MODULE_BY_TYPE = {
+    **{name: name for name in ("pdf", "word", "slides", "mail", "notebook", "archive")},
+    "sheet": "sheets",
+    "ebook": "epub",
+    "picture": "pictures",
 }
+MODULES: dict[str, str] = {
+    suffix: _MODULE_BY_TYPE[name] for suffix, name in TYPE_BY_SUFFIX.items() if name in _MODULE_BY_TYPE
+} | {".odt": "opendocument", ".odp": "opendocument", ".rtf": "rtf"}
 """Lower-case suffix → the module of `rag_core.extract` that reads the format in the worker process."""
 
 

@@ -12,11 +12,11 @@ from datetime import UTC, date, datetime
 from itertools import pairwise
 from typing import Any
 
+from rag_core.extract.building import one_line
 from rag_core.types import Segment
 
 _LARGE = 200
 _GROUP = 600
-_NAME_LIMIT = 200
 
 _DATE_KEYS = "timestamp date datetime time created_at create_time created sent_at ts".split()
 _SECONDS, _MILLISECONDS = range(10**8, 10**11), range(10**11, 10**14)  # since 1970; from 1973 on
@@ -182,7 +182,7 @@ def _grouped(text: str, entries: list[_Entry], anchor: str, share: bool = True) 
         was_large = is_large
     found: list[Segment] = []
     for (begin, names), (end, _) in pairwise([*groups, (len(text), [])]):
-        name = " ".join(names[0].split())[:_NAME_LIMIT]
+        name = one_line(names[0])
         path = (name,) if len(names) == 1 and anchor != "record" else ()
         ref = "-".join(dict.fromkeys((names[0], names[-1]))) if anchor == "record" else name
         found.append(Segment(begin, end, path, anchor, ref))

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 from rag_core.errors import NotText
 from rag_core.extract import readers, webpage
-from rag_core.extract.building import Builder, TooLong, one_line
+from rag_core.extract.building import Builder, one_line
 from rag_core.types import Extracted
 
 _SHOWN = ("Subject", "From", "To", "Cc", "Date")
@@ -27,22 +27,20 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     builder, warnings = Builder(), list[str]()
     is_mailbox = path.suffix.lower() == ".mbox" or data.startswith(b"From ")
     title, day, fields = "", None, {}
-    number = 0
-    try:
-        for number, raw in enumerate(_messages(data) if is_mailbox else [data], 1):
-            message = message_from_bytes(raw, policy=policy.default)
-            subject = _header(message, "Subject")
-            if is_mailbox:
-                builder.begin("message", f"{number} {subject}", subject)
-            else:
-                builder.begin("message", "")
-                title = subject
-                fields = {key: text for key, name in _FIELDS.items() if (text := _header(message, name))}
-            day = _day(message) or day
-            warnings += _add_message(builder, message, is_mailbox)
-    except TooLong:
-        warnings.append(f"Only the first {number - 1} messages are read: it is too long.")
-    return builder.document("mail", path.name, title, date=day, metadata=fields, warnings=tuple(warnings[:5]))
+    for number, raw in enumerate(_messages(data) if is_mailbox else [data], 1):
+        if builder.is_full:
+            break
+        message = message_from_bytes(raw, policy=policy.default)
+        subject = _header(message, "Subject")
+        if is_mailbox:
+            builder.begin("message", f"{number} {subject}", subject)
+        else:
+            builder.begin("message", "")
+            title = subject
+            fields = {key: text for key, name in _FIELDS.items() if (text := _header(message, name))}
+        day = _day(message) or day
+        warnings += _add_message(builder, message)
+    return builder.document("mail", path.name, title, date=day, metadata=fields, warnings=warnings)
 
 
 def _messages(mailbox: bytes) -> Iterator[bytes]:
@@ -53,7 +51,7 @@ def _messages(mailbox: bytes) -> Iterator[bytes]:
         yield mailbox[start:end]
 
 
-def _add_message(builder: Builder, message: EmailMessage, is_mailbox: bool, depth: int = 0) -> list[str]:
+def _add_message(builder: Builder, message: EmailMessage, depth: int = 0) -> list[str]:
     """Add a message with what is attached to it. Returns what could not be read of it."""
     lines = (f"{name}: {text}" for name in _SHOWN if (text := _header(message, name)))
     builder.add("\n".join(lines))
@@ -71,9 +69,7 @@ def _add_message(builder: Builder, message: EmailMessage, is_mailbox: bool, dept
     unread = []
     for name, part in attached:
         try:
-            _add_attachment(builder, name, part, is_mailbox, depth)
-        except TooLong:
-            raise
+            _add_attachment(builder, name, part, depth)
         except Exception as error:  # whatever its parser raises, the mail is read
             builder.begin("attachment", name)
             builder.add(name)
@@ -102,14 +98,14 @@ def _parts(message: MIMEPart) -> Iterator[MIMEPart]:
         yield from _parts(part)
 
 
-def _add_attachment(builder: Builder, name: str, part: MIMEPart, is_mailbox: bool, depth: int) -> None:
+def _add_attachment(builder: Builder, name: str, part: MIMEPart, depth: int) -> None:
     """Add an attachment as its own reader reads it. Raises ExtractError."""
     if part.get_content_type() == "message/rfc822":
         inner = part.get_content()
         subject = _header(inner, "Subject") or name
         builder.begin("attachment", subject, subject)
         if depth < _DEEPEST:
-            _add_message(builder, inner, is_mailbox, depth + 1)
+            _add_message(builder, inner, depth + 1)
         return
     found = readers.read(_bytes(part), PurePosixPath(name))
     for segment in found.segments:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import attrgetter
 
+from rag_core.extract.building import one_line
 from rag_core.types import Segment
 
 _ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1+[ \t]*")
@@ -16,7 +17,7 @@ _ORG_HEADING = re.compile(r"^(\*+)[ \t]+(\S[^\r\n]*)", re.M)
 _ORG_KEYWORD = re.compile(r"(?:TODO|DONE|WAITING|NEXT|CANCELLED)[ \t]+|\[#[A-Z]\][ \t]*")
 _ORG_TAGS = re.compile(r"[ \t]+:[\w@#%:]+:[ \t]*$")
 _ORG_TITLE = re.compile(r"^#\+title:[ \t]*([^\r\n]+)", re.M | re.I)
-_NAME_LIMIT = 200
+_LONGEST = 1000  # characters of a heading that are looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +50,6 @@ def sections(
     return tuple(found)
 
 
-# --- reStructuredText and Org -----------------------------------------------------------
-
-
 def rst_segments(text: str) -> tuple[Segment, ...]:
     """Sections of reStructuredText; the kinds of adornment get their levels as they appear."""
     lines = text.split("\n")
@@ -63,8 +61,8 @@ def rst_segments(text: str) -> tuple[Segment, ...]:
         if adorned:
             begin = offset - (len(lines[number - 1]) + 1 if adorned[1] else 0)
             level = levels.setdefault(adorned, len(levels) + 1)
-            plain = _MARKS.sub("", _ROLE.sub(r"\1", line[: 5 * _NAME_LIMIT]))
-            headings.append(Heading(begin, level, " ".join(plain.split())[:_NAME_LIMIT]))
+            plain = _MARKS.sub("", _ROLE.sub(r"\1", line[:_LONGEST]))
+            headings.append(Heading(begin, level, one_line(plain)))
         offset += len(line) + 1
     return sections(headings, 0, len(text))
 
@@ -73,15 +71,15 @@ def org_segments(text: str) -> tuple[Segment, ...]:
     """Sections of an Org file, by its stars."""
     headings: list[Heading] = []
     for match in _ORG_HEADING.finditer(text):
-        name = _ORG_KEYWORD.sub("", _ORG_TAGS.sub("", match[2][: 5 * _NAME_LIMIT]))
-        headings.append(Heading(match.start(), len(match[1]), " ".join(name.split())[:_NAME_LIMIT]))
+        name = _ORG_KEYWORD.sub("", _ORG_TAGS.sub("", match[2][:_LONGEST]))
+        headings.append(Heading(match.start(), len(match[1]), one_line(name)))
     return sections(headings, 0, len(text))
 
 
 def org_title(text: str) -> str:
     """What ``#+title:`` says, or an empty string."""
     match = _ORG_TITLE.search(text)
-    return match[1].strip()[:_NAME_LIMIT] if match else ""
+    return one_line(match[1]) if match else ""
 
 
 def _rst_heading(lines: list[str], number: int) -> tuple[str, bool] | None:

@@ -7,7 +7,7 @@ import io
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterable, Set
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
@@ -46,8 +46,8 @@ class Remote(Protocol):
     name: str
     leaves: bool
 
-    def read(self, picture: bytes) -> str:
-        """The text in a PNG or JPEG. Raises Waits and NotRead."""
+    def read(self, picture: bytes, is_wanted: Callable[[], bool]) -> str:
+        """The text in a PNG or JPEG. Raises NotRead, and Waits also once it is not wanted any more."""
 
 
 def find_engine(setting: str) -> str | None:
@@ -65,10 +65,10 @@ def is_remote(setting: str) -> bool:
     return setting.partition(":")[0] in ("ollama", "gemini", "vertex_ai")
 
 
-def asked(remote: Remote | None, picture: bytes) -> tuple[str, str, str]:
-    """What ``remote`` says of a picture, as `Ask`."""
+def asked(remote: Remote | None, picture: bytes, is_wanted: Callable[[], bool]) -> tuple[str, str, str]:
+    """What ``remote`` says of a picture while that is wanted, as `Ask`."""
     try:
-        return remote.read(picture)[:_MOST_CHARACTERS] if remote else "", "", ""
+        return remote.read(picture, is_wanted)[:_MOST_CHARACTERS] if remote else "", "", ""
     except Waits as why:
         return "", str(why), ""
     except NotRead as why:
@@ -149,6 +149,15 @@ def _write(file: Path, text: str) -> None:
     written.replace(file)
 
 
+def hold(folder: Path, document: str, pictures: Iterable[str]) -> None:
+    """Keep for `prune` that a document shows these files of pictures; all by the sha256 of their bytes."""
+    used: set[str] = set()
+    for each in pictures:
+        with suppress(FileNotFoundError):  # no text in it was read
+            used.update((folder / _LISTS / each).read_text("utf-8").split())
+    _write(folder / _LISTS / document, "\n".join(sorted(used)))
+
+
 def prune(folder: Path, documents: Set[str]) -> None:
     """Remove the kept texts of pictures that none of ``documents``, by the sha256 of their bytes, holds."""
     used: set[str] = set()
@@ -208,7 +217,13 @@ def _rapidocr(picture: Image) -> str:
 def _rapidocr_engine() -> Any:
     from rapidocr import RapidOCR
 
-    return RapidOCR(params={"Global.log_level": "error", "EngineConfig.onnxruntime.intra_op_num_threads": 1})
+    return RapidOCR(
+        params={
+            "Global.log_level": "error",
+            "Global.use_cls": False,  # made for signs: it takes one long line in ten for upside down
+            "EngineConfig.onnxruntime.intra_op_num_threads": 1,
+        }
+    )
 
 
 reader = Reader(None, lambda: None)

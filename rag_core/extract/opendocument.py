@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import io
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 from zipfile import ZipFile
 
-from rag_core.extract.building import Builder, TooLong, needs_password, one_line
-from rag_core.extract.zipped_xml import member, xml
-from rag_core.types import Extracted
+from lxml.etree import _Element
 
-if TYPE_CHECKING:
-    from lxml.etree import _Element
+from rag_core.extract.building import Builder, needs_password, one_line
+from rag_core.extract.office import member, xml
+from rag_core.types import Extracted
 
 _NAMESPACES = "urn:oasis:names:tc:opendocument:xmlns:{}:1.0"
 _TEXT, _TABLE, _DRAW, _OFFICE, _META, _PRESENTATION = (
@@ -24,7 +22,7 @@ _DC = "{http://purl.org/dc/elements/1.1/}"
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
     """The document in ``data``. Raises ExtractError where it needs a password."""
-    builder, warnings = Builder(), tuple[str, ...]()
+    builder = Builder()
     with ZipFile(io.BytesIO(data)) as archive:
         if b"encryption-data" in member(archive, "META-INF/manifest.xml"):
             raise needs_password(path)
@@ -32,26 +30,21 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
         facts = xml(member(archive, "meta.xml")) if "meta.xml" in archive.namelist() else content
     for deleted in [*content.iter(f"{_TEXT}tracked-changes")]:
         deleted.getparent().remove(deleted)
-    for note in [
-        *content.iter(f"{_TEXT}note", f"{_OFFICE}annotation")
-    ]:  # it would run into the word before it
-        note.text = f" {note.text or ''}"
+    for note in content.iter(f"{_TEXT}note", f"{_OFFICE}annotation"):
+        note.text = f" {note.text or ''}"  # it would run into the word before it
         note.tail = f" {note.tail or ''}"
     for spaces in content.iter(f"{_TEXT}s"):
         spaces.text = " " * min(100, int(spaces.get(f"{_TEXT}c", "1")))
     for mark in content.iter(f"{_TEXT}tab", f"{_TEXT}line-break"):
         mark.text = "\t" if mark.tag == f"{_TEXT}tab" else "\n"
     is_slides = path.suffix.lower() == ".odp"
-    try:
-        if is_slides:
-            for number, page in enumerate(content.iter(f"{_DRAW}page"), 1):
-                builder.begin("slide", number)
-                _add(builder, page)
-        else:
-            body = content.find(f".//{_OFFICE}text")
-            _add(builder, content if body is None else body)
-    except TooLong:
-        warnings = ("Only its beginning is read: it is too long.",)
+    if is_slides:
+        for number, page in enumerate(content.iter(f"{_DRAW}page"), 1):
+            builder.begin("slide", number)
+            _add(builder, page)
+    else:
+        body = content.find(f".//{_OFFICE}text")
+        _add(builder, content if body is None else body)
     author = one_line(facts.findtext(f".//{_DC}creator") or "")
     made = (facts.findtext(f".//{_META}creation-date") or "")[:10]
     return builder.document(
@@ -60,7 +53,6 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
         facts.findtext(f".//{_DC}title") or ("" if is_slides else builder.opening),
         date=made if len(made) == 10 else None,
         metadata={"author": author} if author else {},
-        warnings=warnings,
     )
 
 

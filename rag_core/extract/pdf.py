@@ -36,7 +36,7 @@ from pypdfium2.raw import (
 )
 
 from rag_core.extract import ocr
-from rag_core.extract.building import Builder, TooLong, needs_password, one_line
+from rag_core.extract.building import Builder, needs_password, one_line
 from rag_core.types import Extracted
 
 _SCAN_SCALE = 200 / 72  # a page is read at 200 dpi
@@ -73,6 +73,8 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
         outline = _outline(pdf)
         compounds: set[str] = set()
         for number in range(1, len(pdf) + 1):
+            if builder.is_full:
+                break
             builder.begin("page", number, *outline[number])
             try:
                 text = _text(pdf, number - 1)
@@ -80,9 +82,6 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
                 builder.add(_BROKEN.sub(partial(_joined, compounds), text))
             except PdfiumError:
                 warnings.append(f"Page {number} cannot be read.")
-            except TooLong:
-                warnings.append(f"Only the first {number - 1} of {len(pdf)} pages are read: it is too long.")
-                break
         known = pdf.get_metadata_dict(skip_empty=True)
         title, author = known.get("Title", "").strip(), one_line(known.get("Author", ""))
         if not title or _OF_A_PROGRAM.search(title):
@@ -94,7 +93,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
             title,
             date=_day(known.get("CreationDate", "")),
             metadata={"pages": len(pdf), **({"author": author} if author else {})},
-            warnings=tuple(warnings[:5]),
+            warnings=warnings,
         )
 
 

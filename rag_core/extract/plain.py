@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from rag_core.errors import ExtractError, NotText
 from rag_core.extract import binary, code, encoding, frontmatter, keyed, markdown, markup, webpage
-from rag_core.extract.building import Builder, TooLong
+from rag_core.extract.building import Builder
 from rag_core.extract.filetypes import file_type, title_of_name
 from rag_core.types import Extracted, Segment
 
@@ -31,7 +31,7 @@ _SEGMENTS: dict[str, Callable[[str], tuple[Segment, ...]]] = {
 def read(data: bytes, path: PurePosixPath) -> Extracted:
     """Read a text file; of ``path`` only the name tells something. Raises NotText for pictures, programs and
     other binaries, ExtractError when the bytes claim an encoding that they break."""
-    if what := binary.signature(data, path.suffix):
+    if what := binary.signature(data):
         raise _not_text(path, what)
     kind = file_type(path)
     try:
@@ -52,12 +52,8 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 
 def _read_page(decoded: encoding.Decoded, path: PurePosixPath) -> Extracted:
     page, builder, front = webpage.parse(decoded.text), Builder(), frontmatter.read(decoded.text)
-    cut = ""
-    try:
-        page.add_to(builder)
-    except TooLong:
-        cut = "Only its beginning is read: it is too long."
-    warnings = tuple(filter(None, (decoded.warning, front.unsure, cut)))
+    page.add_to(builder)
+    warnings = [sentence for sentence in (decoded.warning, front.unsure) if sentence]
     title = page.title or page.first_heading
     found = builder.document("html", path.name, title, private=front.private, warnings=warnings)
     return replace(found, encoding=decoded.encoding)

@@ -9,7 +9,7 @@ from typing import Any
 
 from python_calamine import CalamineWorkbook, PasswordError
 
-from rag_core.extract.building import Builder, TooLong, needs_password, one_line
+from rag_core.extract.building import Builder, needs_password
 from rag_core.types import Extracted
 
 _ROWS = 50
@@ -22,18 +22,15 @@ _MOST_COLUMNS = 1000
 def read(data: bytes, path: PurePosixPath) -> Extracted:
     """The workbook in ``data``, a line for each row that is not empty. Raises ExtractError where it needs
     a password."""
-    builder, warnings = Builder(), []
+    builder = Builder()
     try:
         book = CalamineWorkbook.from_filelike(io.BytesIO(data))
     except PasswordError:
         raise needs_password(path) from None
     for name in book.sheet_names:
-        try:
+        if not builder.is_full:
             _add_sheet(builder, name, book.get_sheet_by_name(name).iter_rows())
-        except TooLong:
-            warnings.append(f"The sheet {one_line(name)!r} is read in part: the file is too long.")
-            break
-    return builder.document("sheet", path.name, warnings=tuple(warnings))
+    return builder.document("sheet", path.name)
 
 
 def _add_sheet(builder: Builder, sheet: str, rows: Any) -> None:
@@ -41,6 +38,8 @@ def _add_sheet(builder: Builder, sheet: str, rows: Any) -> None:
     header = ""
     count = size = 0
     for number, row in enumerate(rows, 1):
+        if builder.is_full:
+            return
         cells = [_cell(value) for value in row[:_MOST_COLUMNS]]
         line = "\t".join(cells).rstrip()
         if not line.strip():

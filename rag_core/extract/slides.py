@@ -14,7 +14,7 @@ from pptx.shapes.graphfrm import GraphicFrame
 from pptx.shapes.picture import Picture
 
 from rag_core.extract import pictures
-from rag_core.extract.building import Builder, TooLong, one_line
+from rag_core.extract.building import Builder, one_line
 from rag_core.extract.office import facts_of, refuse_encrypted, text_of_graphic
 from rag_core.types import Extracted
 
@@ -33,24 +33,20 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     """The presentation in ``data``."""
     refuse_encrypted(data, path)
     presentation = Presentation(io.BytesIO(data))
-    builder, warnings = Builder(), tuple[str, ...]()
-    first = ""
-    try:
-        for number, slide in enumerate(presentation.slides, 1):
-            shape = slide.shapes.title
-            title = one_line(shape.text_frame.text) if shape is not None else ""
-            first = first or title
-            builder.begin("slide", number, title)
-            for text in _texts(slide.shapes):
-                builder.add(text)
-            if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
-                builder.add(slide.notes_slide.notes_text_frame.text)
-    except TooLong:
-        warnings = ("Only its first slides are read: it is too long.",)
+    builder, first = Builder(), ""
+    for number, slide in enumerate(presentation.slides, 1):
+        shape = slide.shapes.title
+        title = one_line(shape.text_frame.text) if shape is not None else ""
+        first = first or title
+        builder.begin("slide", number, title)
+        for text in _texts(slide.shapes):
+            builder.add(text)
+        if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
+            builder.add(slide.notes_slide.notes_text_frame.text)
     title, more = facts_of(presentation.core_properties)
     if _OF_NOTHING.fullmatch(title):
         title = first
-    return builder.document("slides", path.name, title, warnings=warnings, **more)
+    return builder.document("slides", path.name, title, **more)
 
 
 def _texts(shapes: Iterable[Any]) -> Iterator[str]:

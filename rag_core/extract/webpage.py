@@ -45,19 +45,23 @@ class Page:
 
 def parse(markup: str) -> Page:
     """A web page without what is not seen."""
-    root = _root(markup)
-    if root is None:
-        return Page("", [])
-    return Page(one_line(root.findtext(".//title") or ""), _blocks(root))
-
-
-def _root(markup: str) -> _Element | None:
-    from lxml import etree
+    from lxml import etree  # only now: it is slow to import
 
     parser = etree.HTMLParser(
         encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True, huge_tree=True
     )
-    return etree.fromstring(markup.encode("utf-8", "replace"), parser) if markup.strip() else None
+    root = etree.fromstring(markup.encode("utf-8", "replace"), parser) if markup.strip() else None
+    if root is None:
+        return Page("", [])
+    blocks = _Blocks()
+    for event, element in etree.iterwalk(root, events=("start", "end")):
+        tag = element.tag if isinstance(element.tag, str) else ""
+        if event == "start":
+            blocks.begin(element, tag)
+        else:
+            blocks.end(element, tag)
+    blocks.end_block()
+    return Page(one_line(root.findtext(".//title") or ""), blocks.found)
 
 
 class _Blocks:
@@ -96,20 +100,6 @@ class _Blocks:
         text = text.replace(_BREAK, "\n") if self._preformatted else _spaced(text)
         if text.strip():
             self.found.append((self._level, text))
-
-
-def _blocks(root: _Element) -> list[tuple[int, str]]:
-    from lxml import etree
-
-    blocks = _Blocks()
-    for event, element in etree.iterwalk(root, events=("start", "end")):
-        tag = element.tag if isinstance(element.tag, str) else ""
-        if event == "start":
-            blocks.begin(element, tag)
-        else:
-            blocks.end(element, tag)
-    blocks.end_block()
-    return blocks.found
 
 
 def _is_unseen(element: _Element, tag: str) -> bool:

@@ -13,7 +13,7 @@ from docx import Document
 from docx.oxml import parse_xml
 
 from rag_core.extract import pictures
-from rag_core.extract.building import Builder, TooLong
+from rag_core.extract.building import Builder
 from rag_core.extract.office import facts_of, refuse_encrypted, text_of_graphic
 from rag_core.types import Extracted
 
@@ -29,14 +29,11 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     """The document in ``data``."""
     refuse_encrypted(data, path)
     document = Document(io.BytesIO(data))
-    builder, warnings = Builder(), tuple[str, ...]()
-    try:
-        _add_body(builder, document)
-        _add_margins(builder, document)
-    except TooLong:
-        warnings = ("Only its beginning is read: it is too long.",)
+    builder = Builder()
+    _add_body(builder, document)
+    _add_margins(builder, document)
     title, more = facts_of(document.core_properties)
-    return builder.document("word", path.name, title or builder.opening, warnings=warnings, **more)
+    return builder.document("word", path.name, title or builder.opening, **more)
 
 
 def _add_body(builder: Builder, document: Any) -> None:

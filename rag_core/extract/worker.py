@@ -152,11 +152,13 @@ class Worker:
         assert process.stdout is not None  # noqa: S101
         body, is_late = None, False
         with suppress(OSError):  # it is gone
-            _write_frame(process.stdin, line + b"\n" + data)
+            _write_frame(process.stdin, line)
+            _write_frame(process.stdin, data)
             body = _GOES_ON
             while body is not None and (body == _GOES_ON or body.startswith(_PICTURES)) and not is_late:
                 if body != _GOES_ON:
-                    _write_frame(process.stdin, json.dumps(ocr.asked(remote, body)).encode())
+                    answer = ocr.asked(remote, body, lambda: process.poll() is None)
+                    _write_frame(process.stdin, json.dumps(answer).encode())
                 body, is_late = self._next_frame(process, process.stdout)
         if body is None or is_late:
             self.close()
@@ -278,17 +280,16 @@ def main(limit_s: int, memory: int, pictures: str) -> None:
     ocr.reader = ocr.Reader(Path(pictures) if pictures else None, goes_on, ask)
     with suppress(AttributeError, OSError):  # Windows has no such priority
         os.nice(10)
-    while (request := _read_frame(requests)) is not None:
+    while (line := _read_frame(requests)) is not None and (data := _read_frame(requests)) is not None:
         alarm(limit_s)  # it ends this process
-        answer = _answered(request)
+        answer = _answered(line, data)
         alarm(0)
         _write_frame(answers, answer)
 
 
-def _answered(request: bytes) -> bytes:
+def _answered(line: bytes, data: bytes) -> bytes:
     """The answer to a request: a line of JSON that names the entry point, the file, what reads its pictures
-    and a place in it to show, if it is to be shown, then its bytes."""
-    line, _, data = request.partition(b"\n")
+    and a place in it to show, if it is to be shown; and the bytes of the file."""
     about, file, engine, *place = json.loads(line)
     ocr.reader.begin(engine)
     extension = Extension(**about)

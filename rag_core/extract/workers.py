@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -17,16 +18,19 @@ from rag_core.extract.worker import Worker
 _MOST_PROCESSES = 4
 _MOST_ITEMS = 200  # between the one that is stored and the last that is begun
 _LOOK_S = 0.05
+_STOP_S = 0.4
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
 class Workers:
-    """Worker processes, each made by ``new`` and started when it is needed first. To be closed, and may be
-    used again then."""
+    """Worker processes, each made by ``new`` and started when it is needed first. Those of `ahead` are killed
+    once ``is_over()``, which another thread asks; what they read then fails. To be closed, and may be used
+    again then."""
 
-    def __init__(self, new: Callable[[], Worker]) -> None:
+    def __init__(self, new: Callable[[], Worker], is_over: Callable[[], bool] = lambda: False) -> None:
+        self._is_over = is_over
         count = min(os.cpu_count() or 1, _MOST_PROCESSES)
         self._all = [new() for _ in range(count)]
         self._idle: SimpleQueue[Worker] = SimpleQueue()
@@ -55,6 +59,9 @@ class Workers:
         closed, the processes of what is still at work are killed."""
         threads = ThreadPoolExecutor(len(self._all))
         begun = deque[tuple[_Item, Future[_Result] | None]]()
+        is_done = threading.Event()
+        watcher = threading.Thread(target=self._watch, args=(is_done,), daemon=True)
+        watcher.start()
         try:
             for item in items:
                 is_early = begins_early(item)
@@ -64,11 +71,21 @@ class Workers:
             while begun:
                 yield _with_result(*begun.popleft(), work)
         finally:
+            is_done.set()
+            watcher.join()
             threads.shutdown(wait=False, cancel_futures=True)
             while not all(future is None or future.done() for _, future in begun):
-                for worker in self._all:
-                    worker.kill()
+                self._kill()
                 time.sleep(_LOOK_S)
+
+    def _watch(self, is_done: threading.Event) -> None:
+        while not is_done.wait(_STOP_S):
+            if self._is_over():
+                self._kill()
+
+    def _kill(self) -> None:
+        for worker in self._all:
+            worker.kill()
 
     def _is_full(self, begun: Iterable[tuple[object, Future[_Result] | None]]) -> bool:
         """Whether there is one more than the processes can be reading: what was read takes memory."""

@@ -26,6 +26,7 @@ from rag_core.extract import (
     Workers,
     extract,
     extractor_number,
+    ocr,
     private,
     reader_in_worker,
 )
@@ -154,7 +155,8 @@ class Runner:
         self._spec = self.store.spec
         limits = self.limits
         self._workers = Workers(
-            lambda: Worker(limits.extractor_timeout_s, ocr=limits.ocr, pictures=limits.pictures)
+            lambda: Worker(limits.extractor_timeout_s, ocr=limits.ocr, pictures=limits.pictures),
+            self._is_over,
         )
         self._log = JobLog(self.store, job_id, report, self._look_for_requests)
         self._embedding = Embedding(self.store, self.tools, self._log, self._look_for_requests)
@@ -221,6 +223,13 @@ class Runner:
         self._last = found[-1].id if found else self._last
         self._waiting += found
         return bool(self._waiting)
+
+    def _is_over(self) -> bool:
+        """Whether `_look_for_requests` would end the run. For any thread."""
+        if self.stop and self.stop():
+            return True
+        with self.store.read() as db:
+            return any(asked.kind == "cancel" for asked in jobs.requests_after(db, self._last))
 
     def _end(self, state: EndState, message: str = "") -> None:
         if message:
@@ -387,7 +396,10 @@ class Runner:
             return False
         except StoreError:  # a full disk is no fault of this file
             raise
+        except Cancelled:
+            raise
         except Exception as error:  # whatever is wrong with one file fails that file only
+            self._look_for_requests()  # its process may have been killed to end the run
             reason = f"Reading it went wrong ({type(error).__name__}); the rest of the run is not affected."
             if isinstance(error, RagError):
                 reason = error.message
@@ -412,6 +424,7 @@ class Runner:
         if remote and remote.leaves and doc.private:
             remote = None
         seen: set[bytes] = set()
+        held: list[str] = []
         for link in links:
             found = self._pictures.find(display(file.stat.path), link.target) if self._pictures else None
             if found is None or found.path in seen or len(seen) == MOST_PICTURES:
@@ -426,8 +439,12 @@ class Runner:
                 with self._workers.one() as worker:
                     picture = extract(data, PurePosixPath(name), worker, remote)
             except ExtractError:  # it is damaged, or no engine is installed
+                self._look_for_requests()
                 continue
+            held.append(hashlib.sha256(data).hexdigest())
             doc = with_picture(doc, link, name, picture)
+        if links and self.limits.pictures:
+            ocr.hold(self.limits.pictures, file.file_hash, held)
         return doc
 
     def _remote_ocr(self, file: write.FileRecord) -> Remote | None:

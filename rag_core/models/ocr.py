@@ -4,13 +4,17 @@ hostile as the picture: it is text to be found, and nothing else."""
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from concurrent.futures import wait
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from rag_core.errors import InvalidInput
 from rag_core.extract.ocr import NotRead, Waits
 from rag_core.models.addresses import OLLAMA_URL, leaves
+from rag_core.models.deadline import in_background
 from rag_core.models.server import Failure, Server
 
 PROMPT = (
@@ -24,6 +28,7 @@ MOST_TOKENS = 4096
 """Tokens of a transcription: a page in small type takes 1,500."""
 
 _TRIES = 3
+_LOOK_S = 0.2
 _PAUSE_S = 60.0  # a server that failed is left alone for so long; its pictures wait
 
 
@@ -65,11 +70,18 @@ class RemoteOcr:
         self._failed = ""
         self._failed_at = 0.0
 
-    def read(self, picture: bytes) -> str:
-        """The text in a PNG or JPEG. Raises Waits where the server is at fault, NotRead where the picture
-        is."""
+    def read(self, picture: bytes, is_wanted: Callable[[], bool] = lambda: True) -> str:
+        """The text in a PNG or JPEG. Raises Waits where the server is at fault or the text is not wanted any
+        more, NotRead where the picture is at fault."""
         if self._failed and time.monotonic() - self._failed_at < _PAUSE_S:
             raise Waits(self._failed)
+        reading = in_background("reading a picture", partial(self._read, picture, is_wanted))
+        while is_wanted():
+            if wait([reading], _LOOK_S).done:
+                return reading.result()
+        raise Waits("It was stopped.")
+
+    def _read(self, picture: bytes, is_wanted: Callable[[], bool]) -> str:
         for attempt in range(_TRIES):
             try:
                 return _without_fence(self._backend.transcribe(picture))
@@ -80,7 +92,7 @@ class RemoteOcr:
                     raise NotRead(f"{self._backend.server.called} finds a picture too large.") from None
                 if failure.kind == "refused":
                     raise NotRead(str(self._backend.server.error(failure))) from None
-                if failure.kind != "busy" or attempt == _TRIES - 1:
+                if failure.kind != "busy" or attempt == _TRIES - 1 or not is_wanted():
                     raise self._pause(str(self._backend.server.error(failure))) from None
                 time.sleep(failure.backoff_s(attempt, self._retry_s))
         raise AssertionError

@@ -3,7 +3,6 @@ score. A store that fails becomes a notice, not a failed search."""
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -59,7 +58,7 @@ _LEAST_EMBEDDED = 0.25  # of the texts, else only words are compared
 _SPARE = 20  # more that an index is asked for: it may round, or still know what is gone here
 _FEW = 2000  # so many chunks are compared one by one
 
-_OF_CHUNK = "key chunk_index start_line end_line anchor_type anchor_ref split_part headings".split()
+_OF_CHUNK = "key chunk_index start_line end_line anchor_type anchor_ref split_part".split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,12 +341,13 @@ def _hits(
             continue
         best, document = there[0]
         row, score = rows[best.found.chunk_id], min(best.score, most)
+        headings, line = find.headings(row)
         hits.append(Hit(
             rank=0, score=score, relevant=score >= RELEVANT, similarity=best.found.similarity,
             bm25=best.bm25 if viewer.is_owner else None, reasons=best.reasons, store=store,
             content=row["text"], spans=(), snippet=(0, 0), document=document,
             hidden=tuple(furniture.hidden(row["text"], row["kept"])),
-            heading_path=tuple(json.loads(row["heading_path"])),
+            heading_path=headings, headings=line,
             copies=tuple(map(attrgetter("path"), map(itemgetter(1), there[1:]))), more=place.more,
             aliases=() if row["text"].strip() else find.aliases(db, document.id),
             **dict(zip(_OF_CHUNK, itemgetter(*_OF_CHUNK)(row), strict=True)),

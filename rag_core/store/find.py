@@ -73,7 +73,8 @@ def _escaped(text: str) -> str:
 
 
 def _symbols(values: tuple[str, ...]) -> _Condition:
-    ends = " OR ".join(["'.' || c.anchor_ref LIKE '%.' || ? ESCAPE '\\'"] * len(values))
+    module = "replace(replace(replace(d.display, '/__init__.py', ''), '.py', ''), '/', '.')"
+    ends = " OR ".join([f"'.' || {module} || '.' || c.anchor_ref LIKE '%.' || ? ESCAPE '\\'"] * len(values))
     return f"c.anchor_type = 'definition' AND ({ends})", tuple(map(_escaped, values))
 
 
@@ -290,6 +291,17 @@ def chunks(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, sqlite3.Row]
     sql = "SELECT * FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
     rows = db.execute(sql, (json.dumps(list(ids)),)).fetchall()
     return dict(zip(map(itemgetter("id"), rows), rows, strict=True))
+
+
+def headings(chunk: sqlite3.Row) -> tuple[tuple[str, ...], str]:
+    """The headings that lead to a chunk, and the same in one line. Those of Python begin with its module: the
+    name of the file, that of its folder for ``__init__.py``."""
+    path: tuple[str, ...] = tuple(json.loads(chunk["heading_path"]))
+    stem, suffix = splitext(chunk["path"])
+    if type_of_suffix(suffix) != "python":
+        return path, chunk["headings"]
+    path = (basename(stem.removesuffix("/__init__")), *path)
+    return path, " > ".join(path)
 
 
 class Candidate(NamedTuple):

@@ -50,7 +50,7 @@ def document(
     )
 
 
-_AS_STORED = ("key", "start", "start_line", "end_line", "headings", "split_part")
+_AS_STORED = ("key", "start", "start_line", "end_line", "split_part")
 
 
 def neighbours(rows: list[sqlite3.Row], key: str) -> list[Neighbour]:
@@ -59,10 +59,12 @@ def neighbours(rows: list[sqlite3.Row], key: str) -> list[Neighbour]:
     end = 0
     hit = next((row for row in rows if row["key"] == key), None)
     for row in rows:
+        headings, line = find.headings(row)
         chunk = Neighbour(
             **{name: row[name] for name in _AS_STORED},
             content=row["text"],
-            heading_path=tuple(json.loads(row["heading_path"])),
+            heading_path=headings,
+            headings=line,
             anchor=anchor_in_words(row["file_type"], row["anchor_type"], row["anchor_ref"]),
             is_hit=row["key"] == key,
             repeats=max(0, min(end, row["end"]) - row["start"]) if found else 0,
