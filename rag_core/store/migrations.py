@@ -8,6 +8,7 @@ it. Layout of one store file:
     identities → embeddings (by text hash) ← queue        what was, and is still to be, embedded
     requests, jobs, job_results, exclusions               work and the owner's decisions
     outbox                                                what a remote vector index has to learn
+    signs                                                 of vectors, to choose among many
     shapes, repeated                                      lines of documents, and those that are furniture
     meta                                                  the store about itself, and `generation`
 """
@@ -22,7 +23,7 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 from rag_core.errors import StoreError
-from rag_core.store import checksums
+from rag_core.store import checksums, signs
 from rag_core.text import furniture
 
 APPLICATION_ID = 0x434D4E50  # "CMNP": tells a store from any other SQLite file
@@ -332,10 +333,20 @@ BEGIN DROP_FURNITURE; ADD_FURNITURE; END;
     )
 )
 
+
+def _version_9(db: sqlite3.Connection) -> None:
+    """Many vectors are searched by their signs, without a look at all numbers."""
+    db.execute("""CREATE TABLE signs (
+        id INTEGER PRIMARY KEY REFERENCES embeddings ON DELETE CASCADE,
+        identity_id INTEGER NOT NULL, bits BLOB NOT NULL
+    ) STRICT""")
+    signs.put_all(db)
+
+
 Step = str | Callable[[sqlite3.Connection], None]
 MIGRATIONS: tuple[Step, ...] = (
     *(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6, _version_7),
-    _VERSION_8,
+    *(_VERSION_8, _version_9),
 )
 VERSION = len(MIGRATIONS)
 
