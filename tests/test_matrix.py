@@ -60,8 +60,8 @@ def test_nearly_all_of_the_nearest_are_found_by_signs_among_many(dimension: int)
     assert many.is_large
     hits = 0
     for query in queries:
-        found = set(many.likely(query, 1000, 8000).tolist())
-        assert len(found) == 1000
+        found = set(many.likely(query, 600, 4000).tolist())
+        assert len(found) == 600
         hits += len(found & ids_by_brute_force(rows, query, 10))
     assert hits / (10 * len(queries)) >= 0.98
 

@@ -5,7 +5,7 @@ two vectors, the more signs they share (random hyperplanes: Charikar, "Similarit
 rounding algorithms", STOC 2002). The signs of a number lie together for all vectors, 64 numbers to a column,
 which is quick to count. Of those that share most signs, the numbers of the query are added up where their
 signs are positive; those with the largest sums are read from the file and compared exactly.
-Of MiniLM's vectors at most four of a thousand among the nearest ten are missed.
+Of MiniLM's vectors three of a thousand among the nearest hundred are missed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from rag_core.vectors import EVERYTHING, Match
 
 LARGE = 20_000 * 384  # so many numbers are compared in 3 ms on one core; above, the signs choose
 FEWEST_SIGNS = 256  # vectors of fewer numbers have too few signs to choose by
-_ADDED_UP, _READ = 80, 10  # vectors for each one that is wanted
+_ADDED_UP, _READ = 40, 6  # vectors for each one that is wanted
 _BLOCK = 16_384  # vectors whose columns fit into a core's cache
 _GROWTH = 2
 _GONE = 0.1  # the share of vectors that are gone from the file before all are loaded anew
