@@ -16,13 +16,14 @@ from rag_core.library.searching import Searching
 from rag_core.models.registry import SharedEmbedders
 from rag_core.search import retrieve
 from rag_core.store import embeddings, find, lexical
-from rag_core.vectors.local import LocalVectors, Matrix
+from rag_core.vectors import local
+from rag_core.vectors.local import LocalVectors
 
 STEPS: Sequence[tuple[str, Any, str]] = (
     ("loading the model", SharedEmbedders, "get"),
     ("vector of the query", SharedEmbedders, "vector"),
     ("loading the vectors", LocalVectors, "_follow"),
-    ("nearest vectors", Matrix, "nearest"),
+    ("nearest vectors", local, "nearest"),
     ("their passages", LocalVectors, "search"),
     ("their passages", find, "chunk_ids"),
     ("counts of words", lexical, "frequencies"),

@@ -177,17 +177,17 @@ def slow_step(db: sqlite3.Connection) -> None:
 
 def open_with(ledger: Ledger, path: Path, steps: Steps) -> None:
     """In a process of its own: a program that knows ``steps`` opens a store."""
-    migrations.MIGRATIONS, migrations.VERSION = steps, len(steps)
+    migrations.MIGRATIONS, migrations.VERSION = steps, migrations.OLDEST - 1 + len(steps)
     ledger.begins()
     Store(path).close()
 
 
-def as_version_1(path: Path, old: Path) -> None:
-    """Make ``old``: a file of version 1 with all rows of the store ``path``."""
+def as_oldest(path: Path, old: Path) -> None:
+    """Make ``old``: a file of the oldest version with all rows of the store ``path``."""
     db = sqlite3.connect(old, isolation_level=None)
     db.execute(f"PRAGMA application_id = {migrations.APPLICATION_ID}")
     db.execute("PRAGMA journal_mode = WAL")
-    migrations._apply(db, 1)
+    migrations._apply(db, migrations.OLDEST)
     tables = [name for name, part in parts(db).items() if part.kind == "table" and "words" not in name]
     db.execute("DELETE FROM meta")
     db.execute("ATTACH ? AS new", (str(path),))
@@ -214,10 +214,10 @@ def test_migrations_that_are_killed_are_taken_whole_or_not_at_all(
     index(library, "s", notes)
     library.close()
     path, old = library.settings.store_dir / "s.db", tmp_path / "old.db"
-    as_version_1(path, old)
+    as_oldest(path, old)
     expected = contents(library, "s")
     monkeypatch.setattr(migrations, "MIGRATIONS", steps)
-    monkeypatch.setattr(migrations, "VERSION", len(steps))
+    monkeypatch.setattr(migrations, "VERSION", migrations.OLDEST - 1 + len(steps))
     schemas = [schema_of(steps[:count]) for count in range(len(steps) + 1)]
     shutil.copy(old, path)
     killer.spare(open_with, path, steps)
@@ -229,7 +229,7 @@ def test_migrations_that_are_killed_are_taken_whole_or_not_at_all(
 
         db = sqlite3.connect(path)
         version = db.execute("PRAGMA user_version").fetchone()[0]
-        assert parts(db) == schemas[version]
+        assert parts(db) == schemas[version - migrations.OLDEST + 1]
         db.close()
         store = store_of(library, "s")
         check(store)

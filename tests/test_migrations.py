@@ -22,14 +22,14 @@ TEXT = "The zebra sleeps under the old tree."
 
 
 @pytest.fixture
-def version_1(library: Library, notes: Path) -> Path:
-    """A store file as version 1 of the schema wrote it, with a document in it."""
+def oldest(library: Library, notes: Path) -> Path:
+    """A store file as the oldest version of the schema wrote it, with a document in it."""
     path = library.settings.store_dir / "old.db"
     path.parent.mkdir(parents=True)
     db = sqlite3.connect(path, isolation_level=None)
     db.execute(f"PRAGMA application_id = {migrations.APPLICATION_ID}")
     db.execute("PRAGMA journal_mode = WAL")
-    migrations._apply(db, 1)
+    migrations._apply(db, migrations.OLDEST)
     meta = {
         "id": "1", "created_at": "2026-01-01T00:00:00Z", "embedder": "hashing", "backend": "local",
         "metric": "cosine", "max_tokens": "256", "chunk_sizes": '{"text": [800, 160]}',
@@ -58,7 +58,7 @@ def make_older(path: Path, version: int) -> None:
     db = sqlite3.connect(path, isolation_level=None)
     db.execute(f"PRAGMA application_id = {migrations.APPLICATION_ID}")
     db.execute("PRAGMA journal_mode = WAL")
-    for number in range(1, version + 1):
+    for number in range(migrations.OLDEST, version + 1):
         migrations._apply(db, number)
     db.execute("ATTACH ? AS newer", (str(newer),))
     db.execute("DELETE FROM meta")
@@ -76,18 +76,18 @@ def insert(db: sqlite3.Connection, table: str, **row: object) -> None:
     db.execute(f"INSERT INTO {table} ({columns}) VALUES ({', '.join('?' * len(row))})", tuple(row.values()))
 
 
-def test_version_1_with_rows_opens_and_answers(library: Library, version_1: Path) -> None:
+def test_the_oldest_version_with_rows_opens_and_answers(library: Library, oldest: Path) -> None:
     assert found(library, TEXT, "old") == ["a.md"]
     [document] = library.documents.all(OWNER, "old")
     assert (document.tags, document.date, document.title) == (("animals",), "2026-01-01", "a")
-    with Store(version_1).read() as db:
+    with Store(oldest).read() as db:
         assert db.execute("PRAGMA user_version").fetchone()[0] == migrations.VERSION
         steps = [row[0] for row in db.execute("SELECT number FROM migrations ORDER BY 1")]
-    assert steps == [*range(1, migrations.VERSION + 1)]
+    assert steps == [*range(migrations.OLDEST, migrations.VERSION + 1)]
 
 
-def test_version_1_with_rows_can_be_brought_up_to_date(
-    library: Library, version_1: Path, notes: Path
+def test_the_oldest_version_with_rows_can_be_brought_up_to_date(
+    library: Library, oldest: Path, notes: Path
 ) -> None:
     (notes / "a.md").write_text("The giraffe woke up.\n")
 
@@ -120,7 +120,7 @@ def test_a_store_without_checksums_gets_them_and_nothing_is_embedded_again(
 
 
 def test_an_interrupted_step_leaves_the_version_before_it(
-    library: Library, version_1: Path, monkeypatch: pytest.MonkeyPatch
+    library: Library, oldest: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def half(db: sqlite3.Connection) -> None:
         db.execute("CREATE TABLE half (x)")
@@ -130,48 +130,57 @@ def test_an_interrupted_step_leaves_the_version_before_it(
     steps = (*migrations.MIGRATIONS, half)
     with monkeypatch.context() as patch:
         patch.setattr(migrations, "MIGRATIONS", steps)
-        patch.setattr(migrations, "VERSION", len(steps))
+        patch.setattr(migrations, "VERSION", migrations.VERSION + 1)
         with pytest.raises(StoreError, match="'old' is damaged: disk I/O"):
-            Store(version_1)
+            Store(oldest)
 
     assert found(library, TEXT, "old") == ["a.md"]
 
 
 def test_on_a_full_disk_a_store_keeps_its_version_and_is_not_called_damaged(
-    library: Library, version_1: Path
+    library: Library, oldest: Path
 ) -> None:
     with no_file_grows(40_000), pytest.raises(StoreError) as refused:
-        Store(version_1)
+        Store(oldest)
 
     said = "Store 'old' cannot be brought up to date: (disk I/O error|database or disk is full)."
     assert re.fullmatch(said, refused.value.message)
     assert refused.value.suggestion == (
-        f"Check that {str(version_1.parent)!r} can be written and its disk is not full; nothing was lost."
+        f"Check that {str(oldest.parent)!r} can be written and its disk is not full; nothing was lost."
     )
-    db = sqlite3.connect(version_1)
+    db = sqlite3.connect(oldest)
     assert db.execute("PRAGMA user_version").fetchone()[0] < migrations.VERSION
     db.close()
     assert found(library, TEXT, "old") == ["a.md"]
 
 
-def test_a_step_that_two_processes_reach_at_once_is_done_once(version_1: Path) -> None:
-    first = sqlite3.connect(version_1, isolation_level=None)
+def test_a_step_that_two_processes_reach_at_once_is_done_once(oldest: Path) -> None:
+    first = sqlite3.connect(oldest, isolation_level=None)
     before = first.execute("SELECT count(*) FROM migrations").fetchone()[0]
 
-    migrations._apply(first, 1)
+    migrations._apply(first, migrations.OLDEST)
 
     assert first.execute("SELECT count(*) FROM migrations").fetchone()[0] == before
     first.close()
 
 
-def test_a_store_of_a_newer_version_is_refused_and_left_alone(library: Library, version_1: Path) -> None:
-    db = sqlite3.connect(version_1)
-    db.execute(f"PRAGMA user_version = {migrations.VERSION + 1}")
+@pytest.mark.parametrize(
+    ("version", "said", "advice"),
+    [
+        (migrations.VERSION + 1, "written by a newer version of Commonplace", "Update Commonplace"),
+        (migrations.OLDEST - 1, "before the first release", "index its folders into a new store"),
+    ],
+)
+def test_a_store_of_a_version_that_cannot_be_read_is_refused_and_left_alone(
+    library: Library, oldest: Path, version: int, said: str, advice: str
+) -> None:
+    db = sqlite3.connect(oldest)
+    db.execute(f"PRAGMA user_version = {version}")
     db.close()
-    before = version_1.read_bytes()
+    before = oldest.read_bytes()
 
-    with pytest.raises(StoreError, match="written by a newer version of Commonplace") as refused:
+    with pytest.raises(StoreError, match=said) as refused:
         library.documents.all(OWNER, "old")
 
-    assert "Update Commonplace" in refused.value.suggestion
-    assert version_1.read_bytes() == before
+    assert advice in refused.value.suggestion
+    assert oldest.read_bytes() == before

@@ -274,7 +274,7 @@ def test_a_store_of_an_older_version_is_brought_up_to_date(
     old = tmp_path / "old.db"
     with closing(sqlite3.connect(old, isolation_level=None)) as db:
         db.execute(f"PRAGMA application_id = {migrations.APPLICATION_ID}")
-        migrations._apply(db, 1)
+        migrations._apply(db, migrations.OLDEST)
         db.executemany(
             "INSERT INTO meta VALUES (?, ?)",
             {
@@ -282,7 +282,7 @@ def test_a_store_of_an_older_version_is_brought_up_to_date(
                 "metric": "cosine", "max_tokens": "256", "chunk_sizes": json.dumps({"text": [800, 160]}),
             }.items(),
         )  # fmt: skip
-    portable_file.with_store(exported, old.read_bytes(), schema=1)
+    portable_file.with_store(exported, old.read_bytes(), schema=migrations.OLDEST)
 
     imported = sea.stores.import_file(OWNER, exported, "old")
 

@@ -16,6 +16,7 @@ import pytest
 
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.library import Library
+from rag_core.store.migrations import VERSION
 from rag_core.types import OWNER, Job
 from tests.command import Run
 from tests.conftest import index
@@ -224,7 +225,7 @@ def test_a_store_of_an_older_version_that_cannot_be_written_says_what_to_do(read
     folder = read_only.settings.store_dir
     folder.chmod(0o755)
     with closing(sqlite3.connect(folder / "s.db")) as db:
-        db.execute("PRAGMA user_version = 1")
+        db.execute(f"PRAGMA user_version = {VERSION - 1}")
     folder.chmod(0o555)
     with without_rights(), pytest.raises(StoreError, match="cannot be brought up to date") as refused:
         read_only.search(OWNER, "zebra")

@@ -68,11 +68,13 @@ def test_index_follows_new_changed_deleted_and_returned_passages(
     query = EMBEDDER.embed_query("the heron met 12 otters")
 
     def assert_exact() -> None:
-        within = 2e-5 if large else 0.005  # many are compared in 8 bits
-        assert_same(vectors.search(query, 30), by_brute_force(store, query, 30), within)
+        assert_same(vectors.search(query, 30), by_brute_force(store, query, 30))
 
     assert_exact()
     write(notes, *range(40, 55))
+    index(library, "zoo")
+    assert_exact()
+    (notes / "50.md").unlink()
     index(library, "zoo")
     assert_exact()
     for number in range(5, 25):
@@ -85,18 +87,19 @@ def test_index_follows_new_changed_deleted_and_returned_passages(
     assert_exact()
 
 
-def test_similarities_are_exact_again_where_few_vectors_are_left(
+def test_vectors_are_found_as_their_number_grows_large_and_shrinks_again(
     library: Library, notes: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local, "LARGE", 20 * EMBEDDER.identity.dimension)
+    monkeypatch.setattr(local, "LARGE", 50 * EMBEDDER.identity.dimension)
     vectors, query = LocalVectors(store), EMBEDDER.embed_query("the heron met 12 otters")
-    vectors.search(query, 5)
-    assert not vectors.is_exact
-    for number in range(30):
-        (notes / f"{number}.md").unlink()
-    index(library, "zoo")
-    assert_same(vectors.search(query, 5), by_brute_force(store, query, 5))
-    assert vectors.is_exact
+    for numbers, is_large in ((range(40), False), (range(60), True), (range(30), False)):
+        for file in notes.glob("*.md"):
+            file.unlink()
+        write(notes, *numbers)
+        index(library, "zoo")
+        assert_same(vectors.search(query, 5), by_brute_force(store, query, 5))
+        assert vectors._snapshot is not None
+        assert vectors._snapshot.matrix.is_large == is_large
 
 
 def test_passages_with_the_same_text_are_all_found(library: Library, notes: Path, store: Store) -> None:

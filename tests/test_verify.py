@@ -143,7 +143,8 @@ DAMAGES: dict[str, tuple[Damage, set[str]]] = {
         {"documents", "places"},
     ),
     "another text": (OTHER_TEXT, {"documents"}),
-    "a vector less": ("DELETE FROM embeddings WHERE id = 2", {"unembedded"}),
+    "a vector less": ("DELETE FROM embeddings WHERE id = 2", {"unembedded", "structure"}),
+    "signs of another vector": ("UPDATE signs SET bits = zeroblob(length(bits)) WHERE id = 2", {"vectors"}),
     "a vector that is cut": ("UPDATE embeddings SET vector = substr(vector, 9) WHERE id = 2", {"vectors"}),
     "a vector that is no number": (NAN, {"vectors"}),
     "a vector of another text": (

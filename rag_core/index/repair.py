@@ -22,7 +22,7 @@ from rag_core.index.index import Limits, Runner
 from rag_core.index.priority import SearchPriority
 from rag_core.models import Embedder
 from rag_core.reports import Repair
-from rag_core.store import Store, decisions, embeddings, jobs, lock, outbox, sources
+from rag_core.store import Store, decisions, embeddings, jobs, lock, outbox, signs, sources
 from rag_core.store.connection import connect
 from rag_core.store.decisions import Decisions
 from rag_core.store.errors import blames_file, not_written
@@ -227,6 +227,7 @@ def _begin(new: Path, path: Path, decided: Decisions, old: _Old) -> int:
             "INSERT OR IGNORE INTO embeddings (identity_id, hash, vector, crc32) VALUES (?, ?, ?, ?)",
             _whole_vectors(path, dimensions),
         )
+        signs.put_all(db)
         outbox.recheck(db, wanted=bool(outbox.target(db) or outbox.address(db)))
         taken = db.execute("SELECT count(*) FROM embeddings").fetchone()[0]
         db.execute("COMMIT")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rag_core.store import checksums
+from rag_core.store import checksums, signs
 from rag_core.store.file import ACTIVE, TARGET
 from rag_core.types import DATA, EmbedderIdentity, Vectors, embedded_text
 
@@ -69,7 +69,10 @@ def put_vectors(db: sqlite3.Connection, identity_id: int, batch: Sequence[Pendin
     for item, row in zip(batch, vectors.astype("<f2"), strict=True):
         vector = row.tobytes()
         sql = "INSERT OR IGNORE INTO embeddings (identity_id, hash, vector, crc32) VALUES (?, ?, ?, ?)"
-        db.execute(sql, (identity_id, item.hash, vector, checksums.of_vector(item.hash, vector)))
+        added = db.execute(sql, (identity_id, item.hash, vector, checksums.of_vector(item.hash, vector)))
+        if added.rowcount and vector:
+            values = (added.lastrowid, identity_id, signs.of_vector(vector))
+            db.execute("INSERT INTO signs VALUES (?, ?, ?)", values)
         db.execute("DELETE FROM queue WHERE hash = ?", (item.hash,))
 
 

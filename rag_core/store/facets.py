@@ -54,7 +54,7 @@ def facets(
     is the folder of files at the root."""
     sql, values = _matching(db, query, allowed)
     sql = f"""SELECT json_group_array(id) FROM (
-                  SELECT id FROM ({sql}) UNION SELECT value FROM json_each(?) LIMIT {MOST})"""
+                  SELECT id FROM ({sql} LIMIT {MOST}) UNION SELECT value FROM json_each(?) LIMIT {MOST})"""
     matching = json.loads(db.execute(sql, (*values, json.dumps(list(fitting)))).fetchone()[0])
     known = db.kept(_documents) if isinstance(db, Reading) else _documents(db)
     chosen = np.isin(known.ids, np.array(matching, np.int64))
@@ -68,22 +68,28 @@ def facets(
 
 def _matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible) -> tuple[str, tuple[object, ...]]:
     """SQL of the ids of the documents, and its values."""
-    joins, condition, values = "JOIN documents d ON d.id = c.document_id", allowed.sql, allowed.values
-    if not allowed.narrows and find.sees_all(db, allowed.viewer):
-        joins, condition, values = "", "1", ()
-    sql = f"SELECT DISTINCT c.document_id AS id FROM chunks c {joins} WHERE {condition}"
+    is_all = not allowed.narrows and find.sees_all(db, allowed.viewer)
+    sql = f"""SELECT DISTINCT c.document_id AS id FROM chunks c JOIN documents d ON d.id = c.document_id
+              WHERE {allowed.sql}"""
     if not query.text:
-        return sql, values
+        found = "SELECT id FROM documents d WHERE EXISTS (SELECT 1 FROM chunks WHERE document_id = d.id)"
+        return (found, ()) if is_all else (sql, allowed.values)
     numbers = [each for each in query.numbers if each.wholes]
     spelled = {unit for each in numbers for unit in (*each.parts, *each.wholes)}
     words = [*([unit] for unit in query.forms if unit not in spelled), *(each.wholes for each in numbers)]
     every = " AND ".join(f"({find.match_any(units)})" for units in words)
+    if is_all:  # by the index alone: rows of chunks are large, and lie apart
+        return (
+            """SELECT DISTINCT c.document_id AS id FROM words
+               CROSS JOIN chunks c INDEXED BY chunks_documents ON c.id = words.rowid WHERE words MATCH ?""",
+            (every,),
+        )
     rarest = min(lexical.holders(db, list(query.forms)).values(), default=0)
     is_many = rarest * _SCANS > lexical.count(
         db, "SELECT 1 FROM chunks"
     )  # then a look at each chunk is faster
     chunk = "+c.id" if is_many else "c.id"
-    return f"{sql} AND {chunk} IN (SELECT rowid FROM words WHERE words MATCH ?)", (*values, every)
+    return f"{sql} AND {chunk} IN (SELECT rowid FROM words WHERE words MATCH ?)", (*allowed.values, every)
 
 
 def _documents(db: sqlite3.Connection) -> _Documents:

@@ -15,7 +15,7 @@ from pathlib import Path
 from rag_core.errors import ExtractError, NotText, StoreError
 from rag_core.files import read_bytes
 from rag_core.reports import Finding, Health, Severity
-from rag_core.store import checksums, decisions, privacy
+from rag_core.store import checksums, decisions, privacy, signs
 from rag_core.store.chunks import embed_hash
 from rag_core.store.connection import can_be_written
 from rag_core.store.documents import BEST_TARGET, storable
@@ -173,11 +173,12 @@ _links = _rows(
 
 
 def _vectors(db: sqlite3.Connection) -> Iterator[str]:
-    """Vectors whose checksum does not fit. An empty one stands for a text that cannot be embedded."""
-    sql = """SELECT e.hash, e.vector, e.crc32, i.dimension FROM embeddings e
-             LEFT JOIN identities i ON i.id = e.identity_id"""
-    for text_hash, vector, crc32, dimension in db.execute(sql):
-        if not is_whole_vector(text_hash, vector, crc32, dimension):
+    """Vectors whose checksum or signs do not fit. An empty one stands for a text that cannot be embedded."""
+    sql = """SELECT e.hash, e.vector, e.crc32, i.dimension, coalesce(s.bits, x'') FROM embeddings e
+             LEFT JOIN identities i ON i.id = e.identity_id LEFT JOIN signs s ON s.id = e.id"""
+    for text_hash, vector, crc32, dimension, bits in db.execute(sql):
+        is_whole = is_whole_vector(text_hash, vector, crc32, dimension)
+        if not (is_whole and signs.of_vector(vector) == bits):
             yield text_hash[:6].hex()
 
 

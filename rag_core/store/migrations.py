@@ -1,6 +1,6 @@
 """The store's schema: numbered steps, each recorded in its own transaction, and a comparison with a file.
 
-A released step is never edited; a change is a new step with a test that starts from version 1 with rows in
+A released step is never edited; a change is a new step with a test that starts from the oldest with rows in
 it. Layout of one store file:
 
     sources → documents → chunks ⇄ words (FTS5)          what was read
@@ -8,6 +8,7 @@ it. Layout of one store file:
     identities → embeddings (by text hash) ← queue        what was, and is still to be, embedded
     requests, jobs, job_results, exclusions               work and the owner's decisions
     outbox                                                what a remote vector index has to learn
+    signs                                                 of vectors, to choose among many
     shapes, repeated                                      lines of documents, and those that are furniture
     meta                                                  the store about itself, and `generation`
 """
@@ -22,12 +23,13 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 from rag_core.errors import StoreError
-from rag_core.store import checksums
+from rag_core.store import checksums, signs
 from rag_core.text import furniture
 
 APPLICATION_ID = 0x434D4E50  # "CMNP": tells a store from any other SQLite file
 
-_VERSION_1 = """
+_VERSION_6 = (
+    """
 CREATE TABLE migrations (
     number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL DEFAULT (datetime('now'))
 ) STRICT;
@@ -180,24 +182,11 @@ CREATE TABLE exclusions (               -- files the owner took out, whatever th
     reason TEXT NOT NULL, created_at TEXT NOT NULL,
     PRIMARY KEY (source_id, path)
 ) STRICT, WITHOUT ROWID;
-""".replace(
-    "ADD_WORDS",
-    "INSERT INTO words (rowid, title, headings, path, tags, text, title_terms, terms)"
-    " VALUES (new.id, new.title, new.headings, new.path, new.tags, new.text, new.title_terms, new.terms)",
-).replace(
-    "DROP_WORDS",
-    "INSERT INTO words (words, rowid, title, headings, path, tags, text, title_terms, terms) VALUES"
-    " ('delete', old.id, old.title, old.headings, old.path, old.tags, old.text, old.title_terms, old.terms)",
-)
 
-_SEARCHED = "title, headings, path, tags, text, title_terms, terms, kept, kept_text"
+-- A removed source stays until a run has forgotten its documents, however often that is killed.
+ALTER TABLE sources ADD COLUMN removed INTEGER NOT NULL DEFAULT 0;
 
-# A removed source stays until a run has forgotten its documents, however often that is killed.
-_VERSION_2 = "ALTER TABLE sources ADD COLUMN removed INTEGER NOT NULL DEFAULT 0;"
-
-_HAS_REMOTE = "EXISTS (SELECT 1 FROM meta WHERE key IN ('remote', 'next_remote'))"
-# Changes for a remote index are queued in the transaction that makes them; see store/outbox.py.
-_VERSION_3 = """
+-- Changes for a remote index are queued in the transaction that makes them; see store/outbox.py.
 CREATE TABLE outbox (                   -- chunks whose copy in the remote vector index is not as they are
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     key TEXT NOT NULL UNIQUE,
@@ -231,26 +220,34 @@ WHEN (old.display, old.file_type, old.title, old.date, old.private, old.metadata
     DELETE FROM outbox WHERE key IN (SELECT key FROM chunks WHERE document_id = new.id);
     INSERT INTO outbox (key) SELECT key FROM chunks WHERE document_id = new.id ORDER BY chunk_index;
 END;
-""".replace("HAS_REMOTE", _HAS_REMOTE)
-
-# Unreadable texts are counted without a look at every vector.
-_VERSION_4 = "CREATE INDEX embeddings_unreadable ON embeddings (identity_id, hash) WHERE vector = x'';"
-
-# The first chunk of a document carries its facts to a remote index, so it is sent when those change.
-_VERSION_5 = f"""
+-- The first chunk of a document carries its facts to a remote index, so it is sent when those change.
 CREATE TRIGGER outbox_document_read AFTER UPDATE ON documents
 WHEN (old.file_hash, old.size, old.encoding, old.title_from, old.date_from)
      IS NOT (new.file_hash, new.size, new.encoding, new.title_from, new.date_from)
-     AND {_HAS_REMOTE} BEGIN
+     AND HAS_REMOTE BEGIN
     DELETE FROM outbox WHERE key IN (
         SELECT key FROM chunks WHERE document_id = new.id AND chunk_index = 0
     );
     INSERT INTO outbox (key) SELECT key FROM chunks WHERE document_id = new.id AND chunk_index = 0;
 END;
-"""
 
-# Private documents are found without a look at every document.
-_VERSION_6 = "CREATE INDEX documents_private ON documents (id) WHERE private;"
+CREATE INDEX embeddings_unreadable ON embeddings (identity_id, hash) WHERE vector = x'';
+CREATE INDEX documents_private ON documents (id) WHERE private;
+""".replace(
+        "ADD_WORDS",
+        "INSERT INTO words (rowid, title, headings, path, tags, text, title_terms, terms)"
+        " VALUES (new.id, new.title, new.headings, new.path, new.tags, new.text, new.title_terms, new.terms)",
+    )
+    .replace(
+        "DROP_WORDS",
+        "INSERT INTO words (words, rowid, title, headings, path, tags, text, title_terms, terms)"
+        " VALUES ('delete', old.id, old.title, old.headings, old.path, old.tags, old.text, old.title_terms,"
+        " old.terms)",
+    )
+    .replace("HAS_REMOTE", "EXISTS (SELECT 1 FROM meta WHERE key IN ('remote', 'next_remote'))")
+)
+
+_SEARCHED = "title, headings, path, tags, text, title_terms, terms, kept, kept_text"
 
 
 def _version_7(db: sqlite3.Connection) -> None:
@@ -332,24 +329,38 @@ BEGIN DROP_FURNITURE; ADD_FURNITURE; END;
     )
 )
 
+
+def _version_9(db: sqlite3.Connection) -> None:
+    """Many vectors are searched by their signs, and the documents of many chunks are found by their ids,
+    without a look at all numbers and texts."""
+    db.execute("CREATE INDEX chunks_documents ON chunks (id, document_id)")
+    db.execute("""CREATE TABLE signs (
+        id INTEGER PRIMARY KEY REFERENCES embeddings ON DELETE CASCADE,
+        identity_id INTEGER NOT NULL, bits BLOB NOT NULL
+    ) STRICT""")
+    signs.put_all(db)
+
+
 Step = str | Callable[[sqlite3.Connection], None]
-MIGRATIONS: tuple[Step, ...] = (
-    *(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6, _version_7),
-    _VERSION_8,
-)
-VERSION = len(MIGRATIONS)
+MIGRATIONS: tuple[Step, ...] = (_VERSION_6, _version_7, _VERSION_8, _version_9)
+OLDEST = 6
+"""The version that the first step makes; no older one was released."""
+VERSION = OLDEST + len(MIGRATIONS) - 1
 
 
 def migrate(db: sqlite3.Connection, name: str) -> None:
     """Bring the open store ``name`` to the newest version, one recorded transaction a step. Raises StoreError
-    when the file is newer than this program."""
+    when the file is newer than this program, or too old for it."""
     version = db.execute("PRAGMA user_version").fetchone()[0]
     if version > VERSION:
         raise StoreError(
             f"Store {name!r} was written by a newer version of Commonplace (schema {version}).",
             f"Update Commonplace; this one reads up to schema {VERSION}.",
         )
-    for number in range(version + 1, VERSION + 1):
+    if 0 < version < OLDEST:
+        said = f"Store {name!r} was written by a version of Commonplace before the first release."
+        raise StoreError(said, "Delete it, and index its folders into a new store.")
+    for number in range(max(version + 1, OLDEST), VERSION + 1):
         _apply(db, number)
 
 
@@ -357,7 +368,7 @@ def _apply(db: sqlite3.Connection, number: int) -> None:
     db.execute("BEGIN IMMEDIATE")
     try:
         if db.execute("PRAGMA user_version").fetchone()[0] < number:  # else another process was quicker
-            take(db, MIGRATIONS[number - 1])
+            take(db, MIGRATIONS[number - OLDEST])
             db.execute("INSERT INTO migrations (number, name) VALUES (?, ?)", (number, f"version_{number}"))
             db.execute(f"PRAGMA user_version = {number}")
         db.execute("COMMIT")
@@ -424,7 +435,7 @@ def _new(steps: tuple[Step, ...]) -> dict[str, Part]:
 
 def differences(db: sqlite3.Connection, version: int | None = None) -> Iterator[Difference]:
     """The differences from a new store, or one of an older ``version`` of the schema, by name."""
-    found, new = parts(db), _new(MIGRATIONS[:version])
+    found, new = parts(db), _new(MIGRATIONS[: (version or VERSION) - OLDEST + 1])
     for name in sorted(found.keys() | new.keys()):
         if name not in found:
             yield Difference(name, new[name].kind, "missing")

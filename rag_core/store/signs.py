@@ -1,0 +1,34 @@
+"""The signs of the numbers of vectors, by which `vectors.local` chooses among many."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_core.types import Vectors
+
+
+def of_rows(rows: Vectors | npt.NDArray[np.int16]) -> npt.NDArray[np.uint8]:
+    """The signs of vectors of shape (vectors, dimension), a bit for each number that is set where it is
+    positive; shape (vectors, bytes), of whole words of 64 bits."""
+    packed = np.packbits(rows > 0, axis=1)
+    missing = -packed.shape[1] % 8
+    return np.pad(packed, ((0, 0), (0, missing))) if missing else packed
+
+
+def of_vector(vector: bytes) -> bytes:
+    """The signs of a stored vector."""
+    numbers = np.frombuffer(
+        vector, "<i2"
+    )  # as positive as in 16 bits of another kind, and quicker to compare
+    return of_rows(numbers[np.newaxis]).tobytes()
+
+
+def put_all(db: sqlite3.Connection) -> None:
+    """Keep the signs of every vector of a store that has none of them."""
+    db.create_function("signs_of", 1, of_vector, deterministic=True)
+    db.execute(
+        "INSERT INTO signs SELECT id, identity_id, signs_of(vector) FROM embeddings WHERE vector <> x''"
+    )
