@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 import threading
 from collections.abc import Iterator
@@ -118,8 +119,10 @@ def test_without_a_model_the_page_says_what_to_do_and_shows_passages(home: Path)
     assert not app.warning, "one line says it"
     assert "<code>ollama pull llama3.2:3b</code>" in markup(app), "what is typed is shown as such"
     assert any(each.proto.page == "settings" for each in app.get("page_link")), "where config.yaml is"
-    assert all(each.weight < 0.4 for each in app.columns), "the passages have the whole width"
-    assert markup(app).count("<details open>") == markup(app).count("<details") > 0, "all can be read"
+    assert markup(app).index("harbour opens at six") < markup(app).index("There is no answer"), (
+        "first they come"
+    )
+    assert markup(app).count(" open><summary>") == markup(app).count("<details") > 0, "all can be read"
     assert "not cited" not in said(app)
 
 
@@ -209,15 +212,10 @@ def test_a_conversation_that_is_not_there_is_told() -> None:
     assert "opens at six" in said(ask(app))
 
 
-def test_ticked_stores_and_a_folder_narrow_the_question_and_stand_in_the_address(talker: OllamaChat) -> None:
-    app = page()
-    assert [box.value for box in app.checkbox] == [True, True]
-    app.checkbox(key="ask_tick_home").uncheck()
-    drawn(app.run())
-    app.selectbox(key="ask_path").set_value("deep")
-    drawn(app.run())
-    assert params(app) == {"store": "port", "path": "deep"}
-    ask(app, "harbour")
+def test_the_filters_in_the_address_narrow_the_question_and_stay(talker: OllamaChat) -> None:
+    app = ask(page(store="port", path="deep"), "harbour")
+    chips = [json.loads(each.proto.json)["chips"] for each in app.get("bidi_component") if each.proto.json]
+    assert [each["shown"] for each in chips[-1] if each["shown"]] == ["port", "deep"]
     assert "deep/rope.md" in asked(talker)[-1]["content"]
     assert "harbour.md" not in asked(talker)[-1]["content"]
     kept = {"store": "port", "path": "deep", "c": conversation(app)}

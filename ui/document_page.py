@@ -14,7 +14,7 @@ import streamlit as st
 from rag_core.errors import NotFound, RagError
 from rag_core.search.query import parse
 from rag_core.types import DocumentView, Viewer
-from ui import hits, passages
+from ui import components, hits, passages
 from ui.code_view import LANGUAGES, show_code
 from ui.deps import library
 from ui.file_actions import runs_now, show_file_outcome, show_run
@@ -22,7 +22,6 @@ from ui.links import FILES_PAGE, SEARCH_PAGE
 from ui.messages import show_warning
 from ui.note_menus import show_menus
 from ui.passages import Origin
-from ui.reader_links import follow_links
 from ui.rendered import Place, Rendered, as_written, render
 from ui.search_state import last_search, searched
 
@@ -55,7 +54,7 @@ class Asked:
 def show_document(viewer: Viewer, asked: Asked) -> None:
     """The page of a document. Raises NotFound if the viewer has no such file."""
     st.html(STYLE)
-    follow_links()
+    components.show("reader", "reader")
     before = searched(asked.search)
     active = runs_now(viewer, asked.store)
     try:

@@ -27,7 +27,17 @@ from ui.messages import said_of_error, sentence
 from ui.missing_file import WHY
 from ui.runs import is_active, newest_job
 from ui.search_box import Card, Others, Passage, Shown, Way
-from ui.search_state import SEARCH, Params, Request, from_params, searched, to_params, usual
+from ui.search_state import (
+    SEEN,
+    Params,
+    Request,
+    from_params,
+    in_address,
+    searched,
+    to_params,
+    unknown_store,
+    usual,
+)  # fmt: skip
 
 _TEXT: Final = "search_text"
 """The session key of what stands in the box, which need not be in the address yet."""
@@ -73,7 +83,7 @@ def show_search() -> None:
 def _shown(shown: Shown, viewer: Viewer, url: Params) -> tuple[Shown, Answer | None]:
     """All there is to show for the text in the box and the parameters in the address. Raises RagError."""
     names = library().stores.names(viewer)
-    if gone := SEARCH.unknown_store(names):
+    if gone := unknown_store(names):
         library().stores.info(viewer, gone)  # says that it is not there, and which are
     offered = filters.choices(viewer, names, url.get("store", ()))
     request = from_params(url, offered, usual())
@@ -86,14 +96,15 @@ def _shown(shown: Shown, viewer: Viewer, url: Params) -> tuple[Shown, Answer | N
     else:
         shown = _beginning(shown, viewer, request.store or names)
     counts = answer.facets if answer else None
-    return replace(shown, chips=filters.chips(offered, request, date.today(), counts)), answer
+    chips = (*filters.chips(offered, request, date.today(), counts), filters.how_to_search(request))
+    return replace(shown, chips=chips), answer
 
 
 def _asked() -> tuple[str, Params]:
     """The text in the box, and the parameters in the address."""
-    state, url = st.session_state, SEARCH.url_params()
-    if state.get(SEARCH.seen) != url or _TEXT not in state:  # a link, a reload, Back or Forward
-        state[SEARCH.seen], state[_TEXT] = url, url.get("q", [""])[-1]
+    state, url = st.session_state, in_address()
+    if state.get(SEEN) != url or _TEXT not in state:  # a link, a reload, Back or Forward
+        state[SEEN], state[_TEXT] = url, url.get("q", [""])[-1]
     return state[_TEXT], url
 
 
@@ -106,8 +117,8 @@ def take() -> None:
     state[_TEXT] = text
     if viewer.is_owner and search_box.forgets():
         library().searching.forget(viewer)
-    if params != state.get(SEARCH.seen):
-        state[SEARCH.seen] = params
+    if params != state.get(SEEN):
+        state[SEEN] = params
         st.query_params.from_dict(params)
         if viewer.is_owner:
             library().searching.remember(viewer, text)
