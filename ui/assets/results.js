@@ -109,7 +109,7 @@ export function results({ open, ask, forget, box, say, signal }) {
     ...COLUMNS.slice(1).map(([name, of]) =>
       made("td", { title: String(of(card)), className: name === "Score" ? "cps-number" : "" },
         name === "Score" ? of(card).toFixed(2) : of(card)))));
-    list.replaceChildren(made("table", { ariaLabel: "Notes found" },
+    list.replaceChildren(made("table", { ariaLabel: "Found" },
       made("thead", {}, made("tr", {}, ...head)), made("tbody", {}, ...rows)));
   };
 
