@@ -10,6 +10,8 @@ import streamlit as st
 from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager
 from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
 
+STYLE: Final = Path(__file__).parent / "assets" / "search.css"
+"""The style sheet for ``st.html``: one that a component brings arrives after what it is for."""
 PROJECT: Final = "pages"
 _NAMES: Final = ("search", "filters", "reader")
 
@@ -18,8 +20,6 @@ def show(
     name: str,
     key: str,
     data: object = None,
-    *,
-    style: str | None = None,
     on_asked: Callable[[], None] | None = None,
 ) -> None:
     """Draw the component ``name`` with ``data``. ``on_asked`` is called when its script has asked for
@@ -28,9 +28,7 @@ def show(
     if manager.get_component_asset_root(f"{PROJECT}.{name}") is None:  # Streamlit looks in packages only
         manifest = ComponentManifest(PROJECT, "1", [ComponentConfig(each, "assets") for each in _NAMES])
         manager.register_from_manifest(manifest, Path(__file__).parent)
-    component = st.components.v2.component(
-        f"{PROJECT}.{name}", js=f"{name}.js", css=style, isolate_styles=False
-    )
+    component = st.components.v2.component(f"{PROJECT}.{name}", js=f"{name}.js", isolate_styles=False)
     component(key=key, data=data, **({"on_asked_change": on_asked} if on_asked else {}))
 
 

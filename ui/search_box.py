@@ -115,7 +115,7 @@ class Shown:
 
 def show(shown: Shown, on_asked: Callable[[], None]) -> None:
     """Draw the component. ``on_asked`` is called when `asked` has changed."""
-    components.show("search", KEY, asdict(shown), style="search.css", on_asked=on_asked)
+    components.show("search", KEY, asdict(shown), on_asked)
 
 
 def asked() -> tuple[str, str, str]:
@@ -135,7 +135,7 @@ def forgets() -> bool:
 def show_filters(chips: Sequence[Chip], search: str, on_asked: Callable[[], None]) -> None:
     """Draw filters alone, as the ``search`` has them. ``on_asked`` is called when `filtered` changes."""
     data = {"chips": [asdict(chip) for chip in chips], "search": search}
-    components.show("filters", _FILTERS, data, style="search.css", on_asked=on_asked)
+    components.show("filters", _FILTERS, data, on_asked)
 
 
 def filtered() -> str:
