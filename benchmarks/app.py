@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
-from itertools import cycle
+from itertools import cycle, islice
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -133,7 +133,8 @@ def titles(notes: Path) -> list[str]:
     """The first line of every file, in an order of no meaning: queries that find something that fits."""
     files = sorted(notes.rglob("*.md"))
     Random(4).shuffle(files)
-    return [file.read_text("utf-8").partition("\n")[0].lstrip("# ") for file in files[:_MOST_QUERIES]]
+    first = (file.read_text("utf-8").partition("\n")[0].lstrip("# ") for file in files)
+    return [*islice((line for line in first if line.strip("-")), _MOST_QUERIES)]
 
 
 def shows(words: str) -> str:

@@ -29,7 +29,8 @@ def show(
         manifest = ComponentManifest(PROJECT, "1", [ComponentConfig(each, "assets") for each in _NAMES])
         manager.register_from_manifest(manifest, Path(__file__).parent)
     component = st.components.v2.component(f"{PROJECT}.{name}", js=f"{name}.js", isolate_styles=False)
-    component(key=key, data=data, **({"on_asked_change": on_asked} if on_asked else {}))
+    callbacks: dict[str, Any] = {"on_asked_change": on_asked} if on_asked else {}
+    component(key=key, data=data, **callbacks)
 
 
 def asked(key: str) -> dict[str, Any]:
