@@ -91,7 +91,7 @@ def test_the_answer_is_copied_with_its_sources(app: Watched) -> None:
 
 
 def test_asking_needs_no_mouse(app: Watched, talker: Talker) -> None:
-    """A folder is chosen, a question asked and stopped, a passage reached: all with the keys."""
+    """A question is asked and stopped, a passage reached: all with the keys."""
     page, keys = app.page, app.page.keyboard
     talker.go.clear()
     app.open("/ask")

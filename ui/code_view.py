@@ -39,11 +39,13 @@ _COMMENTS: Final = {
     r"(?<!\S);[^\n]*": "clojure ini lisp",
 }
 """How comments begin (and tags of markup) → the languages in which they do, as people call them."""
+_KINDS: Final = ("", "comment", "string", "number", "word")
+"""The groups of `_PIECE` by their numbers."""
 _PIECE: Final = r"""
-    (?P<comment>{comment})
-    |(?P<string>\"{{3}}.*?(?:\"{{3}}|\Z)|"(?:\\.|[^"\\\n]){{0,200}}"|'(?:\\.|[^'\\\n]){{0,200}}')
-    |(?P<number>\b\d\w*)
-    |(?P<word>[^\W\d]\w*)
+    ({comment})
+    |(\"{{3}}.*?(?:\"{{3}}|\Z)|"(?:\\.|[^"\\\n]){{0,200}}"|'(?:\\.|[^'\\\n]){{0,200}}')
+    |(\b\d\w*)
+    |([^\W\d]\w*)
 """
 _KEYWORDS: Final = frozenset(
     "and as async await begin break by case catch class const continue create def default delete do done elif"
@@ -59,7 +61,7 @@ def kinds(code: str, language: str) -> Iterator[tuple[int, int, str]]:
     """The start, end and class in note.css of each piece of ``code``, in order, without gaps; '' is plain."""
     piece, at = _readers().get(language.lower()), 0
     for found in piece.finditer(code) if piece else ():
-        kind = found.lastgroup
+        kind = _KINDS[found.lastindex or 0]
         if kind == "word":
             is_called = code.startswith("(", found.end())
             kind = "keyword" if found[0].lower() in _KEYWORDS else "name" if is_called else ""
