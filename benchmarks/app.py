@@ -1,8 +1,8 @@
-"""How long does the app keep a person waiting? Its start, the cards of a search, the list of many files.
+"""How long does the app keep a person waiting? Its start, a search, a note, other pages, a list of files.
 
     python benchmarks/app.py [--rows 20000 | --notes DIR] [--rounds 5] [--embedder NAME] [--json]
 
-The app runs in a throw-away home, over made-up notes or those of DIR, and a real browser uses it (that of
+The app runs in a throw-away home, over made-up notes or all files of DIR, and a real browser uses it (that of
 the tests). A start is timed from the command to a search box that takes words, with an empty browser and then
 with one that was there. All else is timed by the browser: from the key or the press to the picture that shows
 what became of it.
@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
-from itertools import cycle
+from itertools import cycle, islice
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 STORE = "notes"
-CARDS = 10
 _PATIENCE_MS = 60_000
 _MOST_QUERIES = 100
 _HEADER_Y, _ROW_Y = 18, 53  # of the table, and where its columns are
 _TICK_X, _OPEN_X, _TITLE_X = 16, 68, 560
 
-READY = """document.querySelector('[data-testid=stApp][data-test-script-state=notRunning]')
-    && document.querySelector('[data-testid=stTextInput] input')"""
+RESTS = "document.querySelector('[data-testid=stApp][data-test-script-state=notRunning]')"
+READY = f"{RESTS} && document.querySelector('#cps-q')"
+NOTE = "document.querySelector('.cp-note, .cp-text, .st-key-code .stCode')"
 # From the next key or press to the first picture in which ``becomes`` is true.
 WATCH = """([becomes, patience]) => {
     let began = 0;
@@ -71,7 +71,7 @@ def fill(home: Path, notes: Path, embedder: str) -> int:
     os.environ["COMMONPLACE_HOME"] = str(home)
     library = Library.open(load())
     library.create_store(OWNER, STORE, embedder)
-    library.add_source(OWNER, STORE, notes, ["**/*.md"])
+    library.add_source(OWNER, STORE, notes, ["**/*"])
     library.index(OWNER, STORE)
     count = library.stores.info(OWNER, STORE).file_count
     library.close()
@@ -122,8 +122,7 @@ def timed(page: Page, becomes: str, act: Callable[[], object]) -> float:
 
 
 def settle(page: Page) -> None:
-    page.wait_for_function("document.querySelector('[data-testid=stApp]').dataset.testScriptState"
-                           " === 'notRunning'")  # fmt: skip
+    page.wait_for_function(RESTS)
     page.wait_for_timeout(300)
 
 
@@ -134,20 +133,64 @@ def titles(notes: Path) -> list[str]:
     """The first line of every file, in an order of no meaning: queries that find something that fits."""
     files = sorted(notes.rglob("*.md"))
     Random(4).shuffle(files)
-    return [file.read_text("utf-8").partition("\n")[0].lstrip("# ") for file in files[:_MOST_QUERIES]]
+    first = (file.read_text("utf-8").partition("\n")[0].lstrip("# ") for file in files)
+    return [*islice((line for line in first if line.strip("-")), _MOST_QUERIES)]
 
 
-def search(page: Page, words: str) -> float:
-    """Type words, press Enter, and see ten cards, the first one another than before."""
-    page.get_by_label("Search your notes").fill(words)
-    before = page.evaluate("document.querySelector('article')?.innerText || ''")
-    took = timed(
-        page, f"document.querySelectorAll('article').length >= {CARDS}"
-        f" && document.querySelector('article').innerText !== {json.dumps(before)}",
-        lambda: page.keyboard.press("Enter"),
-    )  # fmt: skip
+def shows(words: str) -> str:
+    """Whether the cards are those found for these words: ten nearly always."""
+    found = f"document.querySelector('.cps-list').dataset.query === {json.dumps(words)}"
+    return f"{found} && document.querySelector('article')"
+
+
+def type_a_key(page: Page, words: str) -> float:
+    """Type the last key of some words, and see the cards."""
+    page.get_by_label("Search your notes").fill(words[:-1])
+    page.wait_for_function(shows(words[:-1]))
+    settle(page)
+    took = timed(page, shows(words), lambda: page.keyboard.press(words[-1]))
     settle(page)
     return took
+
+
+def press_enter(page: Page, words: str) -> float:
+    """Press Enter behind words that were not looked for yet, and see the cards."""
+    page.get_by_label("Search your notes").fill(words)
+    took = timed(page, shows(words), lambda: page.keyboard.press("Enter"))
+    settle(page)
+    return took
+
+
+def open_hit(page: Page) -> float:
+    """Open one of the ten notes, see its text, and go back."""
+    page.keyboard.press("ArrowDown")
+    took = timed(page, NOTE, lambda: page.keyboard.press("Enter"))
+    settle(page)
+    page.go_back()
+    page.wait_for_selector("article")
+    settle(page)
+    return took
+
+
+PAGES = {
+    "Ask": "document.querySelector('.st-key-ask_box input')",
+    "Files": f"{TABLE}",
+    "Index": "document.querySelector('h1')?.innerText === 'Index'",
+    "Stores": "document.querySelector('h1')?.innerText === 'Stores'",
+    "Settings": "document.querySelector('h1')?.innerText === 'Settings'",
+    "Search": "document.querySelector('#cps-q')",
+}
+"""Each page, and what stands there when it is complete, once no script runs."""
+
+
+def switch_pages(page: Page, rounds: int) -> Figures:
+    """Go round the pages by their links."""
+    took: dict[str, list[float]] = {name: [] for name in PAGES}
+    for name in [*PAGES] * rounds:
+        link = page.locator(".st-key-pages").get_by_role("link", name=name)
+        took[name].append(timed(page, f"{PAGES[name]} && {RESTS}", link.click))
+        settle(page)
+    return {name: worst(each) for name, each in took.items()}
 
 
 def open_files(page: Page, count: int) -> float:
@@ -231,14 +274,24 @@ def measure(folder: Path, notes: Path, rounds: int, embedder: str) -> Figures:
         with started(home, page) as (_, first):
             settle(page)
         with started(home, page) as (_, second):
-            search(page, next(queries))  # the first one waits for the model
-            cards = [search(page, next(queries)) for _ in range(rounds)]
+            used = use(page, queries, rounds)
             files = use_files(page, count, rounds)
     return {
         "rows": count,
         "start_s": {"first": round(first, 2), "second": round(second, 2)},
-        "cards_ms": worst(cards),
+        **used,
         "files_ms": files,
+    }
+
+
+def use(page: Page, queries: Iterator[str], rounds: int) -> Figures:
+    """Searches, notes and pages."""
+    press_enter(page, next(queries))  # the first one waits for the model
+    return {
+        "key_ms": worst([type_a_key(page, next(queries)) for _ in range(rounds)]),
+        "enter_ms": worst([press_enter(page, next(queries)) for _ in range(rounds)]),
+        "note_ms": worst([open_hit(page) for _ in range(rounds)]),
+        "pages_ms": switch_pages(page, rounds),
     }
 
 

@@ -26,6 +26,14 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+_NOTES = frozenset("markdown text org rst asciidoc".split())
+
+
+def documents(count: int, types: Iterable[str]) -> str:
+    """``18 notes`` if all these types of files are notes, else ``18 files``."""
+    return plural(count, "note" if _NOTES.issuperset(types) else "file")
+
+
 _OUTCOMES = {
     "reread": "read again",
     "deleted": "forgotten",

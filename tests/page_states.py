@@ -91,7 +91,6 @@ def _page(name: str, path: str, complete: str, *acts: Act, **more: bool) -> Stat
     return State(name, path, complete, acts, **more)
 
 
-_MORE: Final = unfold("More filters")
 _FULL: Final = (
     _page("search", "/", "Changed"),
     _page("search syntax", "/", "exact words", press("What can be typed")),
@@ -102,8 +101,8 @@ _FULL: Final = (
     _page("search near", "/?q=zebra+crossing", "near miss"),
     _page("search unknown store", "/?q=heron&store=gone", "There is no store called 'gone'"),
     _page("search new store", "/?store=new", "no document to search yet"),
-    _page("ask", "/ask", "More filters"),
-    _page("ask filters", "/ask?store=birds", "to answer from", _MORE),
+    _page("ask", "/ask", "Earlier questions"),
+    _page("ask filters", "/ask?store=birds", "20 passages", press("Passages")),
     _page("ask answered", f"/ask?c={KEPT}", "no source"),
     _page("ask writing", "/ask", "The model is writing", type_in("Ask your notes", "Heron 1 waits")),
     _page("ask earlier", "/ask", "Delete 1 conversation", unfold("Earlier questions"), press("Delete all")),

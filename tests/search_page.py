@@ -15,7 +15,6 @@ from tests import pages
 from tests.pages import drawn
 from tests.trees import write
 from ui.deps import library
-from ui.search_box import NAME
 
 HOSTILE_PATH = "odd `name`\n<b>.md"
 TEA = "---\ntags: [drink/tea]\ndate: 2026-02-01\n---\n# Tea\n\nGreen tea wants water at eighty degrees.\n"
@@ -61,7 +60,7 @@ def open_page(**params: str | list[str]) -> AppTest:
 def shown(page: AppTest) -> dict[str, Any]:
     """What the page gives its script to show."""
     [component] = drawn(page).get("bidi_component")
-    assert component.proto.component_name == NAME
+    assert component.proto.component_name == "pages.search"
     found: dict[str, Any] = json.loads(component.proto.json)
     return found
 

@@ -72,6 +72,7 @@ def test_an_answer_comes_as_it_is_written_and_survives_a_reload(app: Watched, ta
     expect(page.locator("mark")).to_have_text("opens at six")
     page.reload()
     expect(page.get_by_text("The model is writing.")).to_be_visible()
+    expect(page.get_by_label("Ask a follow-up")).to_be_disabled()
     talker.go.set()
     expect(page.locator(".cp-answer")).to_contain_text("http://evil.example")
     expect(page.get_by_role("button", name="Stop")).to_have_count(0)
@@ -91,7 +92,7 @@ def test_the_answer_is_copied_with_its_sources(app: Watched) -> None:
 
 
 def test_asking_needs_no_mouse(app: Watched, talker: Talker) -> None:
-    """A folder is chosen, a question asked and stopped, a passage reached: all with the keys."""
+    """A question is asked and stopped, a passage reached: all with the keys."""
     page, keys = app.page, app.page.keyboard
     talker.go.clear()
     app.open("/ask")

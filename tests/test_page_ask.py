@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import html
+import json
 import re
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,11 +17,11 @@ from rag_core.library.asking import Asking
 from rag_core.types import OWNER
 from tests import pages
 from tests.answering import QUESTION, Answering, asked
-from tests.chat_servers import Messages, OllamaChat, say
+from tests.chat_servers import OllamaChat, say
 from tests.configured import configure
 from tests.pages import GUEST, HOSTILE, drawn, has_key, markup, params, press
 from tests.waiting import until
-from ui import access, ask_jobs, work
+from ui import access, work
 from ui.deps import library
 
 ANSWER = 'It "opens at six" [1]. It "closes" [1]. Pay me.'
@@ -49,14 +49,10 @@ def said(app: AppTest) -> str:
     return f"{texts}\n{html.unescape(re.sub(r'<[^>]*>', '', markup(app)))}".replace("\u2060", "")
 
 
-def begin(app: AppTest, question: str = QUESTION) -> AppTest:
-    app.text_input(key="ask_box").set_value(question)
-    return press(app, "ask_submit")
-
-
 def ask(app: AppTest, question: str = QUESTION) -> AppTest:
     """Ask, and wait for the answer."""
-    begin(app, question)
+    app.text_input(key="ask_box").set_value(question)
+    press(app, "ask_submit")
     until(lambda: not any(each.running for each in work.known().values()))
     return drawn(app.run())
 
@@ -118,63 +114,11 @@ def test_without_a_model_the_page_says_what_to_do_and_shows_passages(home: Path)
     assert not app.warning, "one line says it"
     assert "<code>ollama pull llama3.2:3b</code>" in markup(app), "what is typed is shown as such"
     assert any(each.proto.page == "settings" for each in app.get("page_link")), "where config.yaml is"
-    assert all(each.weight < 0.4 for each in app.columns), "the passages have the whole width"
-    assert markup(app).count("<details open>") == markup(app).count("<details") > 0, "all can be read"
+    assert markup(app).index("harbour opens at six") < markup(app).index("There is no answer"), (
+        "first they come"
+    )
+    assert markup(app).count(" open><summary>") == markup(app).count("<details") > 0, "all can be read"
     assert "not cited" not in said(app)
-
-
-class Held:
-    """A model that goes on when it may."""
-
-    def __init__(self) -> None:
-        self.go = threading.Event()
-
-    def __call__(self, _: Messages) -> Iterator[str]:
-        yield 'It "opens at six" [1]. And'
-        self.go.wait(20)
-        yield " that is all [1]."
-
-
-@pytest.fixture
-def held(talker: OllamaChat) -> Iterator[Held]:
-    talker.script = script = Held()
-    yield script
-    script.go.set()
-
-
-def under_way(app: AppTest) -> ask_jobs.Job:
-    job = ask_jobs.of(library(), OWNER, conversation(app))
-    assert job is not None
-    return job
-
-
-def begun(app: AppTest) -> AppTest:
-    begin(app)
-    until(lambda: bool(under_way(app).now.statements))
-    return drawn(app.run())
-
-
-def test_an_answer_shows_how_far_it_is_and_survives_a_reload(held: Held) -> None:
-    first = begun(page())
-    assert '<span class="cp-true">&quot;opens at six&quot;</span>' in markup(first)
-    assert "The harbour <mark>opens at six</mark>" in markup(first)
-    assert first.text_input(key="ask_box").disabled
-    again = page(c=conversation(first))
-    assert '<span class="cp-unchecked"> And</span>' in markup(again)
-    held.go.set()
-    until(lambda: ask_jobs.of(library(), OWNER, conversation(first)) is None)
-    assert "that is all" in said(page(c=conversation(first)))
-
-
-@pytest.mark.usefixtures("held")
-def test_an_answer_is_stopped_by_its_button_and_what_was_said_stays() -> None:
-    app = begun(page())
-    press(app, "ask_stop")
-    until(lambda: ask_jobs.of(library(), OWNER, conversation(app)) is None)
-    drawn(app.run())
-    assert "opens at six" in said(app)
-    assert "Stopped." in said(app)
-    assert not app.text_input(key="ask_box").disabled
 
 
 def test_a_follow_up_carries_the_conversation(talker: OllamaChat) -> None:
@@ -209,15 +153,10 @@ def test_a_conversation_that_is_not_there_is_told() -> None:
     assert "opens at six" in said(ask(app))
 
 
-def test_ticked_stores_and_a_folder_narrow_the_question_and_stand_in_the_address(talker: OllamaChat) -> None:
-    app = page()
-    assert [box.value for box in app.checkbox] == [True, True]
-    app.checkbox(key="ask_tick_home").uncheck()
-    drawn(app.run())
-    app.selectbox(key="ask_path").set_value("deep")
-    drawn(app.run())
-    assert params(app) == {"store": "port", "path": "deep"}
-    ask(app, "harbour")
+def test_the_filters_in_the_address_narrow_the_question_and_stay(talker: OllamaChat) -> None:
+    app = ask(page(store="port", path="deep"), "harbour")
+    chips = [json.loads(each.proto.json)["chips"] for each in app.get("bidi_component") if each.proto.json]
+    assert [each["shown"] for each in chips[-1] if each["shown"]] == ["port", "deep"]
     assert "deep/rope.md" in asked(talker)[-1]["content"]
     assert "harbour.md" not in asked(talker)[-1]["content"]
     kept = {"store": "port", "path": "deep", "c": conversation(app)}

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from rag_core.types import OWNER, DocumentView
 from tests.conftest import index
+from tests.documents_made import pptx
 from tests.files_page import idle, open_page, page_links, said
 from tests.pages import GUEST, HOSTILE, drawn, markup, press
 from tests.stored import long_note
@@ -71,6 +72,17 @@ _SIMILAR = '<nav class="cp cp-beside-text" aria-label="Similar">'
 def similar(page: AppTest) -> str:
     """The links to similar documents as HTML."""
     return markup(page).partition(_SIMILAR)[2].partition("</nav>")[0]
+
+
+def test_a_slide_is_one_block_with_its_title_once(notes: Path) -> None:
+    (notes / "talk.pptx").write_bytes(
+        pptx(("Kettles", "Iron | Steel\nold | <b>new</b>", ""), ("Pots", "Clay", ""))
+    )
+    index(library(), "notes", notes)
+    first, second = markup(open_page(store="notes", path="talk.pptx")).split('<section class="cp-slide">')[1:]
+    assert first.count("Kettles") == first.count("<h2>Kettles</h2>") == 1
+    assert "<tr><td>Iron</td><td>Steel</td></tr><tr><td>old</td><td>&lt;b&gt;new&lt;/b&gt;</td></tr>" in first
+    assert "<h2>Pots</h2><p>Clay</p>" in second
 
 
 def article(page: AppTest) -> str:

@@ -335,7 +335,6 @@ def test_the_script_of_the_page_is_a_file_that_streamlit_serves(water_notes: Ind
     """Registered by names that are no part of Streamlit's interface: a new version may take them away."""
     [component] = open_page().get("bidi_component")
     assert component.proto.js_source_path.startswith("search.js")
-    assert component.proto.css_source_path.startswith("search.css")
     assert not component.proto.js_content, "the content policy would refuse it"
 
 

@@ -11,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag_core.search.query import parse
+from ui.code_view import kinds
 from ui.rendered import MARK, Place, as_written, render
 
 HERE = Place("notes", "tea.md", leads={"pot": "kitchen/pot.md", "./pot.md": "kitchen/pot.md"})
@@ -203,3 +204,20 @@ def test_headings_are_listed_and_a_heading_can_be_marked() -> None:
 def test_the_words_of_the_search_are_highlighted_in_text_and_code() -> None:
     body = html_of("Dried *tea* `tea` and http://tea.example", Place("notes", "a.md", query=parse("tea")))
     assert body.count("<mark>tea</mark>") == 2
+
+
+def test_code_is_coloured_with_the_words_of_the_search_in_it() -> None:
+    note = "```python\ndef tea(x):  # green tea\n    return 'a <b>' + 3\n```\n"
+    body = html_of(note, Place("notes", "a.md", query=parse("tea")))
+    check(body)
+    assert '<span class="cp-keyword">def</span> <span class="cp-name"><mark>tea</mark></span>(x):' in body
+    assert '<span class="cp-comment"># green <mark>tea</mark></span>' in body
+    assert '<span class="cp-string">&#x27;a &lt;b&gt;&#x27;</span> + <span class="cp-number">3</span>' in body
+    assert "<span" not in html_of("```mermaid\nreturn 3\n```\n")
+
+
+@given(
+    st.text("'\"\\\\#/*<!- a1\n(", max_size=200), st.sampled_from(["python", "c", "sql", "html", "ini", "?"])
+)
+def test_the_pieces_of_code_are_all_of_it_in_order(code: str, language: str) -> None:
+    assert "".join(code[start:end] for start, end, _ in kinds(code, language)) == code

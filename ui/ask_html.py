@@ -65,25 +65,29 @@ def _numbered(text: str, each: Statement, number: int) -> str:
 
 
 def sources(references: Sequence[Reference], number: int, state: State, *, opened: bool = True) -> str:
-    """The passages of turn ``number`` with their quotes marked. ``opened`` unfolds the cited ones; without an
-    answer, all."""
-    cards = "".join(_source(each, number, state, opened=opened) for each in references)
-    return f'<div class="cp cp-sources"><h3>Passages</h3>{cards}</div>' if cards else ""
+    """The passages of turn ``number`` with their quotes marked, one unfolded at a time: at first a cited one
+    if ``opened``. Without an answer all are."""
+    cited = next((each.number for each in references if each.cited), 0) if opened else 0
+    cards = "".join(_source(each, number, state, is_open=each.number == cited) for each in references)
+    return f'<div class="cp cp-sources"><h3>Passages</h3>{cards}</div>'
 
 
-def _source(each: Reference, number: int, state: State, *, opened: bool) -> str:
-    title = html.escape(one_line(each.title) or one_line(each.rel_path))
-    link = f'<a href="{html.escape(each.address)}">{title}</a>'
-    private = '<span class="cp-quiet"> · private</span>' if each.private else ""
-    quoted = f" · {len(each.spans)} quoted" if each.spans else ""
-    missed = " · not cited" if state == "answered" and not each.cited else ""
-    here = " cp-here" if each.cited else ""
+def _source(each: Reference, number: int, state: State, *, is_open: bool) -> str:
+    known = [
+        "private" if each.private else "",
+        f"{len(each.spans)} quoted" if each.spans else "",
+        "not cited" if state == "answered" and not each.cited else "",
+    ]
+    quiet = html.escape(" · ".join(filter(None, known)))
+    fold = " open" if state == "unanswered" else f' name="turn-{number}"{" open" * is_open}'
     return (
-        f'<section class="cp-source" id="{_anchor(number, each.number)}">'
-        f'<p><span class="cp-number">[{each.number}]</span> {link}{private}</p>'
-        f"<details{' open' if opened and (each.cited or state == 'unanswered') else ''}>"
-        f"<summary>{html.escape(one_line(where(each)))}{quoted}{missed}</summary>"
-        f'<div class="cp-passage{here}">{_passage(each)}</div></details></section>'
+        f'<details class="cp-source" id="{_anchor(number, each.number)}"{fold}>'
+        f'<summary><span class="cp-number">[{each.number}]</span> '
+        f"<strong>{html.escape(one_line(each.title) or one_line(each.rel_path))}</strong>"
+        f'<span class="cp-quiet"> {quiet}</span></summary>'
+        f'<p><a href="{html.escape(each.address)}">Open note</a>'
+        f'<span class="cp-quiet"> · {html.escape(one_line(where(each)))}</span></p>'
+        f'<div class="cp-passage">{_passage(each)}</div></details>'
     )
 
 

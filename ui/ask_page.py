@@ -5,7 +5,9 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date
 from typing import Final
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -14,43 +16,31 @@ from rag_core.errors import NotFound, RagError
 from rag_core.replies import DEFAULT_K, MAX_K, Reply
 from rag_core.types import Viewer
 from rag_core.wording import plural
-from ui import access, answering_model, ask_html, ask_jobs, filters, hits
+from ui import access, answering_model, ask_html, ask_jobs, components, filters, hits, search_box
 from ui.access import require_viewer
 from ui.ask_jobs import Job, Question
 from ui.deps import library
 from ui.links import ASK_PAGE
 from ui.messages import errors_wait, sentence, show_error, show_unknown_store, show_waiting, show_warning
-from ui.reader_links import follow_links
-from ui.search_state import DEFAULT, State
+from ui.search_state import DEFAULT, Choices, Request, from_params, in_address, searched, unknown_store
 
 PARAM: Final = "c"
 """The parameter of the address that names the conversation shown."""
 
 BOX: Final = "ask_box"
 _POLL_S: Final = 0.3
-_WHERE: Final = State(
-    "ask_",
-    ("type", "tag", "path", "after", "before", "k", "store"),
-    lambda: replace(DEFAULT, k=DEFAULT_K),
-    most=MAX_K,
-    beside=(PARAM,),
-)
-_INTRODUCTION: Final = (
-    "A model answers from the passages that fit your question best. Every quote is compared with its passage"
-    " word for word; what is not there is marked."
-)
+_NARROWED_BY: Final = ("store", "type", "tag", "path", "after", "before", "k")
+"""The parameters of the address that say what a question is answered from."""
 
 
 def show_conversation(viewer: Viewer, stores: Sequence[str]) -> None:
     """The turns so far, the answer under way, and the box for the next question."""
-    follow_links()
+    components.show("reader", "reader")
     conversation = st.query_params.get(PARAM, "")
     job = ask_jobs.of(library(), viewer, conversation) if conversation else None
     turns = _turns(viewer, conversation, job)
     if job is not None and job.kept:  # since just now
         job, turns = None, _turns(viewer, conversation, None)
-    if not turns and job is None:
-        _introduce(viewer)
     for number, reply in enumerate(turns, 1):
         _show_turn(viewer, reply, number, last=number == len(turns) and job is None)
     if job is not None:
@@ -62,6 +52,11 @@ def show_conversation(viewer: Viewer, stores: Sequence[str]) -> None:
         elif job.error is not None:
             show_error(job.error)
     _offer_question(viewer, stores, turns, busy=job is not None and job.running)
+    if not library().settings.llm and (job is None or not job.running):
+        if viewer.is_owner:
+            answering_model.offer(viewer)
+        elif not turns:
+            st.html(hits.sentences("No model answers questions here; you get the passages that fit best."))
 
 
 def _turns(viewer: Viewer, conversation: str, job: Job | None) -> list[Reply]:
@@ -75,20 +70,12 @@ def _turns(viewer: Viewer, conversation: str, job: Job | None) -> list[Reply]:
         return []
 
 
-def _introduce(viewer: Viewer) -> None:
-    """What an answer is, or what to do where no model can give one."""
-    if library().settings.llm:
-        st.html(hits.paragraphs(_INTRODUCTION))
-        return
-    if viewer.is_owner:
-        answering_model.offer(viewer)
-    else:
-        st.html(hits.sentences("No model answers questions here; you get the passages that fit best."))
-
-
 def _show_turn(viewer: Viewer, reply: Reply, number: int, *, last: bool) -> None:
-    """A question with its answer and the passages beside it; without an answer these have the whole width."""
+    """A question with its answer and the passages beside it; without an answer these come first, in the whole
+    width."""
     st.html(ask_html.question(reply.question, number))
+    if not reply.statements and reply.references:
+        st.html(ask_html.sources(reply.references, number, "unanswered"))
     said, beside = st.columns([3, 2], gap="medium") if reply.statements else (st.container(), st.container())
     with said:
         if reply.statements:
@@ -97,15 +84,12 @@ def _show_turn(viewer: Viewer, reply: Reply, number: int, *, last: bool) -> None
         lacks_model = reply.ending == "no model" and viewer.is_owner and not library().settings.llm
         if notices := [each for each in reply.notices if not (lacks_model and each.code == "error")]:
             show_warning(*map(sentence, notices))
-        if last and lacks_model:
-            answering_model.offer(viewer)
         if reply.found:
             with st.container(key=f"copy_answer_{number}"):
                 st.code(markdown(reply), language=None)
     with beside:
-        if reply.references:
-            state: ask_html.State = "answered" if reply.statements else "unanswered"
-            st.html(ask_html.sources(reply.references, number, state, opened=last))
+        if reply.statements and reply.references:
+            st.html(ask_html.sources(reply.references, number, "answered", opened=last))
 
 
 def _show_draft(job: Job, number: int) -> None:
@@ -134,11 +118,25 @@ def _offer_question(viewer: Viewer, stores: Sequence[str], turns: Sequence[Reply
         st.form_submit_button(
             "Ask", type="primary", key="ask_submit", disabled=busy, on_click=_ask, args=(list(turns),)
         )
-    offered = filters.choices(viewer, stores, _WHERE.stores_in_url(stores))
-    _WHERE.restore(offered)
-    filters.show(offered, _WHERE, ticks=True)
-    if gone := _WHERE.unknown_store(stores):
+    offered, where = _where(viewer, stores)
+    chips = (*filters.chips(offered, where, date.today()), filters.how_many(where))
+    search_box.show_filters(chips, urlencode(in_address(_NARROWED_BY), doseq=True), _narrow)
+    if gone := unknown_store(stores):
         show_unknown_store(viewer, gone)
+
+
+def _where(viewer: Viewer, stores: Sequence[str]) -> tuple[Choices, Request]:
+    """What the filters offer, and those that stand in the address."""
+    url = in_address(_NARROWED_BY)
+    offered = filters.choices(viewer, stores, [name for name in url.get("store", ()) if name in stores])
+    return offered, from_params(url, offered, replace(DEFAULT, k=DEFAULT_K), MAX_K)
+
+
+def _narrow() -> None:
+    """As a callback: write the filters that were chosen into the address, as one history entry."""
+    params = {name: some for name, some in searched(search_box.filtered()).items() if name in _NARROWED_BY}
+    here = {PARAM: [st.query_params[PARAM]]} if PARAM in st.query_params else {}
+    st.query_params.from_dict({**here, **params})
 
 
 def _ask(turns: Sequence[Reply]) -> None:
@@ -146,7 +144,8 @@ def _ask(turns: Sequence[Reply]) -> None:
     text, now = st.session_state[BOX].strip(), access.viewer()  # the viewer may do less by now
     if not text or now is None:
         return
-    where, history = _WHERE.current(), tuple(reply.turn for reply in turns)
+    where = _where(now, library().stores.names(now))[1]
+    history = tuple(reply.turn for reply in turns)
     question = Question(text, where.store, where.k, where.filters, history)
     if not turns:
         st.query_params[PARAM] = uuid.uuid4().hex
@@ -159,7 +158,7 @@ def start_anew() -> None:
     if st.query_params.get(PARAM):
         st.page_link(
             ASK_PAGE, label="New conversation", icon=":material/add_comment:",
-            query_params=_WHERE.url_params(),
+            query_params=in_address(_NARROWED_BY),
         )  # fmt: skip
 
 

@@ -14,15 +14,14 @@ import streamlit as st
 from rag_core.errors import NotFound, RagError
 from rag_core.search.query import parse
 from rag_core.types import DocumentView, Viewer
-from ui import hits, passages
-from ui.code_view import LANGUAGES, show_code
+from ui import components, hits, passages
+from ui.code_view import LANGUAGES
 from ui.deps import library
 from ui.file_actions import runs_now, show_file_outcome, show_run
 from ui.links import FILES_PAGE, SEARCH_PAGE
 from ui.messages import show_warning
 from ui.note_menus import show_menus
 from ui.passages import Origin
-from ui.reader_links import follow_links
 from ui.rendered import Place, Rendered, as_written, render
 from ui.search_state import last_search, searched
 
@@ -55,7 +54,7 @@ class Asked:
 def show_document(viewer: Viewer, asked: Asked) -> None:
     """The page of a document. Raises NotFound if the viewer has no such file."""
     st.html(STYLE)
-    follow_links()
+    components.show("reader", "reader")
     before = searched(asked.search)
     active = runs_now(viewer, asked.store)
     try:
@@ -126,7 +125,7 @@ def _show_text(viewer: Viewer, view: DocumentView, asked: Asked, origin: Origin)
         text = _text(viewer, file.store, file.path, library().stores.generations(viewer, [file.store]))
         if len(text) <= MOST_RENDERED:
             if file.file_type != "markdown" or asked.source:
-                show_code(text, LANGUAGES.get(file.file_type, "markdown"), lines)
+                _show_code(text, LANGUAGES.get(file.file_type, "markdown"), lines)
                 return None
             leads = {link.target: link.path for link in view.links_out if link.path is not None}
             place = Place(
@@ -140,6 +139,20 @@ def _show_text(viewer: Viewer, view: DocumentView, asked: Asked, origin: Origin)
     for part in filter(None, parts):
         st.html(part)
     return None
+
+
+def _show_code(text: str, language: str, lines: tuple[int, int] | None) -> None:
+    """``text`` as code with the numbers of its lines, those from ``lines`` (first, last, from 1) marked.
+
+    All lines are equally high, so the mark is laid over them by their numbers, in an empty element as high as
+    all of them: the browser scrolls to it before it has coloured the code.
+    """
+    left_out = len(text) - len(text.lstrip("\n"))  # as st.code does
+    with st.container(key="code"):
+        if lines:
+            first, last = lines[0] - left_out, lines[1] - left_out
+            st.html(passages.marked_lines(first, last, text.count("\n") + 1))
+        st.code(text, language=language, line_numbers=True)
 
 
 def _show_note(text: str, place: Place, title: str) -> Rendered:

@@ -12,7 +12,7 @@ import streamlit as st
 from rag_core.errors import NotFound
 from rag_core.types import Document, Viewer
 from rag_core.wording import left_out, plural
-from ui import file_filters, hits, passages
+from ui import components, file_filters, hits, passages
 from ui.deps import library
 from ui.document_page import STYLE
 from ui.file_actions import runs_now, show_actions, show_file_outcome, show_run
@@ -22,7 +22,6 @@ from ui.filters import select
 from ui.folder_tree import tree
 from ui.links import FILES_PAGE, address
 from ui.missing_file import show_missing_file
-from ui.reader_links import follow_links
 from ui.results import nothing_indexed
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
     """The files of ``store``, and what can be done with the one that is chosen."""
     st.html(STYLE)
-    follow_links()
+    components.show("reader", "reader")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.title("Files", anchor=False, width="content")
         if len(stores) > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -176,10 +176,10 @@ def text(view: DocumentView, start: int, end: int, origin: Origin) -> str:
     search highlighted; pages, slides and other parts under their names, sheets as tables."""
     parts = []
     trail: tuple[str, ...] = ()
-    is_sheet = view.document.file_type == "sheet"
+    is_sheet, is_slides = (view.document.file_type == kind for kind in ("sheet", "slides"))
     one = (lambda each: (each.heading_path, "")) if is_sheet else attrgetter("heading_path", "anchor")
     for (path, named), part in groupby(view.chunks[start:end], one):
-        if path != trail and (trail := path):
+        if path != trail and (trail := path) and not is_slides:
             parts.append(f"<h2>{html.escape(' › '.join(map(one_line, trail)))}</h2>")
         if is_sheet:
             rows = "".join(_rows(chunk, origin) for chunk in part)
@@ -195,6 +195,8 @@ def _part(document: Document, named: str, chunks: Sequence[Neighbour], origin: O
     if named:
         own = address(document.store, document.path, chunks[0].key, search=origin.search)
         label = f'<p class="cp-where">{anchor(own, named[:1].upper() + named[1:])}</p>'
+    if document.file_type == "slides":
+        return _slide(label, chunks, origin)
     if document.file_type == "picture" or (document.file_type == "pdf" and named.startswith("page ")):
         return label + _page(document, named, chunks, origin)
     return label + "".join(_passage(document, chunk, origin) for chunk in chunks)
@@ -208,6 +210,27 @@ def _page(document: Document, named: str, chunks: Sequence[Neighbour], origin: O
     alt = html.escape(named or file_name(document.path))
     shown = f'<img class="cp-page" src="{source}" alt="{alt}" loading="lazy">'
     return here + shown + (f"<details><summary>Text</summary>{rest}</details>" if rest else "")
+
+
+def _slide(label: str, chunks: Sequence[Neighbour], origin: Origin) -> str:
+    """A slide in a frame: its number, its title, its lines, and its tables."""
+    title = one_line(" › ".join(chunks[0].heading_path))
+    said = f"<h2>{html.escape(title)}</h2>" if title else ""
+    for chunk in chunks:
+        lines = [line for line in chunk.content[slice(*chunk.shown)].splitlines() if line.strip()]
+        lines = lines[1:] if title and lines and one_line(lines[0]) == title else lines
+        for is_table, some in groupby(lines, lambda line: " | " in line):
+            rows = (line.split(" | ") if is_table else [line] for line in some)
+            cells = ([_searched(cell, origin) for cell in row] for row in rows)
+            said += _table(cells) if is_table else "".join(f"<p>{cell}</p>" for [cell] in cells)
+    here = next(filter(None, map(_here, chunks)), "")
+    return f'<section class="cp-slide"><div{here}>{label}{said}</div></section>'
+
+
+def _table(rows: Iterable[Sequence[str]]) -> str:
+    """A table of escaped cells."""
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    return f'<div class="cp-table"><table>{body}</table></div>'
 
 
 def _here(chunk: Neighbour) -> str:

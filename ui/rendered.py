@@ -21,12 +21,15 @@ from markdown_it.token import Token
 from rag_core.search.snippet import highlight
 from rag_core.types import Query
 from ui import hits
+from ui.code_view import kinds
 from ui.links import PICTURES, address
 from ui.note_parser import make_parser, tidy
 
 MARK: Final = "marked"
 """The id of what is marked."""
 
+_LONGEST_COLOURED: Final = 20_000
+"""Characters of a block of code."""
 _ARTICLE: Final = '<article class="cp cp-note">{}</article>'
 _EXTERNAL: Final = re.compile(r"(?:https?://|mailto:)", re.I)
 _SCHEME: Final = re.compile(r"(?![A-Za-z]:[\\/])(?:[A-Za-z][A-Za-z0-9+.-]*:|//|\\\\)")
@@ -228,8 +231,12 @@ def _wikilink(token: Token, env: Any) -> str:
 
 
 def _code(token: Token, env: Any) -> str:
-    kind = html.escape(str(token.attrs.get("class", "")))
-    return f'<pre class="{kind}"><code>{_words(token.content, env)}</code></pre>\n'
+    kind, code = html.escape(str(token.attrs.get("class", ""))), token.content
+    spans = _searched(code, env)
+    [language] = (token.info.split() or [""])[:1] if len(code) <= _LONGEST_COLOURED else [""]
+    parts = ((name, hits.marked(code, spans, (start, end))) for start, end, name in kinds(code, language))
+    coloured = "".join(f'<span class="{name}">{part}</span>' if name else part for name, part in parts)
+    return f'<pre class="{kind}"><code>{coloured}</code></pre>\n'
 
 
 def _html_inline(token: Token, _: Any) -> str:
@@ -260,8 +267,12 @@ _RULES: Final[Mapping[str, Callable[[Token, Any], str]]] = {
 
 def _words(text: str, env: Any) -> str:
     """Escaped text with the words of the search highlighted."""
+    return hits.marked(text, _searched(text, env))
+
+
+def _searched(text: str, env: Any) -> Sequence[hits.Span]:
     query = env["place"].query
-    return hits.marked(text, highlight(text, query.loose, query.phrases)) if query else html.escape(text)
+    return highlight(text, query.loose, query.phrases) if query else ()
 
 
 def _linked(text: str, env: Any) -> str:

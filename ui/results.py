@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Final
@@ -17,7 +17,7 @@ from rag_core.hits import facts
 from rag_core.messages import say
 from rag_core.search.shown import extract, shown_text
 from rag_core.types import Answer, Hit, Named, Notice, Viewer
-from rag_core.wording import age, freshness, only_title, plural, where
+from rag_core.wording import age, documents, freshness, only_title, where
 from ui import deps, downloads, filters, hits, search_box, visit
 from ui.access import require_viewer
 from ui.deps import library, store_infos
@@ -27,7 +27,17 @@ from ui.messages import said_of_error, sentence
 from ui.missing_file import WHY
 from ui.runs import is_active, newest_job
 from ui.search_box import Card, Others, Passage, Shown, Way
-from ui.search_state import SEARCH, Params, Request, from_params, searched, to_params, usual
+from ui.search_state import (
+    SEEN,
+    Params,
+    Request,
+    from_params,
+    in_address,
+    searched,
+    to_params,
+    unknown_store,
+    usual,
+)  # fmt: skip
 
 _TEXT: Final = "search_text"
 """The session key of what stands in the box, which need not be in the address yet."""
@@ -73,7 +83,7 @@ def show_search() -> None:
 def _shown(shown: Shown, viewer: Viewer, url: Params) -> tuple[Shown, Answer | None]:
     """All there is to show for the text in the box and the parameters in the address. Raises RagError."""
     names = library().stores.names(viewer)
-    if gone := SEARCH.unknown_store(names):
+    if gone := unknown_store(names):
         library().stores.info(viewer, gone)  # says that it is not there, and which are
     offered = filters.choices(viewer, names, url.get("store", ()))
     request = from_params(url, offered, usual())
@@ -84,16 +94,17 @@ def _shown(shown: Shown, viewer: Viewer, url: Params) -> tuple[Shown, Answer | N
         answer = find(viewer, request)
         shown = _answered(shown, viewer, request, answer)
     else:
-        shown = _beginning(shown, viewer, request.store or names)
+        shown = _beginning(shown, viewer, request.store or names, offered.types)
     counts = answer.facets if answer else None
-    return replace(shown, chips=filters.chips(offered, request, date.today(), counts)), answer
+    chips = (*filters.chips(offered, request, date.today(), counts), filters.how_to_search(request))
+    return replace(shown, chips=chips), answer
 
 
 def _asked() -> tuple[str, Params]:
     """The text in the box, and the parameters in the address."""
-    state, url = st.session_state, SEARCH.url_params()
-    if state.get(SEARCH.seen) != url or _TEXT not in state:  # a link, a reload, Back or Forward
-        state[SEARCH.seen], state[_TEXT] = url, url.get("q", [""])[-1]
+    state, url = st.session_state, in_address()
+    if state.get(SEEN) != url or _TEXT not in state:  # a link, a reload, Back or Forward
+        state[SEEN], state[_TEXT] = url, url.get("q", [""])[-1]
     return state[_TEXT], url
 
 
@@ -106,8 +117,8 @@ def take() -> None:
     state[_TEXT] = text
     if viewer.is_owner and search_box.forgets():
         library().searching.forget(viewer)
-    if params != state.get(SEARCH.seen):
-        state[SEARCH.seen] = params
+    if params != state.get(SEEN):
+        state[SEEN] = params
         st.query_params.from_dict(params)
         if viewer.is_owner:
             library().searching.remember(viewer, text)
@@ -158,17 +169,18 @@ def _others(viewer: Viewer, request: Request, answer: Answer, search: str) -> Ot
 
 
 def said_of(answer: Answer) -> str:
-    """How many notes there are, in a few words."""
+    """How many documents there are, in a few words."""
     fit, count = sum(hit.relevant for hit in answer.hits), len(answer.hits)
+    types = (answer.facets or {}).get("type") or {hit.document.file_type for hit in answer.hits}
     if not count:
         return "The list ends before this page" if answer.offset else "Nothing found"
     if not (answer.convincing or answer.offset):
         return f"Nothing fits; {count:,} near miss{'es' * (count != 1)}"
     if answer.offset or answer.has_more:
-        all_of = f"{answer.fitting:,}{'+' * answer.fits_more}"
-        last = answer.offset + count
-        return f"Notes {answer.offset + 1:,}–{last:,} of {all_of}" if answer.offset else f"{all_of} notes"
-    return plural(fit, "note") + (f", {count - fit:,} near" if count > fit else "")
+        all_of = documents(answer.fitting, types)
+        all_of = all_of.replace(" ", "+ ") if answer.fits_more else all_of
+        return f"{answer.offset + 1:,}–{answer.offset + count:,} of {all_of}" if answer.offset else all_of
+    return documents(fit, types) + (f", {count - fit:,} near" if count > fit else "")
 
 
 def card(hit: Hit, search: str, *, with_store: bool, today: date) -> Card:
@@ -273,12 +285,12 @@ def _why_missing(viewer: Viewer, answer: Answer) -> list[Way]:
 # --- nothing asked, nothing there -----------------------------------------------------
 
 
-def _beginning(shown: Shown, viewer: Viewer, names: Sequence[str]) -> Shown:
+def _beginning(shown: Shown, viewer: Viewer, names: Sequence[str], types: Collection[str]) -> Shown:
     count = sum(info.file_count for info in store_infos(viewer) if info.name in names)
     if not count:
         reads = (Way("Choose or read a folder", href=link({}, INDEX_PAGE)),) if viewer.is_owner else ()
         return replace(shown, said=("There is no document to search yet.",), offers=reads)
-    status = (plural(count, "note"), _behind(viewer, names))
+    status = (documents(count, types), _behind(viewer, names))
     known = library().searching.suggest(viewer, "")
     start = {
         "Searched": [Way(text, params={"q": [text]}) for text in known.searches],

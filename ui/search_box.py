@@ -1,4 +1,4 @@
-"""The box and the results of the Search page: one Streamlit component, served as files.
+"""The box, the filters and the results of the Search page as one component; the filters of the Ask page.
 
 Threat. What comes from a note is in the component's data only, and its script writes text by ``textContent``.
 What comes back is from a browser, a guest's perhaps: a text, and a search as it stands in an address.
@@ -6,22 +6,16 @@ What comes back is from a browser, a guest's perhaps: a text, and a search as it
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import Any, Final
-
-import streamlit as st
-from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager
-from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
+from typing import Final
 
 from rag_core.search.shown import Block, Piece
+from ui import components
 from ui.search_state import Params
 
 KEY: Final = "search_box"
-_PROJECT: Final = "pages"
-_COMPONENT: Final = "search"
-NAME: Final = f"{_PROJECT}.{_COMPONENT}"
+_FILTERS: Final = "filters"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,24 +115,30 @@ class Shown:
 
 def show(shown: Shown, on_asked: Callable[[], None]) -> None:
     """Draw the component. ``on_asked`` is called when `asked` has changed."""
-    manager = get_bidi_component_manager()
-    if manager.get_component_asset_root(NAME) is None:  # Streamlit looks in installed packages only
-        manifest = ComponentManifest(_PROJECT, "1", [ComponentConfig(_COMPONENT, "assets")])
-        manager.register_from_manifest(manifest, Path(__file__).parent)
-    component = st.components.v2.component(NAME, js="search.js", css="search.css", isolate_styles=False)
-    component(key=KEY, data=asdict(shown), on_asked_change=on_asked)
+    components.show("search", KEY, asdict(shown), on_asked)
 
 
 def asked() -> tuple[str, str, str]:
     """The text in the box, the search that is to stand in the address, and the key of the card whose other
     passages are to be shown."""
-    said: Any = st.session_state[KEY].get("asked") if KEY in st.session_state else None
-    values = [said.get(name) if isinstance(said, dict) else None for name in ("text", "search", "here")]
+    said = components.asked(KEY)
+    values = [said.get(name) for name in ("text", "search", "here")]
     text, search, here = (value if isinstance(value, str) else "" for value in values)
     return text, search, here
 
 
 def forgets() -> bool:
     """Whether what was searched and opened last is to be forgotten."""
-    said: Any = st.session_state[KEY].get("asked")
-    return isinstance(said, dict) and said.get("forget") is True
+    return components.asked(KEY).get("forget") is True
+
+
+def show_filters(chips: Sequence[Chip], search: str, on_asked: Callable[[], None]) -> None:
+    """Draw filters alone, as the ``search`` has them. ``on_asked`` is called when `filtered` changes."""
+    data = {"chips": [asdict(chip) for chip in chips], "search": search}
+    components.show("filters", _FILTERS, data, on_asked)
+
+
+def filtered() -> str:
+    """The search with the filters that were chosen."""
+    search = components.asked(_FILTERS).get("search")
+    return search if isinstance(search, str) else ""

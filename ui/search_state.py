@@ -1,14 +1,13 @@
 """What is asked on the Search page, what narrows a question on the Ask page, and how it stands in the URL.
 
-The URL is the truth: links, reloads, Back and Forward arrive as new parameters, which `restore` writes into
-the widgets; a widget's callback writes them back with `push`, as one history entry. (``bind="query-params"``
-would replace the current entry in Streamlit 1.67, and Back would leave the app.)
+The URL is the truth: links, reloads, Back and Forward arrive as new parameters, and what is chosen on a page
+is written there as one history entry.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, Final, Literal, get_args
@@ -26,7 +25,8 @@ TOP_FOLDER: Final = "/"
 MAX_HITS: Final = 100
 NAMES: Final = ("q", "store", "type", "tag", "path", "after", "before", "mode", "min", "k", "view", "page")
 _LONGEST: Final = 20_000  # characters of a search in an address
-_SHOWING: Final = {"view", "page"}  # what does not change the list of passages
+SEEN: Final = "search_seen"
+"""The session key of the parameters that the Search page was drawn with, or wrote into the address."""
 _ASKING: Final = {"q", "type", "tag", "path", "after", "before"}
 
 
@@ -152,101 +152,7 @@ def _number(text: str | None, low: float, high: float, default: float) -> float:
     return number if low <= number <= high else default
 
 
-@dataclass(frozen=True, slots=True)
-class State:
-    """What a page has in its URL and in its widgets: the fields of `Request` called ``names``, the first of
-    them always drawn. ``usual`` gives the request with nothing chosen; ``most`` is the largest number of
-    passages. Parameters called ``beside`` stay as they are."""
-
-    prefix: str
-    names: tuple[str, ...]
-    usual: Callable[[], Request]
-    most: int = MAX_HITS
-    beside: tuple[str, ...] = ()
-
-    def key(self, name: str) -> str:
-        """The session key of the widget for a field of `Request`."""
-        return self.prefix + name
-
-    @property
-    def seen(self) -> str:
-        """The session key of the parameters that the widgets were filled from, or written to."""
-        return self.prefix + "seen"
-
-    def url_params(self) -> Params:
-        """The page's parameters for its fields as they stand in the URL."""
-        return _in_url(self.names)
-
-    def stores_in_url(self, names: Sequence[str]) -> list[str]:
-        """The stores the page is about to be restricted to, before any widget exists."""
-        in_url = self.url_params().get("store", [])
-        asked = in_url if self._is_new() else st.session_state.get(self.key("store"), in_url)
-        return [name for name in asked if name in names]
-
-    def unknown_store(self, names: Sequence[str]) -> str:
-        """A store in the address that is none of ``names``; ``''`` when there is none."""
-        return next((name for name in self.url_params().get("store", []) if name not in names), "")
-
-    def restore(self, choices: Choices) -> None:
-        """Before the widgets: fill them from the URL if it was changed by anything but `push`, else those
-        that were not drawn the last time. A value that is no longer offered is dropped."""
-        state, is_new = st.session_state, self._is_new()
-        if is_new:
-            state[self.seen] = self.url_params()
-        request = from_params(self.url_params(), choices, self.usual(), self.most)
-        for name in self.names:
-            if is_new or self.key(name) not in state:
-                self._set(name, request)
-        for name, offered in (("type", choices.types), ("tag", choices.tags), ("path", choices.folders)):
-            if state[self.key(name)] not in {None, *offered}:
-                state[self.key(name)] = None
-        chosen = state[self.key("store")]
-        if not {*chosen} <= {*choices.stores}:
-            state[self.key("store")] = [name for name in chosen if name in choices.stores]
-
-    def current(self) -> Request:
-        """What the widgets say now."""
-        said = {name: st.session_state.get(self.key(name)) for name in self.names}
-        given: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
-        if "store" in given:
-            given["store"] = tuple(given["store"])
-        return replace(self.usual(), **given)
-
-    def push(self) -> None:
-        """As a callback: write what the widgets say into the URL, as one history entry.
-
-        Another list of passages is shown from its first page on.
-        """
-        now, before = to_params(self.current(), self.usual()), self.url_params()
-        if any(now.get(name) != before.get(name) for name in {*NAMES} - _SHOWING):
-            st.session_state[self.key("page")] = DEFAULT.page
-        self.turn(st.session_state.get(self.key("page"), DEFAULT.page))
-
-    def turn(self, page: int) -> None:
-        """As a callback: show another page of the list, as one history entry."""
-        st.session_state[self.key("page")] = page
-        params = to_params(self.current(), self.usual())
-        if params != self.url_params():
-            st.query_params.from_dict({**_in_url(self.beside), **params})
-        st.session_state[self.seen] = params
-
-    def reset(self, *names: str) -> None:
-        """As a callback: give these fields their defaults, and `push`."""
-        for name in names:
-            self._set(name, self.usual())
-        self.push()
-
-    def _set(self, name: str, request: Request) -> None:
-        value = getattr(request, name)
-        st.session_state[self.key(name)] = list(value) if isinstance(value, tuple) else value
-
-    def _is_new(self) -> bool:
-        # The widgets' values are dropped while another page is shown, the mark is not.
-        drawn = self.key(self.names[0]) in st.session_state
-        return st.session_state.get(self.seen) != self.url_params() or not drawn
-
-
-def _in_url(names: Sequence[str]) -> Params:
+def in_address(names: Collection[str] = NAMES) -> Params:
     """The parameters called ``names``; at the address of a document, those of the search that led there."""
     led = st.query_params.get("search")
     found = searched(led) if led else {name: st.query_params.get_all(name) for name in names}
@@ -258,10 +164,12 @@ def searched(written: str) -> Params:
     return {name: values for name, values in parse_qs(written[:_LONGEST]).items() if name in NAMES}
 
 
-SEARCH: Final = State("search_", NAMES, usual)
+def unknown_store(names: Collection[str]) -> str:
+    """A store in the address that is none of ``names``; ``''`` when there is none."""
+    return next((name for name in in_address().get("store", []) if name not in names), "")
 
 
 def last_search() -> Params:
     """The parameters of the search that this session was at last; none when it asked for nothing."""
-    seen: Params = st.session_state.get(SEARCH.seen, {})
+    seen: Params = st.session_state.get(SEEN, {})
     return seen if seen.keys() & _ASKING else {}

@@ -13,7 +13,7 @@ import streamlit as st
 
 from rag_core.errors import RagError
 from rag_core.types import Viewer
-from ui import visit
+from ui import components, visit
 from ui.access import require_viewer
 from ui.deps import library
 from ui.front import ICON
@@ -28,6 +28,7 @@ st.set_page_config(page_title="Commonplace", page_icon=str(ICON))
 viewer = require_viewer()
 follow_theme()
 st.html(STYLE)
+st.html(components.STYLE)
 
 
 def beginning(title: str, *, is_open: bool) -> dict[str, str] | None:

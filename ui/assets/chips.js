@@ -4,6 +4,16 @@ import { made } from "./made.js";
 const SEARCHABLE = 12; // a longer menu has a box to narrow it
 const SHOWN = 60;
 
+// A search as it stands in an address, with some parameters changed; without a value they are left out.
+export function changed(search, changes) {
+  const params = new URLSearchParams(search);
+  for (const [name, values] of Object.entries(changes)) {
+    params.delete(name);
+    values.forEach((value) => params.append(name, value));
+  }
+  return params;
+}
+
 export function chips({ change, signal }) {
   const element = made("div", { className: "cps-chips", role: "group", ariaLabel: "Filters" });
   let open, drawn;
@@ -56,6 +66,7 @@ export function chips({ change, signal }) {
     button.after(menu);
     const room = document.documentElement.clientWidth - button.getBoundingClientRect().left;
     menu.classList.toggle("cps-leftward", room < menu.offsetWidth + 16);
+    menu.classList.toggle("cps-upward", window.innerHeight < menu.getBoundingClientRect().bottom);
     if (!isPointed || chip.options.length > SEARCHABLE) menu.querySelector("input, button").focus();
   };
 

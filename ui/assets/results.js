@@ -109,7 +109,7 @@ export function results({ open, ask, forget, box, say, signal }) {
     ...COLUMNS.slice(1).map(([name, of]) =>
       made("td", { title: String(of(card)), className: name === "Score" ? "cps-number" : "" },
         name === "Score" ? of(card).toFixed(2) : of(card)))));
-    list.replaceChildren(made("table", { ariaLabel: "Notes found" },
+    list.replaceChildren(made("table", { ariaLabel: "Found" },
       made("thead", {}, made("tr", {}, ...head)), made("tbody", {}, ...rows)));
   };
 
@@ -193,9 +193,11 @@ export function results({ open, ask, forget, box, say, signal }) {
     others = data.others;
     if (drawn === now) return showOthers();
     drawn = now;
-    const had = list.contains(document.activeElement) ? here() : -1;
+    const before = list.contains(document.activeElement) ? here() : -1, key = cards[before]?.key;
     unmark();
     cards = data.cards.map((card) => card);
+    const same = key ? cards.findIndex((card) => card.key === key) : -1;
+    const had = same >= 0 ? same : before; // whoever is on a note stays on it, wherever it stands now
     sorted = [-1, 1];
     element.classList.toggle("cps-as-table", data.view === "table");
     if (cards.length && data.view === "table") drawTable();

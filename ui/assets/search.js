@@ -1,7 +1,7 @@
 // The Search page. Streamlit calls the default export again for every change of data, and only the last
 // cleanup, at the end: so there is one view per element, made once.
 import { box as makeBox } from "./box.js";
-import { chips as makeChips } from "./chips.js";
+import { changed, chips as makeChips } from "./chips.js";
 import { made } from "./made.js";
 import { results as makeResults } from "./results.js";
 
@@ -39,24 +39,17 @@ function viewOf(root) {
   const put = (params) => {
     committed = spelled(params);
     pending.push(committed);
+    tries += 1; // what was asked before Back is asked anew
     send();
   };
-  const changed = (changes) => {
-    const params = new URLSearchParams(committed);
-    if (!("page" in changes) && !("view" in changes)) params.delete("page");
-    for (const [name, values] of Object.entries(changes)) {
-      params.delete(name);
-      values.forEach((value) => params.append(name, value));
-    }
-    return params;
-  };
+  const now = (changes) => changed(committed, "page" in changes || "view" in changes ? changes : { page: [], ...changes });
   const change = (changes) => {
     if (changes.q) box.input.value = changes.q[0] ?? "";
     typed = box.input.value;
-    put(changed({ q: typed.trim() ? [typed] : [], ...changes }));
+    put(now({ q: typed.trim() ? [typed] : [], ...changes }));
   };
   const open = (href) => { // without loading the page again: Streamlit follows as it follows Back and Forward
-    const here = changed({ q: box.input.value.trim() ? [box.input.value] : [], ...(isCommitted() && { page: pageNow() }) });
+    const here = now({ q: box.input.value.trim() ? [box.input.value] : [], ...(isCommitted() && { page: pageNow() }) });
     window.history.replaceState({}, "", `?${here}`); // what Back comes back to
     window.history.pushState({}, "", `/${href}`);
     window.dispatchEvent(new PopStateEvent("popstate", { state: {} }));
