@@ -37,7 +37,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
         )
         file = folder / ("even" if number % 2 else "odd") / f"{number}.md"
         file.parent.mkdir(exist_ok=True)
-        file.write_text(f"# {chance.choice(WORDS)} {chance.choice(WORDS)}\n\n{text}\n", "utf-8")
+        file.write_text(f"# {chance.choice(WORDS)}-{chance.choice(WORDS)}\n\n{text}\n", "utf-8")
     opened = Library.open(Settings(folder / "data", folder / "models", ()))
     index(opened, "odd", folder / "odd")
     index(opened, "even", folder / "even")
@@ -317,6 +317,25 @@ def test_the_order_is_that_of_the_values_and_no_score_is_lower_than_one_behind_i
     placed = rank(found, parse("grove inlet"), idf, "hybrid")
     assert [item.found.chunk_id for item in placed] == [2, 1]
     assert placed[0].score >= placed[1].score >= RELEVANT
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "is_named"),
+    [
+        ("forge was funded by ann lee", "ann lee", True),
+        ("forge was funded by joann lee", "ann lee", False),
+        ("forge was funded by apex", "apex", False),
+        ("forge was funded by [[apex|them]]", "apex", True),
+    ],
+)
+def test_what_a_better_passage_names_comes_before_others_as_near(
+    text: str, title: str, is_named: bool
+) -> None:
+    best = Found(1, text, "forge", similarity=0.6)
+    others = [Found(2, "someone else", "bob ray", similarity=0.4), Found(3, "who", title, similarity=0.35)]
+    placed = rank([best, *others], parse("funders"), {"funders": 6.0}, "hybrid")
+    assert [item.found.title for item in placed].index(title) == (1 if is_named else 2)
+    assert ("named in a top result" in placed[1].reasons) == is_named
 
 
 def test_a_passage_without_a_vector_is_taken_to_be_as_near_as_others_with_such_words() -> None:
