@@ -339,6 +339,12 @@ def test_what_a_better_passage_names_comes_before_others_as_near(
     assert ("named in a top result" in placed[1].reasons) == is_named
 
 
+def test_of_equally_good_passages_the_newer_comes_first() -> None:
+    found = [Found(1, "amber", date="2024-05-01"), Found(2, "amber", date="2026-05-01T10:00")]
+    placed = rank(found, parse("amber"), {"amber": 6.0}, "lexical")
+    assert [item.found.chunk_id for item in placed] == [2, 1]
+
+
 def test_a_passage_without_a_vector_is_taken_to_be_as_near_as_others_with_such_words() -> None:
     def comes_first(nearness: float) -> bool:
         near = [Found(n, "amber grove", by_words=True, similarity=nearness) for n in range(5)]

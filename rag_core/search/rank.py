@@ -27,6 +27,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from itertools import chain
 
 from rag_core.text.words import STOP_WORDS, alternatives, query_words, split_words, units
@@ -80,6 +81,7 @@ _CLEAR = 4.0  # a query with less information is mostly words that nearly every 
 _NEARLY_NAMED = 0.99  # a title with forms of the same words
 _MOST_OF_QUERY = 0.7  # what a title must hold: one name of a question says little
 _LEXICAL_COVERAGE = 0.3  # in the signal by words alone, the rest is BM25
+_YEAR = 365.0  # days in which what is new counts half
 _CLOSE, _RELATED = 0.45, 0.36  # similarities of minilm
 
 
@@ -87,7 +89,8 @@ _CLOSE, _RELATED = 0.45, 0.36  # similarities of minilm
 class Found:
     """A candidate: its chunk id, the text that is ranked (folded, with title, headings, tags and terms), its
     ``title``, whether the query is its document's name and which part of a name the query begins (0 to 1),
-    whether the index has it ``by_words``, its similarity, and whether it is data, such as base64."""
+    whether the index has it ``by_words``, its similarity, whether it is data, such as base64, and its
+    document's ISO date."""
 
     chunk_id: int
     text: str
@@ -97,6 +100,7 @@ class Found:
     by_words: bool = False
     similarity: float | None = None
     is_data: bool = False
+    date: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +132,10 @@ class _Weighed:
 
 
 def rank(
-    found: Sequence[Found], query: Query, idf: Mapping[str, float], mode: Mode
+    found: Sequence[Found], query: Query, idf: Mapping[str, float], mode: Mode, recency: float = 0.0
 ) -> list[Ranked]:  # fmt: skip
-    """The candidates, best first; each holds every phrase of the query. ``idf`` weighs the units."""
+    """The candidates, best first; each holds every phrase of the query. ``idf`` weighs the units,
+    ``recency`` (0 to 1) what is newer."""
     words = {word: {*units} for word, units in query.typed if idf.keys() >= {*units}}
     numbers = [each for each in query.numbers if idf.keys() >= {*each.wholes, *each.parts}]
     weighed = _weigh(found, query, numbers, idf)
@@ -146,7 +151,8 @@ def rank(
     known = frozenset[str]().union(*held_words)
     nowhere = [max(map(idf.__getitem__, units)) for units in words.values() if known.isdisjoint(units)]
     unknown = sum(min(1.0, weight / _MADE_UP) for weight in nowhere) / max(1, len(words))
-    placed: list[tuple[tuple[int, float, int], Ranked]] = []
+    newness = _newness(found) if recency else [0.0] * len(found)
+    placed: list[tuple[tuple[int, float, str, int], Ranked]] = []
     for at, (item, each) in enumerate(zip(found, weighed, strict=True)):
         chance = _chance(item, each, idf, mode, _UNKNOWN * unknown)
         is_excluded = item.is_data or (must_hold and not each.held)
@@ -156,11 +162,18 @@ def rank(
         score = 1.0 if is_named else chance if fits == (chance >= RELEVANT) else (fits + chance) / 2
         score = score if is_named or fits else min(score, _NEARLY)
         reasons = _reasons(item, is_named, held_words[each.held], at in named_there)
-        place = (2 * is_named + (not is_excluded), values[at] + _NAMED * (at in named_there), -item.chunk_id)
+        value = values[at] + _NAMED * (at in named_there) + recency * newness[at]
+        place = (2 * is_named + (not is_excluded), value, item.date, -item.chunk_id)
         bm25 = each.bm25 if each.bm25 and mode != "vector" else None
         placed.append((place, Ranked(item, score, reasons, bm25)))
     placed.sort(key=lambda each: each[0], reverse=True)
     return _never_rising([ranked for _, ranked in placed])
+
+
+def _newness(found: Sequence[Found]) -> list[float]:
+    """1 for the newest of the candidates, and half as much for each year that another one is older."""
+    days = [date.fromisoformat(item.date[:10]).toordinal() if item.date else 0 for item in found]
+    return [2 ** ((day - max(days)) / _YEAR) for day in days]
 
 
 def _asks_for_numbers(words: Mapping[str, set[str]], numbers: Sequence[Number]) -> bool:
