@@ -25,10 +25,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from heapq import nlargest
 from itertools import chain
+from operator import attrgetter, itemgetter
 
 from rag_core.text.words import STOP_WORDS, alternatives, query_words, split_words, units
 from rag_core.types import Forms, Mode, Number, Query
@@ -115,10 +118,7 @@ class Ranked:
 
 def information(total: int, frequencies: Mapping[str, int]) -> dict[str, float]:
     """IDF of each unit, as in BM25+ (never negative): ln(1 + (N - n + 0.5) / (n + 0.5))."""
-    idf = {}
-    for unit, n in frequencies.items():
-        idf[unit] = math.log(1 + (total - n + 0.5) / (n + 0.5))
-    return idf
+    return {unit: math.log(1 + (total - n + 0.5) / (n + 0.5)) for unit, n in frequencies.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,18 +143,18 @@ def rank(
     named_there = _named_there(found, values) if mode != "vector" else frozenset[int]()
     asked = frozenset(idf)
     said = {*filter(STOP_WORDS.__contains__, split_words(query.text))}
-    whole = sum(each.held == asked for each in weighed)
+    held = Counter(map(attrgetter("held"), weighed))
     may_lift = bool(asked) and mode != "vector" and not query.corrected
-    is_lifted = may_lift and (bool(query.phrases) or whole <= FEW_HOLDERS)
-    must_hold = mode == "hybrid" and _asks_for_numbers(words, numbers)
-    held_words = {held: _words_held(query, words, held) for held in {each.held for each in weighed}}
-    known = frozenset[str]().union(*held_words)
-    nowhere = [max(map(idf.__getitem__, units)) for units in words.values() if known.isdisjoint(units)]
-    unknown = sum(min(1.0, weight / _MADE_UP) for weight in nowhere) / max(1, len(words))
+    is_lifted = may_lift and (bool(query.phrases) or held[asked] <= FEW_HOLDERS)
+    parts = {*chain.from_iterable(map(attrgetter("parts"), numbers))}
+    # A query of nothing but numbers: one is as near as another to a model.
+    must_hold = mode == "hybrid" and bool(numbers) and parts.issuperset(chain(*words.values()))
+    held_words = {present: _words_held(query, words, present) for present in held}
+    less = _UNKNOWN * _made_up(words, frozenset(chain(*held)), idf)
     newness = _newness(found) if recency else [0.0] * len(found)
     placed: list[tuple[tuple[int, float, str, int], Ranked]] = []
     for at, (item, each) in enumerate(zip(found, weighed, strict=True)):
-        chance = _chance(item, each, idf, mode, _UNKNOWN * unknown)
+        chance = _chance(item, each, idf, mode, less)
         is_excluded = item.is_data or (must_hold and not each.held)
         has_title = each.title == 1.0 and said <= {*split_words(item.title)}
         is_named = not is_excluded and (item.is_named or has_title)
@@ -166,20 +166,23 @@ def rank(
         place = (2 * is_named + (not is_excluded), value, item.date, -item.chunk_id)
         bm25 = each.bm25 if each.bm25 and mode != "vector" else None
         placed.append((place, Ranked(item, score, reasons, bm25)))
-    placed.sort(key=lambda each: each[0], reverse=True)
-    return _never_rising([ranked for _, ranked in placed])
+    placed.sort(key=itemgetter(0), reverse=True)
+    return _never_rising(list(map(itemgetter(1), placed)))
+
+
+def _made_up(words: Mapping[str, set[str]], known: frozenset[str], idf: Mapping[str, float]) -> float:
+    """The share of the words that nothing holds, 0 to 1; one weighs less where there is little text."""
+    weight = 0.0
+    for parts in words.values():
+        if known.isdisjoint(parts):
+            weight += min(1.0, max(map(idf.__getitem__, parts)) / _MADE_UP)
+    return weight / max(1, len(words))
 
 
 def _newness(found: Sequence[Found]) -> list[float]:
     """1 for the newest of the candidates, and half as much for each year that another one is older."""
     days = [date.fromisoformat(item.date[:10]).toordinal() if item.date else 0 for item in found]
     return [2 ** ((day - max(days)) / _YEAR) for day in days]
-
-
-def _asks_for_numbers(words: Mapping[str, set[str]], numbers: Sequence[Number]) -> bool:
-    """Whether a query is nothing but numbers: one is as near as another to a model."""
-    parts = {part for each in numbers for part in each.parts}
-    return bool(numbers) and set().union(*words.values()) <= parts
 
 
 def _never_rising(placed: list[Ranked]) -> list[Ranked]:
@@ -196,7 +199,7 @@ def _weigh(
     found: Sequence[Found], query: Query, numbers: Sequence[Number], idf: Mapping[str, float]
 ) -> list[_Weighed]:
     total = sum(idf.values())
-    average = sum(len(item.text) for item in found) / max(1, len(found))
+    average = sum(map(len, map(attrgetter("text"), found))) / max(1, len(found))
     titles: dict[str, float] = {}
     weighed: list[_Weighed] = []
     for item in found:
@@ -237,7 +240,7 @@ def _values(found: Sequence[Found], weighed: Sequence[_Weighed], total: float, m
     """What orders each candidate among those for the same query, but for who names it."""
     if mode == "vector":
         return [item.similarity or 0.0 for item in found]
-    best = max((each.bm25 for each in weighed), default=0.0) or 1.0
+    best = max(map(attrgetter("bm25"), weighed), default=0.0) or 1.0
     shift, missing = _without_vector(found, weighed, best)
     values: list[float] = []
     for item, each in zip(found, weighed, strict=True):
@@ -276,12 +279,13 @@ def _without_vector(found: Sequence[Found], weighed: Sequence[_Weighed], best: f
 
 def _named_there(found: Sequence[Found], values: Sequence[float]) -> frozenset[int]:
     """The candidates (by place) whose documents a better one of the best passages names."""
-    telling = sorted(range(len(found)), key=lambda at: (-values[at], found[at].chunk_id))[:_TELLING]
+    best = nlargest(_TELLING, zip(values, found, strict=True), key=itemgetter(0))
     named: set[int] = set()
-    for best in telling:
-        names = {title: _names(found[best].text, title) for title in {item.title for item in found}}
-        names[found[best].title] = False
-        named |= {at for at, item in enumerate(found) if names[item.title] and values[at] < values[best]}
+    for at, item in enumerate(found):
+        for value, telling in best:
+            if values[at] < value and item.title != telling.title and _names(telling.text, item.title):
+                named.add(at)
+                break
     return frozenset(named)
 
 
