@@ -304,7 +304,7 @@ def test_parts_of_a_made_up_word_do_not_make_it_known() -> None:
     assert placed.score < RELEVANT
 
 
-def test_one_word_of_several_counts_half() -> None:
+def test_one_word_of_several_counts_less() -> None:
     idf = dict.fromkeys("medieval siege weapons".split(), 6.0)
     found = [Found(1, "siege a server", similarity=0.25), Found(2, "siege weapons", similarity=0.25)]
     found.append(Found(3, "medieval", similarity=0.0))

@@ -13,7 +13,7 @@ similarity that passages with such words have, mostly those of the same query; t
 the more words count.
 
 The *signal* is absolute and decides what fits: similarity + 0.5 · BM25 / its upper bound, (k1 + 1) · Σ IDF;
-0.25 for a passage with only one of several words.
+0.1 for a passage with only one of several words.
 The score is a logistic curve of it, raised to the best score behind it. Documents that are called as the
 query come first, then the others by value, last what cannot fit. The few passages with every word of the
 query fit, however far they are in meaning: a rare word says little to a model. The more of its words no
@@ -77,7 +77,7 @@ _COVERAGE, _WORDS, _TITLE, _NAMED = 0.2, 0.22, 0.2, 0.15  # in the value
 _WORDS_ALONE = 0.5  # in the value, times the share of the passages by words that have no vector
 _TELLING = 3  # passages whose names of other documents count
 _BEGUN = 0.4  # in place of the title's, for a name that begins with the whole query
-_SIGNAL_WORDS, _SIGNAL_ONE = 0.5, 0.25  # one word of several may well mean something else
+_SIGNAL_WORDS, _SIGNAL_ONE = 0.5, 0.1  # one word of several may well mean something else
 _UNKNOWN = 0.35  # off the signal, times the share of the words that nothing holds: such may be made up
 _MADE_UP = 8.0  # information of a word that nothing holds in 1,500 passages; in fewer it says less
 _CLEAR = 4.0  # a query with less information is mostly words that nearly every passage has
