@@ -140,7 +140,7 @@ def rank(
     numbers = [each for each in query.numbers if idf.keys() >= {*each.wholes, *each.parts}]
     weighed = _weigh(found, query, numbers, idf)
     values = _values(found, weighed, sum(idf.values()), mode)
-    named_there = _named_there(found, values) if mode != "vector" else frozenset[int]()
+    named_there = _named_there(found, weighed, values) if mode != "vector" else frozenset[int]()
     asked = frozenset(idf)
     said = {*filter(STOP_WORDS.__contains__, split_words(query.text))}
     held = Counter(map(attrgetter("held"), weighed))
@@ -277,13 +277,17 @@ def _without_vector(found: Sequence[Found], weighed: Sequence[_Weighed], best: f
     return shift / weights, lacking / max(1, count)
 
 
-def _named_there(found: Sequence[Found], values: Sequence[float]) -> frozenset[int]:
-    """The candidates (by place) whose documents a better one of the best passages names."""
-    best = nlargest(_TELLING, zip(values, found, strict=True), key=itemgetter(0))
+def _named_there(
+    found: Sequence[Found], weighed: Sequence[_Weighed], values: Sequence[float]
+) -> frozenset[int]:
+    """The candidates (by place) whose documents a better one of the best passages names. A passage with the
+    query in its title is itself what is looked for, and names nothing better."""
+    best = nlargest(_TELLING, zip(values, weighed, found, strict=True), key=itemgetter(0))
+    telling = [(value, item) for value, each, item in best if not each.title]
     named: set[int] = set()
     for at, item in enumerate(found):
-        for value, telling in best:
-            if values[at] < value and item.title != telling.title and _names(telling.text, item.title):
+        for value, other in telling:
+            if values[at] < value and item.title != other.title and _names(other.text, item.title):
                 named.add(at)
                 break
     return frozenset(named)
