@@ -87,6 +87,17 @@ def test_min_score_leaves_out_what_is_below_it(configured: OpenLibrary, notes: P
     assert len(strict.search(OWNER, "zebra llamas", min_score=0).hits) == len(scores)
 
 
+@pytest.mark.parametrize(("recency", "first"), [(0, "old.md"), (0.8, "new.md")])
+def test_recency_brings_newer_notes_before_better_ones(
+    configured: OpenLibrary, notes: Path, recency: float, first: str
+) -> None:
+    library = configured(f"mode: lexical\nrecency: {recency}\n")
+    (notes / "old.md").write_text("---\ndate: 2019-01-01\n---\nA zebra, a zebra.\n")
+    (notes / "new.md").write_text("---\ndate: 2026-01-01\n---\nA zebra among some other animals.\n")
+    index(library, "zoo", notes)
+    assert library.search(OWNER, "zebra").hits[0].document.path == first
+
+
 def test_max_tokens_ends_a_search_where_its_passages_are_read(configured: OpenLibrary, notes: Path) -> None:
     library = configured("max_tokens: 40\n")
     zoo(notes)

@@ -37,7 +37,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
         )
         file = folder / ("even" if number % 2 else "odd") / f"{number}.md"
         file.parent.mkdir(exist_ok=True)
-        file.write_text(f"# {chance.choice(WORDS)} {chance.choice(WORDS)}\n\n{text}\n", "utf-8")
+        file.write_text(f"# {chance.choice(WORDS)}-{chance.choice(WORDS)}\n\n{text}\n", "utf-8")
     opened = Library.open(Settings(folder / "data", folder / "models", ()))
     index(opened, "odd", folder / "odd")
     index(opened, "even", folder / "even")
@@ -291,11 +291,11 @@ def test_a_title_without_the_small_words_of_the_query_is_not_its_name() -> None:
     ]
 
 
-def test_a_single_word_that_nothing_holds_needs_more_similarity() -> None:
-    found = [Found(1, "some text", similarity=0.45)]
-    [made_up] = rank(found, parse("xalvent"), {"xalvent": 9.0}, "hybrid")
-    [asked] = rank(found, parse("brew beverage"), {"brew": 9.0, "beverage": 9.0}, "hybrid")
-    assert made_up.score < RELEVANT <= asked.score
+def test_the_more_words_nothing_holds_the_more_similarity_it_takes() -> None:
+    found = [Found(1, "some text", similarity=0.5)]
+    [alone] = rank(found, parse("xalvent"), {"xalvent": 9.0}, "hybrid")
+    [beside] = rank(found, parse("xalvent text"), {"xalvent": 9.0, "text": 6.0}, "hybrid")
+    assert alone.score < RELEVANT <= beside.score
 
 
 def test_parts_of_a_made_up_word_do_not_make_it_known() -> None:
@@ -304,25 +304,51 @@ def test_parts_of_a_made_up_word_do_not_make_it_known() -> None:
     assert placed.score < RELEVANT
 
 
-def test_one_word_of_several_counts_half() -> None:
+def test_one_word_of_several_counts_less() -> None:
     idf = dict.fromkeys("medieval siege weapons".split(), 6.0)
-    found = [Found(1, "siege a server", similarity=0.3), Found(2, "siege weapons", similarity=0.3)]
+    found = [Found(1, "siege a server", similarity=0.25), Found(2, "siege weapons", similarity=0.25)]
+    found.append(Found(3, "medieval", similarity=0.0))
     placed = rank(found, parse("medieval siege weapons"), idf, "hybrid")
-    assert [(item.found.chunk_id, item.score >= RELEVANT) for item in placed] == [(2, True), (1, False)]
+    assert [(item.found.chunk_id, item.score >= RELEVANT) for item in placed[:2]] == [(2, True), (1, False)]
 
 
 def test_the_order_is_that_of_the_values_and_no_score_is_lower_than_one_behind_it() -> None:
     idf = {"grove": 3.0, "inlet": 9.0}
-    found = [Found(1, "something else", similarity=0.42), Found(2, "a grove", similarity=0.36)]
+    found = [Found(1, "something else", similarity=0.56), Found(2, "a grove", similarity=0.45)]
     placed = rank(found, parse("grove inlet"), idf, "hybrid")
     assert [item.found.chunk_id for item in placed] == [2, 1]
     assert placed[0].score >= placed[1].score >= RELEVANT
 
 
+@pytest.mark.parametrize(
+    ("text", "title", "is_named"),
+    [
+        ("forge was funded by ann lee", "ann lee", True),
+        ("forge was funded by joann lee", "ann lee", False),
+        ("forge was funded by apex", "apex", False),
+        ("forge was funded by [[apex|them]]", "apex", True),
+    ],
+)
+def test_what_a_better_passage_names_comes_before_others_as_near(
+    text: str, title: str, is_named: bool
+) -> None:
+    best = Found(1, text, "forge", similarity=0.6)
+    others = [Found(2, "someone else", "bob ray", similarity=0.4), Found(3, "who", title, similarity=0.35)]
+    placed = rank([best, *others], parse("funders"), {"funders": 6.0}, "hybrid")
+    assert [item.found.title for item in placed].index(title) == (1 if is_named else 2)
+    assert ("named in a top result" in placed[1].reasons) == is_named
+
+
+def test_of_equally_good_passages_the_newer_comes_first() -> None:
+    found = [Found(1, "amber", date="2024-05-01"), Found(2, "amber", date="2026-05-01T10:00")]
+    placed = rank(found, parse("amber"), {"amber": 6.0}, "lexical")
+    assert [item.found.chunk_id for item in placed] == [2, 1]
+
+
 def test_a_passage_without_a_vector_is_taken_to_be_as_near_as_others_with_such_words() -> None:
     def comes_first(nearness: float) -> bool:
         near = [Found(n, "amber grove", by_words=True, similarity=nearness) for n in range(5)]
-        beside = [Found(8, "nothing of it", similarity=0.5), Found(9, "amber grove", by_words=True)]
+        beside = [Found(8, "nothing of it", similarity=0.6), Found(9, "amber grove", by_words=True)]
         placed = rank([*beside, *near], parse("amber"), {"amber": 6.0}, "hybrid")
         places = [item.found.chunk_id for item in placed]
         return places.index(9) < places.index(8)

@@ -96,8 +96,9 @@ class Searching(Service):
         if not opened:
             raise no_store(viewer, "There is no store yet.")
         options = SearchOptions(
-            mode, top_k, min_score, offset, usual.k_lex, usual.k_vec, group, facets, self._shared.reranker
-        )
+            mode, top_k, min_score, offset, usual.k_lex, usual.k_vec, group, facets, self._shared.reranker,
+            usual.recency,
+        )  # fmt: skip
         long = len(text) > MAX_LENGTH
         said = [Notice("long_query", {"length": len(text)})] if long else []
         with self._shared.priority.searching():

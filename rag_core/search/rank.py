@@ -2,30 +2,36 @@
 
 Two numbers are computed for each passage. The *value* orders the passages of one query:
 
-    value = similarity + 0.2 · coverage² + 0.25 · words + 0.2 · title
+    value = similarity + 0.2 · coverage² + 0.22 · words + 0.2 · title + 0.15 · named
 
 *Coverage* is the share of the query's information (the sum of its words' IDF) that the passage holds; it
 counts less where all words together say little. *Words* is 2b / (1 + b), where b is the passage's BM25 over
 the best one's: having the words says more than having most of them. *Title* is the F1 of the query's and the
-title's words, for titles that hold most of the query. By words alone the value is b + 0.2 · title. A passage
-without a vector gets the similarity that passages with such words have, mostly those of the same query.
+title's words, for titles that hold most of the query. *Named* is 1 if one of the three best passages names
+the document. By words alone the value is b + 0.2 · title + 0.15 · named. A passage without a vector gets the
+similarity that passages with such words have, mostly those of the same query; the more of them there are,
+the more words count.
 
 The *signal* is absolute and decides what fits: similarity + 0.5 · BM25 / its upper bound, (k1 + 1) · Σ IDF;
-0.25 for a passage with only one of several words.
+0.1 for a passage with only one of several words.
 The score is a logistic curve of it, raised to the best score behind it. Documents that are called as the
 query come first, then the others by value, last what cannot fit. The few passages with every word of the
-query fit, however far they are in meaning: a rare word says little to a model. A single word that no passage
-holds needs more similarity. For a query that is only a number, a date or a code, no passage without it fits.
-Base64 and minified code never fit. The weights are those of decision 4. Pure functions.
+query fit, however far they are in meaning: a rare word says little to a model. The more of its words no
+passage holds, the more similarity it takes. For a query that is only a number, a date or a code, no passage
+without it fits. Base64 and minified code never fit. The weights are those of decision 4. Pure functions.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
+from heapq import nlargest
 from itertools import chain
+from operator import attrgetter, itemgetter
 
 from rag_core.text.words import STOP_WORDS, alternatives, query_words, split_words, units
 from rag_core.types import Forms, Mode, Number, Query
@@ -41,6 +47,7 @@ FEW_HOLDERS = 20
 ITS_NAME = "its name"
 _PHRASE, _PHRASES, _EVERY = "the exact phrase", "the exact phrases", "every word"
 _WORD_HELD, _DATE_HELD, _NUMBER_HELD = "the word", "the date", "the number"
+_NAMED_THERE = "named in a top result"
 TELLS_OF_WORDS = frozenset((_PHRASE, _PHRASES, _EVERY, _WORD_HELD, _DATE_HELD, _NUMBER_HELD))
 """All reasons that say which words a passage holds."""
 
@@ -57,23 +64,27 @@ class Logistic:
         return 1 / (1 + math.exp(min(50.0, self.slope * (self.middle - value))))
 
 
-# For minilm, with benchmarks/nonsense.py: 2 % of nonsense lies above the middle of hybrid mode and 94 % of
-# the paraphrases. Other embedders borrow it.
+# For minilm, with benchmarks/nonsense.py: at most 3 % of nonsense lies above the middle of hybrid mode and
+# 96 % of the paraphrases. Other embedders borrow it.
 CURVES: Mapping[Mode, Logistic] = {
-    "hybrid": Logistic(0.41, 7.0),
+    "hybrid": Logistic(0.34, 7.0),
     "vector": Logistic(0.36, 10.0),
     "lexical": Logistic(0.28, 7.0),
 }
 """How signals are read as relevance, by mode. A passage without a vector is read as by words alone."""
 
-_COVERAGE, _WORDS, _TITLE = 0.2, 0.25, 0.2  # in the value
+_COVERAGE, _WORDS, _TITLE, _NAMED = 0.2, 0.22, 0.2, 0.15  # in the value
+_WORDS_ALONE = 0.5  # in the value, times the share of the passages by words that have no vector
+_TELLING = 3  # passages whose names of other documents count
 _BEGUN = 0.4  # in place of the title's, for a name that begins with the whole query
-_SIGNAL_WORDS, _SIGNAL_ONE = 0.5, 0.25  # one word of several may well mean something else
-_UNKNOWN_WORD = 0.15  # off the signal: to a model a made-up word is near to some text or other
+_SIGNAL_WORDS, _SIGNAL_ONE = 0.5, 0.1  # one word of several may well mean something else
+_UNKNOWN = 0.35  # off the signal, times the share of the words that nothing holds: such may be made up
+_MADE_UP = 8.0  # information of a word that nothing holds in 1,500 passages; in fewer it says less
 _CLEAR = 4.0  # a query with less information is mostly words that nearly every passage has
 _NEARLY_NAMED = 0.99  # a title with forms of the same words
 _MOST_OF_QUERY = 0.7  # what a title must hold: one name of a question says little
 _LEXICAL_COVERAGE = 0.3  # in the signal by words alone, the rest is BM25
+_YEAR = 365.0  # days in which what is new counts half
 _CLOSE, _RELATED = 0.45, 0.36  # similarities of minilm
 
 
@@ -81,7 +92,8 @@ _CLOSE, _RELATED = 0.45, 0.36  # similarities of minilm
 class Found:
     """A candidate: its chunk id, the text that is ranked (folded, with title, headings, tags and terms), its
     ``title``, whether the query is its document's name and which part of a name the query begins (0 to 1),
-    whether the index has it ``by_words``, its similarity, and whether it is data, such as base64."""
+    whether the index has it ``by_words``, its similarity, whether it is data, such as base64, and its
+    document's ISO date."""
 
     chunk_id: int
     text: str
@@ -91,6 +103,7 @@ class Found:
     by_words: bool = False
     similarity: float | None = None
     is_data: bool = False
+    date: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +118,7 @@ class Ranked:
 
 def information(total: int, frequencies: Mapping[str, int]) -> dict[str, float]:
     """IDF of each unit, as in BM25+ (never negative): ln(1 + (N - n + 0.5) / (n + 0.5))."""
-    idf = {}
-    for unit, n in frequencies.items():
-        idf[unit] = math.log(1 + (total - n + 0.5) / (n + 0.5))
-    return idf
+    return {unit: math.log(1 + (total - n + 0.5) / (n + 0.5)) for unit, n in frequencies.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,50 +132,57 @@ class _Weighed:
 
 
 def rank(
-    found: Sequence[Found], query: Query, idf: Mapping[str, float], mode: Mode,
-    curves: Mapping[Mode, Logistic] = CURVES,
+    found: Sequence[Found], query: Query, idf: Mapping[str, float], mode: Mode, recency: float = 0.0
 ) -> list[Ranked]:  # fmt: skip
-    """The candidates, best first; each holds every phrase of the query. ``idf`` weighs the units, ``curves``
-    are those of the embedder."""
+    """The candidates, best first; each holds every phrase of the query. ``idf`` weighs the units,
+    ``recency`` (0 to 1) what is newer."""
     words = {word: {*units} for word, units in query.typed if idf.keys() >= {*units}}
     numbers = [each for each in query.numbers if idf.keys() >= {*each.wholes, *each.parts}]
     weighed = _weigh(found, query, numbers, idf)
-    best = max((each.bm25 for each in weighed), default=0.0) or 1.0
-    total = sum(idf.values())
-    shift = _shift(found, weighed, best)
+    values = _values(found, weighed, sum(idf.values()), mode)
+    named_there = _named_there(found, weighed, values) if mode != "vector" else frozenset[int]()
     asked = frozenset(idf)
     said = {*filter(STOP_WORDS.__contains__, split_words(query.text))}
-    whole = sum(each.held == asked for each in weighed)
+    held = Counter(map(attrgetter("held"), weighed))
     may_lift = bool(asked) and mode != "vector" and not query.corrected
-    is_lifted = may_lift and (bool(query.phrases) or whole <= FEW_HOLDERS)
-    must_hold = mode == "hybrid" and _asks_for_numbers(words, numbers)
-    is_unknown = len(words) == 1 and not any(each.held & next(iter(words.values())) for each in weighed)
-    held_words = {held: _words_held(query, words, held) for held in {each.held for each in weighed}}
-    placed: list[tuple[tuple[int, float, int], Ranked]] = []
-    for item, each in zip(found, weighed, strict=True):
-        chance = _chance(item, each, idf, mode, curves, _UNKNOWN_WORD * is_unknown)
+    is_lifted = may_lift and (bool(query.phrases) or held[asked] <= FEW_HOLDERS)
+    parts = {*chain.from_iterable(map(attrgetter("parts"), numbers))}
+    # A query of nothing but numbers: one is as near as another to a model.
+    must_hold = mode == "hybrid" and bool(numbers) and parts.issuperset(chain(*words.values()))
+    held_words = {present: _words_held(query, words, present) for present in held}
+    less = _UNKNOWN * _made_up(words, frozenset(chain(*held)), idf)
+    newness = _newness(found) if recency else [0.0] * len(found)
+    placed: list[tuple[tuple[int, float, str, int], Ranked]] = []
+    for at, (item, each) in enumerate(zip(found, weighed, strict=True)):
+        chance = _chance(item, each, idf, mode, less)
         is_excluded = item.is_data or (must_hold and not each.held)
         has_title = each.title == 1.0 and said <= {*split_words(item.title)}
         is_named = not is_excluded and (item.is_named or has_title)
         fits = not is_excluded and (chance >= RELEVANT or (is_lifted and each.held == asked))
         score = 1.0 if is_named else chance if fits == (chance >= RELEVANT) else (fits + chance) / 2
         score = score if is_named or fits else min(score, _NEARLY)
-        reasons = _reasons(item, is_named, held_words[each.held])
-        place = (
-            2 * is_named + (not is_excluded),
-            _value(item, each, best, shift, total, mode),
-            -item.chunk_id,
-        )
+        reasons = _reasons(item, is_named, held_words[each.held], at in named_there)
+        value = values[at] + _NAMED * (at in named_there) + recency * newness[at]
+        place = (2 * is_named + (not is_excluded), value, item.date, -item.chunk_id)
         bm25 = each.bm25 if each.bm25 and mode != "vector" else None
         placed.append((place, Ranked(item, score, reasons, bm25)))
-    placed.sort(key=lambda each: each[0], reverse=True)
-    return _never_rising([ranked for _, ranked in placed])
+    placed.sort(key=itemgetter(0), reverse=True)
+    return _never_rising(list(map(itemgetter(1), placed)))
 
 
-def _asks_for_numbers(words: Mapping[str, set[str]], numbers: Sequence[Number]) -> bool:
-    """Whether a query is nothing but numbers: one is as near as another to a model."""
-    parts = {part for each in numbers for part in each.parts}
-    return bool(numbers) and set().union(*words.values()) <= parts
+def _made_up(words: Mapping[str, set[str]], known: frozenset[str], idf: Mapping[str, float]) -> float:
+    """The share of the words that nothing holds, 0 to 1; one weighs less where there is little text."""
+    weight = 0.0
+    for parts in words.values():
+        if known.isdisjoint(parts):
+            weight += min(1.0, max(map(idf.__getitem__, parts)) / _MADE_UP)
+    return weight / max(1, len(words))
+
+
+def _newness(found: Sequence[Found]) -> list[float]:
+    """1 for the newest of the candidates, and half as much for each year that another one is older."""
+    days = [date.fromisoformat(item.date[:10]).toordinal() if item.date else 0 for item in found]
+    return [2 ** ((day - max(days)) / _YEAR) for day in days]
 
 
 def _never_rising(placed: list[Ranked]) -> list[Ranked]:
@@ -182,7 +199,7 @@ def _weigh(
     found: Sequence[Found], query: Query, numbers: Sequence[Number], idf: Mapping[str, float]
 ) -> list[_Weighed]:
     total = sum(idf.values())
-    average = sum(len(item.text) for item in found) / max(1, len(found))
+    average = sum(map(len, map(attrgetter("text"), found))) / max(1, len(found))
     titles: dict[str, float] = {}
     weighed: list[_Weighed] = []
     for item in found:
@@ -219,48 +236,84 @@ def _stand_in(bm25: float, coverage: float) -> float:
     return 0.17 + 0.35 * bm25 + 0.06 * coverage
 
 
-def _shift(found: Sequence[Found], weighed: Sequence[_Weighed], best: float) -> float:
-    """How much nearer than the stand-in those passages are that have a vector and were found by words; the
-    nearer a passage is to the best by words, the more it counts."""
-    shift, weights = 0.0, 1.0  # one passage as the stand-in says
+def _values(found: Sequence[Found], weighed: Sequence[_Weighed], total: float, mode: Mode) -> list[float]:
+    """What orders each candidate among those for the same query, but for who names it."""
+    if mode == "vector":
+        return [item.similarity or 0.0 for item in found]
+    best = max(map(attrgetter("bm25"), weighed), default=0.0) or 1.0
+    shift, missing = _without_vector(found, weighed, best)
+    values: list[float] = []
     for item, each in zip(found, weighed, strict=True):
-        if item.by_words and item.similarity is not None:
+        relative = each.bm25 / best
+        value = max(_TITLE * each.title, _BEGUN * 2 * item.begun / (1 + item.begun))
+        if mode == "lexical":
+            values.append(relative + value)
+            continue
+        value += _COVERAGE * min(1.0, total / _CLEAR) * each.coverage**2
+        value += _WORDS * 2 * relative / (1 + relative) + _WORDS_ALONE * missing * relative
+        if item.similarity is not None:
+            value += item.similarity
+        elif not item.is_data:
+            value += _stand_in(relative, each.coverage) + shift
+        values.append(value)
+    return values
+
+
+def _without_vector(found: Sequence[Found], weighed: Sequence[_Weighed], best: float) -> tuple[float, float]:
+    """Of the passages found by words: how much nearer than the stand-in those with a vector are (the best by
+    words count most), and the share of those without one."""
+    shift, weights = 0.0, 1.0  # one passage as the stand-in says
+    lacking = count = 0
+    for item, each in zip(found, weighed, strict=True):
+        if not item.by_words or item.is_data:
+            continue
+        count += 1
+        if item.similarity is None:
+            lacking += 1
+        else:
             relative = each.bm25 / best
             shift += relative**2 * (item.similarity - _stand_in(relative, each.coverage))
             weights += relative**2
-    return shift / weights
+    return shift / weights, lacking / max(1, count)
 
 
-def _value(item: Found, weighed: _Weighed, best: float, shift: float, total: float, mode: Mode) -> float:
-    """What orders a candidate among those for the same query."""
-    relative = weighed.bm25 / best
-    similarity = item.similarity
-    title = max(_TITLE * weighed.title, _BEGUN * 2 * item.begun / (1 + item.begun))
-    if mode == "lexical":
-        return relative + title
-    if similarity is None:
-        similarity = 0.0 if item.is_data else _stand_in(relative, weighed.coverage) + shift
-    if mode == "vector":
-        return similarity
-    coverage = min(1.0, total / _CLEAR) * weighed.coverage**2
-    words = 2 * relative / (1 + relative)
-    return similarity + _COVERAGE * coverage + _WORDS * words + title
+def _named_there(
+    found: Sequence[Found], weighed: Sequence[_Weighed], values: Sequence[float]
+) -> frozenset[int]:
+    """The candidates (by place) whose documents a better one of the best passages names. A passage with the
+    query in its title is itself what is looked for, and names nothing better."""
+    best = nlargest(_TELLING, zip(values, weighed, found, strict=True), key=itemgetter(0))
+    telling = [(value, item) for value, each, item in best if not each.title]
+    named: set[int] = set()
+    for at, item in enumerate(found):
+        for value, other in telling:
+            if values[at] < value and item.title != other.title and _names(other.text, item.title):
+                named.add(at)
+                break
+    return frozenset(named)
+
+
+def _names(text: str, title: str) -> bool:
+    """Whether a text names a document: by a title of several words, or in a wikilink (all folded)."""
+    if not title or title not in text:  # most, and quick to see
+        return False
+    sought = re.escape(title)
+    return re.search(rf"(?<!\w){sought}(?!\w)" if " " in title else rf"\[\[{sought}[]|#]", text) is not None
 
 
 def _chance(
-    item: Found, weighed: _Weighed, idf: Mapping[str, float], mode: Mode, curves: Mapping[Mode, Logistic],
-    less: float,
+    item: Found, weighed: _Weighed, idf: Mapping[str, float], mode: Mode, less: float
 ) -> float:  # fmt: skip
     """The chance that a candidate is relevant, whatever else was found; ``less`` is taken off its signal."""
     total = sum(idf.values())
     bm25 = weighed.bm25 / (_BM25_BOUND * total) if total else 0.0
     if mode == "vector":
-        return curves[mode](item.similarity or 0.0)
+        return CURVES[mode](item.similarity or 0.0)
     if mode == "lexical":
-        return curves[mode](_LEXICAL_COVERAGE * weighed.coverage + (1 - _LEXICAL_COVERAGE) * bm25)
+        return CURVES[mode](_LEXICAL_COVERAGE * weighed.coverage + (1 - _LEXICAL_COVERAGE) * bm25)
     similarity = _stand_in(bm25, weighed.coverage) if item.similarity is None else item.similarity
     weight = _SIGNAL_ONE if len(weighed.held) == 1 < len(idf) else _SIGNAL_WORDS
-    return curves[mode](similarity + weight * bm25 - less)
+    return CURVES[mode](similarity + weight * bm25 - less)
 
 
 def occurrences(text: str, wanted: Mapping[str, Forms], numbers: Sequence[Number]) -> dict[str, int]:
@@ -285,7 +338,7 @@ def occurrences(text: str, wanted: Mapping[str, Forms], numbers: Sequence[Number
     return counts
 
 
-def _reasons(found: Found, is_named: bool, words: str) -> tuple[str, ...]:
+def _reasons(found: Found, is_named: bool, words: str, named_there: bool) -> tuple[str, ...]:
     """Why this passage was found, in a few words for people; ``words`` is of `_words_held`."""
     reasons = [ITS_NAME] if is_named else []
     if words and not (reasons and words not in TELLS_OF_WORDS):  # a title that matches holds every word
@@ -296,6 +349,8 @@ def _reasons(found: Found, is_named: bool, words: str) -> tuple[str, ...]:
         reasons.append("close in meaning")
     elif found.similarity is not None and found.similarity >= _RELATED:
         reasons.append("related in meaning")
+    if named_there:
+        reasons.append(_NAMED_THERE)
     return tuple(reasons) or ("distantly related",)
 
 

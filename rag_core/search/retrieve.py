@@ -78,7 +78,8 @@ class Scope:
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
     """Search options; ``k_lex`` and ``k_vec`` are the numbers of candidates by words and by meaning, and
-    ``group`` says what all other numbers count. The ``reranker`` orders the first hits, if there is one."""
+    ``group`` says what all other numbers count. The ``reranker`` orders the first hits, if there is one; by
+    ``recency`` newer documents count more, 0 to 1."""
 
     mode: Mode = "hybrid"
     top_k: int = 10
@@ -89,6 +90,7 @@ class SearchOptions:
     group: Group = "none"
     facets: bool = False
     reranker: SharedReranker | None = None
+    recency: float = 0.0
 
 
 @dataclass(slots=True)
@@ -206,7 +208,7 @@ def _search_store(
             listed.is_current = not scope.identity_id or bool(active and active.id == scope.identity_id)
             listed.pending = find.waiting(db, viewer)
             gathered = lexical.gather(db, query, allowed, by_words, near, words=mode != "vector")
-            groups, count = _ranked(db, scope, query, mode, gathered, near)
+            groups, count = _ranked(db, scope, query, mode, gathered, near, options.recency)
             is_all = count < reach
             if len(groups) < _DISTINCT and not is_all and further != _REACHES[-1]:
                 continue
@@ -286,7 +288,7 @@ def nearest(scope: Scope, query: Query, allowed: find.Eligible, count: int) -> d
 
 def _ranked(
     db: sqlite3.Connection, scope: Scope, query: Query, mode: Mode, gathered: lexical.Gathered,
-    near: dict[int, float],
+    near: dict[int, float], recency: float,
 ) -> tuple[dict[str, list[Ranked]], int]:  # fmt: skip
     """What was gathered and what is ``near`` in meaning, in order, and how many there are. The same passage
     in several files is one group, in the place of its best."""
@@ -303,11 +305,11 @@ def _ranked(
         found: list[Found] = []
         for i in filter(texts.__contains__, ids):
             each = texts[i]
-            held = begun.get(i, 0.0)
-            found.append(
-                Found(i, each.text, each.title, i in named, held, i in by_words, near.get(i), each.is_data)
-            )
-        ranked = rank(found, query, information(gathered.total, gathered.counts), mode)
+            found.append(Found(
+                i, each.text, each.title, i in named, begun.get(i, 0.0), i in by_words, near.get(i),
+                each.is_data, each.date,
+            ))  # fmt: skip
+        ranked = rank(found, query, information(gathered.total, gathered.counts), mode, recency)
     groups: dict[str, list[Ranked]] = {}
     for item in ranked:
         groups.setdefault(texts[item.found.chunk_id].identity, []).append(item)

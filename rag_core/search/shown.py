@@ -78,7 +78,9 @@ def clean(
     marks = _Marks(text, file_type, hidden)
     blocks = tuple(_blocks(marks, spans))
     if spans and not any(is_marked for block in blocks for _, is_marked in block.pieces):
-        blocks = tuple(_blocks(marks.without(spans), spans))  # the words stand in an address or a comment
+        blocks = tuple(
+            _blocks(_Marks(text, file_type, hidden, spans), spans)
+        )  # the words stand in an address or a comment
     return blocks or tuple(_blocks(_Marks(text, "", ()), spans))
 
 
@@ -123,19 +125,20 @@ _BLANK = "\0"
 
 
 class _Marks:
-    """Where in a text the marks are, found once: ``hidden`` are sorted, disjoint spans."""
+    """Where in a text the marks are, found once: ``hidden`` are sorted, disjoint spans. A mark that holds one
+    of the spans ``kept`` is none."""
 
-    def __init__(self, text: str, file_type: str, hidden: Iterable[Span]) -> None:
-        self.text, self.file_type = text, file_type
-        self.hidden = list(hidden)
+    def __init__(self, text: str, file_type: str, hidden: Iterable[Span], kept: Sequence[Span] = ()) -> None:
+        self.text, self.file_type, self._kept = text, file_type, kept
+        found = list(hidden)
         if file_type == "markdown":
-            self.hidden += (match.span() for match in _WHOLE.finditer(text))
+            found += (match.span() for match in _WHOLE.finditer(text))
         elif file_type in _LIKE_JSON:
-            self.hidden += (match.span() for match in _OF_JSON.finditer(text))
+            found += (match.span() for match in _OF_JSON.finditer(text))
+        self.hidden = self._left(found)
 
-    def without(self, kept: Sequence[Span]) -> _Marks:
-        """The same, but nothing is left out that holds one of ``kept``."""
-        return _Kept(self, kept)
+    def _left(self, spans: Iterable[Span]) -> list[Span]:
+        return [(a, b) for a, b in spans if not any(first < b and a < last for first, last in self._kept)]
 
     def of_line(self, start: int, end: int) -> list[Span]:
         """The hidden spans of a line of Markdown, beside those of the whole text."""
@@ -152,19 +155,7 @@ class _Marks:
                 for first, last in groups or [match.span()]:
                     found.append((first, last))
                     line = line[:first] + _BLANK * (last - first) + line[last:]
-        return [(start + first, start + last) for first, last in found]
-
-
-class _Kept(_Marks):
-    def __init__(self, marks: _Marks, kept: Sequence[Span]) -> None:
-        self.text, self.file_type, self._kept = marks.text, marks.file_type, kept
-        self.hidden = self._left(marks.hidden)
-
-    def _left(self, spans: Iterable[Span]) -> list[Span]:
-        return [(a, b) for a, b in spans if not any(first < b and a < last for first, last in self._kept)]
-
-    def of_line(self, start: int, end: int) -> list[Span]:
-        return self._left(super().of_line(start, end))
+        return self._left((start + first, start + last) for first, last in found)
 
 
 # --- what is shown --------------------------------------------------------------------

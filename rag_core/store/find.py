@@ -306,14 +306,15 @@ def headings(chunk: sqlite3.Row) -> tuple[tuple[str, ...], str]:
 
 class Candidate(NamedTuple):
     """What a passage is ranked by: all its searchable words but its folders and suffix, and its title, both
-    folded; its identity (its text, or its key where it has none); whether it is for machines alone; and its
-    document."""
+    folded; its identity (its text, or its key where it has none); whether it is for machines alone; its
+    document, and the ISO date of that."""
 
     text: str
     title: str
     identity: str
     is_data: bool
     document: int
+    date: str
 
 
 def candidates(
@@ -323,16 +324,17 @@ def candidates(
     ones are ranked with their furniture."""
     sql = """SELECT id, title || ' ' || headings || ' ' || tags || ' ' || title_terms || ' ' || terms
                  || ' ' || coalesce(kept_text, text), furniture, title, path,
-                 CASE text WHEN '' THEN key ELSE text END, anchor_type, document_id
+                 CASE text WHEN '' THEN key ELSE text END, anchor_type, document_id,
+                 (SELECT date FROM documents WHERE id = document_id)
              FROM chunks WHERE id IN (SELECT value FROM json_each(?))"""
-    columns = ["id", "words", "furniture", "title", "path", "identity", "anchor_type", "document"]
+    columns = ["id", "words", "furniture", "title", "path", "identity", "anchor_type", "document", "date"]
     found: dict[int, Candidate] = {}
     rows = rows_at_once(db, columns, sql, (json.dumps(list(ids)),))
-    for chunk_id, words, furniture, title, path, identity, kind, document in rows:
+    for chunk_id, words, furniture, title, path, identity, kind, document, date in rows:
         if chunk_id in whole:
             words += f" {furniture}"
         text = fold_words(f"{words} {splitext(basename(path))[0]}")
-        found[chunk_id] = Candidate(text, fold_words(title), identity, kind == DATA, document)
+        found[chunk_id] = Candidate(text, fold_words(title), identity, kind == DATA, document, date)
     return found
 
 
