@@ -1,4 +1,5 @@
-"""Settings: what the owner chooses, sharing, and under Advanced everything else."""
+"""Settings: what the owner chooses, sharing, and under Advanced everything else. What asks a server is drawn
+beside the rest of the page, or only once it is opened."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from ui.embedder_choice import at_hand, in_words, offer_trial
 from ui.messages import show_error, show_waiting
 from ui.ollama_models import show_ollama
 from ui.private_notes import show_rules_of_stores
-from ui.setting_rows import PLACE, choose, switch
+from ui.setting_rows import PLACE, choose, switch, write
 from ui.sharing import show_sharing
 from ui.tokens import show_tokens
 
@@ -29,25 +30,21 @@ _THEMES = {"system": "As the browser", "light": "Light", "dark": "Dark"}
 
 
 def main() -> None:
-    """The page, top to bottom; what has to be asked for is filled in last."""
+    """The page, top to bottom."""
     viewer = require_owner()
     st.set_page_config(layout="centered")
     st.title("Settings", anchor=False)
     show_waiting(PLACE)
-    answering = st.container()
+    st.fragment(answering_model.show_setting, parallel=True)(viewer)
     show_general(viewer)
     st.header("Private notes", anchor=False)
     show_rules_of_stores(viewer)
-    ask_tailscale = show_sharing(viewer)
+    st.fragment(show_sharing, parallel=True)(viewer)
     show_tokens(viewer)
-    with st.expander("Advanced", icon=":material/tune:", key="settings_advanced"):
-        found = show_connections(viewer)
-        show_ollama(viewer, found)
-        offer_trial(viewer, found)
-        show_configuration()
-    with answering:
-        answering_model.show_setting(viewer)
-    ask_tailscale()
+    advanced = st.expander("Advanced", icon=":material/tune:", key="settings_advanced", on_change="rerun")
+    if advanced.open:
+        with advanced:
+            show_advanced(viewer)
 
 
 def show_general(viewer: Viewer) -> None:
@@ -60,6 +57,16 @@ def show_general(viewer: Viewer) -> None:
     switch(viewer, "watch", "Keep folders up to date", "Reads a file as soon as it changes.")
     choose(viewer, "ocr", "Read text in pictures", "Makes scans and screenshots searchable.", _OCR)
     choose(viewer, "theme", "Theme", "Changes at the next start.", _THEMES)
+
+
+def show_advanced(viewer: Viewer) -> None:
+    """What few owners need."""
+    effect = "Reads the best 50 passages beside the query, and orders them anew."
+    write(viewer, "reranker", "Reranker", effect, "onnx:FOLDER or MODEL@URL")
+    found = show_connections(viewer)
+    show_ollama(viewer, found)
+    offer_trial(viewer, found)
+    show_configuration()
 
 
 try:

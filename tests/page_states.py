@@ -134,12 +134,13 @@ _FULL: Final = (
     _page("stores import", "/stores", "No file is named", unfold("Import a store"), press("Import")),
     _page("stores attach", "/stores", "A store of another computer", unfold("Attach a store")),
     _page("store", "/stores?store=birds", "Fingerprint", unfold("Details")),
-    _page("store switch", "/stores?store=birds", "Cut the documents again", unfold("Switch")),
-    _page("store verified", "/stores?store=birds", "found nothing wrong", press("Verify")),
+    _page("store switch", "/stores?store=birds", "Cut the documents again", unfold("Model and vectors")),
+    _page("store verified", "/stores?store=birds", "found nothing wrong", unfold("Health"), press("Verify")),
     _page(
         "store not deleted", "/stores?store=birds", "not the store's name", unfold("Delete"),
         type_in("Name of the store", "crows"),
     ),
+    _page("store rules", "/stores?store=birds&private=1", "Path or pattern"),
     _page("store unknown", "/stores?store=gone", "There is no store called 'gone'"),
     _page("settings", "/settings", "Somebody of your tailnet"),
     _page(
@@ -158,7 +159,7 @@ _EMPTY: Final = (
     _page("files", "/files", "Nothing to search yet"),
     _page("index", "/index", "Folder"),
     _page("stores", "/stores", "There is no store yet"),
-    _page("settings", "/settings", "Ollama does not answer"),
+    _page("settings", "/settings", "Share with other people"),
 )
 _BUSY: Final = (
     _page("search", "/?q=heron", "is loading"),
@@ -184,7 +185,7 @@ _BROKEN: Final = (
     _page("index without model", "/index?store=modelless", "Install the model"),
     _page("stores", "/stores", "Damaged"),
     _page("store damaged", "/stores?store=torn", "cannot be opened"),
-    _page("settings", "/settings", "Unreachable"),
+    _page("settings", "/settings", "Unreachable", unfold("Advanced")),
 )
 STATES: Final[Mapping[str, Sequence[State]]] = {
     "full": _FULL,

@@ -57,7 +57,7 @@ def here(home: Path, ollama: OllamaServer) -> OllamaServer:
 
 
 def page() -> AppTest:
-    return pages.open_page("settings")
+    return pages.open_page("settings", opened="settings_advanced")
 
 
 def test_every_connection_is_there_with_its_state_and_next_step() -> None:

@@ -18,8 +18,8 @@ from ui.messages import show_error
 
 _FOUND: Final = "embedders_found"
 _IN_WORDS: Final[Mapping[str, str]] = {
-    DEFAULT_EMBEDDER: "Built-in model: finds by meaning and by words",
-    "hashing": "For trying out: compares spellings, knows no meaning",
+    DEFAULT_EMBEDDER: "Built-in model",
+    "hashing": "Spelling only, for trying out",
 }
 
 
@@ -53,7 +53,7 @@ def look_for_others(viewer: Viewer, key: str) -> None:
         if at_hand(viewer) != before:
             st.rerun()
         st.html(hits.paragraphs("No other embedder is available.", status=True))
-        st.page_link(SETTINGS_PAGE, label="Settings → Connections says why", icon=":material/settings:")
+        st.page_link(SETTINGS_PAGE, label="Advanced, Connections says why", icon=":material/settings:")
 
 
 def offer_trial(viewer: Viewer, found: Sequence[Connection]) -> None:

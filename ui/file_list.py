@@ -41,6 +41,7 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
                 "Store", stores, key=STORE_BOX, on_change=_choose_store, label_visibility="collapsed",
                 width=240,
             )  # fmt: skip
+    show_missing_file(viewer, store)
     active = runs_now(viewer, store)
     ahead = fetch_ahead()
     found = listing(viewer, store)
@@ -65,7 +66,6 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
             _list(viewer, store, found)
         if folders:
             folders.html(tree(store, found.folders, len(found.rows), current().folder))
-    show_missing_file(viewer, store)
 
 
 def _choose_store() -> None:

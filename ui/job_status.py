@@ -17,7 +17,7 @@ from ui.links import SEARCH_PAGE
 from ui.messages import show_warning
 from ui.model_notice import is_model_missing
 from ui.problems import problems_of_job, show_groups
-from ui.runs import describe_asked, forget, go_on, has_read, is_active, newest_job
+from ui.runs import UNFINISHED, describe_asked, forget, go_on, has_read, is_active, newest_job
 
 _POLL_S: Final = 0.5
 _CANCELLED: Final = "index_cancelled_job"
@@ -30,7 +30,6 @@ _PHASES: Final = {
     "sending": "Sending vectors",
     "done": "Finishing",
 }
-_UNFINISHED: Final = ("cancelled", "interrupted")
 _NOTHING_READ: Final = ("Nothing could be read", ":material/warning:", "orange")
 _BADGES: Final = {
     "done": ("Done", ":material/check:", "green"),
@@ -62,7 +61,7 @@ def _status(viewer: Viewer, store: str, *, polling: bool, read: bool, unembedded
         with st.container(border=True, key="index_status"):
             _show_running(viewer, store, job if job and job.state == "running" else None, asked)
         return
-    unfinished = unembedded or (job is not None and job.state in _UNFINISHED)
+    unfinished = unembedded or (job is not None and job.state in UNFINISHED)
     is_plain = job is not None and job.state == "done" and not (asked or unfinished or read_nothing(job))
     with st.container(border=not is_plain, key="index_status", gap="xsmall"):
         _show_ended(viewer, store, job, asked, unfinished=unfinished)
@@ -158,7 +157,7 @@ def show_history(viewer: Viewer, info: StoreInfo) -> None:
         [
             {
                 "Began": moment(job.start_time),
-                "State": job.state,
+                "State": _BADGES[job.state][0],
                 "Files": ", ".join(outcomes(job.counts)) or "no files",
                 "Took": took(job),
                 "Note": one_line(job.message),
@@ -167,7 +166,7 @@ def show_history(viewer: Viewer, info: StoreInfo) -> None:
         ],
         hide_index=True,
         key=f"index_runs_{info.name}",
-        alt="The last runs of this store, the newest first",
+        alt="The last runs of this store, the newest first. Choose a row to see what a run did.",
         on_select="rerun",
         selection_mode="single-row",
         height="content",
@@ -183,10 +182,6 @@ def show_history(viewer: Viewer, info: StoreInfo) -> None:
             show_summary(job)
             show_groups(viewer, job.store, problems_of_job(viewer, job), f"index_run_{job.id}")
             _show_files(viewer, job)
-    else:
-        st.caption(
-            "Choose a row to see what a run did; with the keyboard, go to it and press Shift and Space."
-        )
 
 
 def _show_files(viewer: Viewer, job: Job) -> None:

@@ -77,7 +77,6 @@ def choose(
 
 def show_placement(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
     """Where a store stands, and the ways to change that. ``running``: whether it is being indexed."""
-    st.header("Model and vectors", anchor=False)
     if info.attached:
         _attached(viewer, info)
         return
@@ -88,7 +87,7 @@ def show_placement(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
         if not running and st.session_state.get(_BEGUN) == info.name:
             del st.session_state[_BEGUN]
             show_done(f"The switch is done. Searches use {embedder(info.embedder)} now.")
-        with st.expander("Switch", icon=":material/swap_horiz:"):
+        with st.expander("Model and vectors", icon=":material/swap_horiz:"):
             key = f"placement_{info.name}"
             placed = choose(viewer, key, info.embedder, info.backend, sends_private=info.sends_private)
             rechunk = st.checkbox(

@@ -23,8 +23,6 @@ _EXAMPLES: Final = 3
 
 def show_problems(viewer: Viewer, info: StoreInfo) -> None:
     """What of the store could not be read when it was last looked at; nothing when all could."""
-    if not (info.failed or info.skipped or info.pending):
-        return
     newest = newest_job(viewer, info.name)
     # A refused text does not move the generation; the run that it was refused in has another state.
     state = (info.generation, newest.id if newest else 0, newest.state if newest else "")
@@ -59,7 +57,7 @@ def show_groups(viewer: Viewer, store: str, problems: Sequence[Problem], key: st
         with st.container(border=True, gap="xsmall"):
             st.markdown(f"**{headline(problem)}** {label(problem.reason)}")
             with st.container(horizontal=True, vertical_alignment="top"):
-                with st.expander("Which", type="compact"):
+                with st.expander("Which files", type="compact"):
                     st.text(_names(problem.files, "\n", _MOST_FILES))
                 st.button(
                     "Try again", key=f"{key}_retry_{number}", icon=":material/refresh:",
@@ -91,6 +89,8 @@ def _names(names: Sequence[str], between: str, most: int) -> str:
 def headline(problem: Problem) -> str:
     """How much a problem is about."""
     files = plural(len(problem.files), "file")
+    if problem.kind == "waiting":
+        return f"The pictures of {files} wait to be read."
     if problem.kind == "refused":
         return f"Found by words only: {plural(problem.count, 'text')} of {files}."
     return f"{files} {'could not be read' if problem.kind == 'failed' else 'skipped'}."

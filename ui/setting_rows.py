@@ -39,6 +39,15 @@ def choose(viewer: Viewer, name: str, title: str, effect: str, options: Mapping[
         )  # fmt: skip
 
 
+def write(viewer: Viewer, name: str, title: str, effect: str, example: str) -> None:
+    """A row with a box to type the setting ``name``."""
+    with _row(viewer, name, title, effect) as (key, is_fixed):
+        st.text_input(
+            title, key=key, disabled=is_fixed, label_visibility="collapsed", placeholder=example,
+            autocomplete="off", on_change=_save, args=(viewer, name, key),
+        )  # fmt: skip
+
+
 @contextmanager
 def _row(viewer: Viewer, name: str, title: str, effect: str) -> Iterator[tuple[str, bool]]:
     """The place of a control, its key, and whether something else than config.yaml decides the value."""
@@ -52,13 +61,14 @@ def _row(viewer: Viewer, name: str, title: str, effect: str) -> Iterator[tuple[s
             st.markdown(f"**{title}**")
             where = "the environment" if origin.layer == "environment" else ".env"
             decided = f" {origin.name} in {where} decides it." if is_fixed else ""
-            st.html(hits.sentences(effect + decided))
+            written = f" Set in config.yaml, line {origin.line}." if origin.layer == "config.yaml" else ""
+            st.html(hits.sentences(effect + decided + written))
         with st.container(width=280):
             yield key, is_fixed
         if origin.layer == "config.yaml":
             st.button(
                 "Reset", key=f"{key}_reset", type="tertiary", on_click=_change, args=(viewer, name, None),
-                help=f"Back to the default. Now in line {origin.line} of config.yaml.",
+                help="Back to the default",
             )  # fmt: skip
 
 

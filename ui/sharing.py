@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 import pandas as pd
@@ -33,25 +33,28 @@ _BADGES: Final[Mapping[TailscaleState, tuple[str, str, _Colour]]] = {
 }
 
 
-def show_sharing(viewer: Viewer) -> Callable[[], None]:
-    """What is known at once. The function returned asks Tailscale, which may take seconds."""
+def show_sharing(viewer: Viewer) -> None:
+    """What is known at once; then what Tailscale says, which may take seconds."""
     own = library().sharing
     if own.people(viewer) or own.visits(viewer):
         st.header("Sharing", anchor=False)
-        whole = st.container()
-    else:  # not set up: one line
-        whole = st.expander("Share with other people", icon=":material/group_add:", key="settings_sharing")
-    with whole:
-        place = st.container(border=True, gap="xsmall", key="settings_tailscale")
-        logins = show_people(viewer)
-        show_visits(viewer)
+        _show_all(viewer)
+        return
+    whole = st.expander(
+        "Share with other people", icon=":material/group_add:", key="settings_sharing", on_change="rerun"
+    )
+    if whole.open:
+        with whole:
+            _show_all(viewer)
 
-    def ask_tailscale() -> None:
-        with place:
-            found = _show_tailscale(viewer)
-        fill_in_places(viewer, found, logins)
 
-    return ask_tailscale
+def _show_all(viewer: Viewer) -> None:
+    place = st.container(border=True, gap="xsmall", key="settings_tailscale")
+    logins = show_people(viewer)
+    show_visits(viewer)
+    with place:
+        found = _show_tailscale(viewer)
+    fill_in_places(viewer, found, logins)
 
 
 def _show_tailscale(viewer: Viewer) -> Tailscale:
