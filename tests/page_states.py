@@ -108,7 +108,7 @@ _FULL: Final = (
     _page("ask writing", "/ask", "The model is writing", type_in("Ask your notes", "Heron 1 waits")),
     _page("ask earlier", "/ask", "Delete 1 conversation", unfold("Earlier questions"), press("Delete all")),
     _page("ask unknown store", "/ask?store=gone", "There is no store called 'gone'"),
-    _page("files", "/files?store=birds", "5 fresh"),
+    _page("files", "/files?store=birds", "5 up to date"),
     _page("files row", "/files?store=birds", "Read again", tick_row, wide=True),
     _page("files nothing", "/files?store=birds&q=zebra", "0 of"),
     _page("files new store", "/files?store=new", "no document to search yet"),
@@ -145,7 +145,7 @@ _FULL: Final = (
     _page("settings", "/settings", "Somebody of your tailnet"),
     _page(
         "settings unfolded", "/settings", "Copy it now", unfold("Advanced"),
-        unfold("Name another owner"), type_in("Name of a new token", "backup"),
+        unfold("Name another owner"), unfold("Tokens for scripts"), type_in("Name of a new token", "backup"),
     ),
     _page("settings people", "/settings", "Keep", press("Remove")),
     _page(

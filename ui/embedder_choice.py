@@ -59,9 +59,6 @@ def look_for_others(viewer: Viewer, key: str) -> None:
 def offer_trial(viewer: Viewer, found: Sequence[Connection]) -> None:
     """A form to try an available embedder, and its result."""
     st.header("Try an embedder", anchor=False)
-    st.html(hits.paragraphs(
-        "Embeds one sentence, as a query. It stays on this machine unless the embedder's line says otherwise."
-    ))  # fmt: skip
     offered = at_hand(
         viewer, library().settings.embedder, *(name for each in found for name in each.embedders)
     )

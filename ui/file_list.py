@@ -17,7 +17,7 @@ from ui.deps import library
 from ui.document_page import STYLE
 from ui.file_actions import runs_now, show_actions, show_file_outcome, show_run
 from ui.file_filters import STORE_BOX, clear, current, key, push
-from ui.file_table import CHOSEN, ORDERS, STATES, Listing, chosen_rows, fetch_ahead, listing, show_table
+from ui.file_table import CHOSEN, ORDERS, STATES, Listing, chosen_rows, fetch_ahead, listing, said, show_table
 from ui.filters import select
 from ui.folder_tree import tree
 from ui.links import FILES_PAGE, address
@@ -41,7 +41,6 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
                 "Store", stores, key=STORE_BOX, on_change=_choose_store, label_visibility="collapsed",
                 width=240,
             )  # fmt: skip
-    show_missing_file(viewer, store)
     active = runs_now(viewer, store)
     ahead = fetch_ahead()
     found = listing(viewer, store)
@@ -60,6 +59,7 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
         show_run(viewer, store)
     if found.rows.empty:
         nothing_indexed(viewer)
+        show_missing_file(viewer, store)
     else:
         folders, files = st.columns([1, 4], gap="medium") if found.folders else (None, st.container())
         with files:
@@ -88,10 +88,12 @@ def _list(viewer: Viewer, store: str, found: Listing) -> None:
     if len(found.states) > 1:
         st.pills(
             "State", _offered_states(found), key=key("state"), on_change=changed,
-            label_visibility="collapsed", format_func=lambda state: f"{found.states.get(state, 0):,} {state}",
+            label_visibility="collapsed",
+            format_func=lambda state: f"{found.states.get(state, 0):,} {said(state)}",
         )  # fmt: skip
     rows = chosen_rows(found.rows, current())
     _count(store, rows, found)
+    show_missing_file(viewer, store)
     if not rows.empty:
         show_table(store, rows)
         _chosen(viewer, store)
@@ -109,10 +111,12 @@ def _offered_states(found: Listing) -> list[str]:
 
 
 def _count(store: str, shown: pd.DataFrame, found: Listing) -> None:
-    """How many files there are, or are ``shown`` of them. A file is one that was read; others come on top."""
+    """How many files there are, unless the states say it, or are ``shown`` of them. A file is one that was
+    read; others come on top."""
     read, others = _read_and_left_out(found.rows)
     if not current().narrows:
-        st.html(hits.paragraphs(" · ".join([plural(read, "file"), *others]), status=True))
+        if len(found.states) < 2:
+            st.html(hits.paragraphs(plural(read, "file"), status=True))
         return
     read_of_shown, others = _read_and_left_out(shown)
     counted = " · ".join([f"{read_of_shown:,} of {plural(read, 'file')}", *others])

@@ -65,6 +65,11 @@ class Listing:
     folders: Mapping[str, int]
 
 
+def said(state: str) -> str:
+    """A state of a file as a person reads it."""
+    return "up to date" if state == "fresh" else state
+
+
 def load_ahead(viewer: Viewer) -> None:
     """Make the list of the first store, unless it would take much memory, and load what every list needs."""
     import pandas as pd  # noqa: F401
@@ -211,6 +216,8 @@ def show_table(store: str, rows: pd.DataFrame) -> None:
     listed = [(each[_PATH], each["Title"], each.get("State", "")) for each in first]
     with st.container(key="files_list"):
         st.html(passages.listed(store, listed, len(rows)))
+    if "State" in shown:
+        rows = rows.assign(State=rows["State"].map(said))
     with st.container(key="files_table"):
         st.dataframe(
             rows.assign(Open=":material/description: Open")[["Open", *shown]].astype(
@@ -230,7 +237,7 @@ _COLUMNS: Final[Mapping[str, Any]] = {
     "Name": _text(width=220),
     "Folder": _text(width=150),
     "Title": _text(width=180),
-    "State": _text(width=75, help=CHANGED_IN_LISTS),
+    "State": _text(width=90, help=CHANGED_IN_LISTS),
     "Reason": _text(width=300),
     "Type": _text(width=90),
     "Passages": _number(width=75, format="localized"),

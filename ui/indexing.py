@@ -166,7 +166,7 @@ def choose_files(viewer: Viewer, root: Path, chooser: str = ADDING) -> FileChoic
         state[box] = KINDS.get(state[kind], state[box])
 
     st.pills("Kinds of files", list(KINDS), key=kind, on_change=fill, label_visibility="collapsed")
-    with st.expander("Patterns", type="compact", key=f"{chooser}_patterns"):
+    with st.expander("Include and exclude", chooser != ADDING, type="compact", key=f"{chooser}_patterns"):
         left, right = st.columns(2)
         left.text_area(
             "Include", key=box, height=96, persist_state="session",

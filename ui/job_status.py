@@ -86,9 +86,7 @@ def _show_running(viewer: Viewer, store: str, job: Job | None, asked: Sequence[A
             st.caption("Pausing after this file or batch …")
         else:
             st.button("Pause", key="index_cancel", icon=":material/pause:", on_click=cancel)
-        st.page_link(
-            SEARCH_PAGE, label="Search this store", icon=":material/search:", query_params={"store": store}
-        )
+        _link_to_search(store)
 
 
 def describe(now: Progress) -> str:
@@ -111,36 +109,41 @@ def _show_ended(
         with st.container(horizontal=True, vertical_alignment="center"):
             st.badge(name, icon=icon, color=colour)  # type: ignore[arg-type]
             ended = f"{moment(job.end_time)}, after {took(job)}" if job.end_time else "it did not finish"
-            st.caption(ended)
-        show_summary(job)
+            st.caption(ended, width="content")
+            _link_to_search(store)
+        if unfinished or job.message or _did_something(job):
+            show_summary(job)
     if asked:
         st.markdown(f"Waiting: {label(describe_asked(asked))}.")
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True):
         if asked or unfinished:
             st.button(
-                "Resume",
-                key="index_go_on",
-                icon=":material/play_arrow:",
-                on_click=go_on,
+                "Resume", key="index_go_on", icon=":material/play_arrow:", on_click=go_on,
                 args=(viewer, store),
-            )
+            )  # fmt: skip
         if asked:
             st.button("Discard", key="index_forget", on_click=forget, args=(viewer, store))
-        st.page_link(
-            SEARCH_PAGE, label="Search this store", icon=":material/search:", query_params={"store": store}
-        )
+
+
+def _link_to_search(store: str) -> None:
+    st.page_link(
+        SEARCH_PAGE, label="Search this store", icon=":material/search:", query_params={"store": store}
+    )
 
 
 def show_summary(job: Job) -> None:
     """What a run did, and what it has to say."""
     files = " · ".join(outcomes(job.counts, bold=True)) or "No files"
     passages = " · " + " · ".join(read_and_embedded(job, bold=True))
-    did_nothing = not (job.total_chunks_added or job.texts_embedded)
-    st.markdown(files if did_nothing else files + passages)
+    st.markdown(files + passages if _did_something(job) else files)
     if job.message and (job.state != "done" or read_nothing(job)):
         show_warning(job.message)
     elif job.message:
         st.caption(label(job.message))
+
+
+def _did_something(job: Job) -> bool:
+    return bool(job.total_chunks_added or job.texts_embedded)
 
 
 _MOST_RUNS: Final = 20

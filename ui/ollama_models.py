@@ -37,16 +37,17 @@ _COLUMNS: Final[dict[str, Any]] = {
 
 
 def show_ollama(viewer: Viewer, found: Sequence[Connection]) -> None:
-    """The models as a table, and the way to another; nothing to press while Ollama is not there."""
+    """The models as a table, and the way to another, once Ollama is there."""
     st.header("Models of Ollama", anchor=False)
     models = _models(viewer, found)
+    if models is None:
+        st.html(hits.paragraphs("Ollama does not answer; once it does, its models are listed here."))
+        return
     if models:
         _table(models)
-    elif models is not None:
-        st.html(hits.paragraphs("Ollama has no model yet."))
     else:
-        st.html(hits.paragraphs("Ollama does not answer; once it does, its models are listed here."))
-    at_work, there = under_way(("pull",)), models is not None
+        st.html(hits.paragraphs("Ollama has no model yet."))
+    at_work = under_way(("pull",))
 
     def start() -> None:
         own, model = library(), st.session_state[_BOX].strip()
@@ -57,9 +58,9 @@ def show_ollama(viewer: Viewer, found: Sequence[Connection]) -> None:
         st.form("settings_pull", border=False),
         st.container(horizontal=True, vertical_alignment="bottom"),
     ):
-        st.text_input("Model", key=_BOX, placeholder="embeddinggemma", autocomplete="off", disabled=not there)
+        st.text_input("Model", key=_BOX, placeholder="embeddinggemma", autocomplete="off")
         st.form_submit_button(
-            "Download", icon=":material/download:", disabled=not there or at_work, key="settings_pull_start",
+            "Download", icon=":material/download:", disabled=at_work, key="settings_pull_start",
             on_click=start,
         )  # fmt: skip
     st.html(hits.paragraphs(_KNOWN))

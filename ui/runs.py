@@ -26,8 +26,8 @@ def newest_job(viewer: Viewer, store: str) -> Job | None:
     """The run under way or the last one. One that reads what an unfinished one left counts on from there."""
     jobs = library().jobs.all(viewer, store, 2)
     if len(jobs) == 2 and jobs[1].state in UNFINISHED and jobs[0].progress.phase == "reading":
-        now, before = jobs[0].progress, jobs[0].counts.get("unchanged", 0)
-        return replace(jobs[0], progress=replace(now, done=now.done + before, total=now.total + before))
+        now, done = jobs[0].progress, jobs[0].total_files  # what is unchanged, too
+        return replace(jobs[0], progress=replace(now, done=done, total=done + now.total - now.done))
     return jobs[0] if jobs else None
 
 

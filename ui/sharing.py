@@ -15,6 +15,7 @@ from rag_core.types import Viewer
 from rag_core.wording import moment, plural
 from ui import hits
 from ui.deps import library
+from ui.links import SHARE
 from ui.messages import show_warning
 from ui.people import fill_in, fill_in_places, show_people
 
@@ -41,8 +42,9 @@ def show_sharing(viewer: Viewer) -> None:
         _show_all(viewer)
         return
     whole = st.expander(
-        "Share with other people", icon=":material/group_add:", key="settings_sharing", on_change="rerun"
-    )
+        "Share with other people", SHARE in st.query_params, icon=":material/group_add:",
+        key="settings_sharing", on_change="rerun",
+    )  # fmt: skip
     if whole.open:
         with whole:
             _show_all(viewer)

@@ -19,7 +19,7 @@ from ui import hits, store_facts, tasks, visit
 from ui.deps import library
 from ui.file_actions import runs_now, show_run
 from ui.folders import shown, typed_folder
-from ui.links import FILES_PAGE, INDEX_PAGE, SEARCH_PAGE, SETTINGS_PAGE, STORES_PAGE
+from ui.links import FILES_PAGE, INDEX_PAGE, SEARCH_PAGE, SETTINGS_PAGE, SHARE, STORES_PAGE
 from ui.messages import errors_wait, say_later, show_error, show_waiting
 from ui.placement import show_placement
 from ui.private_notes import show_private_notes
@@ -89,7 +89,7 @@ def _links(info: StoreInfo) -> None:
     with st.container(horizontal=True):
         for page, name, icon in pages if info.file_count else pages[2:]:
             st.page_link(page, label=name, icon=icon, query_params={"store": info.name})
-        st.page_link(SETTINGS_PAGE, label="Share", icon=":material/group_add:")
+        st.page_link(SETTINGS_PAGE, label="Share", icon=":material/group_add:", query_params={SHARE: "1"})
 
 
 def _health(viewer: Viewer, name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import streamlit as st
@@ -37,8 +38,11 @@ def show_tokens(viewer: Viewer) -> None:
             library().sharing.revoke_token(viewer, name)
             say_later(_PLACE, f"The token {name} is revoked: scripts that send it are refused.")
 
-    writes = _WRITE if library().settings.mcp_allow_writes else _READ
-    st.header("Tokens for scripts", anchor=False, help=f"{_WHAT_FOR} {writes}")
+    with st.expander("Tokens for scripts", icon=":material/key:", key="settings_tokens"):
+        _show_all(viewer, make, revoke)
+
+
+def _show_all(viewer: Viewer, make: Callable[[], None], revoke: Callable[[str], None]) -> None:
     show_waiting(_PLACE)
     if made := st.session_state.pop(_MADE, None):
         st.html(hits.sentences("Copy it now: it opens every store, and is not shown again.", status=True))
@@ -54,6 +58,7 @@ def show_tokens(viewer: Viewer) -> None:
             )  # fmt: skip
     with st.form("settings_token", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(
-            "Name of a new token", key=_NAME, placeholder="letters, digits, - and _", autocomplete="off"
-        )
+            "Name of a new token", key=_NAME, placeholder="letters, digits, - and _", autocomplete="off",
+            help=f"{_WHAT_FOR} {_WRITE if library().settings.mcp_allow_writes else _READ}",
+        )  # fmt: skip
         st.form_submit_button("Make token", icon=":material/key:", key="settings_token_make", on_click=make)
