@@ -12,7 +12,7 @@ from ui import answering_model
 from ui.access import require_owner
 from ui.configuration import show_configuration
 from ui.connections import show_connections
-from ui.embedder_choice import at_hand, in_words, offer_trial
+from ui.embedder_choice import at_hand, in_words
 from ui.messages import show_error, show_waiting
 from ui.ollama_models import show_ollama
 from ui.private_notes import show_rules_of_stores
@@ -65,7 +65,6 @@ def show_advanced(viewer: Viewer) -> None:
     write(viewer, "reranker", "Reranker", effect, "onnx:FOLDER or MODEL@URL")
     found = show_connections(viewer)
     show_ollama(viewer, found)
-    offer_trial(viewer, found)
     show_configuration()
 
 

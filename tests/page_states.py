@@ -122,7 +122,7 @@ _FULL: Final = (
     _page("document excluded", "/files?store=birds&path=5.md", "Include again", menu(1)),
     _page("document unknown", "/files?store=birds&path=gone.md", "gone.md"),
     _page("index", "/index?store=birds", "Kept up to date"),
-    _page("index skipped", "/index?store=birds", "A skipped file is read", unfold("skipped, by reason")),
+    _page("index skipped", "/index?store=birds", "Try again", unfold("skipped, by reason")),
     _page("index edit", "/index?store=birds", "Save and index", press("Edit")),
     _page("index remove", "/index?store=birds", "Keep it", press("Remove"), unfold("Which files")),
     _page("index run", "/index?store=birds", "1 file skipped", tick_row),
@@ -148,10 +148,6 @@ _FULL: Final = (
         unfold("Name another owner"), unfold("Tokens for scripts"), type_in("Name of a new token", "backup"),
     ),
     _page("settings people", "/settings", "Keep", press("Remove")),
-    _page(
-        "settings trial", "/settings", "numbers:", unfold("Advanced"),
-        type_in("Sentence", "Where is my passport?"),
-    ),
 )  # fmt: skip
 _EMPTY: Final = (
     _page("search", "/", "What do you want to search"),
@@ -169,7 +165,7 @@ _BUSY: Final = (
     _page("index", "/index?store=birds", "Embedding passages"),
     _page("stores", "/stores", "waiting for meaning"),
     _page("store", "/stores?store=birds", "is being indexed"),
-    _page("settings", "/settings", "Asking Tailscale", rest=False),
+    _page("settings", "/settings?share=1", "Asking Tailscale", rest=False),
     _page("settings download", "/settings", "Cancel", unfold("Advanced"), type_in("Model", "bge-m3")),
 )
 _BROKEN: Final = (

@@ -17,7 +17,7 @@ from ui.deps import library
 from ui.document_page import STYLE
 from ui.file_actions import runs_now, show_actions, show_file_outcome, show_run
 from ui.file_filters import STORE_BOX, clear, current, key, push
-from ui.file_table import CHOSEN, ORDERS, STATES, Listing, chosen_rows, fetch_ahead, listing, said, show_table
+from ui.file_table import CHOSEN, ORDERS, STATES, Listing, chosen_rows, listing, said, show_table
 from ui.filters import select
 from ui.folder_tree import tree
 from ui.links import FILES_PAGE, address
@@ -42,9 +42,7 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
                 width=240,
             )  # fmt: skip
     active = runs_now(viewer, store)
-    ahead = fetch_ahead()
     found = listing(viewer, store)
-    ahead.empty()
     file_filters.restore(
         {
             "folder": list(found.folders),

@@ -24,12 +24,10 @@ from ui.hits import one_line
 
 if TYPE_CHECKING:
     import pandas as pd
-    from streamlit.delta_generator import DeltaGenerator
 
 STATES: Final = get_args(FileState)
 CHOSEN: Final = "files_chosen"
 """The session key of (store, path) of the row that was chosen last."""
-_AHEAD: Final = "files_fetched_ahead"
 _MOST_LISTED: Final = 50  # in a narrow window, where no table fits
 _MOST_AHEAD: Final = 50_000  # files, whose list takes some 70 MB while it is made
 _FRESH_S: Final = 5  # seconds for which the disk is not looked at again
@@ -178,15 +176,6 @@ def chosen_rows(rows: pd.DataFrame, filters: FileFilters) -> pd.DataFrame:
     folded = values if values.dtype.kind in "if" else values.map(_folded)
     order = folded.sort_values(ascending=filters.sort not in _FROM_THE_MOST, kind="stable").index
     return rows.loc[order]  # equal ones by path, as they come
-
-
-def fetch_ahead() -> DeltaGenerator:
-    """An invisible empty table: the browser loads what draws tables while the rows are still read."""
-    place = st.empty()
-    if _AHEAD not in st.session_state:
-        st.session_state[_AHEAD] = True
-        place.container(key="files_ahead").dataframe({})
-    return place
 
 
 def show_table(store: str, rows: pd.DataFrame) -> None:

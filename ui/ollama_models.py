@@ -23,16 +23,11 @@ _KNOWN: Final = (
     f" questions: {EXAMPLE_MODEL}, or a larger one. Ollama fetches what you name from its library; none of"
     " your text goes there."
 )
-_text, _number = st.column_config.TextColumn, st.column_config.NumberColumn
 _COLUMNS: Final[dict[str, Any]] = {
-    "Model": _text(width=195),
+    "Model": st.column_config.TextColumn(width=300),
     "Embeds": st.column_config.CheckboxColumn(width=65),
-    "Answers": st.column_config.CheckboxColumn(width=70, help="Whether it can answer questions."),
-    "Numbers": _number(width=75, format="localized", help="How many numbers one of its vectors has."),
-    "Reads": _number(width=70, format="localized", help="How many tokens of a text it could read."),
-    "Size": _number(width=75, format="%.1f MB"),
-    "In memory": st.column_config.CheckboxColumn(width=80),
-    "Digest": _text(width=100),
+    "Answers": st.column_config.CheckboxColumn(width=70),
+    "Size": st.column_config.NumberColumn(width=90, format="%.1f MB"),
 }
 
 
@@ -82,13 +77,7 @@ def _models(viewer: Viewer, found: Sequence[Connection]) -> list[OllamaModel] | 
 
 
 def _table(models: Sequence[OllamaModel]) -> None:
-    rows = [
-        (
-            model.name, model.embeds, model.chats, model.dimension or None, model.context or None,
-            model.size_bytes / 1_000_000, model.loaded, model.digest.removeprefix("sha256:")[:12],
-        )
-        for model in models
-    ]  # fmt: skip
+    rows = [(model.name, model.embeds, model.chats, model.size_bytes / 1_000_000) for model in models]
     with st.container(key="settings_models"):
         st.dataframe(
             pd.DataFrame(rows, columns=list(_COLUMNS)),

@@ -18,7 +18,6 @@ from ui.runs import ask, newest_job
 
 _MOST_GROUPS: Final = 20
 _MOST_FILES: Final = 200
-_EXAMPLES: Final = 3
 
 
 def show_problems(viewer: Viewer, info: StoreInfo) -> None:
@@ -51,39 +50,33 @@ def _problems(
 
 
 def show_groups(viewer: Viewer, store: str, problems: Sequence[Problem], key: str) -> None:
-    """The reasons with their files: what can be tried again one by one, what was skipped in a table."""
+    """The reasons with their files and a button to try them again; what was skipped is folded."""
     again = [problem for problem in problems if problem.kind != "skipped"]
-    for number, problem in enumerate(again[:_MOST_GROUPS]):
+    skipped = [problem for problem in problems if problem.kind == "skipped"]
+    _show_each(viewer, store, again, f"{key}_retry")
+    if skipped:
+        with st.expander(f"{plural(sum(each.count for each in skipped), 'file')} skipped, by reason"):
+            _show_each(viewer, store, skipped, f"{key}_skipped")
+
+
+def _show_each(viewer: Viewer, store: str, problems: Sequence[Problem], key: str) -> None:
+    for number, problem in enumerate(problems[:_MOST_GROUPS]):
         with st.container(border=True, gap="xsmall"):
             st.markdown(f"**{headline(problem)}** {label(problem.reason)}")
             with st.container(horizontal=True, vertical_alignment="top"):
                 with st.expander("Which files", type="compact"):
-                    st.text(_names(problem.files, "\n", _MOST_FILES))
+                    st.text(_names(problem.files))
                 st.button(
-                    "Try again", key=f"{key}_retry_{number}", icon=":material/refresh:",
+                    "Try again", key=f"{key}_{number}", icon=":material/refresh:",
                     on_click=ask, args=(viewer, store, partial(library().jobs.retry, viewer, store, problem)),
                 )  # fmt: skip
-    if len(again) > _MOST_GROUPS:
-        st.caption(f"And {plural(len(again) - _MOST_GROUPS, 'more reason')}.")
-    if skipped := [problem for problem in problems if problem.kind == "skipped"]:
-        with st.expander(f"{plural(sum(each.count for each in skipped), 'file')} skipped, by reason"):
-            rows = [
-                {"Files": each.count, "Reason": each.reason, "Which": _names(each.files, ", ", _EXAMPLES)}
-                for each in skipped
-            ]
-            st.dataframe(
-                rows,
-                hide_index=True,
-                key=f"{key}_skipped",
-                alt="Files that were skipped, by reason",
-                column_config={"Files": st.column_config.NumberColumn(width="small")},
-            )
-            st.caption("A skipped file is read again with the next run after it changes.")
+    if len(problems) > _MOST_GROUPS:
+        st.caption(f"And {plural(len(problems) - _MOST_GROUPS, 'more reason')}.")
 
 
-def _names(names: Sequence[str], between: str, most: int) -> str:
-    more = [f"and {len(names) - most:,} more"] if len(names) > most else []
-    return between.join([*map(one_line, names[:most]), *more])
+def _names(names: Sequence[str]) -> str:
+    more = [f"and {len(names) - _MOST_FILES:,} more"] if len(names) > _MOST_FILES else []
+    return "\n".join([*map(one_line, names[:_MOST_FILES]), *more])
 
 
 def headline(problem: Problem) -> str:

@@ -17,7 +17,7 @@ from ui import hits
 from ui.deps import library
 from ui.links import SHARE
 from ui.messages import show_warning
-from ui.people import fill_in, fill_in_places, show_people
+from ui.people import fill_in, show_people
 
 _LIFE_S: Final = 10
 
@@ -35,7 +35,7 @@ _BADGES: Final[Mapping[TailscaleState, tuple[str, str, _Colour]]] = {
 
 
 def show_sharing(viewer: Viewer) -> None:
-    """What is known at once; then what Tailscale says, which may take seconds."""
+    """What Tailscale says, which may take seconds, and who has access."""
     own = library().sharing
     if own.people(viewer) or own.visits(viewer):
         st.header("Sharing", anchor=False)
@@ -51,12 +51,10 @@ def show_sharing(viewer: Viewer) -> None:
 
 
 def _show_all(viewer: Viewer) -> None:
-    place = st.container(border=True, gap="xsmall", key="settings_tailscale")
-    logins = show_people(viewer)
-    show_visits(viewer)
-    with place:
+    with st.container(border=True, gap="xsmall", key="settings_tailscale"):
         found = _show_tailscale(viewer)
-    fill_in_places(viewer, found, logins)
+    show_people(viewer, found)
+    show_visits(viewer)
 
 
 def _show_tailscale(viewer: Viewer) -> Tailscale:

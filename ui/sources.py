@@ -19,7 +19,7 @@ from rag_core.types import Source, StoreInfo, Viewer
 from rag_core.wording import left_out, plural, taken
 from ui.deps import library
 from ui.hits import label
-from ui.indexing import DryRun, choose_files, fill_chooser, offer_dry_run, patterns_in_boxes, show_dry_run
+from ui.indexing import choose_files, fill_chooser, offer_dry_run, patterns_in_boxes, show_plan
 from ui.messages import errors_wait, show_error
 from ui.runs import PLACE, ask, start_run
 
@@ -183,12 +183,11 @@ def _decide(
 
 
 def _confirm_removal(viewer: Viewer, info: StoreInfo, source: Source) -> None:
-    dry_run = DryRun.of(info, library().sources.plan(viewer, info.name, replace(source, removed=True)))
+    plan = library().sources.plan(viewer, info.name, replace(source, removed=True))
     chooser = f"source_{info.name}_{source.id}"
-    forgotten = plural(dry_run.counts["deleted"], "file")
+    forgotten = plural(plan.expected()["deleted"], "file")
     st.markdown(f"Removing the folder forgets **{forgotten}**, which stay on the disk as they are.")
-    if dry_run.rows:
-        with st.expander("Which files"):
-            show_dry_run(dry_run, f"{chooser}_removal")
+    with st.expander("Which files", type="compact"):
+        show_plan(plan, f"{chooser}_removal")
     remove = partial(library().sources.remove, viewer, info.name, source.id)
     _decide(viewer, info.name, "Remove the folder", f"{chooser}_remove", remove, "Keep it")

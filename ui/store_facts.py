@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import html
-import os
 from collections.abc import Mapping
-from itertools import islice
 
-from rag_core.files import display
 from rag_core.reports import Health
 from rag_core.types import Metric, StoreInfo
-from rag_core.wording import embedder, left_out, moment, plural, size, taken, unreadable, vectors_in
+from rag_core.wording import embedder, left_out, moment, plural, size, unreadable, vectors_in
 from ui.hits import one_line
-
-MOST_BARS = 12
 
 METRICS: Mapping[Metric, str] = {
     "cosine": "Cosine",
@@ -81,31 +76,6 @@ def sheet(info: StoreInfo) -> str:
         f"<dt>{name}</dt><dd>{html.escape(one_line(value))}</dd>" for name, value in facts.items() if value
     )
     return f'<div class="cp"><dl>{rows}</dl></div>'
-
-
-def types(info: StoreInfo) -> str:
-    """How many files of each type, as bars with their numbers."""
-    most = max(info.types.values(), default=1)
-    rows = list(islice(info.types.items(), MOST_BARS))
-    rest = sum(info.types.values()) - sum(count for _, count in rows)
-    rows += [("others", rest)] if rest else []
-    bars = "".join(
-        f'<dt>{html.escape(one_line(name))}</dt><dd><span class="cp-track" aria-hidden="true">'
-        f'<i style="width:{max(count / max(most, rest) * 100, 0.5):.1f}%"></i></span>'
-        f'<span class="cp-count">{count:,}</span></dd>'
-        for name, count in rows
-    )
-    return f'<div class="cp"><dl class="cp-bars">{bars}</dl></div>'
-
-
-def folders(info: StoreInfo) -> str:
-    """The folders of a store and what is taken of them."""
-    rows = ""
-    for source in info.sources:
-        state = " · being removed" if source.removed else " · paused" if source.paused else ""
-        root = html.escape(one_line(display(os.fsencode(source.root))))
-        rows += f'<li>{root}<p class="cp-quiet">{html.escape(one_line(taken(source) + state))}</p></li>'
-    return f'<div class="cp"><ul class="cp-folders">{rows}</ul></div>'
 
 
 def health(found: Health) -> str:

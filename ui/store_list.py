@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +16,7 @@ from rag_core.types import METRICS, StoreInfo, Viewer
 from rag_core.wording import freshness, plural, size, some
 from ui import hits, store_facts, tasks
 from ui.deps import library
-from ui.folders import shown, typed_folder
+from ui.folders import typed_folder
 from ui.links import STORES_PAGE
 from ui.messages import errors_wait, show_error, show_waiting, show_warning
 from ui.placement import LOCAL, choose, offer_attaching
@@ -131,7 +130,6 @@ def open_store(info: StoreInfo) -> None:
 
 _PATH: Final = "stores_import_path"
 _IMPORT_NAME: Final = "stores_import_name"
-_EXPORTED: Final = "stores_import_exported"
 _UPLOAD: Final = "stores_import_upload"
 _TAKEN_IN: Final = "stores_import_taken_in"
 _IMPORT: Final = "stores_import"
@@ -144,24 +142,7 @@ def offer_import(viewer: Viewer) -> None:
     done = next((task for task in found(("import",)) if isinstance(task.result, StoreInfo)), None)
     if done is not None and state.get(_TAKEN_IN) is not done:  # empty the boxes: a name may be refused before
         state[_TAKEN_IN] = done
-        state[_PATH], state[_IMPORT_NAME], state[_EXPORTED] = "", "", None
-    st.html(hits.paragraphs(
-        f"A store that was exported is one file that ends in {SUFFIX}. It is checked before it is taken in,"
-        " and its folders that are not on this computer are paused."
-    ))  # fmt: skip
-    exported: list[Path] = []
-    with suppress(OSError):  # there is no such folder yet
-        exported = sorted(exports().glob(f"*{SUFFIX}"), key=lambda file: file.stat().st_mtime, reverse=True)
-
-    def fill_in() -> None:
-        if name := state[_EXPORTED]:
-            state[_PATH] = shown(exports() / name)
-
-    if exported:
-        st.selectbox(
-            "Exported before", [file.name for file in exported], None, key=_EXPORTED, on_change=fill_in,
-            placeholder=f"Choose a file of {shown(exports())}",
-        )  # fmt: skip
+        state[_PATH], state[_IMPORT_NAME] = "", ""
     st.text_input(
         "File on this computer", key=_PATH, placeholder=f"Type or paste a path, such as ~/notes{SUFFIX}",
         autocomplete="off",

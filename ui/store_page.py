@@ -63,10 +63,6 @@ def show_store(viewer: Viewer, name: str) -> None:
     st.html(hits.paragraphs(store_facts.counts(info), shared))
     with st.expander("Details", icon=":material/info:", key=f"store_details_{name}"):
         st.html(store_facts.sheet(info))
-        if info.types:
-            st.html(store_facts.types(info))
-        if info.sources:
-            st.html(store_facts.folders(info))
     show_placement(viewer, info, running=running)
     show_private_notes(viewer, info)
     _health(viewer, name)
