@@ -12,7 +12,7 @@ from ui import answering_model
 from ui.access import require_owner
 from ui.configuration import show_configuration
 from ui.connections import show_connections
-from ui.embedder_choice import at_hand, in_words
+from ui.embedder_choice import at_hand, in_words, look_for_others, offer
 from ui.messages import show_error, show_waiting
 from ui.ollama_models import show_ollama
 from ui.private_notes import show_rules_of_stores
@@ -54,6 +54,7 @@ def show_general(viewer: Viewer) -> None:
         viewer, "embedder", "Model of new stores", "Finds by meaning. A store keeps the model it has.",
         {name: in_words(name, goes) for name, goes in embedders.items()},
     )  # fmt: skip
+    look_for_others(viewer, "settings")
     switch(viewer, "watch", "Keep folders up to date", "Reads a file as soon as it changes.")
     choose(viewer, "ocr", "Read text in pictures", "Makes scans and screenshots searchable.", _OCR)
     choose(viewer, "theme", "Theme", "Changes at the next start.", _THEMES)
@@ -64,6 +65,7 @@ def show_advanced(viewer: Viewer) -> None:
     effect = "Reads the best 50 passages beside the query, and orders them anew."
     write(viewer, "reranker", "Reranker", effect, "onnx:FOLDER or MODEL@URL")
     found = show_connections(viewer)
+    offer(found)
     show_ollama(viewer, found)
     show_configuration()
 

@@ -107,7 +107,7 @@ def test_folders_stand_beside_the_list_as_far_as_they_are_open(shelf: Path) -> N
     opened = [("code/old", "old, 2 files"), ("code/old/b", "b, 1 file")]
     assert folders(page) == [*closed, *opened]
     assert paths(page) == ["code/old/a.py", "code/old/b/c.py"]
-    assert "2 of 8 files" in said(page)
+    assert "2 of 9 files" in said(page)
     page.text_input(key="files_q").set_value("c.py").run()
     assert dict(drawn(page).query_params) == {"store": "notes", "folder": "code/old", "q": "c.py"}
     assert paths(page) == ["code/old/b/c.py"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import streamlit as st
 
 from rag_core.errors import InvalidInput
 from rag_core.models import DEFAULT_EMBEDDER
+from rag_core.reports import Connection
 from rag_core.types import Viewer
 from ui import hits
 from ui.deps import library, store_infos
@@ -46,9 +47,14 @@ def look_for_others(viewer: Viewer, key: str) -> None:
     if st.button("Look for others", key=f"{key}_look", icon=":material/sensors:", type="tertiary"):
         with st.spinner("Looking …"):
             found = library().models.connections(viewer)
-        before = at_hand(viewer)
-        st.session_state[_FOUND] = [name for each in found for name in each.embedders]
-        if at_hand(viewer) != before:
-            st.rerun()
-        st.html(hits.paragraphs("No other embedder is available.", status=True))
+        offer(found)
+        st.html(hits.paragraphs("No other model is available.", status=True))
         st.page_link(SETTINGS_PAGE, label="Advanced, Connections says why", icon=":material/settings:")
+
+
+def offer(found: Sequence[Connection]) -> None:
+    """Let the embedders of these connections be chosen; the page is drawn again where there are new ones."""
+    names, before = [name for each in found for name in each.embedders], st.session_state.get(_FOUND, [])
+    if not {*names} <= {*before, *_IN_WORDS}:
+        st.session_state[_FOUND] = names
+        st.rerun()

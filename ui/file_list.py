@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from rag_core.errors import NotFound
 from rag_core.types import Document, Viewer
-from rag_core.wording import left_out, plural
+from rag_core.wording import plural
 from ui import file_filters, hits, passages
 from ui.deps import library
 from ui.document_page import STYLE
@@ -109,25 +109,15 @@ def _offered_states(found: Listing) -> list[str]:
 
 
 def _count(store: str, shown: pd.DataFrame, found: Listing) -> None:
-    """How many files there are, unless the states say it, or are ``shown`` of them. A file is one that was
-    read; others come on top."""
-    read, others = _read_and_left_out(found.rows)
+    """How many files there are, unless the states say it, or are ``shown`` of them."""
+    files = plural(len(found.rows), "file")
     if not current().narrows:
         if len(found.states) < 2:
-            st.html(hits.paragraphs(plural(read, "file"), status=True))
+            st.html(hits.paragraphs(files, status=True))
         return
-    read_of_shown, others = _read_and_left_out(shown)
-    counted = " · ".join([f"{read_of_shown:,} of {plural(read, 'file')}", *others])
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.html(hits.paragraphs(counted, status=True), width="content")
+        st.html(hits.paragraphs(f"{len(shown):,} of {files}", status=True), width="content")
         st.button("Clear filters", key="files_clear", type="tertiary", on_click=clear, args=(store,))
-
-
-def _read_and_left_out(rows: pd.DataFrame) -> tuple[int, list[str]]:
-    """How many files were read, and how many not, in words."""
-    states: Mapping[Any, int] = rows["State"].value_counts().to_dict() if "State" in rows else {}
-    others = {name: states.get(name, 0) for name in ("failed", "skipped", "excluded")}
-    return len(rows) - sum(others.values()), left_out(**others)
 
 
 def _chosen(viewer: Viewer, store: str) -> None:

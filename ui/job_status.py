@@ -10,13 +10,12 @@ import streamlit as st
 from rag_core.errors import NotFound
 from rag_core.reports import Asked
 from rag_core.types import Job, Progress, StoreInfo, Viewer
-from rag_core.wording import duration, moment, outcome, outcomes, read_and_embedded, read_nothing, took
+from rag_core.wording import duration, moment, outcomes, read_and_embedded, read_nothing, took
 from ui.deps import library
 from ui.hits import label, one_line
 from ui.links import SEARCH_PAGE
 from ui.messages import show_warning
 from ui.model_notice import is_model_missing
-from ui.problems import problems_of_job, show_groups
 from ui.runs import UNFINISHED, describe_asked, forget, go_on, has_read, is_active, newest_job
 
 _POLL_S: Final = 0.5
@@ -147,7 +146,6 @@ def _did_something(job: Job) -> bool:
 
 
 _MOST_RUNS: Final = 20
-_MOST_FILES: Final = 500
 
 
 def show_history(viewer: Viewer, info: StoreInfo) -> None:
@@ -156,59 +154,20 @@ def show_history(viewer: Viewer, info: StoreInfo) -> None:
     if not jobs:
         return
     st.header("Last runs", anchor=False)
-    chosen = st.dataframe(
-        [
-            {
-                "Began": moment(job.start_time),
-                "State": _BADGES[job.state][0],
-                "Files": ", ".join(outcomes(job.counts)) or "no files",
-                "Took": took(job),
-                "Note": one_line(job.message),
-            }
-            for job in jobs
-        ],
-        hide_index=True,
-        key=f"index_runs_{info.name}",
-        alt="The last runs of this store, the newest first. Choose a row to see what a run did.",
-        on_select="rerun",
-        selection_mode="single-row",
-        height="content",
+    rows = [
+        {
+            "Began": moment(job.start_time),
+            "State": _BADGES[job.state][0],
+            "Files": ", ".join(outcomes(job.counts)) or "no files",
+            "Took": took(job),
+            "Note": one_line(job.message),
+        }
+        for job in jobs
+    ]
+    st.dataframe(
+        rows, hide_index=True, alt="The last runs of this store, the newest first", height="content",
         column_config={
             "Files": st.column_config.TextColumn(width=290),
             "Took": st.column_config.TextColumn(width=120),
         },
-    )
-    rows = chosen["selection"]["rows"]
-    if rows and rows[0] < len(jobs):
-        job = jobs[rows[0]]
-        with st.container(border=True, key="index_chosen_run"):
-            show_summary(job)
-            show_groups(viewer, job.store, problems_of_job(viewer, job), f"index_run_{job.id}")
-            _show_files(viewer, job)
-
-
-def _show_files(viewer: Viewer, job: Job) -> None:
-    results = library().jobs.results(viewer, job.store, job.id, _MOST_FILES)
-    done = [result for result in results if result.outcome not in ("failed", "skipped")]
-    if not done:
-        return
-    st.dataframe(
-        [
-            {
-                "What": outcome(result.outcome),
-                "File": result.source_file,
-                "Passages": result.chunks_added,
-                "Note": one_line(result.message),
-            }
-            for result in done
-        ],
-        hide_index=True,
-        key=f"index_run_files_{job.id}",
-        alt="What became of each file",
-        column_config={
-            "What": st.column_config.TextColumn(width=90),
-            "Passages": st.column_config.NumberColumn(width=90),
-        },
-    )
-    if len(results) == _MOST_FILES:
-        st.caption(f"These are the first {_MOST_FILES:,} files.")
+    )  # fmt: skip

@@ -10,7 +10,7 @@ import streamlit as st
 
 from rag_core.config import Settings, load
 from rag_core.reports import Problem
-from rag_core.types import Job, StoreInfo, Viewer
+from rag_core.types import StoreInfo, Viewer
 from rag_core.wording import plural
 from ui.deps import library
 from ui.hits import label, one_line
@@ -27,14 +27,12 @@ def show_problems(viewer: Viewer, info: StoreInfo) -> None:
     state = (info.generation, newest.id if newest else 0, newest.state if newest else "")
     if problems := _problems(load(), viewer, info.name, state):
         st.header("What could not be read", anchor=False)
-        show_groups(viewer, info.name, problems, "index")
-
-
-def problems_of_job(viewer: Viewer, job: Job) -> list[Problem]:
-    """What a run could not read; remembered once it has ended."""
-    if not (job.counts.get("failed") or job.counts.get("skipped")):
-        return []
-    return _problems(load(), viewer, job.store, (job.start_time, job.end_time), job.id)
+        again = [problem for problem in problems if problem.kind != "skipped"]
+        skipped = [problem for problem in problems if problem.kind == "skipped"]
+        _show_each(viewer, info.name, again, "index_retry")
+        if skipped:
+            with st.expander(f"{plural(sum(each.count for each in skipped), 'file')} skipped, by reason"):
+                _show_each(viewer, info.name, skipped, "index_skipped")
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -43,20 +41,8 @@ def _problems(
     viewer: Viewer,
     store: str,
     state: tuple[int | str | None, ...],  # noqa: ARG001
-    job: int | None = None,
 ) -> list[Problem]:
-    own = library()
-    return own.jobs.problems(viewer, store, job)
-
-
-def show_groups(viewer: Viewer, store: str, problems: Sequence[Problem], key: str) -> None:
-    """The reasons with their files and a button to try them again; what was skipped is folded."""
-    again = [problem for problem in problems if problem.kind != "skipped"]
-    skipped = [problem for problem in problems if problem.kind == "skipped"]
-    _show_each(viewer, store, again, f"{key}_retry")
-    if skipped:
-        with st.expander(f"{plural(sum(each.count for each in skipped), 'file')} skipped, by reason"):
-            _show_each(viewer, store, skipped, f"{key}_skipped")
+    return library().jobs.problems(viewer, store)
 
 
 def _show_each(viewer: Viewer, store: str, problems: Sequence[Problem], key: str) -> None:

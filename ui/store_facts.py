@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
 
 from rag_core.reports import Health
-from rag_core.types import Metric, StoreInfo
+from rag_core.types import StoreInfo
 from rag_core.wording import embedder, left_out, moment, plural, size, unreadable, vectors_in
 from ui.hits import one_line
 
-METRICS: Mapping[Metric, str] = {
+_METRICS = {
     "cosine": "Cosine",
     "euclidean": "Euclidean distance",
     "dot_product": "Dot product",
 }
-METRIC_MEANINGS: Mapping[Metric, str] = {
-    "cosine": "the angle between two vectors; the usual choice",
-    "euclidean": "the straight line between them",
-    "dot_product": "angle and length at once",
-}
-SAME_ORDER = "Every vector has length 1, so cosine, Euclidean distance and dot product give the same order."
-NO_DOT_PRODUCT = "Amazon S3 Vectors has no dot product: an index there says cosine, here the same."
-
-
-def metric(name: Metric) -> str:
-    """A metric with what it compares."""
-    return f"{METRICS[name]}: {METRIC_MEANINGS[name]}"
 
 
 def counts(info: StoreInfo) -> str:
@@ -49,8 +36,6 @@ def counts(info: StoreInfo) -> str:
 
 def sheet(info: StoreInfo) -> str:
     """Everything that a store says about itself."""
-    name = METRICS.get(info.distance_metric, info.distance_metric)  # type: ignore[call-overload]
-    in_s3 = info.backend == "s3vectors" and info.distance_metric == "dot_product"
     facts = {
         "Files": ", ".join([f"{info.file_count:,}", *left_out(info.failed, info.skipped, info.excluded)]),
         "Passages": f"{info.chunk_count:,}"
@@ -64,7 +49,7 @@ def sheet(info: StoreInfo) -> str:
         else "none yet, as nothing is embedded",
         "Scores": f"calibrated on {info.calibrated:,} passages" if info.calibrated else "",
         "Dimension": f"{info.dimension:,}" if info.dimension else "",
-        "Metric": f"{name}. {SAME_ORDER}{f' {NO_DOT_PRODUCT}' if in_s3 else ''}",
+        "Metric": _METRICS.get(info.distance_metric, info.distance_metric),
         "Vectors": vectors_in(info),
         "Address": f"{info.address} (for attaching it elsewhere)" if info.address else "",
         "To send": f"{info.unsent:,} passages, as soon as the vector index answers" if info.unsent else "",

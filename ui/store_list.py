@@ -11,10 +11,9 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from rag_core.errors import InvalidInput, RagError, StoreError
 from rag_core.library.portable import SUFFIX
-from rag_core.models import known_facts
-from rag_core.types import METRICS, StoreInfo, Viewer
+from rag_core.types import StoreInfo, Viewer
 from rag_core.wording import freshness, plural, size, some
-from ui import hits, store_facts, tasks
+from ui import hits, tasks
 from ui.deps import library
 from ui.folders import typed_folder
 from ui.links import STORES_PAGE
@@ -23,8 +22,6 @@ from ui.placement import LOCAL, choose, offer_attaching
 from ui.results import offer_folder
 from ui.task_status import forget, found, library_name, show_tasks, under_way
 from ui.tasks import Report
-
-_SMALLEST, _LARGEST = 8, 4096  # what the hashing embedder takes
 
 
 def show_stores(viewer: Viewer, error: RagError | None = None) -> None:
@@ -85,21 +82,11 @@ def _new_store(viewer: Viewer) -> None:
     )
     with more:
         placed = choose(viewer, "stores", usual.embedder, usual.backend)
-        dimension = _dimension(placed.embedder)
-        metric = st.selectbox(
-            "Metric: how two vectors are compared", METRICS, key="stores_metric",
-            format_func=store_facts.metric,
-        )  # fmt: skip
-        st.html(hits.paragraphs(
-            f"{store_facts.SAME_ORDER} It matters to other programs that read the index."
-            + (f" {store_facts.NO_DOT_PRODUCT}" if metric == "dot_product" else "")
-        ))  # fmt: skip
     if not st.button("Create store", key="stores_create", type="primary"):
         return
     try:
-        chosen = "hashing" if dimension else placed.embedder  # without the number that it may carry
         made = library().stores.create(
-            viewer, name.strip(), chosen, metric=metric, dimension=dimension, backend=placed.backend,
+            viewer, name.strip(), placed.embedder, backend=placed.backend,
             sends_private=placed.sends_private,
         )  # fmt: skip
     except RagError as error:
@@ -107,19 +94,6 @@ def _new_store(viewer: Viewer) -> None:
             show_error(error)
     else:
         open_store(made)
-
-
-def _dimension(embedder: str) -> int | None:
-    """How many numbers a vector is to have; there is a choice only where the embedder leaves one."""
-    known = known_facts(embedder)
-    if not embedder.startswith("hashing"):
-        if known:
-            st.html(hits.paragraphs(f"A vector of this embedder has {known.dimension:,} numbers."))
-        return None
-    given = known.dimension if known else _SMALLEST
-    return int(
-        st.number_input("Numbers in a vector", _SMALLEST, _LARGEST, given, key=f"stores_dimension_{embedder}")
-    )
 
 
 def open_store(info: StoreInfo) -> None:
