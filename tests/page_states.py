@@ -139,7 +139,7 @@ _FULL: Final = (
         "store not deleted", "/stores?store=birds", "not the store's name", unfold("Delete"),
         type_in("Name of the store", "crows"),
     ),
-    _page("store rules", "/stores?store=birds&private=1", "Path or pattern"),
+    _page("store rules", "/stores?store=birds&private=1", "Folder, note or pattern"),
     _page("store unknown", "/stores?store=gone", "There is no store called 'gone'"),
     _page("settings", "/settings", "Somebody of your tailnet"),
     _page(

@@ -51,7 +51,7 @@ def _show_rules(viewer: Viewer, info: StoreInfo, found: Privacy) -> None:
             )  # fmt: skip
     box = f"private_new_{info.name}"
     glob = st.text_input(
-        "Path or pattern", key=box, placeholder="for example journal/**", autocomplete="off",
+        "Folder, note or pattern", key=box, placeholder="for example journal", autocomplete="off",
         help="* and ? stay inside a folder, ** crosses folders. A note is private, too, if its front matter"
         " says `private: true`. Guests never find it.",
     ).strip()  # fmt: skip
