@@ -31,17 +31,19 @@ def main() -> None:
     show_job_status(viewer, info, active=store.active, read=store.has_read)
     show_waiting(PLACE)
     show_sources(viewer, info, active=store.active, read=store.has_read)
-    show_problems(viewer, info)
     st.header("Add a folder" if info.sources else "Folder", anchor=False)
     try:
         folder = choose_folder(viewer)
         if folder is not None:
+            start = st.container()
             choice = choose_files(viewer, folder)
             if choice is not None:
-                show_start(viewer, choice, lambda: info.name)
+                with start:
+                    show_start(viewer, choice, lambda: info.name)
                 preview_folder(viewer, info, choice)
     except RagError as error:  # said below the step; what is known of the store still follows
         show_error(error)
+    show_problems(viewer, info)
     show_history(viewer, info)
 
 

@@ -1,4 +1,5 @@
-"""Settings: what the owner chooses, sharing, and under Advanced everything else."""
+"""Settings: what the owner chooses, sharing, and under Advanced everything else. What asks a server is drawn
+beside the rest of the page, or only once it is opened."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from ui.access import require_owner
 from ui.configuration import show_configuration
 from ui.connections import show_connections
 from ui.deps import library
-from ui.embedder_choice import at_hand, in_words, offer_trial
+from ui.embedder_choice import at_hand, in_words, look_for_others, offer
 from ui.messages import show_error, show_waiting
 from ui.ollama_models import show_ollama
 from ui.private_notes import show_rules_of_stores
@@ -34,26 +35,21 @@ _THEMES = {"system": "As the browser", "light": "Light", "dark": "Dark"}
 
 
 def main() -> None:
-    """The page, top to bottom; what has to be asked for is filled in last."""
+    """The page, top to bottom."""
     viewer = require_owner()
     st.set_page_config(layout="centered")
     st.title("Settings", anchor=False)
     show_waiting(PLACE)
-    answering = st.container()
+    st.fragment(answering_model.show_setting, parallel=True)(viewer)
     show_general(viewer)
     st.header("Private notes", anchor=False)
     show_rules_of_stores(viewer)
-    ask_tailscale = show_sharing(viewer)
+    st.fragment(show_sharing, parallel=True)(viewer)
     show_tokens(viewer)
-    advanced = st.expander("Advanced", icon=":material/tune:", key="settings_advanced")
-    with answering:
-        answering_model.show_setting(viewer)
-    ask_tailscale()
-    with advanced:
-        found = show_connections(viewer)
-        show_ollama(viewer, found)
-        offer_trial(viewer, found)
-        show_configuration()
+    advanced = st.expander("Advanced", icon=":material/tune:", key="settings_advanced", on_change="rerun")
+    if advanced.open:
+        with advanced:
+            show_advanced(viewer)
 
 
 def show_general(viewer: Viewer) -> None:
@@ -63,11 +59,20 @@ def show_general(viewer: Viewer) -> None:
         viewer, "embedder", "Model of new stores", "Finds by meaning. A store keeps the model it has.",
         {name: in_words(name, goes) for name, goes in embedders.items()},
     )  # fmt: skip
+    look_for_others(viewer, "settings")
     switch(viewer, "watch", "Keep folders up to date", "Reads a file as soon as it changes.")
     choose(viewer, "ocr", "Read text in pictures", "Makes scans and screenshots searchable.", _OCR)
+    choose(viewer, "theme", "Theme", "The colours of every page, for everybody.", _THEMES)
+
+
+def show_advanced(viewer: Viewer) -> None:
+    """What few owners need."""
     rerankers = {"": "None", **{name: name for name in library().models.rerankers(viewer)}}
     choose(viewer, "reranker", "Reranker", _RERANKER, rerankers, typed=True)
-    choose(viewer, "theme", "Theme", "The colours of every page, for everybody.", _THEMES)
+    found = show_connections(viewer)
+    offer(found)
+    show_ollama(viewer, found)
+    show_configuration()
 
 
 try:

@@ -10,7 +10,7 @@ from rag_core.types import Job, Source, StoreInfo
 
 Severity = Literal["fault", "note"]
 VECTOR_INDEX = "vector index"  # the check of a remote vector index against its store
-ProblemKind = Literal["failed", "refused", "skipped"]
+ProblemKind = Literal["failed", "waiting", "refused", "skipped"]
 Door = Literal["pages", "rest", "mcp"]
 ConnectionKind = Literal["embedder", "llm", "reranker", "pictures", "vectors"]
 ConnectionState = Literal["ready", "not set up", "unreachable", "refused"]
@@ -52,7 +52,8 @@ class Freshness:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why ``count`` files *failed* or were *skipped*, or texts were *refused*; ``files`` are paths."""
+    """Why ``count`` files *failed* or were *skipped*, have pictures *waiting* for the server that reads them,
+    or texts were *refused*; ``files`` are paths."""
 
     kind: ProblemKind
     reason: str

@@ -107,7 +107,7 @@ _FULL: Final = (
     _page("ask writing", "/ask", "The model is writing", type_in("Ask your notes", "Heron 1 waits")),
     _page("ask earlier", "/ask", "Delete 1 conversation", unfold("Earlier questions"), press("Delete all")),
     _page("ask unknown store", "/ask?store=gone", "There is no store called 'gone'"),
-    _page("files", "/files?store=birds", "5 fresh"),
+    _page("files", "/files?store=birds", "5 up to date"),
     _page("files row", "/files?store=birds", "Read again", tick_row, wide=True),
     _page("files nothing", "/files?store=birds&q=zebra", "0 of"),
     _page("files new store", "/files?store=new", "no document to search yet"),
@@ -121,35 +121,31 @@ _FULL: Final = (
     _page("document excluded", "/files?store=birds&path=5.md", "Include again", menu(1)),
     _page("document unknown", "/files?store=birds&path=gone.md", "gone.md"),
     _page("index", "/index?store=birds", "Kept up to date"),
-    _page("index skipped", "/index?store=birds", "A skipped file is read", unfold("skipped, by reason")),
+    _page("index skipped", "/index?store=birds", "Try again", unfold("skipped, by reason")),
     _page("index edit", "/index?store=birds", "Save and index", press("Edit")),
     _page("index remove", "/index?store=birds", "Keep it", press("Remove"), unfold("Which files")),
-    _page("index run", "/index?store=birds", "1 file skipped", tick_row),
     _page("index picker", "/index?store=new", "Use this folder", press("Browse")),
     _page("index no folder", "/index?store=new", "There is no folder", type_in("Folder", "/no/such")),
     _page("index new store", "/index?store=new", "Folder"),
     _page("stores", "/stores", "5 files"),
-    _page("stores new", "/stores", "how two vectors are compared", unfold("New store"), unfold("More")),
+    _page("stores new", "/stores", "What it embeds", unfold("New store"), unfold("More")),
     _page("stores import", "/stores", "No file is named", unfold("Import a store"), press("Import")),
     _page("stores attach", "/stores", "A store of another computer", unfold("Attach a store")),
     _page("store", "/stores?store=birds", "Fingerprint", unfold("Details")),
-    _page("store switch", "/stores?store=birds", "Cut the documents again", unfold("Switch")),
-    _page("store verified", "/stores?store=birds", "found nothing wrong", press("Verify")),
+    _page("store switch", "/stores?store=birds", "Cut the documents again", unfold("Model and vectors")),
+    _page("store verified", "/stores?store=birds", "found nothing wrong", unfold("Health"), press("Verify")),
     _page(
         "store not deleted", "/stores?store=birds", "not the store's name", unfold("Delete"),
         type_in("Name of the store", "crows"),
     ),
+    _page("store rules", "/stores?store=birds&private=1", "Folder, note or pattern"),
     _page("store unknown", "/stores?store=gone", "There is no store called 'gone'"),
     _page("settings", "/settings", "Somebody of your tailnet"),
     _page(
         "settings unfolded", "/settings", "Copy it now", unfold("Advanced"),
-        unfold("Name another owner"), type_in("Name of a new token", "backup"),
+        unfold("Name another owner"), unfold("Tokens for scripts"), type_in("Name of a new token", "backup"),
     ),
     _page("settings people", "/settings", "Keep", press("Remove")),
-    _page(
-        "settings trial", "/settings", "numbers:", unfold("Advanced"),
-        type_in("Sentence", "Where is my passport?"),
-    ),
 )  # fmt: skip
 _EMPTY: Final = (
     _page("search", "/", "What do you want to search"),
@@ -157,7 +153,7 @@ _EMPTY: Final = (
     _page("files", "/files", "Nothing to search yet"),
     _page("index", "/index", "Folder"),
     _page("stores", "/stores", "There is no store yet"),
-    _page("settings", "/settings", "Ollama does not answer"),
+    _page("settings", "/settings", "Share with other people"),
 )
 _BUSY: Final = (
     _page("search", "/?q=heron", "is loading"),
@@ -167,7 +163,7 @@ _BUSY: Final = (
     _page("index", "/index?store=birds", "Embedding passages"),
     _page("stores", "/stores", "waiting for meaning"),
     _page("store", "/stores?store=birds", "is being indexed"),
-    _page("settings", "/settings", "Asking Tailscale", rest=False),
+    _page("settings", "/settings?share=1", "Asking Tailscale", rest=False),
     _page("settings download", "/settings", "Cancel", unfold("Advanced"), type_in("Model", "bge-m3")),
 )
 _BROKEN: Final = (
@@ -183,7 +179,7 @@ _BROKEN: Final = (
     _page("index without model", "/index?store=modelless", "Install the model"),
     _page("stores", "/stores", "Damaged"),
     _page("store damaged", "/stores?store=torn", "cannot be opened"),
-    _page("settings", "/settings", "Unreachable"),
+    _page("settings", "/settings", "Unreachable", unfold("Advanced")),
 )
 STATES: Final[Mapping[str, Sequence[State]]] = {
     "full": _FULL,

@@ -45,9 +45,12 @@ def _forget() -> None:
     st.cache_resource.clear()
 
 
-def open_page(view: str, /, **params: str | list[str]) -> AppTest:
-    """The page that ``pages`` holds under this name, at an address with these parameters."""
+def open_page(view: str, /, *, opened: str = "", **params: str | list[str]) -> AppTest:
+    """The page that ``pages`` holds under this name, at an address with these parameters. ``opened`` is the
+    key of what is folded at first."""
     page = AppTest.from_file(str(SHELL), default_timeout=20)
+    if opened:
+        page.session_state[opened] = True
     page.switch_page(f"../pages/{view}.py")
     for name, value in params.items():
         page.query_params[name] = value

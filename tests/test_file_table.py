@@ -10,7 +10,7 @@ import pytest
 from rag_core.library.files import Files
 from rag_core.types import OWNER
 from tests.conftest import index
-from tests.files_page import open_page, paths, said, table
+from tests.files_page import open_page, paths, table
 from tests.pages import drawn, markup
 from tests.trees import write
 from ui import file_table
@@ -49,7 +49,7 @@ def test_the_order_is_chosen_without_a_mouse_and_stands_in_the_address(shelf: Pa
     assert sizes == sorted(sizes, reverse=True)
     assert paths(page) != sorted(paths(page))
     assert page.query_params["sort"] == "size"
-    assert "files · 1 failed" in said(page), "an order leaves nothing out"
+    assert len(sizes) == 5, "an order leaves nothing out"
     drawn(page.selectbox(key="files_sort").set_value("path").run())
     assert paths(page) == sorted(paths(page))
     titles = list(table(open_page(store="notes", sort="title", type="markdown"))["Title"])

@@ -52,12 +52,13 @@ def test_every_file_is_listed_with_what_is_known_of_it(shelf: Path) -> None:
     assert paths(page) == sorted([*NOTES, "bad.md"])
     assert list(table(page).columns[:3]) == ["Open", "Name", "Folder"]
     known = [rows.loc["tea.md", name] for name in ("Title", "State", "Type", "Passages", "Tags")]
-    assert known == ["Tea", "fresh", "markdown", 1, "#drink/tea #garden"]
+    assert known == ["Tea", "up to date", "markdown", 1, "#drink/tea #garden"]
     assert rows.loc["coffee.md", "State"] == "changed"
     assert rows.loc["bad.md", "State"] == "failed"
     assert rows.loc["tea.md", "Size"] == len(NOTES["tea.md"]) / 1000
     assert str(rows.loc["tea.md", "Read"]) > "2020"
-    assert "5 files · 1 failed" in said(page)
+    states = [each.content for each in page.get("button_group")[0].proto.options]
+    assert states == ["4 up to date", "1 changed", "1 failed"]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,7 @@ def test_folders_stand_beside_the_list_as_far_as_they_are_open(shelf: Path) -> N
     opened = [("code/old", "old, 2 files"), ("code/old/b", "b, 1 file")]
     assert folders(page) == [*closed, *opened]
     assert paths(page) == ["code/old/a.py", "code/old/b/c.py"]
-    assert "2 of 8 files" in said(page)
+    assert "2 of 9 files" in said(page)
     page.text_input(key="files_q").set_value("c.py").run()
     assert dict(drawn(page).query_params) == {"store": "notes", "folder": "code/old", "q": "c.py"}
     assert paths(page) == ["code/old/b/c.py"]
@@ -145,9 +146,9 @@ def test_a_file_is_read_again_excluded_and_taken_back_and_that_is_told_once(shel
         return told, table(page).set_index("Name")["State"]["tea.md"], found
 
     page = choose(open_page(store="notes"), "tea.md")
-    assert act("Read again") == (["'tea.md' was read again."], "fresh", 1)
+    assert act("Read again") == (["'tea.md' was read again."], "up to date", 1)
     assert act("Exclude") == (["'tea.md' is excluded now."], "excluded", 0)
-    assert act("Include again") == (["'tea.md' is included again."], "fresh", 1)
+    assert act("Include again") == (["'tea.md' is included again."], "up to date", 1)
     assert "Open document" not in page_links(page)
 
 

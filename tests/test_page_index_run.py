@@ -128,7 +128,7 @@ def test_a_run_that_was_killed_says_so_and_can_go_on(notes: Path) -> None:
     assert library().stores.info(OWNER, STORE).file_count == 1
 
 
-def test_the_last_runs_are_a_table_and_one_is_shown_with_its_files(notes: Path) -> None:
+def test_the_last_runs_are_a_table(notes: Path) -> None:
     (notes / "a.md").write_text("It is a note.\n")
     (notes / "b.md").write_bytes(BROKEN)
     index(library(), STORE, notes)
@@ -138,12 +138,6 @@ def test_the_last_runs_are_a_table_and_one_is_shown_with_its_files(notes: Path) 
     table = app.dataframe[-1].value
     assert list(table["Files"]) == ["1 changed, 1 unchanged", "1 added, 1 failed"]
     assert "could not be read" not in texts(app)
-
-    selected = {"selection": {"rows": [1], "columns": [], "cells": []}}
-    app.session_state[f"index_runs_{STORE}"] = selected
-    drawn(app.run())
-    assert "**1 file could not be read.**" in texts(app)
-    assert list(app.dataframe[-1].value["File"]) == ["a.md"]
 
 
 def test_the_button_installs_the_model_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +177,7 @@ def test_words_are_indexed_without_the_model_and_the_rest_is_offered_with_it(
     library().create_store(OWNER, "garden")
     app = until(press(with_folder(four_files), "index_now"), finished)
     assert "**0 texts** embedded" in texts(app)
-    assert "4 to embed" in texts(app)
+    assert "4 waiting for meaning" in texts(app)
     assert not has_key(app, "index_go_on")
     monkeypatch.setattr("ui.model_notice.is_installed", lambda model_dir: True)
     assert has_key(drawn(app.run()), "index_go_on")

@@ -28,7 +28,7 @@ def stores(no_servers: None) -> None:
 
 
 def page() -> AppTest:
-    return open_page("settings")
+    return open_page("settings", opened="settings_sharing")
 
 
 def codes(app: AppTest) -> list[str]:

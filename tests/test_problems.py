@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rag_core.errors import EmbedderError
+from rag_core.extract.filetypes import UNFINISHED
 from rag_core.library import Library
 from rag_core.models.hashing import Hashing
 from rag_core.reports import Asked, Problem
@@ -36,6 +37,19 @@ def kinds(library: Library) -> list[tuple[str, int, tuple[str, ...]]]:
 
 
 # --- telling ----------------------------------------------------------------------------
+
+
+def test_a_file_whose_pictures_wait_for_their_server_is_told_until_it_is_read_again(
+    library: Library, notes: Path
+) -> None:
+    (notes / "scan.md").write_text("A note with a picture.\n")
+    index(library, "s", notes)
+    with library._shared.stores.open(OWNER, "s").store.write() as db:
+        db.execute("UPDATE documents SET extractor = ?", (UNFINISHED,))
+    assert kinds(library) == [("waiting", 1, ("scan.md",))]
+    library.jobs.retry(OWNER, "s", library.jobs.problems(OWNER, "s")[0])
+    library.jobs.run(OWNER, "s")
+    assert kinds(library) == []
 
 
 def test_files_are_told_by_reason_failures_first_and_the_most_frequent_before_the_others(

@@ -13,7 +13,7 @@ from ui import hits
 from ui.deps import library
 from ui.links import SETTINGS_PAGE
 from ui.messages import errors_wait, show_waiting
-from ui.setting_rows import choose
+from ui.setting_rows import PLACE, choose
 from ui.task_status import found as tasks_of
 
 _LIFE_S = 20
@@ -23,6 +23,7 @@ _GET_ONE = f"Install Ollama from ollama.com and run `ollama pull {EXAMPLE_MODEL}
 
 def show_setting(viewer: Viewer) -> None:
     """The row of the Settings page."""
+    show_waiting(PLACE)
     models = _there(viewer)
     effect = "Answers on the Ask page, from your notes." if models else f"{_GET_ONE} here."
     options = {"": "None: passages only", **{model: model for model in models}}

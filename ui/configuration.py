@@ -25,11 +25,11 @@ _COLUMNS: Final[dict[str, Any]] = {
 def show_configuration() -> None:
     """Every setting as it counts now. Secrets are never shown, only that they are set."""
     settings = library().settings
-    st.header("Configuration", anchor=False)
-    st.html(hits.paragraphs(
-        "Command options come before environment variables, these before .env, and that before config.yaml. A"
-        " saved file counts at once."
-    ))  # fmt: skip
+    st.header(
+        "Configuration", anchor=False,
+        help="Command options come before environment variables, these before .env, and that before"
+        " config.yaml. A saved file counts at once.",
+    )  # fmt: skip
     for warning in settings.warnings:
         show_warning(warning)
     rows = [

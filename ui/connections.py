@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final, Literal
 
 import streamlit as st
 
 from rag_core.config import Settings, load
-from rag_core.reports import Connection, ConnectionKind, ConnectionState
+from rag_core.reports import Connection, ConnectionState
 from rag_core.types import Viewer
 from ui import hits
 from ui.deps import library
@@ -19,13 +19,6 @@ from ui.task_status import found as tasks_of
 _LIFE_S: Final = 60
 _ASK_ALL: Final = "settings_ask_all"
 
-_KINDS: Final[Mapping[ConnectionKind, str]] = {
-    "embedder": "Turning text into vectors",
-    "llm": "Answering questions",
-    "reranker": "Ordering the best hits anew",
-    "pictures": "Reading the text in pictures",
-    "vectors": "Keeping vectors outside a store's own file",
-}
 _Colour = Literal["green", "gray", "orange", "red"]
 _BADGES: Final[Mapping[ConnectionState, tuple[str, str, _Colour]]] = {
     "ready": ("Ready", ":material/check:", "green"),
@@ -36,7 +29,7 @@ _BADGES: Final[Mapping[ConnectionState, tuple[str, str, _Colour]]] = {
 
 
 def show_connections(viewer: Viewer) -> list[Connection]:
-    """The checks and their results, which are a minute old at most."""
+    """The checks and their results, which are a minute old at most; what is not set up in one line."""
     st.header("Connections", anchor=False)
     head = st.container(horizontal=True, vertical_alignment="center")
     with st.spinner("Checking …"):
@@ -52,29 +45,33 @@ def show_connections(viewer: Viewer) -> list[Connection]:
                 help="Amazon S3 Vectors is asked for one bucket with the credentials of this computer.",
             )  # fmt: skip
         st.html(hits.paragraphs(f"Checked at {at:%H:%M:%S}.", status=True))
-    for kind, title in _KINDS.items():
-        st.subheader(title, anchor=False)
-        for each in found:
-            if each.kind == kind:
-                _show(each)
+    unused = [each for each in found if each.state == "not set up" and not each.is_missed]
+    for each in found:
+        if each not in unused:
+            _show(each)
+    _show_unused(unused)
     return found
 
 
 def _show(each: Connection) -> None:
-    if each.state == "not set up" and not each.is_missed:
-        step = f" {sentence(each.next_step)}" if each.next_step else ""
-        with st.container(horizontal=True, key=f"settings_row_{each.key}"):
-            st.html(hits.sentences(f"{each.name}: {each.sentence}{step}"))
-        return
     name, icon, colour = _BADGES[each.state]
-    with st.container(border=True, gap="xsmall", key=f"settings_row_{each.key}"):
+    with st.container(gap="xxsmall", key=f"settings_row_{each.key}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"**{hits.label(each.name)}**", width="content")
             st.badge(name, icon=icon, color="red" if each.is_missed else colour)
-        step = f"Next: {sentence(each.next_step)}" if each.next_step else ""
-        st.html(hits.sentences(each.sentence, step))
         used = f" Used by {', '.join(each.used_by)}." if each.used_by else ""
-        st.html(hits.paragraphs(f"{each.where_text_goes}.{used}"))
+        st.html(hits.sentences(f"{_said(each)} {each.where_text_goes}.{used}"))
+
+
+def _show_unused(unused: Sequence[Connection]) -> None:
+    if unused:
+        names = ", ".join(each.name for each in unused)
+        with st.expander(f"Not set up: {hits.label(names)}", type="compact", key="settings_unused"):
+            st.html(hits.sentences(*(f"{each.name}: {_said(each)}" for each in unused)))
+
+
+def _said(each: Connection) -> str:
+    return f"{each.sentence} {sentence(each.next_step)}".strip()
 
 
 @st.cache_data(max_entries=8, ttl=_LIFE_S, show_spinner=False)

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from rag_core.errors import NotFound
 from rag_core.types import Document, Viewer
-from rag_core.wording import left_out, plural
+from rag_core.wording import plural
 from ui import components, file_filters, hits, passages
 from ui.deps import library
 from ui.document_page import STYLE
 from ui.file_actions import runs_now, show_actions, show_file_outcome, show_run
 from ui.file_filters import STORE_BOX, clear, current, key, push
-from ui.file_table import CHOSEN, ORDERS, STATES, Listing, chosen_rows, fetch_ahead, listing, show_table
+from ui.file_table import CHOSEN, ORDERS, STATES, Listing, chosen_rows, listing, said, show_table
 from ui.filters import select
 from ui.folder_tree import tree
 from ui.links import FILES_PAGE, address
@@ -41,9 +41,7 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
                 width=240,
             )  # fmt: skip
     active = runs_now(viewer, store)
-    ahead = fetch_ahead()
     found = listing(viewer, store)
-    ahead.empty()
     file_filters.restore(
         {
             "folder": list(found.folders),
@@ -58,13 +56,13 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
         show_run(viewer, store)
     if found.rows.empty:
         nothing_indexed(viewer)
+        show_missing_file(viewer, store)
     else:
         folders, files = st.columns([1, 4], gap="medium") if found.folders else (None, st.container())
         with files:
             _list(viewer, store, found)
         if folders:
             folders.html(tree(store, found.folders, len(found.rows), current().folder))
-    show_missing_file(viewer, store)
 
 
 def _choose_store() -> None:
@@ -87,10 +85,12 @@ def _list(viewer: Viewer, store: str, found: Listing) -> None:
     if len(found.states) > 1:
         st.pills(
             "State", _offered_states(found), key=key("state"), on_change=changed,
-            label_visibility="collapsed", format_func=lambda state: f"{found.states.get(state, 0):,} {state}",
+            label_visibility="collapsed",
+            format_func=lambda state: f"{found.states.get(state, 0):,} {said(state)}",
         )  # fmt: skip
     rows = chosen_rows(found.rows, current())
     _count(store, rows, found)
+    show_missing_file(viewer, store)
     if not rows.empty:
         show_table(store, rows)
         _chosen(viewer, store)
@@ -108,23 +108,15 @@ def _offered_states(found: Listing) -> list[str]:
 
 
 def _count(store: str, shown: pd.DataFrame, found: Listing) -> None:
-    """How many files there are, or are ``shown`` of them. A file is one that was read; others come on top."""
-    read, others = _read_and_left_out(found.rows)
+    """How many files there are, unless the states say it, or are ``shown`` of them."""
+    files = plural(len(found.rows), "file")
     if not current().narrows:
-        st.html(hits.paragraphs(" · ".join([plural(read, "file"), *others]), status=True))
+        if len(found.states) < 2:
+            st.html(hits.paragraphs(files, status=True))
         return
-    read_of_shown, others = _read_and_left_out(shown)
-    counted = " · ".join([f"{read_of_shown:,} of {plural(read, 'file')}", *others])
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.html(hits.paragraphs(counted, status=True), width="content")
+        st.html(hits.paragraphs(f"{len(shown):,} of {files}", status=True), width="content")
         st.button("Clear filters", key="files_clear", type="tertiary", on_click=clear, args=(store,))
-
-
-def _read_and_left_out(rows: pd.DataFrame) -> tuple[int, list[str]]:
-    """How many files were read, and how many not, in words."""
-    states: Mapping[Any, int] = rows["State"].value_counts().to_dict() if "State" in rows else {}
-    others = {name: states.get(name, 0) for name in ("failed", "skipped", "excluded")}
-    return len(rows) - sum(others.values()), left_out(**others)
 
 
 def _chosen(viewer: Viewer, store: str) -> None:

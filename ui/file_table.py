@@ -24,12 +24,10 @@ from ui.hits import one_line
 
 if TYPE_CHECKING:
     import pandas as pd
-    from streamlit.delta_generator import DeltaGenerator
 
 STATES: Final = get_args(FileState)
 CHOSEN: Final = "files_chosen"
 """The session key of (store, path) of the row that was chosen last."""
-_AHEAD: Final = "files_fetched_ahead"
 _MOST_LISTED: Final = 50  # in a narrow window, where no table fits
 _MOST_AHEAD: Final = 50_000  # files, whose list takes some 70 MB while it is made
 _FRESH_S: Final = 5  # seconds for which the disk is not looked at again
@@ -63,6 +61,11 @@ class Listing:
     types: Mapping[str, int]
     tags: Mapping[str, int]
     folders: Mapping[str, int]
+
+
+def said(state: str) -> str:
+    """A state of a file as a person reads it."""
+    return "up to date" if state == "fresh" else state
 
 
 def load_ahead(viewer: Viewer) -> None:
@@ -175,15 +178,6 @@ def chosen_rows(rows: pd.DataFrame, filters: FileFilters) -> pd.DataFrame:
     return rows.loc[order]  # equal ones by path, as they come
 
 
-def fetch_ahead() -> DeltaGenerator:
-    """An invisible empty table: the browser loads what draws tables while the rows are still read."""
-    place = st.empty()
-    if _AHEAD not in st.session_state:
-        st.session_state[_AHEAD] = True
-        place.container(key="files_ahead").dataframe({})
-    return place
-
-
 def show_table(store: str, rows: pd.DataFrame) -> None:
     """The table. Choosing a row puts ``store`` and its path into the session, under `CHOSEN`."""
     paths = rows[_PATH].tolist()
@@ -211,6 +205,8 @@ def show_table(store: str, rows: pd.DataFrame) -> None:
     listed = [(each[_PATH], each["Title"], each.get("State", "")) for each in first]
     with st.container(key="files_list"):
         st.html(passages.listed(store, listed, len(rows)))
+    if "State" in shown:
+        rows = rows.assign(State=rows["State"].map(said))
     with st.container(key="files_table"):
         st.dataframe(
             rows.assign(Open=":material/description: Open")[["Open", *shown]].astype(
@@ -230,7 +226,7 @@ _COLUMNS: Final[Mapping[str, Any]] = {
     "Name": _text(width=220),
     "Folder": _text(width=150),
     "Title": _text(width=180),
-    "State": _text(width=75, help=CHANGED_IN_LISTS),
+    "State": _text(width=90, help=CHANGED_IN_LISTS),
     "Reason": _text(width=300),
     "Type": _text(width=90),
     "Passages": _number(width=75, format="localized"),

@@ -6,7 +6,6 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -27,36 +26,8 @@ from ui.runs import PLACE, start_run
 ADDING: Final = "index"
 """The chooser of the folder that is being added; every other one is called after its folder."""
 
-_PLAN: Final = "index_plan"
 _MOST_ROWS: Final = 300
 _MOST_WARNINGS: Final = 20
-
-
-@dataclass(frozen=True, slots=True)
-class DryRun:
-    """The part of a plan that is shown, how many more files it has, and what it was made of."""
-
-    store: str
-    generation: int
-    source: Source
-    counts: dict[str, int]
-    rows: list[dict[str, str]]
-    more: int
-    warnings: tuple[str, ...]
-
-    @classmethod
-    def of(cls, info: StoreInfo, plan: Plan) -> DryRun:
-        """Keep the first rows and warnings; a plan may hold a hundred thousand files."""
-        rows = [
-            {"What": outcome(what), "File": file, "Note": note}
-            for what, file, note in islice(plan.rows(), _MOST_ROWS)
-        ]
-        more = len(plan.rows()) - len(rows)
-        return cls(info.name, info.generation, plan.source, plan.expected(), rows, more, plan.warnings)
-
-    def is_for(self, info: StoreInfo, source: Source) -> bool:
-        """Whether neither the store nor the choice has changed since."""
-        return (self.store, self.generation, self.source) == (info.name, info.generation, source)
 
 
 def offer_dry_run(viewer: Viewer, info: StoreInfo, source: Source, chooser: str = ADDING) -> None:
@@ -64,26 +35,24 @@ def offer_dry_run(viewer: Viewer, info: StoreInfo, source: Source, chooser: str 
     if st.button("Show what would happen", key=f"{chooser}_dry_run", icon=":material/visibility:"):
         with st.spinner("Comparing files …"):
             plan = library().sources.plan(viewer, info.name, source)
-        st.session_state[_PLAN] = DryRun.of(info, plan)
-    dry_run: DryRun | None = st.session_state.get(_PLAN)
-    if dry_run is not None and dry_run.is_for(info, source):
-        show_dry_run(dry_run, chooser)
+        show_plan(plan, chooser)
 
 
-def show_dry_run(dry_run: DryRun, chooser: str) -> None:
-    """The files that would change, by what would become of them."""
-    st.markdown(" · ".join(outcomes(dry_run.counts, bold=True)) or "Nothing would change.")
-    if dry_run.rows:
+def show_plan(plan: Plan, chooser: str) -> None:
+    """The files that would change, by what would become of them. A plan may hold a hundred thousand."""
+    st.markdown(" · ".join(outcomes(plan.expected(), bold=True)) or "Nothing would change.")
+    rows = plan.rows()
+    if rows:
         st.dataframe(
-            dry_run.rows,
+            [{"What": outcome(what), "File": file, "Note": note} for what, file, note in rows[:_MOST_ROWS]],
             hide_index=True,
             key=f"{chooser}_plan_rows",
             alt="What would happen to each file",
             column_config={"What": st.column_config.TextColumn(width=90)},
         )
-    if dry_run.more:
-        st.caption(f"And {plural(dry_run.more, 'more file')}.")
-    if warnings := dry_run.warnings:
+    if len(rows) > _MOST_ROWS:
+        st.caption(f"And {plural(len(rows) - _MOST_ROWS, 'more file')}.")
+    if warnings := plan.warnings:
         rest = [f"And {len(warnings) - _MOST_WARNINGS:,} more."] if len(warnings) > _MOST_WARNINGS else []
         show_warning(*warnings[:_MOST_WARNINGS], *rest)
 
@@ -166,7 +135,7 @@ def choose_files(viewer: Viewer, root: Path, chooser: str = ADDING) -> FileChoic
         state[box] = KINDS.get(state[kind], state[box])
 
     st.pills("Kinds of files", list(KINDS), key=kind, on_change=fill, label_visibility="collapsed")
-    with st.expander("Patterns", type="compact", key=f"{chooser}_patterns"):
+    with st.expander("Include and exclude", chooser != ADDING, type="compact", key=f"{chooser}_patterns"):
         left, right = st.columns(2)
         left.text_area(
             "Include", key=box, height=96, persist_state="session",

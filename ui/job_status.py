@@ -10,14 +10,13 @@ import streamlit as st
 from rag_core.errors import NotFound
 from rag_core.reports import Asked
 from rag_core.types import Job, Progress, StoreInfo, Viewer
-from rag_core.wording import duration, moment, outcome, outcomes, read_and_embedded, read_nothing, took
+from rag_core.wording import duration, moment, outcomes, read_and_embedded, read_nothing, took
 from ui.deps import library
 from ui.hits import label, one_line
 from ui.links import SEARCH_PAGE
 from ui.messages import show_warning
 from ui.model_notice import is_model_missing
-from ui.problems import problems_of_job, show_groups
-from ui.runs import describe_asked, forget, go_on, has_read, is_active, newest_job
+from ui.runs import UNFINISHED, describe_asked, forget, go_on, has_read, is_active, newest_job
 
 _POLL_S: Final = 0.5
 _CANCELLED: Final = "index_cancelled_job"
@@ -30,7 +29,6 @@ _PHASES: Final = {
     "sending": "Sending vectors",
     "done": "Finishing",
 }
-_UNFINISHED: Final = ("cancelled", "interrupted")
 _NOTHING_READ: Final = ("Nothing could be read", ":material/warning:", "orange")
 _BADGES: Final = {
     "done": ("Done", ":material/check:", "green"),
@@ -62,7 +60,7 @@ def _status(viewer: Viewer, store: str, *, polling: bool, read: bool, unembedded
         with st.container(border=True, key="index_status"):
             _show_running(viewer, store, job if job and job.state == "running" else None, asked)
         return
-    unfinished = unembedded or (job is not None and job.state in _UNFINISHED)
+    unfinished = unembedded or (job is not None and job.state in UNFINISHED)
     is_plain = job is not None and job.state == "done" and not (asked or unfinished or read_nothing(job))
     with st.container(border=not is_plain, key="index_status", gap="xsmall"):
         _show_ended(viewer, store, job, asked, unfinished=unfinished)
@@ -87,9 +85,7 @@ def _show_running(viewer: Viewer, store: str, job: Job | None, asked: Sequence[A
             st.caption("Pausing after this file or batch …")
         else:
             st.button("Pause", key="index_cancel", icon=":material/pause:", on_click=cancel)
-        st.page_link(
-            SEARCH_PAGE, label="Search this store", icon=":material/search:", query_params={"store": store}
-        )
+        _link_to_search(store)
 
 
 def describe(now: Progress) -> str:
@@ -112,40 +108,44 @@ def _show_ended(
         with st.container(horizontal=True, vertical_alignment="center"):
             st.badge(name, icon=icon, color=colour)  # type: ignore[arg-type]
             ended = f"{moment(job.end_time)}, after {took(job)}" if job.end_time else "it did not finish"
-            st.caption(ended)
-        show_summary(job)
+            st.caption(ended, width="content")
+            _link_to_search(store)
+        if unfinished or job.message or _did_something(job):
+            show_summary(job)
     if asked:
         st.markdown(f"Waiting: {label(describe_asked(asked))}.")
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True):
         if asked or unfinished:
             st.button(
-                "Resume",
-                key="index_go_on",
-                icon=":material/play_arrow:",
-                on_click=go_on,
+                "Resume", key="index_go_on", icon=":material/play_arrow:", on_click=go_on,
                 args=(viewer, store),
-            )
+            )  # fmt: skip
         if asked:
             st.button("Discard", key="index_forget", on_click=forget, args=(viewer, store))
-        st.page_link(
-            SEARCH_PAGE, label="Search this store", icon=":material/search:", query_params={"store": store}
-        )
+
+
+def _link_to_search(store: str) -> None:
+    st.page_link(
+        SEARCH_PAGE, label="Search this store", icon=":material/search:", query_params={"store": store}
+    )
 
 
 def show_summary(job: Job) -> None:
     """What a run did, and what it has to say."""
     files = " · ".join(outcomes(job.counts, bold=True)) or "No files"
     passages = " · " + " · ".join(read_and_embedded(job, bold=True))
-    did_nothing = not (job.total_chunks_added or job.texts_embedded)
-    st.markdown(files if did_nothing else files + passages)
+    st.markdown(files + passages if _did_something(job) else files)
     if job.message and (job.state != "done" or read_nothing(job)):
         show_warning(job.message)
     elif job.message:
         st.caption(label(job.message))
 
 
+def _did_something(job: Job) -> bool:
+    return bool(job.total_chunks_added or job.texts_embedded)
+
+
 _MOST_RUNS: Final = 20
-_MOST_FILES: Final = 500
 
 
 def show_history(viewer: Viewer, info: StoreInfo) -> None:
@@ -154,63 +154,20 @@ def show_history(viewer: Viewer, info: StoreInfo) -> None:
     if not jobs:
         return
     st.header("Last runs", anchor=False)
-    chosen = st.dataframe(
-        [
-            {
-                "Began": moment(job.start_time),
-                "State": job.state,
-                "Files": ", ".join(outcomes(job.counts)) or "no files",
-                "Took": took(job),
-                "Note": one_line(job.message),
-            }
-            for job in jobs
-        ],
-        hide_index=True,
-        key=f"index_runs_{info.name}",
-        alt="The last runs of this store, the newest first",
-        on_select="rerun",
-        selection_mode="single-row",
-        height="content",
+    rows = [
+        {
+            "Began": moment(job.start_time),
+            "State": _BADGES[job.state][0],
+            "Files": ", ".join(outcomes(job.counts)) or "no files",
+            "Took": took(job),
+            "Note": one_line(job.message),
+        }
+        for job in jobs
+    ]
+    st.dataframe(
+        rows, hide_index=True, alt="The last runs of this store, the newest first", height="content",
         column_config={
             "Files": st.column_config.TextColumn(width=290),
             "Took": st.column_config.TextColumn(width=120),
         },
-    )
-    rows = chosen["selection"]["rows"]
-    if rows and rows[0] < len(jobs):
-        job = jobs[rows[0]]
-        with st.container(border=True, key="index_chosen_run"):
-            show_summary(job)
-            show_groups(viewer, job.store, problems_of_job(viewer, job), f"index_run_{job.id}")
-            _show_files(viewer, job)
-    else:
-        st.caption(
-            "Choose a row to see what a run did; with the keyboard, go to it and press Shift and Space."
-        )
-
-
-def _show_files(viewer: Viewer, job: Job) -> None:
-    results = library().jobs.results(viewer, job.store, job.id, _MOST_FILES)
-    done = [result for result in results if result.outcome not in ("failed", "skipped")]
-    if not done:
-        return
-    st.dataframe(
-        [
-            {
-                "What": outcome(result.outcome),
-                "File": result.source_file,
-                "Passages": result.chunks_added,
-                "Note": one_line(result.message),
-            }
-            for result in done
-        ],
-        hide_index=True,
-        key=f"index_run_files_{job.id}",
-        alt="What became of each file",
-        column_config={
-            "What": st.column_config.TextColumn(width=90),
-            "Passages": st.column_config.NumberColumn(width=90),
-        },
-    )
-    if len(results) == _MOST_FILES:
-        st.caption(f"These are the first {_MOST_FILES:,} files.")
+    )  # fmt: skip

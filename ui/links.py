@@ -19,6 +19,8 @@ SEARCH_PAGE: Final = _PAGES / "search.py"
 SETTINGS_PAGE: Final = _PAGES / "settings.py"
 STORES_PAGE: Final = _PAGES / "stores.py"
 
+SHARE: Final = "share"
+"""The parameter of the Settings page with which sharing is unfolded."""
 
 PICTURES: Final = "note-picture"
 """The path of the route that pictures of notes come from (`ui.pictures`)."""

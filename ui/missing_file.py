@@ -35,12 +35,7 @@ def show_missing_file(viewer: Viewer, store: str) -> None:
         st.session_state[_CAME] = came, of
         st.session_state["missing_file_query"] = "" if came == "1" else came
         st.session_state["missing_file_path"] = of
-    with st.expander(
-        "Why is a file not found?",
-        expanded=WHY in st.query_params,
-        icon=":material/help:",
-        key="missing_file",
-    ):
+    with st.expander("Why is a file not found?", WHY in st.query_params, type="compact", key="missing_file"):
         with st.form("missing_file_form", border=False):
             path = st.text_input(
                 "Path of the file", key="missing_file_path", placeholder="notes/tea.md", autocomplete="off",

@@ -23,30 +23,26 @@ _KNOWN: Final = (
     f" questions: {EXAMPLE_MODEL}, or a larger one. Ollama fetches what you name from its library; none of"
     " your text goes there."
 )
-_text, _number = st.column_config.TextColumn, st.column_config.NumberColumn
 _COLUMNS: Final[dict[str, Any]] = {
-    "Model": _text(width=195),
+    "Model": st.column_config.TextColumn(width=300),
     "Embeds": st.column_config.CheckboxColumn(width=65),
-    "Answers": st.column_config.CheckboxColumn(width=70, help="Whether it can answer questions."),
-    "Numbers": _number(width=75, format="localized", help="How many numbers one of its vectors has."),
-    "Reads": _number(width=70, format="localized", help="How many tokens of a text it could read."),
-    "Size": _number(width=75, format="%.1f MB"),
-    "In memory": st.column_config.CheckboxColumn(width=80),
-    "Digest": _text(width=100),
+    "Answers": st.column_config.CheckboxColumn(width=70),
+    "Size": st.column_config.NumberColumn(width=90, format="%.1f MB"),
 }
 
 
 def show_ollama(viewer: Viewer, found: Sequence[Connection]) -> None:
-    """The models as a table, and the way to another; nothing to press while Ollama is not there."""
+    """The models as a table, and the way to another, once Ollama is there."""
     st.header("Models of Ollama", anchor=False)
     models = _models(viewer, found)
+    if models is None:
+        st.html(hits.paragraphs("Ollama does not answer; once it does, its models are listed here."))
+        return
     if models:
         _table(models)
-    elif models is not None:
-        st.html(hits.paragraphs("Ollama has no model yet."))
     else:
-        st.html(hits.paragraphs("Ollama does not answer; once it does, its models are listed here."))
-    at_work, there = under_way(("pull",)), models is not None
+        st.html(hits.paragraphs("Ollama has no model yet."))
+    at_work = under_way(("pull",))
 
     def start() -> None:
         own, model = library(), st.session_state[_BOX].strip()
@@ -57,9 +53,9 @@ def show_ollama(viewer: Viewer, found: Sequence[Connection]) -> None:
         st.form("settings_pull", border=False),
         st.container(horizontal=True, vertical_alignment="bottom"),
     ):
-        st.text_input("Model", key=_BOX, placeholder="embeddinggemma", autocomplete="off", disabled=not there)
+        st.text_input("Model", key=_BOX, placeholder="embeddinggemma", autocomplete="off")
         st.form_submit_button(
-            "Download", icon=":material/download:", disabled=not there or at_work, key="settings_pull_start",
+            "Download", icon=":material/download:", disabled=at_work, key="settings_pull_start",
             on_click=start,
         )  # fmt: skip
     st.html(hits.paragraphs(_KNOWN))
@@ -81,13 +77,7 @@ def _models(viewer: Viewer, found: Sequence[Connection]) -> list[OllamaModel] | 
 
 
 def _table(models: Sequence[OllamaModel]) -> None:
-    rows = [
-        (
-            model.name, model.embeds, model.chats, model.dimension or None, model.context or None,
-            model.size_bytes / 1_000_000, model.loaded, model.digest.removeprefix("sha256:")[:12],
-        )
-        for model in models
-    ]  # fmt: skip
+    rows = [(model.name, model.embeds, model.chats, model.size_bytes / 1_000_000) for model in models]
     with st.container(key="settings_models"):
         st.dataframe(
             pd.DataFrame(rows, columns=list(_COLUMNS)),

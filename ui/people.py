@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from rag_core.reports import Person, Tailscale
 from rag_core.types import Viewer
@@ -37,25 +36,19 @@ _OWNERS: Final = (
 _REMOVED: Final = "They will get in no more, and pages that they have open are closed."
 
 
-class Places(NamedTuple):
-    """What is filled in once Tailscale was asked: what was done, and the logins of the tailnet."""
-
-    done: DeltaGenerator
-    guest: DeltaGenerator
-    owner: DeltaGenerator
-
-
-def show_people(viewer: Viewer) -> Places:
+def show_people(viewer: Viewer, found: Tailscale) -> None:
     """Everyone with access, the actions for each, and the forms for another one."""
     st.subheader("People", anchor=False, help=_GUESTS)
     show_waiting(_PLACE)
-    done = st.empty()
+    said, waits = st.session_state.pop(_DONE, ("", False))
+    show_done(f"{said}{f' {found.from_when}' if waits else ''}." if said else "")
     stores = library().stores.names(viewer)
-    for person in library().sharing.people(viewer):
+    people = {person.login: person for person in library().sharing.people(viewer)}
+    for person in people.values():
         with st.container(border=True, gap="xsmall", key=f"settings_person_{person.login}"):
             _show(viewer, person, stores)
-    guest = st.container()
     if stores:
+        _offer_known([login for login in found.logins if login not in people and login != found.login])
         with st.form("settings_share"):
             st.text_input(
                 "Share with", key=_LOGIN, placeholder="ada@example.com", autocomplete="off",
@@ -69,8 +62,19 @@ def show_people(viewer: Viewer) -> Places:
     else:
         st.html(hits.paragraphs("There is no store to share yet."))
     with st.expander("Name another owner", key="settings_owner"):
-        owner = _offer_ownership(viewer)
-    return Places(done, guest, owner)
+        _offer_ownership(viewer, "" if found.login in people else found.login)
+
+
+def _offer_known(strangers: Sequence[str]) -> None:
+    def fill_in_known() -> None:
+        fill_in(st.session_state[_KNOWN])
+        st.session_state[_KNOWN] = None
+
+    if strangers:
+        st.selectbox(
+            "Somebody of your tailnet", strangers, None, key=_KNOWN, placeholder="Choose somebody",
+            on_change=fill_in_known,
+        )  # fmt: skip
 
 
 def fill_in(login: str) -> None:
@@ -153,14 +157,20 @@ def _confirm_removal(viewer: Viewer, person: Person) -> None:
         )  # fmt: skip
 
 
-def _offer_ownership(viewer: Viewer) -> DeltaGenerator:
+def _offer_ownership(viewer: Viewer, own_login: str) -> None:
     def make() -> str:
         who = library().sharing.make_owner(viewer, st.session_state[_OWNER].strip())
         st.session_state[_OWNER] = ""
         return f"{who.login} is an owner"
 
     st.html(hits.sentences(_OWNERS))
-    offered = st.container()
+    if own_login:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.html(hits.paragraphs(f"In your tailnet you are {own_login}."))
+            st.button(
+                "Fill in", key="settings_owner_self", type="tertiary",
+                on_click=st.session_state.update, args=({_OWNER: own_login},),
+            )  # fmt: skip
     with (
         st.form("settings_owner_form", border=False),
         st.container(horizontal=True, vertical_alignment="bottom"),
@@ -170,33 +180,6 @@ def _offer_ownership(viewer: Viewer) -> DeltaGenerator:
             "Make owner", icon=":material/shield_person:", key="settings_owner_make",
             on_click=_do, args=(make,),
         )  # fmt: skip
-    return offered
-
-
-def fill_in_places(viewer: Viewer, found: Tailscale, places: Places) -> None:
-    """Say what was done and when it takes effect, and offer logins of the tailnet that have no access yet."""
-    state = st.session_state
-    said, waits = state.pop(_DONE, ("", False))
-    with places.done:
-        show_done(f"{said}{f' {found.from_when}' if waits else ''}." if said else "")
-    people = {person.login: person for person in library().sharing.people(viewer)}
-    strangers = [login for login in found.logins if login not in people and login != found.login]
-
-    def fill_in_known() -> None:
-        state[_LOGIN], state[_KNOWN] = state[_KNOWN], None
-
-    if strangers and library().stores.names(viewer):
-        places.guest.selectbox(
-            "Somebody of your tailnet", strangers, None, key=_KNOWN, placeholder="Choose somebody",
-            on_change=fill_in_known,
-        )  # fmt: skip
-    if found.login and not (found.login in people and people[found.login].is_owner):
-        with places.owner, st.container(horizontal=True, vertical_alignment="center"):
-            st.html(hits.paragraphs(f"In your tailnet you are {found.login}."))
-            st.button(
-                "Fill in", key="settings_owner_self", type="tertiary",
-                on_click=state.update, args=({_OWNER: found.login},),
-            )  # fmt: skip
 
 
 def _share(viewer: Viewer, login: str, stores: str, may_ask: str, *, only: bool = False) -> None:

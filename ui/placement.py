@@ -7,7 +7,6 @@ from typing import Final
 
 import streamlit as st
 
-from rag_core.errors import InvalidInput
 from rag_core.library import background
 from rag_core.library.portable import Transfer
 from rag_core.types import StoreInfo, Viewer
@@ -16,11 +15,10 @@ from ui import hits, tasks
 from ui.deps import library
 from ui.embedder_choice import at_hand, in_words, look_for_others
 from ui.file_actions import show_run
-from ui.messages import errors_wait, sentence, show_done, show_waiting
+from ui.messages import errors_wait, show_done, show_waiting
 from ui.task_status import forget, library_name, show_tasks, under_way
 
 _PLACE: Final = "placement"
-_NOTE: Final = "placement_note"
 _ADDRESS: Final = "stores_attach_address"
 _NAME: Final = "stores_attach_name"
 _BEGUN: Final = "placement_begun"  # the store whose switch this session saw under way
@@ -77,7 +75,6 @@ def choose(
 
 def show_placement(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
     """Where a store stands, and the ways to change that. ``running``: whether it is being indexed."""
-    st.header("Model and vectors", anchor=False)
     if info.attached:
         _attached(viewer, info)
         return
@@ -88,7 +85,7 @@ def show_placement(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
         if not running and st.session_state.get(_BEGUN) == info.name:
             del st.session_state[_BEGUN]
             show_done(f"The switch is done. Searches use {embedder(info.embedder)} now.")
-        with st.expander("Switch", icon=":material/swap_horiz:"):
+        with st.expander("Model and vectors", icon=":material/swap_horiz:"):
             key = f"placement_{info.name}"
             placed = choose(viewer, key, info.embedder, info.backend, sends_private=info.sends_private)
             rechunk = st.checkbox(
@@ -100,8 +97,6 @@ def show_placement(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
                 args=(viewer, info, placed, rechunk),
             )  # fmt: skip
     show_waiting(_PLACE)
-    if note := st.session_state.pop(_NOTE, None):
-        st.info(hits.label(note))
 
 
 def _begin(viewer: Viewer, info: StoreInfo, placed: Placed, rechunk: bool) -> None:
@@ -113,14 +108,7 @@ def _begin(viewer: Viewer, info: StoreInfo, placed: Placed, rechunk: bool) -> No
             if as_it_is:
                 background.go_on(own, viewer, name)
                 return
-        try:
-            own.placement.switch(viewer, name, placed.embedder, placed.backend, rechunk=rechunk)
-        except InvalidInput as error:
-            if not as_it_is:
-                raise
-            # A model may be another one now under the same name.
-            st.session_state[_NOTE] = sentence(error.as_message())
-            return
+        own.placement.switch(viewer, name, placed.embedder, placed.backend, rechunk=rechunk)
         st.session_state[_BEGUN] = name
         background.go_on(own, viewer, name)
 

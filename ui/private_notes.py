@@ -8,6 +8,7 @@ import streamlit as st
 
 from rag_core.errors import RagError
 from rag_core.library import background
+from rag_core.reports import Privacy
 from rag_core.types import StoreInfo, Viewer
 from rag_core.wording import plural, said_of_privacy
 from ui import hits
@@ -16,20 +17,26 @@ from ui.hits import label
 from ui.links import STORES_PAGE
 from ui.messages import errors_wait, show_error, show_waiting, show_warning
 
+OPEN: Final = "private"
+"""The parameter of the Stores page with which the rules are unfolded."""
 _PLACE: Final = "private"
 
 
 def show_private_notes(viewer: Viewer, info: StoreInfo) -> None:
-    """The rules that keep notes private with a button to remove each, and a box for another."""
+    """The rules that keep notes private, which a link may unfold; above them the notes that are unclear."""
     found = library().privacy.report(viewer, info.name)
-    st.header(
-        "Private notes", anchor=False,
-        help="Guests never find a private note. A note is private if its front matter says `private: true`,"
-        " or if its path fits a rule here.",
-    )  # fmt: skip
-    st.html(hits.paragraphs(said_of_privacy(found), status=True))
     if found.unsure:
         show_warning(*(f"{path}: {why}" for path, why in found.unsure.items()))
+    with st.expander(
+        "Private notes", OPEN in st.query_params, icon=":material/visibility_off:", key=f"private_{info.name}"
+    ):
+        _show_rules(viewer, info, found)
+    show_waiting(_PLACE)
+
+
+def _show_rules(viewer: Viewer, info: StoreInfo, found: Privacy) -> None:
+    """A button to remove each rule, and a box for another."""
+    st.html(hits.paragraphs(said_of_privacy(found), status=True))
     if info.attached:
         st.html(hits.paragraphs("What is private is decided where its index is filled."))
         return
@@ -44,8 +51,9 @@ def show_private_notes(viewer: Viewer, info: StoreInfo) -> None:
             )  # fmt: skip
     box = f"private_new_{info.name}"
     glob = st.text_input(
-        "Path or pattern", key=box, placeholder="for example journal/**", autocomplete="off",
-        help="As for folders: * and ? stay inside a folder, ** crosses folders.",
+        "Folder, note or pattern", key=box, placeholder="for example journal", autocomplete="off",
+        help="* and ? stay inside a folder, ** crosses folders. A note is private, too, if its front matter"
+        " says `private: true`. Guests never find it.",
     ).strip()  # fmt: skip
     st.button(  # above what moves when the box is left: a click would miss it
         "Keep private", key=f"private_add_{info.name}", icon=":material/visibility_off:",
@@ -58,7 +66,6 @@ def show_private_notes(viewer: Viewer, info: StoreInfo) -> None:
             st.html(hits.paragraphs(said, "It holds for what comes later, too.", status=True))
         except RagError as error:
             show_error(error)
-    show_waiting(_PLACE)
 
 
 def show_rules_of_stores(viewer: Viewer) -> None:
@@ -71,7 +78,7 @@ def show_rules_of_stores(viewer: Viewer) -> None:
                 said = error.message
             st.markdown(f"**{label(name)}**", width="content")
             st.html(hits.paragraphs(said))
-            st.page_link(STORES_PAGE, label="Rules", query_params={"store": name})
+            st.page_link(STORES_PAGE, label="Rules", query_params={"store": name, OPEN: "1"})
 
 
 def _change(viewer: Viewer, name: str, *, show: str = "", box: str = "") -> None:

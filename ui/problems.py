@@ -10,7 +10,7 @@ import streamlit as st
 
 from rag_core.config import Settings, load
 from rag_core.reports import Problem
-from rag_core.types import Job, StoreInfo, Viewer
+from rag_core.types import StoreInfo, Viewer
 from rag_core.wording import plural
 from ui.deps import library
 from ui.hits import label, one_line
@@ -18,26 +18,21 @@ from ui.runs import ask, newest_job
 
 _MOST_GROUPS: Final = 20
 _MOST_FILES: Final = 200
-_EXAMPLES: Final = 3
 
 
 def show_problems(viewer: Viewer, info: StoreInfo) -> None:
     """What of the store could not be read when it was last looked at; nothing when all could."""
-    if not (info.failed or info.skipped or info.pending):
-        return
     newest = newest_job(viewer, info.name)
     # A refused text does not move the generation; the run that it was refused in has another state.
     state = (info.generation, newest.id if newest else 0, newest.state if newest else "")
     if problems := _problems(load(), viewer, info.name, state):
         st.header("What could not be read", anchor=False)
-        show_groups(viewer, info.name, problems, "index")
-
-
-def problems_of_job(viewer: Viewer, job: Job) -> list[Problem]:
-    """What a run could not read; remembered once it has ended."""
-    if not (job.counts.get("failed") or job.counts.get("skipped")):
-        return []
-    return _problems(load(), viewer, job.store, (job.start_time, job.end_time), job.id)
+        again = [problem for problem in problems if problem.kind != "skipped"]
+        skipped = [problem for problem in problems if problem.kind == "skipped"]
+        _show_each(viewer, info.name, again, "index_retry")
+        if skipped:
+            with st.expander(f"{plural(sum(each.count for each in skipped), 'file')} skipped, by reason"):
+                _show_each(viewer, info.name, skipped, "index_skipped")
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -46,51 +41,35 @@ def _problems(
     viewer: Viewer,
     store: str,
     state: tuple[int | str | None, ...],  # noqa: ARG001
-    job: int | None = None,
 ) -> list[Problem]:
-    own = library()
-    return own.jobs.problems(viewer, store, job)
+    return library().jobs.problems(viewer, store)
 
 
-def show_groups(viewer: Viewer, store: str, problems: Sequence[Problem], key: str) -> None:
-    """The reasons with their files: what can be tried again one by one, what was skipped in a table."""
-    again = [problem for problem in problems if problem.kind != "skipped"]
-    for number, problem in enumerate(again[:_MOST_GROUPS]):
+def _show_each(viewer: Viewer, store: str, problems: Sequence[Problem], key: str) -> None:
+    for number, problem in enumerate(problems[:_MOST_GROUPS]):
         with st.container(border=True, gap="xsmall"):
             st.markdown(f"**{headline(problem)}** {label(problem.reason)}")
             with st.container(horizontal=True, vertical_alignment="top"):
-                with st.expander("Which", type="compact"):
-                    st.text(_names(problem.files, "\n", _MOST_FILES))
+                with st.expander("Which files", type="compact"):
+                    st.text(_names(problem.files))
                 st.button(
-                    "Try again", key=f"{key}_retry_{number}", icon=":material/refresh:",
+                    "Try again", key=f"{key}_{number}", icon=":material/refresh:",
                     on_click=ask, args=(viewer, store, partial(library().jobs.retry, viewer, store, problem)),
                 )  # fmt: skip
-    if len(again) > _MOST_GROUPS:
-        st.caption(f"And {plural(len(again) - _MOST_GROUPS, 'more reason')}.")
-    if skipped := [problem for problem in problems if problem.kind == "skipped"]:
-        with st.expander(f"{plural(sum(each.count for each in skipped), 'file')} skipped, by reason"):
-            rows = [
-                {"Files": each.count, "Reason": each.reason, "Which": _names(each.files, ", ", _EXAMPLES)}
-                for each in skipped
-            ]
-            st.dataframe(
-                rows,
-                hide_index=True,
-                key=f"{key}_skipped",
-                alt="Files that were skipped, by reason",
-                column_config={"Files": st.column_config.NumberColumn(width="small")},
-            )
-            st.caption("A skipped file is read again with the next run after it changes.")
+    if len(problems) > _MOST_GROUPS:
+        st.caption(f"And {plural(len(problems) - _MOST_GROUPS, 'more reason')}.")
 
 
-def _names(names: Sequence[str], between: str, most: int) -> str:
-    more = [f"and {len(names) - most:,} more"] if len(names) > most else []
-    return between.join([*map(one_line, names[:most]), *more])
+def _names(names: Sequence[str]) -> str:
+    more = [f"and {len(names) - _MOST_FILES:,} more"] if len(names) > _MOST_FILES else []
+    return "\n".join([*map(one_line, names[:_MOST_FILES]), *more])
 
 
 def headline(problem: Problem) -> str:
     """How much a problem is about."""
     files = plural(len(problem.files), "file")
+    if problem.kind == "waiting":
+        return f"The pictures of {files} wait to be read."
     if problem.kind == "refused":
         return f"Found by words only: {plural(problem.count, 'text')} of {files}."
     return f"{files} {'could not be read' if problem.kind == 'failed' else 'skipped'}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 import streamlit as st
@@ -17,12 +18,17 @@ from ui.messages import errors_wait
 
 PLACE: Final = "index"
 _STARTED: Final = "index_started"
+UNFINISHED: Final = ("cancelled", "interrupted")
 _AFTER_READING: Final = ("embedding", "sending", "done")
 
 
 def newest_job(viewer: Viewer, store: str) -> Job | None:
-    """The run under way or the last one."""
-    return next(iter(library().jobs.all(viewer, store, 1)), None)
+    """The run under way or the last one. One that reads what an unfinished one left counts on from there."""
+    jobs = library().jobs.all(viewer, store, 2)
+    if len(jobs) == 2 and jobs[1].state in UNFINISHED and jobs[0].progress.phase == "reading":
+        now, done = jobs[0].progress, jobs[0].total_files  # what is unchanged, too
+        return replace(jobs[0], progress=replace(now, done=done, total=done + now.total - now.done))
+    return jobs[0] if jobs else None
 
 
 def is_active(viewer: Viewer, store: str) -> bool:

@@ -55,13 +55,14 @@ def _row(viewer: Viewer, name: str, title: str, effect: str) -> Iterator[tuple[s
             st.markdown(f"**{title}**")
             where = "the environment" if origin.layer == "environment" else ".env"
             decided = f" {origin.name} in {where} decides it." if is_fixed else ""
-            st.html(hits.sentences(effect + decided))
+            written = f" Set in config.yaml, line {origin.line}." if origin.layer == "config.yaml" else ""
+            st.html(hits.sentences(effect + decided + written))
         with st.container(width=280):
             yield key, is_fixed
         if origin.layer == "config.yaml":
             st.button(
                 "Reset", key=f"{key}_reset", type="tertiary", on_click=_change, args=(viewer, name, None),
-                help=f"Back to the default. Now in line {origin.line} of config.yaml.",
+                help="Back to the default",
             )  # fmt: skip
 
 

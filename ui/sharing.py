@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 import pandas as pd
@@ -15,8 +15,9 @@ from rag_core.types import Viewer
 from rag_core.wording import moment, plural
 from ui import hits
 from ui.deps import library
+from ui.links import SHARE
 from ui.messages import show_warning
-from ui.people import fill_in, fill_in_places, show_people
+from ui.people import fill_in, show_people
 
 _LIFE_S: Final = 10
 
@@ -33,25 +34,27 @@ _BADGES: Final[Mapping[TailscaleState, tuple[str, str, _Colour]]] = {
 }
 
 
-def show_sharing(viewer: Viewer) -> Callable[[], None]:
-    """What is known at once. The function returned asks Tailscale, which may take seconds."""
+def show_sharing(viewer: Viewer) -> None:
+    """What Tailscale says, which may take seconds, and who has access."""
     own = library().sharing
     if own.people(viewer) or own.visits(viewer):
         st.header("Sharing", anchor=False)
-        whole = st.container()
-    else:  # not set up: one line
-        whole = st.expander("Share with other people", icon=":material/group_add:", key="settings_sharing")
-    with whole:
-        place = st.container(border=True, gap="xsmall", key="settings_tailscale")
-        logins = show_people(viewer)
-        show_visits(viewer)
+        _show_all(viewer)
+        return
+    whole = st.expander(
+        "Share with other people", SHARE in st.query_params, icon=":material/group_add:",
+        key="settings_sharing", on_change="rerun",
+    )  # fmt: skip
+    if whole.open:
+        with whole:
+            _show_all(viewer)
 
-    def ask_tailscale() -> None:
-        with place:
-            found = _show_tailscale(viewer)
-        fill_in_places(viewer, found, logins)
 
-    return ask_tailscale
+def _show_all(viewer: Viewer) -> None:
+    with st.container(border=True, gap="xsmall", key="settings_tailscale"):
+        found = _show_tailscale(viewer)
+    show_people(viewer, found)
+    show_visits(viewer)
 
 
 def _show_tailscale(viewer: Viewer) -> Tailscale:

@@ -17,14 +17,12 @@ from rag_core.files import display
 from rag_core.reports import SourceInfo
 from rag_core.types import Source, StoreInfo, Viewer
 from rag_core.wording import left_out, plural, taken
-from ui import hits
 from ui.deps import library
 from ui.hits import label
-from ui.indexing import DryRun, choose_files, fill_chooser, offer_dry_run, patterns_in_boxes, show_dry_run
+from ui.indexing import choose_files, fill_chooser, offer_dry_run, patterns_in_boxes, show_plan
 from ui.messages import errors_wait, show_error
 from ui.runs import PLACE, ask, start_run
 
-_RUNNING: Final = "Progress is shown at the top of this page."
 _READ: Final = "being read"
 _EMBEDDED: Final = "found by words; meaning follows"
 _WAIT: Final = "Possible once indexing has ended, or is paused."
@@ -55,8 +53,6 @@ def show_sources(viewer: Viewer, info: StoreInfo, *, active: bool, read: bool) -
             is_asked_for = found.source.root in named or (every and not found.source.paused)
             busy = (_EMBEDDED if read else _READ) if is_asked_for else ""
             _show(viewer, info, found, busy=busy, active=active)
-            if found.source.root in named:  # where it was asked for: the top may be out of sight
-                st.html(hits.paragraphs(_RUNNING, status=True))
 
 
 # Counting looks at every document. A disk that comes or goes moves no generation: hence the ttl.
@@ -80,6 +76,9 @@ def _show(viewer: Viewer, info: StoreInfo, found: SourceInfo, *, busy: str, acti
             st.badge("Being removed", icon=":material/delete:", color="orange")
         if found.missing and not source.removed:
             st.badge("Not on the disk", icon=":material/folder_off:", color="red")
+        if not source.removed:
+            st.space("stretch")
+            _keep_up_to_date(viewer, info.name, source, active=active)
     st.caption(f"{label(path)} · {label(taken(source))}  \n{_counts(found, busy)}")
     match st.session_state.get(_OPEN):
         case (info.name, source.id, "edit"):
@@ -113,13 +112,22 @@ def _counts(found: SourceInfo, busy: str) -> str:
     return " · ".join(parts)
 
 
-def _actions(viewer: Viewer, store: str, source: Source, *, active: bool) -> None:
-    key = f"{store}_{source.id}"
+def _keep_up_to_date(viewer: Viewer, store: str, source: Source, *, active: bool) -> None:
+    key = f"source_kept_{store}_{source.id}"
 
     def pause() -> None:
         with errors_wait(PLACE):
-            paused = not st.session_state[f"source_kept_{key}"]
-            library().sources.pause(viewer, store, source.id, paused=paused)
+            library().sources.pause(viewer, store, source.id, paused=not st.session_state[key])
+
+    st.session_state[key] = not source.paused
+    st.toggle(
+        "Kept up to date", key=key, on_change=pause, disabled=active,
+        help="Off: it is left as it is, and can still be found.",
+    )  # fmt: skip
+
+
+def _actions(viewer: Viewer, store: str, source: Source, *, active: bool) -> None:
+    key = f"{store}_{source.id}"
 
     def edit() -> None:
         fill_chooser(f"source_{key}", source.include, source.exclude)
@@ -131,12 +139,7 @@ def _actions(viewer: Viewer, store: str, source: Source, *, active: bool) -> Non
         ("Edit", ":material/edit:", edit, False),
         ("Remove", ":material/delete:", partial(st.session_state.update, removing), active),
     )
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        st.session_state[f"source_kept_{key}"] = not source.paused
-        st.toggle(
-            "Kept up to date", key=f"source_kept_{key}", on_change=pause, disabled=active,
-            help="Off: it is left as it is, and can still be found.",
-        )  # fmt: skip
+    with st.container(horizontal=True, gap="small"):
         for name, icon, act, waits in actions:
             st.button(
                 name, key=f"source_{name.lower()}_{key}", icon=icon, type="tertiary", on_click=act,
@@ -180,12 +183,11 @@ def _decide(
 
 
 def _confirm_removal(viewer: Viewer, info: StoreInfo, source: Source) -> None:
-    dry_run = DryRun.of(info, library().sources.plan(viewer, info.name, replace(source, removed=True)))
+    plan = library().sources.plan(viewer, info.name, replace(source, removed=True))
     chooser = f"source_{info.name}_{source.id}"
-    forgotten = plural(dry_run.counts["deleted"], "file")
+    forgotten = plural(plan.expected()["deleted"], "file")
     st.markdown(f"Removing the folder forgets **{forgotten}**, which stay on the disk as they are.")
-    if dry_run.rows:
-        with st.expander("Which files"):
-            show_dry_run(dry_run, f"{chooser}_removal")
+    with st.expander("Which files", type="compact"):
+        show_plan(plan, f"{chooser}_removal")
     remove = partial(library().sources.remove, viewer, info.name, source.id)
     _decide(viewer, info.name, "Remove the folder", f"{chooser}_remove", remove, "Keep it")

@@ -91,13 +91,13 @@ def new_store(viewer: Viewer, *, has_others: bool) -> None:
             on_click=st.session_state.pop, args=(_CREATING, None),
         )  # fmt: skip
     folder = choose_folder(viewer)
+    start = st.container()
     choice = choose_files(viewer, folder) if folder is not None else None
     if folder is None or choice is None:
         return
     if st.session_state.get(_NAMED_AFTER) != folder or _NAME not in st.session_state:
         st.session_state[_NAME] = library().sources.default_name(viewer, folder, free=True)
         st.session_state[_NAMED_AFTER] = folder
-    start = st.container()
     with st.expander("More", type="compact", key="index_more"):
         st.text_input("Name of the new store", key=_NAME, autocomplete="off")
         offered = at_hand(viewer, library().settings.embedder)

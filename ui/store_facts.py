@@ -3,35 +3,17 @@
 from __future__ import annotations
 
 import html
-import os
-from collections.abc import Mapping
-from itertools import islice
 
-from rag_core.files import display
 from rag_core.reports import Health
-from rag_core.types import Metric, StoreInfo
-from rag_core.wording import embedder, left_out, moment, plural, size, taken, unreadable, vectors_in
+from rag_core.types import StoreInfo
+from rag_core.wording import embedder, left_out, moment, plural, size, unreadable, vectors_in
 from ui.hits import one_line
 
-MOST_BARS = 12
-
-METRICS: Mapping[Metric, str] = {
+_METRICS = {
     "cosine": "Cosine",
     "euclidean": "Euclidean distance",
     "dot_product": "Dot product",
 }
-METRIC_MEANINGS: Mapping[Metric, str] = {
-    "cosine": "the angle between two vectors; the usual choice",
-    "euclidean": "the straight line between them",
-    "dot_product": "angle and length at once",
-}
-SAME_ORDER = "Every vector has length 1, so cosine, Euclidean distance and dot product give the same order."
-NO_DOT_PRODUCT = "Amazon S3 Vectors has no dot product: an index there says cosine, here the same."
-
-
-def metric(name: Metric) -> str:
-    """A metric with what it compares."""
-    return f"{METRICS[name]}: {METRIC_MEANINGS[name]}"
 
 
 def counts(info: StoreInfo) -> str:
@@ -43,7 +25,7 @@ def counts(info: StoreInfo) -> str:
     if info.unreadable:
         parts.append(f"{info.unreadable:,} found by words only")
     if info.pending:
-        parts.append(f"{info.pending:,} to embed")
+        parts.append(f"{info.pending:,} waiting for meaning")
     parts += [size(info.size_bytes), embedder(info.embedder)]
     parts += [f"vectors in {info.backend}"] if info.backend != "local" else []
     parts += [f"{info.unsent:,} to send"] if info.unsent else []
@@ -54,8 +36,6 @@ def counts(info: StoreInfo) -> str:
 
 def sheet(info: StoreInfo) -> str:
     """Everything that a store says about itself."""
-    name = METRICS.get(info.distance_metric, info.distance_metric)  # type: ignore[call-overload]
-    in_s3 = info.backend == "s3vectors" and info.distance_metric == "dot_product"
     facts = {
         "Files": ", ".join([f"{info.file_count:,}", *left_out(info.failed, info.skipped, info.excluded)]),
         "Passages": f"{info.chunk_count:,}"
@@ -69,7 +49,7 @@ def sheet(info: StoreInfo) -> str:
         else "none yet, as nothing is embedded",
         "Scores": f"calibrated on {info.calibrated:,} passages" if info.calibrated else "",
         "Dimension": f"{info.dimension:,}" if info.dimension else "",
-        "Metric": f"{name}. {SAME_ORDER}{f' {NO_DOT_PRODUCT}' if in_s3 else ''}",
+        "Metric": _METRICS.get(info.distance_metric, info.distance_metric),
         "Vectors": vectors_in(info),
         "Address": f"{info.address} (for attaching it elsewhere)" if info.address else "",
         "To send": f"{info.unsent:,} passages, as soon as the vector index answers" if info.unsent else "",
@@ -81,31 +61,6 @@ def sheet(info: StoreInfo) -> str:
         f"<dt>{name}</dt><dd>{html.escape(one_line(value))}</dd>" for name, value in facts.items() if value
     )
     return f'<div class="cp"><dl>{rows}</dl></div>'
-
-
-def types(info: StoreInfo) -> str:
-    """How many files of each type, as bars with their numbers."""
-    most = max(info.types.values(), default=1)
-    rows = list(islice(info.types.items(), MOST_BARS))
-    rest = sum(info.types.values()) - sum(count for _, count in rows)
-    rows += [("others", rest)] if rest else []
-    bars = "".join(
-        f'<dt>{html.escape(one_line(name))}</dt><dd><span class="cp-track" aria-hidden="true">'
-        f'<i style="width:{max(count / max(most, rest) * 100, 0.5):.1f}%"></i></span>'
-        f'<span class="cp-count">{count:,}</span></dd>'
-        for name, count in rows
-    )
-    return f'<div class="cp"><dl class="cp-bars">{bars}</dl></div>'
-
-
-def folders(info: StoreInfo) -> str:
-    """The folders of a store and what is taken of them."""
-    rows = ""
-    for source in info.sources:
-        state = " · being removed" if source.removed else " · paused" if source.paused else ""
-        root = html.escape(one_line(display(os.fsencode(source.root))))
-        rows += f'<li>{root}<p class="cp-quiet">{html.escape(one_line(taken(source) + state))}</p></li>'
-    return f'<div class="cp"><ul class="cp-folders">{rows}</ul></div>'
 
 
 def health(found: Health) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -12,20 +11,17 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from rag_core.errors import InvalidInput, RagError, StoreError
 from rag_core.library.portable import SUFFIX
-from rag_core.models import known_facts
-from rag_core.types import METRICS, StoreInfo, Viewer
+from rag_core.types import StoreInfo, Viewer
 from rag_core.wording import freshness, plural, size, some
-from ui import hits, store_facts, tasks
+from ui import hits, tasks
 from ui.deps import library
-from ui.folders import shown, typed_folder
+from ui.folders import typed_folder
 from ui.links import STORES_PAGE
 from ui.messages import errors_wait, show_error, show_waiting, show_warning
 from ui.placement import LOCAL, choose, offer_attaching
 from ui.results import offer_folder
 from ui.task_status import forget, found, library_name, show_tasks, under_way
 from ui.tasks import Report
-
-_SMALLEST, _LARGEST = 8, 4096  # what the hashing embedder takes
 
 
 def show_stores(viewer: Viewer, error: RagError | None = None) -> None:
@@ -86,21 +82,11 @@ def _new_store(viewer: Viewer) -> None:
     )
     with more:
         placed = choose(viewer, "stores", usual.embedder, usual.backend)
-        dimension = _dimension(placed.embedder)
-        metric = st.selectbox(
-            "Metric: how two vectors are compared", METRICS, key="stores_metric",
-            format_func=store_facts.metric,
-        )  # fmt: skip
-        st.html(hits.paragraphs(
-            f"{store_facts.SAME_ORDER} It matters to other programs that read the index."
-            + (f" {store_facts.NO_DOT_PRODUCT}" if metric == "dot_product" else "")
-        ))  # fmt: skip
     if not st.button("Create store", key="stores_create", type="primary"):
         return
     try:
-        chosen = "hashing" if dimension else placed.embedder  # without the number that it may carry
         made = library().stores.create(
-            viewer, name.strip(), chosen, metric=metric, dimension=dimension, backend=placed.backend,
+            viewer, name.strip(), placed.embedder, backend=placed.backend,
             sends_private=placed.sends_private,
         )  # fmt: skip
     except RagError as error:
@@ -108,19 +94,6 @@ def _new_store(viewer: Viewer) -> None:
             show_error(error)
     else:
         open_store(made)
-
-
-def _dimension(embedder: str) -> int | None:
-    """How many numbers a vector is to have; there is a choice only where the embedder leaves one."""
-    known = known_facts(embedder)
-    if not embedder.startswith("hashing"):
-        if known:
-            st.html(hits.paragraphs(f"A vector of this embedder has {known.dimension:,} numbers."))
-        return None
-    given = known.dimension if known else _SMALLEST
-    return int(
-        st.number_input("Numbers in a vector", _SMALLEST, _LARGEST, given, key=f"stores_dimension_{embedder}")
-    )
 
 
 def open_store(info: StoreInfo) -> None:
@@ -131,7 +104,6 @@ def open_store(info: StoreInfo) -> None:
 
 _PATH: Final = "stores_import_path"
 _IMPORT_NAME: Final = "stores_import_name"
-_EXPORTED: Final = "stores_import_exported"
 _UPLOAD: Final = "stores_import_upload"
 _TAKEN_IN: Final = "stores_import_taken_in"
 _IMPORT: Final = "stores_import"
@@ -144,24 +116,7 @@ def offer_import(viewer: Viewer) -> None:
     done = next((task for task in found(("import",)) if isinstance(task.result, StoreInfo)), None)
     if done is not None and state.get(_TAKEN_IN) is not done:  # empty the boxes: a name may be refused before
         state[_TAKEN_IN] = done
-        state[_PATH], state[_IMPORT_NAME], state[_EXPORTED] = "", "", None
-    st.html(hits.paragraphs(
-        f"A store that was exported is one file that ends in {SUFFIX}. It is checked before it is taken in,"
-        " and its folders that are not on this computer are paused."
-    ))  # fmt: skip
-    exported: list[Path] = []
-    with suppress(OSError):  # there is no such folder yet
-        exported = sorted(exports().glob(f"*{SUFFIX}"), key=lambda file: file.stat().st_mtime, reverse=True)
-
-    def fill_in() -> None:
-        if name := state[_EXPORTED]:
-            state[_PATH] = shown(exports() / name)
-
-    if exported:
-        st.selectbox(
-            "Exported before", [file.name for file in exported], None, key=_EXPORTED, on_change=fill_in,
-            placeholder=f"Choose a file of {shown(exports())}",
-        )  # fmt: skip
+        state[_PATH], state[_IMPORT_NAME] = "", ""
     st.text_input(
         "File on this computer", key=_PATH, placeholder=f"Type or paste a path, such as ~/notes{SUFFIX}",
         autocomplete="off",

@@ -19,7 +19,7 @@ from ui import hits, store_facts, tasks, visit
 from ui.deps import library
 from ui.file_actions import runs_now, show_run
 from ui.folders import shown, typed_folder
-from ui.links import FILES_PAGE, INDEX_PAGE, SEARCH_PAGE, SETTINGS_PAGE, STORES_PAGE
+from ui.links import FILES_PAGE, INDEX_PAGE, SEARCH_PAGE, SETTINGS_PAGE, SHARE, STORES_PAGE
 from ui.messages import errors_wait, say_later, show_error, show_waiting
 from ui.placement import show_placement
 from ui.private_notes import show_private_notes
@@ -44,7 +44,6 @@ def show_store(viewer: Viewer, name: str) -> None:
         _title(name)
         show_error(error)
         if isinstance(error, StoreDamaged):
-            st.header("Health", anchor=False)
             at_work = under_way(_HEALTH, name)
             _repair_button(viewer, name, at_work=at_work)
             show_tasks(_HEALTH, name, polling=at_work)
@@ -57,19 +56,13 @@ def show_store(viewer: Viewer, name: str) -> None:
     else:
         st.html(hits.paragraphs("The store is empty. Add a folder to have its files read."))
         offer_folder("Add a folder", f"store_add_folder_{name}", name)
-    if guests := library().sharing.guests(viewer, name):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="store_shared"):
-            st.html(hits.paragraphs(f"Shared with {some(guests, 'guest')}."), width="content")
-            st.page_link(SETTINGS_PAGE, label="Settings", icon=":material/settings:")
     if running and not info.switching:
         show_run(viewer, name)
-    st.html(hits.paragraphs(store_facts.counts(info)))
+    guests = library().sharing.guests(viewer, name)
+    shared = f"Shared with {some(guests, 'guest')}." if guests else ""
+    st.html(hits.paragraphs(store_facts.counts(info), shared))
     with st.expander("Details", icon=":material/info:", key=f"store_details_{name}"):
         st.html(store_facts.sheet(info))
-        if info.types:
-            st.html(store_facts.types(info))
-        if info.sources:
-            st.html(store_facts.folders(info))
     show_placement(viewer, info, running=running)
     show_private_notes(viewer, info)
     _health(viewer, name)
@@ -87,11 +80,12 @@ def _links(info: StoreInfo) -> None:
     pages = (
         (SEARCH_PAGE, "Search", ":material/search:"),
         (FILES_PAGE, "Files", ":material/folder:"),
-        (INDEX_PAGE, "Folders and runs", ":material/sync:"),
+        (INDEX_PAGE, "Folders", ":material/sync:"),
     )
     with st.container(horizontal=True):
         for page, name, icon in pages if info.file_count else pages[2:]:
             st.page_link(page, label=name, icon=icon, query_params={"store": info.name})
+        st.page_link(SETTINGS_PAGE, label="Share", icon=":material/group_add:", query_params={SHARE: "1"})
 
 
 def _health(viewer: Viewer, name: str) -> None:
@@ -106,20 +100,18 @@ def _health(viewer: Viewer, name: str) -> None:
         own.placement.heal(viewer, name)
         return own.upkeep.verify(viewer, name)
 
-    st.header(
-        "Health", anchor=False,
-        help="Verify compares texts, words, vectors and links. It changes nothing.",
-    )  # fmt: skip
-    files = st.checkbox("Compare the documents with their files, too", key=f"store_files_{name}")
     at_work = under_way(_HEALTH, name)
     results = (task.result for task in found(("verify",), name))
     findings = (each for result in results if isinstance(result, Health) for each in result.findings)
     faults = {each.check for each in findings if each.severity == "fault"}
-    with st.container(horizontal=True):
+    with st.expander("Health", icon=":material/health_and_safety:", key=f"store_health_{name}"):
+        files = st.checkbox("Compare the notes with their files, too", key=f"store_files_{name}")
         st.button(
-            "Verify", key=f"store_verify_{name}", icon=":material/health_and_safety:", disabled=at_work,
-            on_click=_begin, args=("verify", name, verify),
+            "Verify", key=f"store_verify_{name}", disabled=at_work, on_click=_begin,
+            args=("verify", name, verify),
+            help="Compares texts, words, vectors and links. It changes nothing.",
         )  # fmt: skip
+    with st.container(horizontal=True):
         if VECTOR_INDEX in faults:
             st.button(
                 "Heal the vector index", key=f"store_heal_{name}", icon=":material/healing:", type="primary",

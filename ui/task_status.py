@@ -100,10 +100,10 @@ def _show_ended(task: Task, key: str) -> None:
             if repair.to_embed:
                 st.html(hits.paragraphs(f"The next run embeds {plural(repair.to_embed, 'text')} again."))
         case OllamaModel() as model:
-            line = f"The line in config.yaml that has it answer questions: llm: ollama:{model.called}"
-            use = line if model.chats else "It can neither embed nor answer."
-            use = f"A new store can have it as its embedder: {model.embedder}" if model.embeds else use
-            show_done(f"{model.called} is there now. {use}")
+            uses = [name for name, can in (("embed", model.embeds), ("answer", model.chats)) if can]
+            show_done(
+                f"{model.called} is there now. It can {' and '.join(uses) or 'neither embed nor answer'}."
+            )
     with st.container(horizontal=True, vertical_alignment="center"):
         _offer_next(task.result, key)
         st.button(

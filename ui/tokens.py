@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import streamlit as st
@@ -13,12 +14,9 @@ from ui.deps import library
 from ui.messages import errors_wait, say_later, show_waiting
 
 _WHAT_FOR: Final = (
-    "On this computer a script needs none. With a token, a script (REST, /api/v1) or an assistant (MCP, /mcp)"
-    " is you from elsewhere, too, through a proxy such as tailscale serve. It reads every store, private"
-    " notes as well."
+    "A script (REST) or an assistant (MCP) on another computer is you with a token: it reads every store,"
+    " private notes as well. The setting mcp_allow_writes lets assistants change the index, too."
 )
-_WRITE: Final = "Assistants may change the index, because the setting mcp_allow_writes lets them."
-_READ: Final = "It changes nothing; the setting mcp_allow_writes would let assistants change the index."
 _NAME: Final = "settings_token_name"
 _MADE: Final = "settings_token_made"
 _PLACE: Final = "settings_token"
@@ -37,8 +35,11 @@ def show_tokens(viewer: Viewer) -> None:
             library().sharing.revoke_token(viewer, name)
             say_later(_PLACE, f"The token {name} is revoked: scripts that send it are refused.")
 
-    writes = _WRITE if library().settings.mcp_allow_writes else _READ
-    st.header("Tokens for scripts", anchor=False, help=f"{_WHAT_FOR} {writes}")
+    with st.expander("Tokens for scripts", icon=":material/key:", key="settings_tokens"):
+        _show_all(viewer, make, revoke)
+
+
+def _show_all(viewer: Viewer, make: Callable[[], None], revoke: Callable[[str], None]) -> None:
     show_waiting(_PLACE)
     if made := st.session_state.pop(_MADE, None):
         st.html(hits.sentences("Copy it now: it opens every store, and is not shown again.", status=True))
@@ -54,6 +55,7 @@ def show_tokens(viewer: Viewer) -> None:
             )  # fmt: skip
     with st.form("settings_token", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(
-            "Name of a new token", key=_NAME, placeholder="letters, digits, - and _", autocomplete="off"
-        )
+            "Name of a new token", key=_NAME, placeholder="letters, digits, - and _", autocomplete="off",
+            help=_WHAT_FOR,
+        )  # fmt: skip
         st.form_submit_button("Make token", icon=":material/key:", key="settings_token_make", on_click=make)

@@ -12,6 +12,7 @@ from itertools import starmap
 from operator import attrgetter
 from typing import Literal
 
+from rag_core.extract.filetypes import UNFINISHED
 from rag_core.reports import Problem, ProblemKind
 from rag_core.store.file import now
 from rag_core.types import FileResult, Job, Progress
@@ -131,9 +132,13 @@ def drop_requests(db: sqlite3.Connection, last: int) -> None:
 
 
 def problems_in_store(db: sqlite3.Connection) -> list[Problem]:
-    """The problems of a store's documents as they were last read, and of the texts still to embed."""
+    """The problems of a store's documents as they were last read, of the pictures that wait for the server
+    that reads them, and of the texts still to embed."""
     sql = "SELECT state, reason, display FROM documents WHERE state <> 'indexed' ORDER BY display"
     found = _grouped(db.execute(sql))
+    sql = "SELECT display FROM documents WHERE state = 'indexed' AND extractor = ? ORDER BY display"
+    if waiting := tuple(row[0] for row in db.execute(sql, (UNFINISHED,))):
+        found.append(Problem("waiting", "The next run tries again.", len(waiting), waiting))
     counts = db.execute("SELECT error, count(*) FROM queue WHERE error <> '' GROUP BY 1").fetchall()
     sql = """SELECT DISTINCT q.error, d.display FROM queue q JOIN chunks c ON c.embed_hash = q.hash
              JOIN documents d ON d.id = c.document_id WHERE q.error <> '' ORDER BY 2"""
@@ -159,7 +164,7 @@ def _grouped(rows: Iterable[tuple[ProblemKind, str, str]]) -> list[Problem]:
 
 
 def _rank(problem: Problem) -> tuple[int, int, str]:
-    return ("failed", "refused", "skipped").index(problem.kind), -problem.count, problem.reason
+    return ("failed", "waiting", "refused", "skipped").index(problem.kind), -problem.count, problem.reason
 
 
 def shared_reason(message: str, path: str) -> str:

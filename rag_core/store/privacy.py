@@ -86,7 +86,7 @@ def which(db: sqlite3.Connection, label: str, path: bytes) -> tuple[str, ...]:
 
 def matches(db: sqlite3.Connection, globs: Sequence[str]) -> dict[str, int]:
     """How many documents each of ``globs`` hides, or would; files that hold no text are none."""
-    places = _places(db, _WITH_TEXT).fetchall()
+    places = _places(db, _WITH_TEXT).fetchall() if globs else ()
     return {glob: sum(_hides((glob,), row["label"], row["path"]) for row in places) for glob in globs}
 
 
