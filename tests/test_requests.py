@@ -16,6 +16,7 @@ from rag_core.models.hashing import Hashing
 from rag_core.store import Store, lock
 from rag_core.store.sources import all_sources
 from rag_core.types import OWNER, Job
+from tests import documents_made as made
 from tests.conftest import index
 from tests.consistency import check_library
 from tests.runner import HOLD, REPOSITORY, WAIT_S, Gate, Run, child
@@ -76,6 +77,32 @@ def test_a_folder_that_is_looked_at_twice_in_a_run_has_its_files_counted_once(
     assert job is not None
     assert asked
     assert (job.total_files, job.counts) == (4, {"unchanged": 3, "added": 1})
+
+
+@pytest.mark.parametrize("is_mended", [False, True])
+def test_a_file_that_fails_and_is_read_again_in_a_run_counts_once(
+    library: Library, store: Store, notes: Path, *, is_mended: bool
+) -> None:
+    (notes / "tea.pdf").write_bytes(b"%PDF-1.4 half written")
+    (notes / "new.md").write_text("It is new.\n")
+    asked: list[Job] = []
+
+    def ask_again(job: Job) -> None:
+        if not asked and job.progress.phase == "embedding":
+            asked.append(job)
+            if is_mended:
+                (notes / "tea.pdf").write_bytes(made.pdf("Tea"))
+            library.jobs.request(OWNER, "s")
+
+    library.jobs.request(OWNER, "s")
+    job = library.jobs.run(OWNER, "s", ask_again)
+
+    assert job is not None
+    assert asked[0].failed == 1
+    assert (job.failed, job.total_files) == (0 if is_mended else 1, 2)
+    assert [each.outcome for each in job.results].count("failed") == job.failed
+    counted = [sum(each.count for each in library.jobs.problems(OWNER, "s", n)) for n in (None, job.id)]
+    assert counted == [job.failed, job.failed]
 
 
 def test_two_requests_that_wait_are_one_reading(library: Library, store: Store, notes: Path) -> None:
