@@ -56,7 +56,6 @@ DROPS_TEXT = frozenset({"changed", "reread", "deleted", "excluded", "skipped"})
 """Outcomes after which a store may hold less text."""
 _KEEPS_TEXT = frozenset({"unchanged", "still_skipped", "moved", "failed"})
 _MOST_AHEAD_BYTES = 16_000_000
-_MEANWHILE = 8  # texts embedded before the run looks again whether a file was read
 _MOST_SCANS = 5  # of a folder in which files are renamed while they are read
 
 Stop = Callable[[], bool]
@@ -348,13 +347,13 @@ class Runner:
         return all_there
 
     def _embeds_meanwhile(self) -> bool:
-        """Embed a few texts while other processes read; returns False where there are none, or a server makes
-        the vectors: its answer may take longer than the file."""
+        """Embed one text, on one core, while other processes read; returns False where there is none, or a
+        server makes the vectors: its answer may take longer than the file."""
         embedder = self._embedding.embedder
         if self.words_only or embedder is None or embedder.server:
             return False
         self._look_for_requests()
-        return self._embedding.embed_some(_MEANWHILE)
+        return self._embedding.embed_some(1)
 
     def _extracted(self, root: Path, file: write.FileRecord) -> _Extraction:
         """The hash of a file and its document, or why it cannot be read. For any thread."""
