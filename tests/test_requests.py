@@ -30,18 +30,23 @@ def store(library: Library, notes: Path) -> Store:
     return library._shared.stores.open(OWNER, "s").store
 
 
-# --- asking ---------------------------------------------------------------------------
-
-
-def test_a_runner_takes_what_is_asked_while_it_embeds(library: Library, store: Store, notes: Path) -> None:
-    for n in range(40):
+def at_its_first_batch(library: Library, store: Store, notes: Path, count: int) -> tuple[Run, Gate]:
+    """A run over ``count`` notes, and the gate that it waits at."""
+    for n in range(count):
         (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
     gate = Gate()
     library.jobs.request(OWNER, "s")
     run = Run(store, gate)
     gate.wait()  # for the canary
-    gate.step()  # at the first batch
+    gate.step()
+    return run, gate
 
+
+# --- asking ---------------------------------------------------------------------------
+
+
+def test_a_runner_takes_what_is_asked_while_it_embeds(library: Library, store: Store, notes: Path) -> None:
+    run, gate = at_its_first_batch(library, store, notes, 40)
     (notes / "late.md").write_text("The zebra sleeps.\n")
     library.jobs.request(OWNER, "s")
     with pytest.raises(StoreBusy, match="is being indexed already"):
@@ -246,13 +251,7 @@ def test_a_run_of_a_store_that_was_deleted_meanwhile_says_so_and_leaves_the_new_
 def test_cancel_stops_a_run_within_a_batch_and_the_next_one_finishes(
     library: Library, store: Store, notes: Path
 ) -> None:
-    for n in range(100):
-        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
-    gate = Gate()
-    library.jobs.request(OWNER, "s")
-    run = Run(store, gate)
-    gate.wait()
-    gate.step()
+    run, gate = at_its_first_batch(library, store, notes, 100)
     library.jobs.cancel(OWNER, "s")
     gate.open()
 
@@ -331,13 +330,7 @@ def test_what_was_asked_before_a_cancel_is_not_done_for_what_was_asked_behind_it
 def test_a_request_right_behind_a_cancel_is_not_swallowed_by_it(
     library: Library, store: Store, notes: Path
 ) -> None:
-    for n in range(40):
-        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
-    gate = Gate()
-    library.jobs.request(OWNER, "s")
-    run = Run(store, gate)
-    gate.wait()
-    gate.step()
+    run, gate = at_its_first_batch(library, store, notes, 40)
     library.jobs.cancel(OWNER, "s")
     library.jobs.request(OWNER, "s")
     gate.open()

@@ -246,8 +246,6 @@ class Runner:
         for source in every:
             forgets, whole, parts = _wanted(requests, source)
             if forgets:
-                with self.store.note() as db:
-                    sources.forget_whole_read(db, source.id)
                 self._apply(forgetting(self.store, source))
             if whole:
                 if self._source(source, force=any(map(attrgetter("force"), whole))):
@@ -297,9 +295,6 @@ class Runner:
         if source.removed:
             with self.store.decide() as db:
                 sources.drop_source(db, source.id)
-        elif only is None:
-            with self.store.note() as db:
-                sources.note_whole_read(db, source, self._log.job.id)
         return gave_up
 
     @contextmanager
