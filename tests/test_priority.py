@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -42,6 +43,15 @@ def test_work_waits_for_the_last_search(monkeypatch: pytest.MonkeyPatch) -> None
         assert not went_on.wait(0.05), "one search still goes on"
     thread.join(10)
     assert went_on.is_set()
+
+
+def test_threads_take_shorter_turns_while_a_search_goes_on() -> None:
+    polite, usual = SearchPriority(), sys.getswitchinterval()
+    with polite.searching():
+        with polite.searching():
+            pass
+        assert sys.getswitchinterval() < usual / 5
+    assert sys.getswitchinterval() == usual
 
 
 def test_work_goes_on_beside_searches_without_end() -> None:

@@ -16,6 +16,7 @@ from rag_core.models.hashing import Hashing
 from rag_core.store import Store, lock
 from rag_core.store.sources import all_sources
 from rag_core.types import OWNER, Job
+from tests import documents_made as made
 from tests.conftest import index
 from tests.consistency import check_library
 from tests.runner import HOLD, REPOSITORY, WAIT_S, Gate, Run, child
@@ -29,18 +30,23 @@ def store(library: Library, notes: Path) -> Store:
     return library._shared.stores.open(OWNER, "s").store
 
 
-# --- asking ---------------------------------------------------------------------------
-
-
-def test_a_runner_takes_what_is_asked_while_it_embeds(library: Library, store: Store, notes: Path) -> None:
-    for n in range(40):
+def at_its_first_batch(library: Library, store: Store, notes: Path, count: int) -> tuple[Run, Gate]:
+    """A run over ``count`` notes, and the gate that it waits at."""
+    for n in range(count):
         (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
     gate = Gate()
     library.jobs.request(OWNER, "s")
     run = Run(store, gate)
     gate.wait()  # for the canary
-    gate.step()  # at the first batch
+    gate.step()
+    return run, gate
 
+
+# --- asking ---------------------------------------------------------------------------
+
+
+def test_a_runner_takes_what_is_asked_while_it_embeds(library: Library, store: Store, notes: Path) -> None:
+    run, gate = at_its_first_batch(library, store, notes, 40)
     (notes / "late.md").write_text("The zebra sleeps.\n")
     library.jobs.request(OWNER, "s")
     with pytest.raises(StoreBusy, match="is being indexed already"):
@@ -76,6 +82,32 @@ def test_a_folder_that_is_looked_at_twice_in_a_run_has_its_files_counted_once(
     assert job is not None
     assert asked
     assert (job.total_files, job.counts) == (4, {"unchanged": 3, "added": 1})
+
+
+@pytest.mark.parametrize("is_mended", [False, True])
+def test_a_file_that_fails_and_is_read_again_in_a_run_counts_once(
+    library: Library, store: Store, notes: Path, *, is_mended: bool
+) -> None:
+    (notes / "tea.pdf").write_bytes(b"%PDF-1.4 half written")
+    (notes / "new.md").write_text("It is new.\n")
+    asked: list[Job] = []
+
+    def ask_again(job: Job) -> None:
+        if not asked and job.progress.phase == "embedding":
+            asked.append(job)
+            if is_mended:
+                (notes / "tea.pdf").write_bytes(made.pdf("Tea"))
+            library.jobs.request(OWNER, "s")
+
+    library.jobs.request(OWNER, "s")
+    job = library.jobs.run(OWNER, "s", ask_again)
+
+    assert job is not None
+    assert asked[0].failed == 1
+    assert (job.failed, job.total_files) == (0 if is_mended else 1, 2)
+    assert [each.outcome for each in job.results].count("failed") == job.failed
+    counted = [sum(each.count for each in library.jobs.problems(OWNER, "s", n)) for n in (None, job.id)]
+    assert counted == [job.failed, job.failed]
 
 
 def test_two_requests_that_wait_are_one_reading(library: Library, store: Store, notes: Path) -> None:
@@ -219,13 +251,7 @@ def test_a_run_of_a_store_that_was_deleted_meanwhile_says_so_and_leaves_the_new_
 def test_cancel_stops_a_run_within_a_batch_and_the_next_one_finishes(
     library: Library, store: Store, notes: Path
 ) -> None:
-    for n in range(100):
-        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
-    gate = Gate()
-    library.jobs.request(OWNER, "s")
-    run = Run(store, gate)
-    gate.wait()
-    gate.step()
+    run, gate = at_its_first_batch(library, store, notes, 100)
     library.jobs.cancel(OWNER, "s")
     gate.open()
 
@@ -304,13 +330,7 @@ def test_what_was_asked_before_a_cancel_is_not_done_for_what_was_asked_behind_it
 def test_a_request_right_behind_a_cancel_is_not_swallowed_by_it(
     library: Library, store: Store, notes: Path
 ) -> None:
-    for n in range(40):
-        (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
-    gate = Gate()
-    library.jobs.request(OWNER, "s")
-    run = Run(store, gate)
-    gate.wait()
-    gate.step()
+    run, gate = at_its_first_batch(library, store, notes, 40)
     library.jobs.cancel(OWNER, "s")
     library.jobs.request(OWNER, "s")
     gate.open()

@@ -22,7 +22,6 @@ from tests.consistency import check_library
 from tests.stored import contents, found, fresh_contents, keys, outcomes, paths
 
 NOBODY = 65534
-BROKEN = b"\xef\xbb\xbf" + b"\xff" * 20  # marked as UTF-8, and is not
 BINARY = b"\x00\x01\x02\x03" * 100
 
 
@@ -163,20 +162,6 @@ def test_a_skipped_file_is_not_read_again_until_it_changes(library: Library, not
     (notes / "a.md").write_text("The zebra sleeps.\n")
     assert outcomes(index(library, "s")) == {"a.md": "changed"}
     assert found(library, "zebra") == ["a.md"]
-
-
-def test_a_broken_file_is_a_failed_row_and_the_others_go_on(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    (notes / "b.md").write_bytes(BROKEN)
-    (notes / "c.md").write_text("The giraffe sleeps.\n")
-
-    job = index(library, "s", notes)
-
-    assert outcomes(job) == {"a.md": "added", "b.md": "failed", "c.md": "added"}
-    assert job.results[0].source_file == "b.md"  # failures come first
-    check_library(library, "s")
-    (notes / "b.md").write_text("The hyena sleeps.\n")
-    assert outcomes(index(library, "s")) == {"b.md": "changed"}
 
 
 def broken(_: Extracted) -> Extracted:
@@ -380,15 +365,3 @@ def test_a_source_that_goes_away_during_the_scan_keeps_its_documents(
     assert job.message.startswith(f"The folder {str(notes)!r} disappeared while it was scanned.")
     assert job.counts == {"failed": 1}
     assert len(paths(library)) == 3
-
-
-def test_a_source_that_became_a_file_keeps_its_documents(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("The zebra sleeps.\n")
-    index(library, "s", notes)
-    shutil.rmtree(notes)
-    notes.write_text("No folder.\n")
-
-    job = index(library, "s")
-
-    assert "is not a folder" in job.message
-    assert paths(library) == ["a.md"]

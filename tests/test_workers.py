@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import pytest
 
 from rag_core.extract import TIME_LIMIT_S, Worker, Workers, extract, worker
 from rag_core.library import Library
+from rag_core.types import OWNER, Extracted
 from tests import documents_made as made
 from tests.conftest import index
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -32,9 +35,9 @@ def test_each_result_comes_in_its_turn_and_what_is_early_is_begun_before(workers
         return -number
 
     with closing(workers), closing(workers.ahead(range(6), work, lambda number: number % 3 != 0)) as results:
-        assert next(results)[0] == 0
-        assert 0 not in begun, "what is not begun early waits until it is asked for"
-        assert [(number, result()) for number, result in results] == [(each, -each) for each in range(1, 6)]
+        found = [(number, future and future.result()) for number, future in results]
+    assert found == [(0, None), (1, -1), (2, -2), (3, None), (4, -4), (5, -5)]
+    assert sorted(begun) == [1, 2, 4, 5], "what is not begun early waits until it is asked for"
 
 
 def test_what_was_read_and_waits_is_bounded(workers: Workers) -> None:
@@ -44,8 +47,9 @@ def test_what_was_read_and_waits_is_bounded(workers: Workers) -> None:
         begun.append(number)
 
     with closing(workers.ahead(range(100), work, lambda _: True)) as results:
-        for done, (_, result) in enumerate(results):
-            result()
+        for done, (_, future) in enumerate(results):
+            assert future
+            future.result()
             assert len(begun) <= done + 6
 
 
@@ -54,11 +58,10 @@ def test_an_error_is_raised_in_its_turn(workers: Workers) -> None:
         return 1 / number
 
     with closing(workers.ahead((1, 0, 2), work, lambda _: True)) as results:
-        calls: list[Callable[[], float]] = [result for _, result in results]
-    assert calls[0]() == 1
-    with pytest.raises(ZeroDivisionError):
-        calls[1]()
-    assert calls[2]() == 0.5
+        found = [future for _, future in results if future]
+    assert found[0].result() == 1
+    assert isinstance(found[1].exception(), ZeroDivisionError)
+    assert found[2].result() == 0.5
 
 
 def test_whoever_stops_waits_for_no_document(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,3 +89,18 @@ def test_documents_and_notes_are_indexed_as_ever(library: Library, notes: Path) 
     assert (job.counts["added"], job.counts["failed"]) == (17, 1)
     job = index(library, "s")
     assert (job.counts["unchanged"], job.counts["failed"]) == (17, 1)
+
+
+def test_while_a_document_is_read_the_notes_before_it_are_embedded(
+    library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(self: Worker, *given: Any) -> Extracted:
+        until(lambda: library.stores.info(OWNER, "s").pending == 0)
+        return plain(self, *given)
+
+    plain = Worker.read
+    monkeypatch.setattr(Worker, "read", read)
+    (notes / "coffee.md").write_text("# Coffee\n\nGrind it.\n")
+    (notes / "tea.pdf").write_bytes(made.pdf("Tea"))
+    os.utime(notes / "coffee.md", (1_700_000_000,) * 2)
+    assert index(library, "s", notes).counts == {"unchanged": 0, "added": 2}

@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 from queue import SimpleQueue
 from typing import TypeVar
 
@@ -53,10 +52,10 @@ class Workers:
 
     def ahead(
         self, items: Iterable[_Item], work: Callable[[_Item], _Result], begins_early: Callable[[_Item], bool]
-    ) -> Generator[tuple[_Item, Callable[[], _Result]]]:
-        """Each item in its order, with a function that returns ``work(item)`` or raises what it raised. Where
-        ``begins_early(item)``, it was begun before the item's turn, in another thread. When the iterator is
-        closed, the processes of what is still at work are killed."""
+    ) -> Generator[tuple[_Item, Future[_Result] | None]]:
+        """Each item in its order; where ``begins_early(item)``, with ``work(item)``, begun before its
+        turn, in another thread. When the iterator is closed, the processes of what is still at work are
+        killed."""
         threads = ThreadPoolExecutor(len(self._all))
         begun = deque[tuple[_Item, Future[_Result] | None]]()
         is_done = threading.Event()
@@ -66,10 +65,10 @@ class Workers:
             for item in items:
                 is_early = begins_early(item)
                 while len(begun) == _MOST_ITEMS or (is_early and self._is_full(begun)):
-                    yield _with_result(*begun.popleft(), work)
+                    yield begun.popleft()
                 begun.append((item, threads.submit(work, item) if is_early else None))
             while begun:
-                yield _with_result(*begun.popleft(), work)
+                yield begun.popleft()
         finally:
             is_done.set()
             watcher.join()
@@ -90,9 +89,3 @@ class Workers:
     def _is_full(self, begun: Iterable[tuple[object, Future[_Result] | None]]) -> bool:
         """Whether there is one more than the processes can be reading: what was read takes memory."""
         return sum(future is not None for _, future in begun) > len(self._all)
-
-
-def _with_result(
-    item: _Item, future: Future[_Result] | None, work: Callable[[_Item], _Result]
-) -> tuple[_Item, Callable[[], _Result]]:
-    return item, future.result if future else partial(work, item)

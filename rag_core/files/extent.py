@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from rag_core.files.globs import Globs
+from rag_core.files.globs import Coverage
+from rag_core.files.paths import with_sep
 from rag_core.files.walk import Preview
 
 MANY_FILES = 50_000
@@ -31,24 +32,15 @@ def leaves_out(root: Path, pattern: str) -> bool:
     """Whether anything below ``root`` matches an exclude pattern, including what no scan would take. True
     where that cannot be told soon: too many names, a link to a folder, a folder that cannot be listed. Raises
     InvalidInput for a pattern that is none."""
-    globs = Globs((pattern,), dots=True)
-    folders = [(os.fsencode(root), globs.start)]
-    names = MANY_FILES
-    while folders:
-        folder, state = folders.pop()
-        try:
-            entries = list(os.scandir(folder))
-        except OSError:
+    covered, top = Coverage((pattern,), dots=True), len(with_sep(os.fsencode(root)))
+    unlisted: list[OSError] = []
+    seen = 0
+    for folder, folders, names in os.walk(os.fsencode(root), onerror=unlisted.append):
+        below = with_sep(folder)[top:]
+        if any(below + name in covered for name in (*folders, *names)):
             return True
-        names -= len(entries)
-        matches = globs.accepts(state)
-        if names < 0 or any(matches(entry.name) for entry in entries):
+        linked = any(os.path.islink(os.path.join(folder, name)) for name in folders)  # noqa: PTH114, PTH118
+        seen += len(folders) + len(names)
+        if linked or seen > MANY_FILES:
             return True
-        for entry in entries:
-            is_link = entry.is_symlink()
-            is_folder = os.path.isdir(entry.path) if is_link else entry.is_dir()  # noqa: PTH112  (is_dir raises)
-            if is_folder and (below := globs.enter(state, entry.name)):
-                if is_link or globs.covers(state, entry.name):
-                    return True
-                folders.append((entry.path, below))
-    return False
+    return bool(unlisted)

@@ -63,6 +63,7 @@ class Embedding:
     _index: RemoteIndex | None = None
     _former: RemoteIndex | None = None  # which searches ask until a switch ends
     _prepared: bool = False
+    _unsent: int = 0  # texts embedded since the last flush
     _met_unreadable: bool = False
 
     def open(self, *, with_index: bool = True) -> None:
@@ -113,22 +114,28 @@ class Embedding:
             are = "text is" if count == 1 else "texts are"
             self.log.say(f"{count:,} private {are} not sent to {host_of(server)}: words find them.")
         self.log.phase("embedding", embedded + waiting, embedded)
-        part, unsent = max(_SEND_EVERY, waiting // _PARTS), 0
-        while not self.look():
-            with self.store.read() as db:
-                batch = embeddings.pending(db, self.tools.batch_size, MAX_ATTEMPTS, private=not withholds)
-            if not batch:
-                return
-            try:
-                self._embed(self.embedder, batch)
-            except (ModelMissing, Unreachable) as error:  # no text is at fault, and none would fare better
-                self.log.say(f"Embedding stopped, and only words are indexed from here on. {error}")
-                self.embedder = None
-                return
-            unsent += len(batch)
-            if unsent >= part:
-                unsent = 0
+        part = max(_SEND_EVERY, waiting // _PARTS)
+        while not self.look() and self.embed_some(self.tools.batch_size):
+            if self._unsent >= part:
+                self._unsent = 0
                 self._flush()
+
+    def embed_some(self, limit: int) -> bool:
+        """Embed at most ``limit`` texts, the newest first; returns whether there may be more."""
+        if self.embedder is None:
+            return False
+        private = not withholds_private(self.store, self.embedder.server)
+        with self.store.read() as db:
+            batch = embeddings.pending(db, limit, MAX_ATTEMPTS, private=private)
+        if not batch:
+            return False
+        try:
+            self._embed(self.embedder, batch)
+        except (ModelMissing, Unreachable) as error:  # no text is at fault, and none would fare better
+            self.log.say(f"Embedding stopped, and only words are indexed from here on. {error}")
+            self.embedder = None
+        self._unsent += len(batch)
+        return self.embedder is not None
 
     def _embed(self, embedder: Embedder, batch: list[embeddings.Pending]) -> None:
         """Embed a batch, yielding to searches where this process computes. What no model can read is settled,
@@ -143,7 +150,7 @@ class Embedding:
             with self.store.write() as db:
                 embeddings.put_vectors(db, self._identity_id, rest, np.empty((len(rest), 0), np.float32))
             self._met_unreadable |= not all(map(attrgetter("is_data"), rest))
-            self.log.advance(count=len(rest))
+            self.log.settle_texts(len(rest))
         if not readable:
             return
         texts = list(map(attrgetter("text"), readable))
@@ -166,7 +173,7 @@ class Embedding:
         with self.store.write() as db:
             embeddings.put_vectors(db, self._identity_id, readable, vectors)
         self.log.job = replace(self.log.job, texts_embedded=self.log.job.texts_embedded + len(readable))
-        self.log.advance(count=len(readable))
+        self.log.settle_texts(len(readable))
 
     # --- vectors → a remote index ---------------------------------------------------
 

@@ -255,8 +255,6 @@ class Runner:
         for source in every:
             forgets, whole, parts = _wanted(requests, source)
             if forgets:
-                with self.store.note() as db:
-                    sources.forget_whole_read(db, source.id)
                 self._apply(forgetting(self.store, source))
             if whole:
                 if self._source(source, force=any(map(attrgetter("force"), whole))):
@@ -306,9 +304,6 @@ class Runner:
         if source.removed:
             with self.store.decide() as db:
                 sources.drop_source(db, source.id)
-        elif only is None:
-            with self.store.note() as db:
-                sources.note_whole_read(db, source, self._log.job.id)
         return gave_up
 
     @contextmanager
@@ -348,9 +343,21 @@ class Runner:
             )  # what is read last is embedded first
             read = partial(self._extracted, Path(plan.source.root))
             with closing(self._workers.ahead(oldest_first, read, _begins_early)) as files:
-                for file, extracted in files:
+                for file, begun in files:
+                    while begun and not begun.done() and self._embeds_meanwhile():
+                        pass
+                    extracted = begun.result if begun else partial(read, file)
                     all_there &= self._file(Path(plan.source.root), file, extracted, outcome)
         return all_there
+
+    def _embeds_meanwhile(self) -> bool:
+        """Embed one text, on one core, while other processes read; returns False where there is none, or a
+        server makes the vectors: its answer may take longer than the file."""
+        embedder = self._embedding.embedder
+        if self.words_only or embedder is None or embedder.server:
+            return False
+        self._look_for_requests()
+        return self._embedding.embed_some(1)
 
     def _extracted(self, root: Path, file: write.FileRecord) -> _Extraction:
         """The hash of a file and its document, or why it cannot be read. For any thread."""

@@ -29,6 +29,7 @@ class JobLog:
         self.job = Job(job_id, store.name, "running", now(), Progress("scanning", 0, 0))
         self._store, self._report, self._between = store, report, between
         self.counts: Counter[str] = Counter()
+        self._failed: set[str] = set()
         self._messages: list[str] = []
         self._started = self._phase_started = time.monotonic()
         self._noted = 0.0
@@ -55,10 +56,20 @@ class JobLog:
         self._between()
 
     def count(self, result: FileResult) -> None:
-        """Count a file whose transaction was committed, as a step."""
+        """Count a file whose transaction was committed, as a step. One that failed and is read again counts
+        as what it became at last."""
+        if result.source_file in self._failed:
+            self._failed.remove(result.source_file)
+            self.counts["failed"] -= 1
+        if result.outcome == "failed":
+            self._failed.add(result.source_file)
         self.counts[result.outcome] += 1
         self.job = replace(self.job, total_chunks_added=self.job.total_chunks_added + result.chunks_added)
         self.advance(current=result.source_file)
+
+    def settle_texts(self, count: int) -> None:
+        """Count texts that are embedded, or never will be, as steps of the phase that embeds."""
+        self.advance(count=count if self.job.progress.phase == "embedding" else 0)
 
     def say(self, message: str) -> None:
         """Add a sentence for the owner, once."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,9 @@ from typing import TypeVar
 
 LONGEST_WAIT_S = 0.1
 """How long one step of background work waits at most: it goes on, however many search."""
+
+_USUAL_TURN_S = sys.getswitchinterval()
+_TURN_S = 0.0005  # of a thread while there is a search, which gives its own turn away with each row it reads
 
 RECENT_S = 2.0
 """How long after a search the next one is expected."""
@@ -33,6 +37,7 @@ class SearchPriority:
         with self._lock:
             self._searching += 1
             self._quiet.clear()
+            sys.setswitchinterval(_TURN_S)
         try:
             yield
         finally:
@@ -41,6 +46,7 @@ class SearchPriority:
                 self._last = time.monotonic()
                 if not self._searching:
                     self._quiet.set()
+                    sys.setswitchinterval(_USUAL_TURN_S)
 
     def yield_to_searches(self) -> None:
         """Before a step of background work: wait until nothing searches, at most `LONGEST_WAIT_S`."""

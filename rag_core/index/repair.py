@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_core.errors import StoreBusy, StoreDamaged, StoreError
+from rag_core.files import display
 from rag_core.index.embedding import Tools
 from rag_core.index.index import Limits, Runner
 from rag_core.index.priority import SearchPriority
@@ -256,11 +257,13 @@ def _require_read(store: Store, name: str, old: _Old, job: Job | None) -> None:
     if job and job.state != "done":  # such as a full disk
         raise StoreError(f"Store {name!r} cannot be repaired now. {message}", "Nothing was changed.")
     with store.read() as db:
-        begun, found = sources.whole_reads(db), sources.counts(db)
+        found, problems = sources.counts(db), jobs.problems_of_job(db, job.id) if job else []
         roots = {source.id: source.root for source in sources.all_sources(db) if not source.removed}
     empty = [root for number, root in roots.items() if number in (old.paths or {}) and number not in found]
-    if "" in begun or empty:
-        why = message if "" in begun else f"There is nothing any more in its folder {empty[0]!r}."
+    failed = {path for problem in problems for path in problem.files}
+    is_unread = any(display(os.fsencode(root)) in failed for root in roots.values())
+    if is_unread or empty:
+        why = message if is_unread else f"There is nothing any more in its folder {empty[0]!r}."
         raise StoreError(f"Store {name!r} is damaged, and not all of it can be read again. {why}", _FOLDER)
 
 

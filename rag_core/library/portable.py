@@ -45,7 +45,7 @@ from rag_core.store.connection import connect
 from rag_core.store.errors import is_damage, not_written
 from rag_core.store.file import now, unmet_generation
 from rag_core.store.health import check
-from rag_core.store.sources import all_sources, change_source, forget_whole_read
+from rag_core.store.sources import all_sources, change_source
 from rag_core.store.workroom import require_space, sync, unfinished_name, workroom
 from rag_core.types import METRICS, OWNER, Source, StoreInfo
 from rag_core.wording import plural, size
@@ -401,7 +401,6 @@ def _settle_folders(db: sqlite3.Connection) -> Iterator[str]:
     """Pause the folders that are not on this computer or hold too much of it; a notice about each kind."""
     found: dict[str, list[Source]] = {kind: [] for kind in _FOLDERS}
     for source in [each for each in all_sources(db) if not each.removed]:
-        forget_whole_read(db, source.id)  # it was read, but where the file is from
         root, kind = Path(source.root), "missing"
         if root.is_absolute() and os.path.isdir(root):  # noqa: PTH112 - may hold a NUL
             root = root.resolve()

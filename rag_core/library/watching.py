@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rag_core.errors import RagError
-from rag_core.files import EVERYTHING, display, why_skipped
+from rag_core.files import EVERYTHING, why_skipped
 from rag_core.index.embedded import is_picture
 from rag_core.library.library import Library
 from rag_core.types import Source, Viewer
@@ -46,10 +46,6 @@ class Folder:
     store: str
     source: Source
     inode: int
-
-    @property
-    def root(self) -> Path:
-        return Path(self.source.root)
 
 
 @dataclass
@@ -133,7 +129,7 @@ def _changes(folders: Iterable[Folder], stop: threading.Event) -> Iterator[set[s
     """The paths that changed, every two seconds at least; None where the system reports no changes."""
     import watchfiles
 
-    roots = {each.root for each in folders}
+    roots = {each.source.root for each in folders}
     if not roots:
         stop.wait(LOOK_S)
         return
@@ -188,17 +184,13 @@ def _below(folder: Folder, paths: set[str]) -> list[bytes] | None:
     changed: list[bytes] = []
     for path in (each for each in paths if each.startswith(start)):
         raw = os.fsencode(path[len(start) :].replace(os.sep, "/"))
+        chosen = EVERYTHING if is_picture(path) else source.include  # a note may embed any picture
         if not os.path.lexists(path):
             changed.append(raw)
-        elif why_skipped(folder.root, raw, _taken(source, raw), source.exclude) is None:
+        elif why_skipped(Path(source.root), raw, chosen, source.exclude) is None:
             if Path(path).is_dir():  # it may have come with everything in it
                 return None
             changed.append(raw)
         if len(changed) > _MANY or Path(path).name == ".gitignore":
             return None
     return changed
-
-
-def _taken(source: Source, path: bytes) -> tuple[str, ...]:
-    """The patterns for a path: any picture may be embedded in a note."""
-    return EVERYTHING if is_picture(display(path)) else source.include

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Set
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,7 @@ from rag_core.text.furniture import LEAST, SHARE
 
 _Hashes = npt.NDArray[np.int64]
 
-_BUCKETS = 2**20
+_BUCKETS = 2**16
 _DOCUMENTS_A_READ = 5000
 
 
@@ -35,7 +36,7 @@ def put(db: sqlite3.Connection, document_id: int, shapes: Set[int] | None) -> No
 
 def repeated(db: sqlite3.Connection) -> frozenset[int]:
     """The shapes that are furniture."""
-    return frozenset(row[0] for row in db.execute("SELECT shape FROM repeated"))
+    return frozenset(chain.from_iterable(db.execute("SELECT shape FROM repeated")))
 
 
 def put_repeated(db: sqlite3.Connection, now: Set[int]) -> None:
@@ -83,7 +84,7 @@ def _all(
 def stale(db: sqlite3.Connection, limit: int) -> list[int]:
     """At most ``limit`` documents whose furniture is to be found anew."""
     sql = "SELECT document_id FROM shapes WHERE stale ORDER BY document_id LIMIT ?"
-    return [row[0] for row in db.execute(sql, (limit,))]
+    return [*chain.from_iterable(db.execute(sql, (limit,)))]
 
 
 def renew(db: sqlite3.Connection, document_id: int, shapes: Set[int]) -> None:

@@ -22,6 +22,7 @@ UNSAID = "It could not write down how it ended: its process was killed, or the d
 """The message of a job without an end whose runner is gone."""
 
 _SAME = ("id", "start_time", "end_time", "duration_ms", "succeeded", "failed", "texts_embedded")
+_LAST = "id IN (SELECT max(id) FROM job_results WHERE job_id = ? GROUP BY source_file)"
 _RESULT = "source_file, outcome, chunks_added, chunks_skipped, message, processing_time_ms"
 
 
@@ -76,9 +77,9 @@ def newest(db: sqlite3.Connection, store: str, *, running: bool, limit: int) -> 
 
 
 def results(db: sqlite3.Connection, job_id: int, limit: int) -> list[FileResult]:
-    """What became of the files of a job, failures first; the unchanged ones are only counted."""
+    """What became of each file of a job, failures first; the unchanged ones are only counted."""
     columns = _RESULT.replace("outcome", "iif(outcome = 'failed', 'failure', 'success'), outcome", 1)
-    sql = f"""SELECT {columns} FROM job_results WHERE job_id = ?
+    sql = f"""SELECT {columns} FROM job_results WHERE {_LAST}
               ORDER BY outcome = 'failed' DESC, outcome = 'skipped' DESC, id LIMIT ?"""
     return list(starmap(FileResult, db.execute(sql, (job_id, limit))))
 
@@ -150,8 +151,8 @@ def problems_in_store(db: sqlite3.Connection) -> list[Problem]:
 
 def problems_of_job(db: sqlite3.Connection, job_id: int) -> list[Problem]:
     """The problems that one job met. A folder that could not be read goes by its root."""
-    sql = """SELECT outcome, message, source_file FROM job_results
-             WHERE job_id = ? AND outcome IN ('failed', 'skipped') ORDER BY source_file"""
+    sql = f"""SELECT outcome, message, source_file FROM job_results
+             WHERE {_LAST} AND outcome IN ('failed', 'skipped') ORDER BY source_file"""
     return sorted(_grouped(db.execute(sql, (job_id,))), key=_rank)
 
 

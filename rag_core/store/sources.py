@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import sqlite3
@@ -12,7 +11,7 @@ from itertools import chain, count
 from pathlib import PurePath
 
 from rag_core.files import display, with_sep
-from rag_core.store.file import meta, now
+from rag_core.store.file import now
 from rag_core.types import Source
 
 
@@ -124,35 +123,7 @@ def drop_source(db: sqlite3.Connection, source_id: int) -> None:
             for path, out in excluded_below(db, heir.root).items():
                 if out.source_id == source_id:
                     exclude_file(db, heir.id, path, out.reason)
-        forget_whole_read(db, source_id)
         db.execute("DELETE FROM sources WHERE id = ?", (source_id,))
-
-
-def note_whole_read(db: sqlite3.Connection, source: Source, job_id: int) -> None:
-    """Note that a run looked at every file of a source."""
-    sql = "INSERT OR REPLACE INTO meta SELECT ?, start_time || ' ' || ? FROM jobs WHERE id = ?"
-    db.execute(sql, (f"whole_read_{source.id}", _globs_hash(source), job_id))
-
-
-def forget_whole_read(db: sqlite3.Connection, source_id: int) -> None:
-    """Take back what ``note_whole_read`` wrote."""
-    db.execute("DELETE FROM meta WHERE key = ?", (f"whole_read_{source_id}",))
-
-
-def whole_reads(db: sqlite3.Connection) -> list[str]:
-    """When the last run through all of each source began, '' for none since its globs changed; no paused."""
-    about = meta(db)
-    found: list[str] = []
-    for source in all_sources(db):
-        if not (source.paused or source.removed):
-            begun, _, chosen = about.get(f"whole_read_{source.id}", "").partition(" ")
-            found.append(begun if chosen == _globs_hash(source) else "")
-    return found
-
-
-def _globs_hash(source: Source) -> str:
-    """A hash that is equal as long as a source chooses the same files."""
-    return hashlib.sha256(json.dumps([source.root, source.include, source.exclude]).encode()).hexdigest()
 
 
 def exclude_file(db: sqlite3.Connection, source_id: int, path: bytes, reason: str) -> None:

@@ -14,6 +14,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 from operator import itemgetter
 
@@ -23,21 +24,28 @@ FILE_TYPES = frozenset(("markdown", "html", "text", "rst", "org", "asciidoc", "m
 """Types whose lines are compared; code and data repeat lines that mean something."""
 
 LEAST, SHARE = 20, 0.02
+_SHAPES_REMEMBERED = 4096  # what repeats is met again soon
 
 ALL: str = "[]"
 """What is kept of a passage that is all furniture."""
 NAMES: str = "[[0, 0]]"
 """The same for a passage by which its document is found: no text, but its title, path and tags."""
 
-_ADDRESS = re.compile(r"""\b(?:https?|ftp|mailto|file|obsidian):[^\s<>()\[\]"']+|\]\([^()\n]*\)""")
+# Patterns that begin with one of a few characters in each branch are searched for several times as fast.
+_ADDRESS = re.compile(
+    r"""(?:http(?<=\bhttp)s?|ftp(?<=\bftp)|mailto(?<=\bmailto)|file(?<=\bfile)|obsidian(?<=\bobsidian)):"""
+    r"""[^\s<>()\[\]"']+|\]\([^()\n]*\)"""
+)
 _DIGITS = re.compile(r"\d+")
 _THREE_WORDS = re.compile(r"(?<![^\W\d_])[^\W\d_]++(?:[\W\d_]++[^\W\d_]++){2}")
 _LINK_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+\[[^\]]*\]\([^()]*\)\s*")
 _NO_PROSE = ("#", " #", "  ", "\t")  # headings, and code, which is indented
-_FENCE = r"^[ \t>]*(?P<fence>`{3,}|~{3,})(?s:.*?)(?:^[ \t>]*(?P=fence)|\Z)"
-_CODE = re.compile(_FENCE, re.M)
-_COMMENT = re.compile(
-    rf"{_FENCE}|(?<!`)(?P<run>`++)[^\n]+?(?<!`)(?P=run)(?!`)|(?s:(<!--.*?-->|%%.*?%%)|<!--.*)", re.M
+_HAS_MARKUP = re.compile("<!--|%%|```|~~~")
+_MARKUP = re.compile(
+    r"\n[ \t>]*(?P<fence>`{3,}|~{3,})(?s:.*?)(?:\n[ \t>]*(?P=fence)|\Z)"
+    r"|`(?<!``)(?P<run>`*+)[^\n]+?(?<!`)`(?P=run)(?!`)"
+    r"|<!--(?s:.*?)(?:(?P<end>-->)|\Z)"
+    r"|%(?P<percent>%(?s:.*?)%%)"
 )
 
 
@@ -51,7 +59,7 @@ class Layout:
     @property
     def shapes(self) -> frozenset[int]:
         """The shapes of its lines, as signed numbers of 64 bits."""
-        return frozenset(shape for _, _, shape in self.lines)
+        return frozenset(map(itemgetter(2), self.lines))
 
     def furniture(self, repeated: Set[int]) -> list[Span]:
         """Where its furniture is, in order and disjoint; ``repeated`` are the shapes that are."""
@@ -70,16 +78,16 @@ def layout(file_type: str, passages: Iterable[tuple[int, str]]) -> Layout | None
     if file_type not in FILE_TYPES:
         return None
     text = _joined(passages)
-    is_markdown = file_type == "markdown"
     comments: list[Span] = []
-    if is_markdown and ("<!--" in text or "%%" in text):
-        comments = [match.span() for match in _COMMENT.finditer(text) if match[3]]
-    code = [match.span() for match in _CODE.finditer(text)] if is_markdown and _has_fence(text) else []
+    code: list[Span] = []
+    if file_type == "markdown" and _HAS_MARKUP.search(text):
+        for match in _MARKUP.finditer(f"\n{text}"):
+            span = match.start() - 1, match.end() - 1
+            if match["fence"]:
+                code.append(span)
+            elif match["end"] or match["percent"]:
+                comments.append(span)
     return Layout(tuple(comments), tuple(_lines(text, code)))
-
-
-def _has_fence(text: str) -> bool:
-    return "```" in text or "~~~" in text
 
 
 def _joined(passages: Iterable[tuple[int, str]]) -> str:
@@ -110,10 +118,20 @@ def _lines(text: str, code: Sequence[Span]) -> Iterable[tuple[int, int, int]]:
             continue
         while fence[1] <= start and fence[0] <= len(text):
             fence = next(fences)
-        is_line = _THREE_WORDS.search(shape) and not line.startswith(_NO_PROSE) and "[[" not in line
-        if is_line and start < fence[0] and not _LINK_ITEM.fullmatch(line):
-            digest = blake2b(shape.strip().encode("utf-8", "surrogatepass"), digest_size=8).digest()
-            yield start, min(end + 1, len(text)), int.from_bytes(digest, "big", signed=True)
+        if line.startswith(_NO_PROSE) or "[[" in line or start >= fence[0]:
+            continue
+        number = _number(shape)
+        if number is not None and not ("](" in line and _LINK_ITEM.fullmatch(line)):
+            yield start, min(end + 1, len(text)), number
+
+
+@lru_cache(_SHAPES_REMEMBERED)
+def _number(shape: str) -> int | None:
+    """The number of a shape, of 64 bits and signed; None for one of fewer than three words."""
+    if not _THREE_WORDS.search(shape):
+        return None
+    digest = blake2b(shape.strip().encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
 
 
 def kept(furniture: Sequence[Span], passages: Sequence[tuple[int, str]]) -> list[str | None]:
