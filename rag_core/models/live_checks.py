@@ -63,7 +63,7 @@ def check_ocr(setting: str, options: OcrOptions) -> Found:
     chosen = f"`auto` chose {engine}; it" if setting == "auto" else engine
     began, wrong = time.monotonic(), ""
     if remote:
-        text, waits, note = asked(remote, _picture())
+        text, waits, note = asked(remote, _picture(), lambda: True)
         wrong = waits or note
     else:
         try:
