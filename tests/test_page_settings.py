@@ -57,5 +57,5 @@ def test_a_theme_holds_at_once_and_a_reranker_that_was_typed_is_shown(home: Path
     drawn(app.selectbox(key="setting_theme").set_value("system").run())
     assert (st.get_option("theme.base"), bool(st.get_option("theme.light.primaryColor"))) == (None, True)
     configure(home, "reranker: onnx:/models/mine\n")
-    assert page().selectbox(key="setting_reranker").options[-1] == "None"
-    assert page().selectbox(key="setting_reranker").value == "onnx:/models/mine"
+    row = pages.open_page("settings", opened="settings_advanced").selectbox(key="setting_reranker")
+    assert (row.options[-1], row.value) == ("None", "onnx:/models/mine")

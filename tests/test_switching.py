@@ -15,7 +15,6 @@ from rag_core.types import OWNER
 from tests.conftest import index
 from tests.consistency import check_library
 from tests.remote_zoo import (
-    ANIMALS,
     calls,
     cut_off,
     embedder_away,
@@ -28,7 +27,6 @@ from tests.remote_zoo import (
 )
 from tests.s3vectors import Server
 from tests.stored import contents, store_of
-from tests.test_crash import as_version_1
 
 
 def test_a_switch_of_the_embedder_embeds_each_text_once_and_then_searches_with_it(local_zoo: Library) -> None:
@@ -166,27 +164,6 @@ def test_vectors_move_to_a_remote_index_and_back(remote_zoo: Library, notes: Pat
     assert calls(amazon, "DeleteIndex") == 1
     assert meant(remote_zoo, "The otter swam.", "near").hits[0].document.path == "otter.md"
     check_library(remote_zoo, "zoo")
-
-
-def test_the_vectors_of_a_store_of_the_first_version_move_to_a_remote_index(
-    remote_library: Library, notes: Path, tmp_path: Path
-) -> None:
-    for name in ANIMALS:
-        (notes / f"{name}.md").write_text(f"The {name} swam.\n", "utf-8")
-    remote_library.create_store(OWNER, "zoo", "hashing", backend="local")
-    index(remote_library, "zoo", notes)
-    remote_library.close()
-    path = remote_library.settings.store_dir / "zoo.db"
-    as_version_1(path, tmp_path / "old.db")
-    path.unlink()
-    (tmp_path / "old.db").rename(path)
-    assert remote_library.upkeep.verify(OWNER, "zoo").findings == ()
-    remote_library.placement.switch(OWNER, "zoo", backend="s3vectors")
-    job = remote_library.jobs.run(OWNER, "zoo")
-    assert job is not None
-    assert job.texts_embedded == 0
-    assert keys_there(remote_library) == keys_here(remote_library)
-    assert remote_library.upkeep.verify(OWNER, "zoo").findings == ()
 
 
 def test_a_switch_of_the_embedder_builds_another_index_and_deletes_the_old(
