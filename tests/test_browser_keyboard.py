@@ -117,7 +117,7 @@ def test_a_file_is_chosen_in_the_table_excluded_and_taken_back(filled: Watched, 
     page = filled.page
     filled.open("/files?store=garden&q=rose")
     expect(page.locator(".st-key-files_table canvas").first).to_be_visible()
-    press(filled, "Clear filters", "Tab")
+    press(filled, "Why is a file not found?", "Tab")
     assert page.evaluate("document.activeElement.closest('.st-key-files_table') !== null")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Shift+Space")
