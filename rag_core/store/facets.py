@@ -15,10 +15,10 @@ import numpy.typing as npt
 from rag_core.store import find, lexical
 from rag_core.store.connection import Reading, rows_at_once
 from rag_core.text import tags
-from rag_core.types import Facets, Query
+from rag_core.types import Facets, Query, Viewer
 
 MOST = 20_000
-"""So many matching documents are counted."""
+"""The most matching documents that a search counts."""
 
 KINDS = ("type", "tag", "folder", "store", "year")
 """Each is a key of the query language, but ``year``, which is ``date:`` there."""
@@ -45,16 +45,22 @@ class _Documents:
     columns: dict[str, _Column]
 
 
+def of_all(db: sqlite3.Connection, store: str, viewer: Viewer) -> Facets:
+    """Each value with its number of documents in one store, of all that ``viewer`` may see."""
+    return facets(db, store, Query("", "", ()), find.visible(viewer), (), most=-1)
+
+
 def facets(
-    db: sqlite3.Connection, store: str, query: Query, allowed: find.Eligible, fitting: Collection[int]
-) -> Facets:
-    """Each value with its number of documents in one store, of the first `MOST` that match: of those which
-    hold every word of the query in one passage, and of the documents ``fitting`` it; without words of all
-    that are ``allowed``. A folder counts the documents below it, and a tag those of the tags below it; ``""``
-    is the folder of files at the root."""
+    db: sqlite3.Connection, store: str, query: Query, allowed: find.Eligible, fitting: Collection[int],
+    most: int = MOST,
+) -> Facets:  # fmt: skip
+    """Each value with its number of documents in one store, of the first ``most`` that match (-1: of all): of
+    those which hold every word of the query in one passage, and of the documents ``fitting`` it; without
+    words of all that are ``allowed``. A folder counts the documents below it, and a tag those of the tags
+    below it; ``""`` is the folder of files at the root."""
     sql, values = _matching(db, query, allowed)
     sql = f"""SELECT json_group_array(id) FROM (
-                  SELECT id FROM ({sql} LIMIT {MOST}) UNION SELECT value FROM json_each(?) LIMIT {MOST})"""
+                  SELECT id FROM ({sql} LIMIT {most}) UNION SELECT value FROM json_each(?) LIMIT {most})"""
     matching = json.loads(db.execute(sql, (*values, json.dumps(list(fitting)))).fetchone()[0])
     known = db.kept(_documents) if isinstance(db, Reading) else _documents(db)
     chosen = np.isin(known.ids, np.array(matching, np.int64))

@@ -20,7 +20,6 @@ from rag_core.extract import frontmatter, type_of_suffix
 from rag_core.store.connection import rows_at_once
 from rag_core.store.documents import storable
 from rag_core.store.file import ACTIVE
-from rag_core.text import tags
 from rag_core.text.days import EXAMPLES, span
 from rag_core.text.words import SPACED_WORD, alternatives, clusters, is_unspaced, name_key
 from rag_core.text.words import fold as fold_words
@@ -110,13 +109,13 @@ def _days(value: str) -> str:
 FILTERS = (
     Filter(
         "types", ("type", "file_type"), _types, lambda value: value.lower().removeprefix("."),
-        lacks="is of the type", facet="types",
+        lacks="is of the type", facet="type",
     ),
     Filter(
         "tags", ("tag", "tags"), _tags, lambda value: value.lstrip("#").strip("/"),
-        lacks="has the tag", facet="tags",
+        lacks="has the tag", facet="tag",
     ),
-    Filter("paths", ("path", "folder"), _paths, lacks="is in a folder called", facet="folders"),
+    Filter("paths", ("path", "folder"), _paths, lacks="is in a folder called", facet="folder"),
     Filter("files", ("file", "source_file", "file_path"), _files, lacks="is called"),
     Filter("pages", ("page",), _pages, lacks="has a page or slide"),
     Filter("symbols", ("symbol",), _symbols, lacks="defines"),
@@ -426,20 +425,3 @@ def aliases(db: sqlite3.Connection, document_id: int) -> tuple[str, ...]:
     """The other names of a document."""
     row = db.execute("SELECT metadata FROM documents WHERE id = ?", (document_id,)).fetchone()
     return frontmatter.aliases(json.loads(row[0]))
-
-
-def facets(db: sqlite3.Connection, viewer: Viewer) -> dict[str, dict[str, int]]:
-    """How many documents have each type, each tag or one below it, and each folder."""
-    allowed = visible(viewer)
-    among = f"IN (SELECT d.id FROM documents d WHERE {allowed.sql} AND d.state = 'indexed')"
-    found: dict[str, dict[str, int]] = {}
-    spelled: list[str] = []
-    for name, sql in (
-        ("types", f"SELECT file_type, count(*), NULL FROM documents WHERE id {among}"),
-        ("tags", f"SELECT folded, count(*), min(tag) FROM tags WHERE document_id {among}"),
-        ("folders", f"SELECT folder, count(*), NULL FROM documents WHERE id {among}"),
-    ):
-        rows = db.execute(f"{sql} GROUP BY 1 ORDER BY 2 DESC, 1", allowed.values).fetchall()
-        found[name] = {row[0]: row[1] for row in rows}
-        spelled += [row[2] for row in rows if row[2]]
-    return found | {"tags": tags.named(found["tags"], spelled)}
