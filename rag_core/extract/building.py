@@ -45,6 +45,8 @@ class Builder:
         """The heading with which the document begins, '' where it begins with something else."""
         self.is_full = False
         """The document has MOST_TEXT characters, and what is added to it is left out."""
+        self.private = False
+        """A part of the document says that it is private."""
 
     def begin(self, anchor_type: str, anchor_ref: object, *heading_path: str) -> None:
         """Begin a part, such as ``page`` ``3``, below the headings in ``heading_path``."""
@@ -103,6 +105,7 @@ class Builder:
             title=title or name,
             title_from="heading" if title else "file name",
             segments=tuple(self._segments),
+            private=self.private,
             warnings=(*cut, *warnings[:_MOST_WARNINGS]),
             **more,
         )
