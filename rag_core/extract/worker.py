@@ -157,7 +157,7 @@ class Worker:
             body = _GOES_ON
             while body is not None and (body == _GOES_ON or body.startswith(_PICTURES)) and not is_late:
                 if body != _GOES_ON:
-                    answer = ocr.asked(remote, body, lambda: process.poll() is None)
+                    answer = ocr.read_by_server(remote, body, lambda: process.poll() is None)
                     _write_frame(process.stdin, json.dumps(answer).encode())
                 body, is_late = self._next_frame(process, process.stdout)
         if body is None or is_late:

@@ -19,7 +19,7 @@ from rag_core.errors import EmbedderError, ModelMissing
 from rag_core.extensions import install_line
 from rag_core.models.check import Found, package_version
 from rag_core.models.embedder import EmbedderName, EmbedderOptions, InProcess
-from rag_core.models.families import NO_PROMPTS, Prompts, family_of, prompt_scheme, told_prompts
+from rag_core.models.families import NO_PROMPTS, Prompts, family_of, prompt_scheme, prompts_in_config
 from rag_core.models.transformer import well_formed
 from rag_core.types import EmbedderIdentity
 
@@ -72,7 +72,7 @@ class _SentenceTransformer(FolderModel):
     def _load(self, package: Any, where: str, options: EmbedderOptions) -> tuple[Any, Any, int, Prompts]:
         model = package.SentenceTransformer(where, device=options.device, local_files_only=options.offline)
         limit = min(int(model.max_seq_length or 0), _MOST_TOKENS)
-        return model, model.tokenizer, limit, told_prompts(model.prompts or {})
+        return model, model.tokenizer, limit, prompts_in_config(model.prompts or {})
 
     def _run(self, texts: list[str]) -> Any:
         return self._model.encode(

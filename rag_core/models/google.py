@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rag_core.errors import InvalidInput
 from rag_core.extensions import install_line
 from rag_core.models.ocr import PROMPT, OcrOptions
-from rag_core.models.server import Failure, Server, asked, http_client
+from rag_core.models.server import Failure, Server, http_client, http_failures
 
 if TYPE_CHECKING:
     import httpx
@@ -47,7 +47,7 @@ class GoogleModel:
             "generationConfig": {"temperature": 0, "maxOutputTokens": _MOST_TOKENS},
         }
         access = self._access()
-        with asked("its answer holds no text"):
+        with http_failures("its answer holds no text"):
             answer = self._client.post(f"{self.server.url}{self._path}", json=body, headers=access)
             if answer.status_code != 200:
                 raise _failure(answer, [each.removeprefix("Bearer ") for each in access.values()])

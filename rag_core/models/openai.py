@@ -19,7 +19,7 @@ from rag_core.models.check import Found, printable, written
 from rag_core.models.embedder import EmbedderName, EmbedderOptions, dimension_error
 from rag_core.models.families import family_of
 from rag_core.models.remote import Remote
-from rag_core.models.server import QUESTION_S, Failure, Server, asked, http_client, probe, quoted
+from rag_core.models.server import QUESTION_S, Failure, Server, http_client, http_failures, probe, quoted
 from rag_core.wording import some
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class _Embedding:
         body: dict[str, Any] = {"model": self._name.model, "input": list(texts), "encoding_format": "float"}
         if self._name.dimension:
             body["dimensions"] = self._name.dimension
-        with asked("its answer holds no vectors"):
+        with http_failures("its answer holds no vectors"):
             timeout_s = min(QUESTION_S, self._timeout_s) if question else self._timeout_s
             answer = self._client.post(f"{self.server.url}/embeddings", json=body, timeout=timeout_s)
             if answer.status_code != 200:
@@ -133,7 +133,7 @@ class OpenAIChat:
         body |= {"temperature": options.temperature, "max_tokens": options.max_tokens}
         client = http_client(self.server.url, options.openai_key, options.timeout_s, call.hook)
         sent = [message.content for message in messages]
-        with client, asked("its answer is not one of a chat"):
+        with client, http_failures("its answer is not one of a chat"):
             while True:
                 with client.stream("POST", f"{self.server.url}/chat/completions", json=body) as answer:
                     if answer.status_code == 200:

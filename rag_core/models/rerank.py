@@ -25,7 +25,7 @@ from rag_core.models.deadline import in_background
 from rag_core.models.onnx_folder import MODEL_ERRORS, cannot_run, folder_of, opened_card
 from rag_core.models.openai import failure_of
 from rag_core.models.registry import CircuitBreaker
-from rag_core.models.server import Failure, Server, asked, http_client
+from rag_core.models.server import Failure, Server, http_client, http_failures
 from rag_core.models.transformer import Transformer, well_formed
 
 _LISTS = 32  # whose scores are remembered
@@ -116,7 +116,7 @@ class RerankServer:
     def _once(self, query: str, passages: Sequence[str], until: float) -> list[float]:
         body = {"model": self._server.model, "query": query, "documents": [*passages], "top_n": len(passages)}
         left_s = max(_LEAST_S, until - time.monotonic())
-        with asked("its answer holds no scores"):
+        with http_failures("its answer holds no scores"):
             answer = self._client.post(f"{self._server.url}/rerank", json=body, timeout=left_s)
             if answer.status_code != 200:
                 raise failure_of(answer, self._key, [query, *passages])

@@ -133,7 +133,7 @@ def connection_to(url: str, read_s: float) -> dict[str, Any]:
 
 
 @contextmanager
-def asked(answer: str) -> Iterator[None]:
+def http_failures(answer: str) -> Iterator[None]:
     """Turn what httpx and JSON raise into a Failure; ``answer`` is its reason where the answer is
     unreadable."""
     import httpx
@@ -168,7 +168,7 @@ def probe(server: Server, path: str, key: str = "") -> tuple[int, Any]:
     """The status and the JSON (None for anything else) that the server gives for ``path``. Raises Unanswered
     when it does not answer, refuses access, redirects or fails."""
     try:
-        with asked("its answer cannot be read"), http_client(server.url, key) as client:
+        with http_failures("its answer cannot be read"), http_client(server.url, key) as client:
             answer = client.get(f"{server.url}{path}")
         status = answer.status_code
         failure = Failure.of(status, "")

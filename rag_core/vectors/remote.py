@@ -7,7 +7,7 @@ import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
@@ -28,16 +28,8 @@ SEARCH_S = 5.0  # for everything that one search asks of an index
 
 KEYS_A_PAGE, RECORDS_A_PAGE = 5000, 256
 
-Undo = list[Callable[[], object]]  # steps that remove what was made
-
-
-def _undo(steps: Undo) -> None:
-    for step in reversed(steps):
-        with suppress(VectorError):
-            step()
-
-
 Shape = tuple[int, str]  # dimension and distance of an index
+Undo = list[Callable[[], object]]
 
 _Service = TypeVar("_Service", bound=Service[Any])
 
@@ -96,7 +88,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
 
     @abstractmethod
     def _create(self, owner: str, undo: Undo) -> None:
-        """Create the index unless another process just did; ``undo`` gets what removes it."""
+        """Create the index unless another process just did; ``undo`` gets the steps that remove it."""
 
     def _adopt(self, found: Any, owner: str) -> str:  # noqa: ARG002
         """Get an index of the right shape ready; its owner then."""
@@ -138,10 +130,13 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
 
     def prepare(self, owner: str, *, take_over: bool = False) -> None:
         undo: Undo = []
-        with ExitStack() as on_failure:
-            on_failure.callback(_undo, undo)
+        try:
             self._prepare(owner, undo, take_over=take_over)
-            on_failure.pop_all()
+        except BaseException:
+            for step in reversed(undo):
+                with suppress(VectorError):
+                    step()
+            raise
 
     def _prepare(self, owner: str, undo: Undo, *, take_over: bool) -> None:
         found = self._found()

@@ -210,7 +210,7 @@ class Program(Service[_Settings]):
         return running(self.options.path, self.name, self._start, self._stop)
 
     def _once(self, client: Running[Any], act: Callable[[Any], _T]) -> _T:
-        with client.turn:
+        with client.lock:
             return act(client.engine)
 
     def close(self) -> None:
