@@ -97,15 +97,13 @@ class _Blocks:
     def end_block(self) -> None:
         text = "".join(self._words)
         self._words.clear()
-        text = text.replace(_BREAK, "\n") if self._preformatted else _spaced(text)
+        if self._preformatted:
+            text = text.replace(_BREAK, "\n")
+        else:  # each run of white space as a browser shows it
+            text = "\n".join(" ".join(line.split()) for line in text.split(_BREAK)).strip(" |\n")
         if text.strip():
             self.found.append((self._level, text))
 
 
 def _is_unseen(element: _Element, tag: str) -> bool:
     return tag in _UNSEEN or "hidden" in element.attrib or bool(_HIDDEN.search(element.get("style", "")))
-
-
-def _spaced(text: str) -> str:
-    """``text`` with each run of white space as a browser shows it."""
-    return "\n".join(" ".join(line.split()) for line in text.split(_BREAK)).strip(" |\n")

@@ -19,7 +19,16 @@ from rag_core.models.check import Found, printable, written
 from rag_core.models.embedder import EmbedderName, EmbedderOptions, dimension_error
 from rag_core.models.families import family_of
 from rag_core.models.remote import Remote
-from rag_core.models.server import QUESTION_S, Failure, Server, http_client, http_failures, probe, quoted
+from rag_core.models.server import (
+    QUESTION_S,
+    Failure,
+    Server,
+    http_client,
+    http_failures,
+    probe,
+    quoted,
+    retry_after_s,
+)
 from rag_core.wording import some
 
 if TYPE_CHECKING:
@@ -48,9 +57,7 @@ def failure_of(answer: httpx.Response, key: str, sent: Sequence[str]) -> Failure
     status, said = answer.status_code, _said_by(answer)
     if status == 404:
         return Failure("no model")
-    after = answer.headers.get("retry-after", "")  # a number of seconds, or a day
-    wait_s = float(after) if after.isascii() and after.isdecimal() else 0.0
-    failure = Failure.of(status, said, key, sent=sent, wait_s=wait_s)
+    failure = Failure.of(status, said, key, sent=sent, wait_s=retry_after_s(answer.headers))
     if failure.kind not in ("failed", "refused"):
         return failure
     too_long = status == 413 or _TOO_LONG.search(said.lower())

@@ -3,7 +3,7 @@ sent are notes: a server may repeat them in an error, so its words are quoted wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -148,6 +148,12 @@ def http_failures(answer: str) -> Iterator[None]:
         raise Failure("crashed", "it hung up") from None
     except (ValueError, LookupError, TypeError, AttributeError):
         raise Failure("failed", answer) from None
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float:
+    """Seconds to wait that an answer asks for; 0 if it does not, or names a day."""
+    after = headers.get("retry-after", "")
+    return float(after) if after.isascii() and after.isdecimal() else 0.0
 
 
 def quoted(said: str, *secrets: str, sent: Sequence[str] = ()) -> str:

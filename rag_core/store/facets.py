@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from posixpath import dirname
 
 import numpy as np
 import numpy.typing as npt
@@ -107,7 +106,7 @@ def _documents(db: sqlite3.Connection) -> _Documents:
         "type": _column((place[number], kind) for number, kind, _, _ in rows),
         "tag": _column((place[number], tag) for number, tag, _ in tagged),
         "written": _column((place[number], tag) for number, _, tag in tagged if tag),
-        "folder": _column((place[number], each) for number, _, _, own in rows for each in _and_above(own)),
+        "folder": _column((place[number], each) for number, _, _, own in rows for each in tags.above(own)),
         "year": _column((place[number], year) for number, _, year, _ in rows if year),
     }
     return _Documents(np.array([*place], np.int64), columns)
@@ -118,12 +117,6 @@ def _column(pairs: Iterable[tuple[int, str]]) -> _Column:
     found = [(at, values.setdefault(value, len(values))) for at, value in pairs]
     both = np.array(found, np.int64).reshape(-1, 2)
     return _Column(tuple(values), both[:, 0], both[:, 1])
-
-
-def _and_above(folder: str) -> Iterator[str]:
-    yield folder
-    while folder := dirname(folder):
-        yield folder
 
 
 def joined(some: Iterable[Facets]) -> Facets:

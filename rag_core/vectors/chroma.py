@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag_core.errors import VectorError
 from rag_core.models.addresses import straight_to
+from rag_core.models.server import retry_after_s
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import VectorRecord, payload
 from rag_core.vectors.payload import DOC, MAY_BE_UNFILTERED, UNFILTERED
@@ -119,9 +120,7 @@ class ChromaService(Program[ChromaOptions]):
     def _check(self, response: httpx.Response) -> None:
         if response.status_code >= 300:
             response.read()
-            after = response.headers.get("Retry-After", "")  # a number of seconds, or a day
-            wait_s = float(after) if after.isascii() and after.isdecimal() else 0.0
-            raise self.answered(response.status_code, response.text, wait_s)
+            raise self.answered(response.status_code, response.text, retry_after_s(response.headers))
 
 
 class Chroma(Remote[ChromaService]):
