@@ -1,4 +1,5 @@
-"""Puts the text of a document together from its parts: pages, slides, rows, paragraphs under headings."""
+"""Puts the text of a document together from its parts: pages, slides, rows, paragraphs under headings. The
+builder keeps the offsets of each part."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""How a transformer in a folder wants to be used, as its own configuration files say: those of
-sentence-transformers and of the tokenizer, which published models share."""
+"""What a transformer's own configuration files say of it: how many tokens it reads, its pooling and prompts.
+They are the files of sentence-transformers and of the tokenizer, which published models have."""
 
 from __future__ import annotations
 

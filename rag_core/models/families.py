@@ -66,7 +66,7 @@ def family_of(model: str) -> Family:
 
 
 def prompts_in_config(told: Mapping[str, str]) -> Prompts:
-    """The prompts that a model's own configuration gives, by sentence-transformers' names for them."""
+    """The prompts in a model's own configuration, by sentence-transformers' names for them."""
     document = next((told[key] for key in ("document", "passage", "corpus") if told.get(key)), "")
     return Prompts(told.get("query") or "", document)
 

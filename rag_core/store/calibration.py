@@ -16,10 +16,10 @@ from rag_core.store.embeddings import count, vectors_of
 from rag_core.store.file import Known
 
 SAMPLE = 400
-"""The most passages that are looked at: two of each document."""
+"""The most passages that are measured, two of each document."""
 
 GROWTH = 4
-"""So many times the vectors of the last time, and it is measured again."""
+"""An embedder is measured again when a store has so many times the vectors."""
 
 # The built-in model's levels: medians over seven stores of notes, documentation, manual pages and code, where
 # they go from 0.12 to 0.25 and from 0.71 to 0.77.

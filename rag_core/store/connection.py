@@ -132,7 +132,7 @@ def log_size(path: Path) -> int:
 
 
 class Rights(NamedTuple):
-    """How a store file can be read just now; a connection with other rights is of no use. ``is_still``: this
+    """How a store file can be read now; connections with other rights are closed. ``is_still``: this
     account can write nothing beside it, and nobody has it open. SQLite could not see what others write, so
     such a file is read as it stands, at this ``size`` and time."""
 
