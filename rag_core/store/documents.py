@@ -256,7 +256,7 @@ def like(db: sqlite3.Connection, path: str) -> list[str]:
 
 def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str | None) -> None:
     """Give a document a new path, and a ``title`` if it is named after its file; chunks and vectors stay."""
-    sql = "SELECT file_type, title, private FROM documents WHERE id = ?"
+    sql = "SELECT file_type, title, private, metadata FROM documents WHERE id = ?"
     row = db.execute(sql, (document_id,)).fetchone()
     known_as = _names(db, document_id)
     title = row["title"] if title is None else title
@@ -268,7 +268,8 @@ def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str 
     sql = "UPDATE chunks SET path = ?, title = ?, title_terms = ? WHERE document_id = ?"
     db.execute(sql, (file.display, title, terms, document_id))
     db.execute("DELETE FROM names WHERE document_id = ? AND kind <> ?", (document_id, _ALIAS))
-    _put_names(db, document_id, file.display, row["file_type"], [title], ())
+    titles = (title, *frontmatter.ids(json.loads(row["metadata"])))
+    _put_names(db, document_id, file.display, row["file_type"], titles, ())
     links = db.execute("SELECT id, target FROM links WHERE document_id = ?", (document_id,)).fetchall()
     keys = [(link_key(file.display, link["target"]), link["id"]) for link in links]
     db.executemany("UPDATE links SET key = ? WHERE id = ?", keys)
