@@ -28,16 +28,16 @@ _PARTS = f"The folder must hold {TOKENIZER} and {' or '.join(GRAPHS)}."
 
 
 class OnnxEmbedder(InProcess):
-    """An embedder on onnxruntime. ``threads`` is how many texts are embedded at once, by default one per
-    usable core. ``max_tokens`` is what the encoder reads less the passage's prompt."""
+    """An embedder on onnxruntime, one text on each usable core. ``max_tokens`` is what the encoder reads less
+    the passage's prompt."""
 
     def __init__(
         self, encoder: Encoder, identity: EmbedderIdentity, max_tokens: int, prompts: Prompts = NO_PROMPTS,
-        *, latin: bool = True, threads: int | None = None,
+        *, latin: bool = True,
     ) -> None:  # fmt: skip
         super().__init__(identity, max_tokens, prompts, latin=latin)
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        self._pool = ThreadPoolExecutor(threads or cores, thread_name_prefix=identity.provider)
+        self._pool = ThreadPoolExecutor(cores, thread_name_prefix=identity.provider)
         self._encoder = encoder
 
     def count_tokens(self, text: str) -> int:

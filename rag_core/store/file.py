@@ -353,12 +353,12 @@ def _remove_beside(path: Path) -> None:
         file.unlink(missing_ok=True)
 
 
-def new_file(path: Path, page_size: int = _PAGE_SIZE) -> sqlite3.Connection:
+def new_file(path: Path) -> sqlite3.Connection:
     """Make the tables of a store in the empty file ``path``. Raises sqlite3.Error."""
     with ExitStack() as failing:
         db = sqlite3.connect(path, isolation_level=None)
         failing.callback(db.close)
-        db.execute(f"PRAGMA page_size = {page_size}")  # before anything is written, or it is ignored
+        db.execute(f"PRAGMA page_size = {_PAGE_SIZE}")  # before anything is written, or it is ignored
         db.execute(f"PRAGMA application_id = {migrations.APPLICATION_ID}")
         migrations.migrate(db, path.name)
         failing.pop_all()  # nothing failed: the caller closes it
