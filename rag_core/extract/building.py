@@ -14,15 +14,14 @@ from rag_core.types import Extracted, Segment
 MOST_TEXT = 16_000_000
 """Characters kept of one document: a shelf of novels."""
 
-_NAME_LIMIT = 200
 _MOST_WARNINGS = 5
 _UNWANTED = re.compile("[\0-\x08\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _LINE_ENDS = re.compile("\r\n?|\x0b|\x0c|\x85|\u2028|\u2029")
 
 
-def one_line(text: str) -> str:
-    """``text`` in one line of at most 200 characters, as titles, headings and anchors are kept."""
-    return " ".join(_UNWANTED.sub("", text).split())[:_NAME_LIMIT].rstrip()
+def one_line(text: str, most: int = 200) -> str:
+    """``text`` in one line of at most ``most`` characters, as titles, headings and anchors are kept."""
+    return " ".join(_UNWANTED.sub("", text).split())[:most].rstrip()
 
 
 def needs_password(path: PurePosixPath) -> ExtractError:

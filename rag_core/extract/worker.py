@@ -26,7 +26,7 @@ from typing import IO, Any
 from rag_core.errors import ExtractError, NotText, RagError
 from rag_core.extensions import Extension
 from rag_core.extract import ocr
-from rag_core.extract.building import MOST_TEXT
+from rag_core.extract.building import MOST_TEXT, one_line
 from rag_core.extract.filetypes import added_type
 from rag_core.extract.frontmatter import unique
 from rag_core.extract.ocr import Remote
@@ -141,7 +141,7 @@ class Worker:
         if answer.error is not None:
             message, suggestion = answer.error
             kind = NotText if answer.is_skipped else ExtractError
-            raise kind(_line(message, 400), _line(suggestion, 400))
+            raise kind(one_line(message, 400), one_line(suggestion, 400))
         return answer
 
     def _exchange(self, extension: Extension, line: bytes, data: bytes, remote: Remote | None) -> bytes:
@@ -220,19 +220,19 @@ def _checked(found: Extracted, file_type: str, name: str) -> Extracted:
         is_day = found.date is None or date.fromisoformat(found.date).isoformat() == found.date
     if not is_day:
         raise ValueError(f"the date is {found.date!r:.40}, not one like '2026-03-15'")
-    aliases = unique(map(_line, found.aliases))
+    aliases = unique(map(one_line, found.aliases))
     metadata = {**found.metadata, **({"aliases": [*aliases]} if aliases else {})}
     if len(json.dumps(metadata)) > _MOST_METADATA:
         raise ValueError(f"metadata takes more than {_MOST_METADATA:,} characters")
     segments: list[Segment] = []
     for each in found.segments:
         if each.start < each.end:
-            path, ref = tuple(filter(None, map(_line, each.heading_path))), _line(each.anchor_ref)
+            path, ref = tuple(filter(None, map(one_line, each.heading_path))), one_line(each.anchor_ref)
             segments.append(replace(each, heading_path=path, anchor_ref=ref, levels=()))
     if text.strip() and not segments:
         segments = [Segment(0, len(text))]
-    kept, left_out = tags.bounded(unique([_line(tag).lstrip("#") for tag in found.tags]))
-    title = _line(found.title) if found.title_from != "file name" else ""
+    kept, left_out = tags.bounded(unique([one_line(tag).lstrip("#") for tag in found.tags]))
+    title = one_line(found.title) if found.title_from != "file name" else ""
     return replace(
         found,
         file_type=file_type,
@@ -244,10 +244,6 @@ def _checked(found: Extracted, file_type: str, name: str) -> Extracted:
         metadata=metadata,
         warnings=tuple(filter(None, (*found.warnings, left_out))),
     )
-
-
-def _line(text: str, most: int = 200) -> str:
-    return " ".join(text.split())[:most].rstrip()
 
 
 # --- the process ------------------------------------------------------------------------

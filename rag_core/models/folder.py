@@ -20,7 +20,7 @@ from rag_core.extensions import install_line
 from rag_core.models.check import Found, package_version
 from rag_core.models.embedder import EmbedderName, EmbedderOptions, InProcess
 from rag_core.models.families import NO_PROMPTS, Prompts, family_of, prompt_scheme, prompts_in_config
-from rag_core.models.transformer import well_formed
+from rag_core.text.words import well_formed
 from rag_core.types import EmbedderIdentity
 
 CONTEXT = 512  # tokens that are read where neither the model nor its family tells

@@ -26,7 +26,8 @@ from rag_core.models.onnx_folder import MODEL_ERRORS, cannot_run, folder_of, ope
 from rag_core.models.openai import failure_of
 from rag_core.models.registry import CircuitBreaker
 from rag_core.models.server import Failure, Server, http_client, http_failures
-from rag_core.models.transformer import Transformer, well_formed
+from rag_core.models.transformer import Transformer
+from rag_core.text.words import well_formed
 
 _LISTS = 32  # whose scores are remembered
 _RETRY_S = 0.05

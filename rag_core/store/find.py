@@ -18,10 +18,9 @@ from typing import Any, NamedTuple
 from rag_core.errors import InvalidInput
 from rag_core.extract import frontmatter, type_of_suffix
 from rag_core.store.connection import rows_at_once
-from rag_core.store.documents import storable
 from rag_core.store.file import ACTIVE
 from rag_core.text.days import EXAMPLES, span
-from rag_core.text.words import SPACED_WORD, alternatives, clusters, is_unspaced, name_key
+from rag_core.text.words import SPACED_WORD, alternatives, clusters, is_unspaced, name_key, well_formed
 from rag_core.text.words import fold as fold_words
 from rag_core.types import DATA, Document, Filters, PrivateBy, Query, Viewer
 
@@ -275,7 +274,7 @@ def file_names(db: sqlite3.Connection, viewer: Viewer, limit: int) -> list[str]:
 def skipped_count(db: sqlite3.Connection, suffix: str) -> int:
     """How many files were skipped whose names end in ``suffix``, such as ``.pdf``; for the owner alone."""
     sql = "SELECT count(*) FROM documents WHERE state = 'skipped' AND lower(substr(display, ?)) = lower(?)"
-    return int(db.execute(sql, (-len(suffix), storable(suffix))).fetchone()[0])
+    return int(db.execute(sql, (-len(suffix), well_formed(suffix))).fetchone()[0])
 
 
 def chunk_ids(db: sqlite3.Connection, keys: Sequence[str], allowed: Eligible) -> dict[str, int]:
@@ -343,7 +342,7 @@ def neighbours(db: sqlite3.Connection, key: str, allowed: Eligible, around: int)
               JOIN chunks here ON here.document_id = c.document_id AND here.key = ?
               WHERE c.chunk_index BETWEEN here.chunk_index - ? AND here.chunk_index + ? AND {allowed.sql}
               ORDER BY c.chunk_index"""
-    return db.execute(sql, (storable(key), around, around, *allowed.values)).fetchall()
+    return db.execute(sql, (well_formed(key), around, around, *allowed.values)).fetchall()
 
 
 # Only what is needed: most of a row is on pages of its own, and to make an empty array takes long.

@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING, Any
 
 from rag_core.errors import VectorError
 from rag_core.models.addresses import straight_to
+from rag_core.text.words import well_formed
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import Receipt, VectorRecord, payload
-from rag_core.vectors.payload import DOC, MAY_BE_UNFILTERED, TEXT, UNFILTERED, Condition, whole
+from rag_core.vectors.payload import DOC, MAY_BE_UNFILTERED, TEXT, UNFILTERED, Condition
 from rag_core.vectors.remote import KEYS_A_PAGE, RECORDS_A_PAGE, Batch, Remote, Shape, Undo, unless
 from rag_core.vectors.service import SEARCH_ATTEMPTS, Busy, Program, ProgramOptions, Refused
 
@@ -213,7 +214,7 @@ class Qdrant(Remote[QdrantService]):
             self._call("delete_collection")
 
     def _encode(self, record: VectorRecord) -> tuple[dict[str, Any], int] | str:
-        path = whole(str(record.doc.get("path", "")))
+        path = well_formed(str(record.doc.get("path", "")))
         vault = hashlib.sha256(self._store.casefold().encode()).digest()[:6]
         fields = {
             "vault_id": int.from_bytes(vault),
@@ -221,9 +222,9 @@ class Qdrant(Remote[QdrantService]):
             "note_id": str(uuid.uuid5(_SPACE, f"{self._store}/{path}")),
             "rel_path": path,
             "folder": posixpath.dirname(path),
-            "heading_path": whole(str(record.doc.get("headings", ""))),
+            "heading_path": well_formed(str(record.doc.get("headings", ""))),
             "chunk_index": int(record.doc.get("chunk_index", 0)),
-            "note_title": whole(str(record.doc.get("title", ""))),
+            "note_title": well_formed(str(record.doc.get("title", ""))),
             TEXT: record.text,
             DOC: payload.document(record),
             FILTER: payload.values(record.metadata),

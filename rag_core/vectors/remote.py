@@ -16,9 +16,10 @@ from rag_core.errors import InvalidInput, VectorError
 from rag_core.models.addresses import shown
 from rag_core.models.deadline import ask_index
 from rag_core.models.registry import CircuitBreaker
+from rag_core.text.words import well_formed
 from rag_core.types import Filters, Metric, Vectors
 from rag_core.vectors import EVERYTHING, Match, Receipt, RemoteIndex, Settled, VectorRecord, unit, unnoticed
-from rag_core.vectors.payload import reason_against, whole
+from rag_core.vectors.payload import reason_against
 from rag_core.vectors.service import Options, Refused, Service
 
 if TYPE_CHECKING:
@@ -199,7 +200,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
         """``records`` in batches of at most ``max_batch`` and ``max_bytes``, without the same key twice."""
         batch, total = Batch({}, {}), 0
         for record in records:
-            made = replace(record, vector=unit(record.vector), text=whole(record.text))
+            made = replace(record, vector=unit(record.vector), text=well_formed(record.text))
             encoded = reason_against(record.vector, self.dimension) or self._encode(made)
             size = 0 if isinstance(encoded, str) else encoded[1]
             is_full = len(batch.items) == self.max_batch or (batch.items and total + size > self.max_bytes)
