@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from rag_core.errors import InvalidInput
 from rag_core.models.chat import Call, LLMOptions, Message
 from rag_core.models.check import Found, printable, written
-from rag_core.models.embedder import EmbedderName, EmbedderOptions, dimension_error
+from rag_core.models.embedder import PROBE, EmbedderName, EmbedderOptions, dimension_error
 from rag_core.models.families import family_of
 from rag_core.models.remote import Remote
 from rag_core.models.server import (
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     import httpx
 
 CONTEXT = 512  # tokens: llama.cpp takes no more unless it is configured to
-_PROBE = "How many numbers does a vector have?"
 _NEWER_LIMIT = "max_completion_tokens"
 _TOO_LONG = re.compile(
     r"too (long|large)|context (length|size|window)|maximum (context|input)|max_?(model_?|seq_?)?len"
@@ -84,7 +83,7 @@ def open_openai(name: EmbedderName, options: EmbedderOptions) -> Remote:
         raise InvalidInput(said, "Set `embedding_base_url`, such as http://127.0.0.1:1234/v1.")
     backend = _Embedding(name, options)
     with backend.server.explained():
-        found = len(backend.embed([_PROBE], question=False)[0])
+        found = len(backend.embed([PROBE], question=False)[0])
     if name.dimension and found < name.dimension:
         raise dimension_error(name.model, name.dimension, found)
     family = family_of(name.model)

@@ -169,7 +169,9 @@ class SharedReranker:
         until = time.monotonic() + budget_s
 
         def work() -> list[float]:
-            return self._ready().scores(query, passages, until)
+            with self._opening:
+                self._opened = self._opened or open_reranker(self._options)
+            return self._opened.scores(query, passages, until)
 
         try:
             with self._breaker.guard(server) if server else nullcontext():
@@ -180,9 +182,3 @@ class SharedReranker:
                     raise Unreachable(said, "Set `rerank_budget_ms` higher, or choose another.") from None
         except EmbedderError as error:
             return error
-
-    def _ready(self) -> Reranker:
-        with self._opening:
-            if self._opened is None:
-                self._opened = open_reranker(self._options)
-            return self._opened
