@@ -45,6 +45,8 @@ _GOES_ON = b""  # the frame of a process that has read a picture, and goes on wi
 _PICTURES = b"\x89PNG", b"\xff\xd8"  # begin the frame of a picture that a server is to read
 _MOST_ANSWER = 8 * MOST_TEXT  # bytes
 _MOST_METADATA = 64_000
+_OF_OURS = re.compile(r"COMMONPLACE_|AWS_|(GEMINI|OLLAMA)_API_KEY$")
+"""The variables with settings and keys."""
 _NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
 _ORPHAN_S = 10  # so long the process outlives a limit that nobody enforces
 _END_S = 2.0
@@ -185,7 +187,7 @@ class Worker:
         if self._process is None:
             path = json.dumps([part for part in sys.path if Path(part).is_absolute()])
             limits = str(int(self.limit_s) + _ORPHAN_S), str(self.memory), str(self.pictures or "")
-            no_keys = {name: each for name, each in os.environ.items() if not name.startswith("COMMONPLACE_")}
+            no_keys = {name: each for name, each in os.environ.items() if not _OF_OURS.match(name)}
             try:
                 self._process = subprocess.Popen(
                     [sys.executable, "-P", "-c", _START, path, *limits],
