@@ -33,9 +33,11 @@ class Page:
 
     @property
     def first_heading(self) -> str:
+        """Its first heading in one line, '' without one."""
         return one_line(next((text for level, text in self.blocks if level), ""))
 
     def add_to(self, builder: Builder) -> None:
+        """Add its blocks to a document."""
         for level, text in self.blocks:
             if level:
                 builder.heading(level, text)

@@ -13,6 +13,7 @@ OLLAMA_URL = "http://127.0.0.1:11434"
 
 
 def host_of(url: str) -> str:
+    """The host in ``url``, '' without one."""
     return urlsplit(url).hostname or ""
 
 

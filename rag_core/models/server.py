@@ -72,6 +72,7 @@ class Server:
 
     @property
     def called(self) -> str:
+        """Its name and address, at the beginning of a sentence."""
         return f"{self.name} at {self.url}"
 
     def error(self, failure: Failure) -> EmbedderError | LLMError:

@@ -52,10 +52,14 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChromaOptions(ProgramOptions):
+    """How to reach Chroma."""
+
     port = 8000
 
 
 class ChromaService(Program[ChromaOptions]):
+    """Chroma, on a server or in a folder."""
+
     name, extra, package, module = "Chroma", "chroma", "chromadb", "chromadb"
     url_setting, example = "chroma_url", "http://127.0.0.1:8000"
     access = "Use a server without a key, or let a proxy on this machine add it."
@@ -124,6 +128,8 @@ class ChromaService(Program[ChromaOptions]):
 
 
 class Chroma(Remote[ChromaService]):
+    """The collection of one store."""
+
     service_type = ChromaService
     form = "chroma://HOST:PORT/COLLECTION"
     pattern = re.compile(rf"chroma://(?P<server>.*)/(?P<collection>{_COLLECTION.pattern})")

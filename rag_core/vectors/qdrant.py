@@ -63,6 +63,8 @@ class QdrantOptions(ProgramOptions):
 
 
 class QdrantService(Program[QdrantOptions]):
+    """Qdrant, on a server or in a folder."""
+
     name, extra, package, module = "Qdrant", "qdrant", "qdrant-client", "qdrant_client"
     url_setting, example = "qdrant_url", "http://127.0.0.1:6333"
     access = f"Set {KEY_VARIABLE}, best in .env."
@@ -114,6 +116,8 @@ class QdrantService(Program[QdrantOptions]):
 
 
 class Qdrant(Remote[QdrantService]):
+    """The points of one store in a collection."""
+
     service_type = QdrantService
     form = "qdrant://HOST:PORT/COLLECTION#STORE"
     pattern = re.compile(
