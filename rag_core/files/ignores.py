@@ -74,6 +74,8 @@ def _match_all(segments: Sequence[re.Pattern[str] | None], parts: Sequence[str])
                 following.add(at + 1)
             elif at == last and not segment:
                 following |= {last, last + 1}
+        if not following:
+            return False
         reached = following
     return last + 1 in reached
 
