@@ -1,4 +1,4 @@
-"""Numbers and times in words, the same in the terminal and in the browser."""
+"""Numbers, times, states and places in words, the same in the terminal and in the browser."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def took(job: Job) -> str:
 
 
 def moment(written: str) -> str:
-    """An ISO time by this computer's clock: ``2026-03-15 14:05``. What is no time stays as it stands."""
+    """An ISO time by this computer's clock: ``2026-03-15 14:05``; any other text as it is."""
     try:
         return datetime.fromisoformat(written).astimezone().strftime("%Y-%m-%d %H:%M")
     except (ValueError, OverflowError):  # an imported store may say anything
@@ -172,12 +172,12 @@ def shared_files(root: str, others: Iterable[str]) -> str:
     return f"{root!r} overlaps {', '.join(map(repr, shared))}. Files in both are read once." if shared else ""
 
 
-def said_of_covered(root: str, by: Source) -> str:
+def covered_by(root: str, by: Source) -> str:
     """What becomes of the folder ``root`` whose files another folder of its store takes already."""
     return f"The store's folder {by.root!r} includes {root!r} already. It is read; none is added."
 
 
-def said_of_privacy(found: Privacy) -> str:
+def privacy(found: Privacy) -> str:
     """How many documents of a store are private, and why, in a sentence."""
     if not found.private:
         return "No note is private."
@@ -186,7 +186,7 @@ def said_of_privacy(found: Privacy) -> str:
 
 
 def taken(source: Source) -> str:
-    """The files that a folder gives, in words where its patterns mean all."""
+    """Which files of a folder are taken: ``every file``, or its patterns."""
     every = {*source.include} <= {"**/*"}
     without = f" without {' '.join(source.exclude)}" if source.exclude else ""
     return ("every file" if every else " ".join(source.include)) + without

@@ -141,6 +141,13 @@ def test_every_room_stands_on_the_page_about_the_architecture() -> None:
     assert set().union(*LAYERS) <= said
 
 
+def test_every_file_on_that_page_is_there() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    named = set(re.findall(r"`((?:\w+/)*\w+\.py)`", page))
+    assert named
+    assert not [each for each in named if not any((ROOT / top / each).is_file() for top in ("", "rag_core"))]
+
+
 def test_the_engine_knows_nothing_of_the_app() -> None:
     assert not wrong(
         CORE_FILES,

@@ -63,7 +63,7 @@ def test_a_search_over_several_stores_names_the_damaged_one_and_goes_on(two: Lib
         guests = two.search(GUEST, query)
         assert FOR_GUESTS in guests.warnings
         assert not any("'broken' cannot be read: " in warning for warning in guests.warnings)
-    assert two.documents.facets(OWNER)["tags"]["zoo"] >= 2
+    assert two.documents.facets(OWNER)["tag"]["zoo"] >= 2
     with pytest.raises(StoreError, match="'broken' cannot be read: "):
         two.search(OWNER, "heron sleeps", ["broken"])
 

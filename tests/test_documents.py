@@ -64,18 +64,18 @@ def test_passage_that_changed_is_gone_and_says_to_search_again(diary: Library, n
 
 def test_facets_count_documents_most_first(diary: Library) -> None:
     facets = diary.documents.facets(OWNER, ["diary"])
-    assert list(facets["types"].items()) == [("markdown", 3), ("python", 1)]
-    assert facets["folders"] == {"": 2, "sub": 2}
+    assert list(facets["type"].items()) == [("markdown", 3), ("python", 1)]
+    assert facets["folder"] == {"": 2, "sub": 2}
 
 
 def test_tag_is_counted_once_in_any_case_and_with_those_below_it(diary: Library) -> None:
-    found = diary.documents.facets(OWNER, ["diary"])["tags"]
+    found = diary.documents.facets(OWNER, ["diary"])["tag"]
     assert list(found.items()) == [("Calm", 2), ("place", 2), ("place/hill", 1), ("place/sea", 1)]
 
 
 @pytest.mark.parametrize("kind", ["type", "tag", "path"])
 def test_every_facet_value_is_a_filter_that_finds_its_count(diary: Library, kind: str) -> None:
-    facets = diary.documents.facets(OWNER)[{"type": "types", "tag": "tags", "path": "folders"}[kind]]
+    facets = diary.documents.facets(OWNER)["folder" if kind == "path" else kind]
     assert facets
     for value, count in facets.items():
         assert len(diary.search(OWNER, f'{kind}:"{value}"', top_k=50).hits) == count

@@ -171,10 +171,13 @@ def test_what_a_package_prints_reaches_nobody(read: Read, capfd: pytest.CaptureF
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize(
+    "name", ["COMMONPLACE_EMBEDDING_API_KEY", "GEMINI_API_KEY", "OLLAMA_API_KEY", "AWS_SECRET_ACCESS_KEY"]
+)
 def test_keys_of_ours_are_not_in_the_environment_of_packages(
-    read: Read, monkeypatch: pytest.MonkeyPatch
+    read: Read, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setenv("COMMONPLACE_EMBEDDING_API_KEY", "sesame")
+    monkeypatch.setenv(name, "sesame")
     monkeypatch.setenv("OTHER", "open")
     with closing(Worker()) as worker:
         told = extract(b"document(str([*os.environ.values()]))", FILE, worker).text

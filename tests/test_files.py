@@ -268,18 +268,23 @@ def test_split_glob_finds_the_folder_in_what_is_typed(
     home = plant(tmp_path / "home", "notes/a.md", "notes/odd [1]/b{2}*.md")
     monkeypatch.setenv("HOME", str(home))
     base = home / "notes"
-    assert split_glob("~/notes/**/*.md", base) == (home / "notes", "**/*.md")
-    assert split_glob(f"{home}/*.py", base) == (home, "*.py")
-    assert split_glob("notes/*/x.md", home) == (home / "notes", "*/x.md")
-    assert split_glob("*.md", base) == (base, "*.md")
-    assert split_glob("{notes,other/x}/*.md", home) == (home, "{notes,other/x}/*.md")
-    assert split_glob("../notes/", base) == (base, "**/*")
-    assert split_glob(".", base) == (base, "**/*")
-    assert split_glob("odd [1]/*.md", base) == (base / "odd [1]", "*.md")
+    monkeypatch.chdir(home)
+    assert split_glob("notes/*/x.md") == (base, "*/x.md")
+    assert split_glob("{notes,other/x}/*.md") == (home, "{notes,other/x}/*.md")
+    monkeypatch.chdir(base)
+    assert split_glob("~/notes/**/*.md") == (base, "**/*.md")
+    assert split_glob(f"{home}/*.py") == (home, "*.py")
+    assert split_glob("*.md") == (base, "*.md")
+    assert split_glob("../notes/") == (base, "**/*")
+    assert split_glob(".") == (base, "**/*")
+    assert split_glob("odd [1]/*.md") == (base / "odd [1]", "*.md")
 
 
 @pytest.mark.parametrize("typed", ["missing", "missing/**/*.md", "", "~nobody-by-this-name/x", "*/../x"])
-def test_split_glob_refuses_what_leads_nowhere(tmp_path: Path, typed: str) -> None:
+def test_split_glob_refuses_what_leads_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(InvalidInput) as error:
-        split_glob(typed, tmp_path)
+        split_glob(typed)
     assert error.value.suggestion

@@ -45,6 +45,15 @@ def test_without_a_repository_gitignores_above_the_root_do_not_count(tmp_path: P
     assert found(tmp_path / "docs") == ["a.log"]
 
 
+@pytest.mark.parametrize("line", ["/" + "**/a/" * 20 + "b", " " * 200_000 + "x"], ids=["stars", "spaces"])
+def test_a_hostile_gitignore_takes_no_time(tmp_path: Path, line: str) -> None:
+    deep = "a/" * 40
+    plant(tmp_path, f"{deep}c.md", f"{deep}b")
+    plant(tmp_path, ".gitignore", text=line.encode())
+    assert f"{deep}c.md" in found(tmp_path)
+    assert (f"{deep}b" in found(tmp_path)) == line.endswith("x")
+
+
 GIT_LINES = st.sampled_from(
     r"""
     *.log !*.log a/ !a/ /a !/a * ** !*/ */ !*.md a/b !a/b **/b **/ a/** a/* !a/* b/c.md !c.md **/c.*

@@ -155,7 +155,7 @@ def test_a_nested_tag_belongs_to_its_parents_too(library: Library, notes: Path) 
     for tag in ("work", "work/client", "work/client/acme", "WORK"):
         assert matching(library, Filters(tags=(tag,))) == ["a.md"]
     assert matching(library, Filters(tags=("client",))) == []
-    assert library.documents.facets(OWNER)["tags"] == {
+    assert library.documents.facets(OWNER)["tag"] == {
         "Work": 1, "Work/Client": 1, "Work/Client/Acme": 1, "workshop": 1,
     }  # fmt: skip
     assert {d.path: d.tags for d in library.documents.all(OWNER, "s")} == {

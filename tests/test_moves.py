@@ -11,7 +11,7 @@ from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.conftest import index
 from tests.consistency import check_library
-from tests.stored import contents, found, fresh_contents, keys, links, long_note, outcomes, paths
+from tests.stored import contents, found, fresh_contents, keys, links, long_note, outcomes, paths, store_of
 
 
 def test_a_renamed_file_is_moved_without_embedding_and_keeps_its_keys(library: Library, notes: Path) -> None:
@@ -58,6 +58,19 @@ def test_a_title_from_the_file_name_follows_a_rename(library: Library, notes: Pa
 
     titles = {document.path: document.title for document in library.documents.all(OWNER, "s")}
     assert titles == {"ostrich.md": "Ostrich", "renamed.md": "A heading"}
+
+
+def test_a_renamed_note_keeps_the_id_in_its_front_matter(library: Library, notes: Path) -> None:
+    (notes / "walrus.md").write_text("---\nid: zk-4711\naliases: [Odobenus]\n---\nPlain words.\n")
+    index(library, "s", notes)
+    (notes / "walrus.md").rename(notes / "ostrich.md")
+
+    index(library, "s")
+
+    assert found(library, "zk-4711") == found(library, "Odobenus") == ["ostrich.md"]
+    with store_of(library, "s").read() as db:
+        names = {row[0] for row in db.execute("SELECT key FROM names")}
+    assert names == {"zk-4711", "odobenus", "ostrich", "ostrich.md"}
 
 
 def test_a_date_from_the_file_name_follows_a_rename(library: Library, notes: Path) -> None:

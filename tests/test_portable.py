@@ -33,7 +33,7 @@ def answers(library: Library, store: str) -> list[Any]:
             hits = library.search(OWNER, query, [store], mode=mode, top_k=50).hits
             said.append([replace(hit, store="", document=replace(hit.document, store="")) for hit in hits])
     said.append([replace(each, store="") for each in library.files.all(OWNER, store)])
-    said.append(library.documents.facets(OWNER, [store]))
+    said.append(library.documents.facets(OWNER, [store]) | {"store": {}})
     said.append([(s.root, s.include, s.exclude, s.label, s.paused) for s in info(library, store).sources])
     said.append(contents(library, store))
     return said

@@ -12,10 +12,11 @@ from rag_core.extract.filetypes import UNFINISHED
 from rag_core.library import Library
 from rag_core.models.hashing import Hashing
 from rag_core.reports import Asked, Problem
+from rag_core.store import switch
 from rag_core.store.jobs import shared_reason
 from rag_core.types import OWNER, Vectors
 from tests.conftest import index
-from tests.stored import found, outcomes
+from tests.stored import found, outcomes, store_of
 
 BINARY = bytes(range(256)) * 40
 BROKEN = b"\xff\xfe" + b"\x00\xd8" * 9
@@ -50,6 +51,21 @@ def test_a_file_whose_pictures_wait_for_their_server_is_told_until_it_is_read_ag
     library.jobs.retry(OWNER, "s", library.jobs.problems(OWNER, "s")[0])
     library.jobs.run(OWNER, "s")
     assert kinds(library) == []
+
+
+def test_pictures_that_wait_are_not_taken_for_documents_to_be_cut_anew(library: Library, notes: Path) -> None:
+    (notes / "scan.md").write_text("A note with a picture.\n")
+    index(library, "s", notes)
+    store = store_of(library, "s")
+    with store.write() as db:
+        db.execute("UPDATE documents SET extractor = ?", (UNFINISHED,))
+        assert not switch.uncut(db), "a switch would wait for a server that reads pictures"
+        switch.cut_anew(db, store.spec)
+        assert switch.uncut(db)
+    assert kinds(library) == []
+    index(library, "s")
+    with store.read() as db:
+        assert not switch.uncut(db)
 
 
 def test_files_are_told_by_reason_failures_first_and_the_most_frequent_before_the_others(

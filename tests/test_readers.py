@@ -154,6 +154,14 @@ def test_a_long_cell_is_kept_whole() -> None:
     assert long in read(made.xlsx(Tea=[[long, 1]]), "a.xlsx").text
 
 
+def test_a_mail_is_private_with_a_private_note_in_it() -> None:
+    def attached(note: bytes) -> Extracted:
+        return read(made.mail("Diary", "See below", attached={"diary.md": note}), "a.eml")
+
+    assert attached(b"---\nprivate: true\n---\nBuried.").private
+    assert not attached(b"---\nprivate: false\n---\nBuried.").private
+
+
 def test_one_damaged_attachment_or_an_empty_mailbox_costs_nothing_else() -> None:
     data = made.mail("Tea", PHRASE, attached={"bad.docx": b"PK no archive", "bad.pdf": b"%PDF no"})
     found = read(data, "a.eml")

@@ -20,7 +20,7 @@ def test_a_tag_of_eight_thousand_levels_takes_no_room(library: Library, notes: P
     index(library, "s", notes)
     with store_of(library, "s").read() as db:
         assert db.execute("SELECT count(*) FROM tags").fetchone()[0] == 0
-    assert library.documents.facets(OWNER)["tags"] == {}
+    assert library.documents.facets(OWNER)["tag"] == {}
     library.close()
     assert file_of(library).stat().st_size < 1_000_000
 

@@ -15,7 +15,7 @@ import streamlit as st
 
 from rag_core.config import Settings, load
 from rag_core.library import Library, background
-from rag_core.types import OWNER, Answer, Mode, StoreInfo, Viewer
+from rag_core.types import OWNER, Answer, Facets, Mode, StoreInfo, Viewer
 from ui.search_state import DEFAULT, Request
 
 _NO_BUDGET = 10**9  # tokens: a budget would leave holes between pages
@@ -68,7 +68,7 @@ def _search(
     )  # fmt: skip
 
 
-def facets(viewer: Viewer, stores: Sequence[str]) -> dict[str, dict[str, int]]:
+def facets(viewer: Viewer, stores: Sequence[str]) -> Facets:
     """``Library.documents.facets``, remembered like ``search``."""
     names = tuple(stores)
     return _facets(load(), viewer, names, library().stores.generations(viewer, names))
@@ -80,7 +80,7 @@ def _facets(
     viewer: Viewer,
     stores: tuple[str, ...],
     generations: tuple[tuple[str, int], ...],  # noqa: ARG001 - part of the key
-) -> dict[str, dict[str, int]]:
+) -> Facets:
     return _library(settings).documents.facets(viewer, stores)
 
 

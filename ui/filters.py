@@ -27,7 +27,8 @@ def choices(viewer: Viewer, stores: Sequence[str], chosen: Sequence[str]) -> Cho
     facets = deps.facets(viewer, chosen)
     searched = [info for info in deps.store_infos(viewer) if not chosen or info.name in chosen]
     top = top_folder(source for info in searched for source in info.sources)
-    return Choices(tuple(stores), facets["types"], facets["tags"], with_parents(facets["folders"]), top)
+    folders = {folder or TOP_FOLDER: count for folder, count in facets["folder"].items()}
+    return Choices(tuple(stores), facets["type"], facets["tag"], folders, top)
 
 
 def chips(offered: Choices, request: Request, today: date, counts: Facets | None = None) -> tuple[Chip, ...]:

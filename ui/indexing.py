@@ -16,7 +16,7 @@ from rag_core.files import MANY_FILES, Preview, doubt, preview
 from rag_core.index.choice import no_match
 from rag_core.index.plan import Plan
 from rag_core.types import Source, StoreInfo, Viewer
-from rag_core.wording import outcome, outcomes, plural, said_of_covered, shared_files, size, skips
+from rag_core.wording import covered_by, outcome, outcomes, plural, shared_files, size, skips
 from ui.deps import library
 from ui.folders import clear_folder, folder_in_box, shown
 from ui.hits import label
@@ -61,7 +61,7 @@ def preview_folder(viewer: Viewer, info: StoreInfo, choice: FileChoice) -> None:
     """What adding the chosen files would do."""
     source = library().sources.draft(viewer, info.name, choice.root, choice.include, choice.exclude)
     if source.root != os.path.realpath(choice.root):
-        st.info(label(said_of_covered(shown(choice.root), source)))
+        st.info(label(covered_by(shown(choice.root), source)))
         return
     if source.id and not any(each.id == source.id and each.removed for each in info.sources):
         st.caption("This folder is in the store already; these patterns are added to those it has.")

@@ -10,7 +10,7 @@ from rag_core.errors import RagError
 from rag_core.library import background
 from rag_core.reports import Privacy
 from rag_core.types import StoreInfo, Viewer
-from rag_core.wording import plural, said_of_privacy
+from rag_core.wording import plural, privacy
 from ui import hits
 from ui.deps import library
 from ui.hits import label
@@ -36,7 +36,7 @@ def show_private_notes(viewer: Viewer, info: StoreInfo) -> None:
 
 def _show_rules(viewer: Viewer, info: StoreInfo, found: Privacy) -> None:
     """A button to remove each rule, and a box for another."""
-    st.html(hits.paragraphs(said_of_privacy(found), status=True))
+    st.html(hits.paragraphs(privacy(found), status=True))
     if info.attached:
         st.html(hits.paragraphs("What is private is decided where its index is filled."))
         return
@@ -73,7 +73,7 @@ def show_rules_of_stores(viewer: Viewer) -> None:
     for name in library().stores.names(viewer):
         with st.container(horizontal=True, vertical_alignment="center", key=f"private_of_{name}"):
             try:
-                said = said_of_privacy(library().privacy.report(viewer, name))
+                said = privacy(library().privacy.report(viewer, name))
             except RagError as error:  # its own page says more
                 said = error.message
             st.markdown(f"**{label(name)}**", width="content")

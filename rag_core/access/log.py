@@ -24,6 +24,7 @@ from rag_core.reports import Door
 
 SERVER_LOGGERS: Final = ("asyncio", "uvicorn.error")  # websockets writes to the second one, too
 _EVERY_S: Final = 1.0
+_WRITTEN_EVERY_S: Final = 10.0
 _MAX_CALLS: Final = 6
 _MAX_WAITING: Final = 200  # logins and doors; a tailnet has fewer, a flood of invented names has more
 _LOG = logging.getLogger(__name__)
@@ -92,9 +93,8 @@ class Visits:
     """Counts the visits of people, and writes them every few seconds: one write for each person. What they
     ask for is never recorded."""
 
-    def __init__(self, library: Callable[[], Library], every_s: float = 10.0) -> None:
+    def __init__(self, library: Callable[[], Library]) -> None:
         self._library = library
-        self._every_s = every_s
         self._waiting: Counter[tuple[str, Door, bool]] = Counter()
         self._writing: asyncio.Task[None] | None = None
 
@@ -109,7 +109,7 @@ class Visits:
 
     async def _write_later(self) -> None:
         while self._waiting:  # more may arrive while it writes
-            await asyncio.sleep(self._every_s)
+            await asyncio.sleep(_WRITTEN_EVERY_S)
             await self.write()
 
     async def write(self) -> None:

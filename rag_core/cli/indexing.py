@@ -17,7 +17,7 @@ from rag_core.errors import InvalidInput
 from rag_core.files import MANY_FILES, doubt, preview, real_folder, split_glob
 from rag_core.library import Library
 from rag_core.types import OWNER, StoreInfo
-from rag_core.wording import said_of_covered, shared_files
+from rag_core.wording import covered_by, shared_files
 
 _MOST_NAMED = 3
 _ALL = ("**/*",)
@@ -160,7 +160,7 @@ def _explain(
             warn(f"In this store the files of {draft.root!r} are called '{draft.label}/…'.")
         return
     if known.root != str(real_folder(folder)):
-        warn(said_of_covered(str(real_folder(folder)), known))
+        warn(covered_by(str(real_folder(folder)), known))
         return
     if not ({*draft.include} <= {*known.include} and {*draft.exclude} <= {*known.exclude}):
         edit = f"commonplace source edit {known.id} --store {store} --include PATTERN"

@@ -18,7 +18,7 @@ from rag_core.library import Library
 from rag_core.library.portable import Exported
 from rag_core.reports import Privacy
 from rag_core.types import METRICS, OWNER, Metric, StoreInfo
-from rag_core.wording import plural, said_of_privacy, size, some
+from rag_core.wording import plural, privacy, size, some
 
 
 @click.group(cls=options.Commands, no_args_is_help=False)
@@ -255,7 +255,7 @@ def private(name: str, send: bool | None, hide: tuple[str, ...], show: tuple[str
 def _show_privacy(found: Privacy, info: StoreInfo) -> None:
     may = "may" if info.sends_private else "may not"
     click.echo(f"Private notes of store {info.name!r} {may} go to servers on other machines.")
-    click.echo(said_of_privacy(found))
+    click.echo(privacy(found))
     for path, why in found.unsure.items():
         click.secho(line(f"  {path}: {why}"), fg="yellow")
     for rule, count in found.rules.items():

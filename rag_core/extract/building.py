@@ -1,4 +1,5 @@
-"""Puts the text of a document together from its parts: pages, slides, rows, paragraphs under headings."""
+"""Puts the text of a document together from its parts: pages, slides, rows, paragraphs under headings. The
+builder keeps the offsets of each part."""
 
 from __future__ import annotations
 
@@ -13,15 +14,14 @@ from rag_core.types import Extracted, Segment
 MOST_TEXT = 16_000_000
 """Characters kept of one document: a shelf of novels."""
 
-_NAME_LIMIT = 200
 _MOST_WARNINGS = 5
 _UNWANTED = re.compile("[\0-\x08\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _LINE_ENDS = re.compile("\r\n?|\x0b|\x0c|\x85|\u2028|\u2029")
 
 
-def one_line(text: str) -> str:
-    """``text`` in one line of at most 200 characters, as titles, headings and anchors are kept."""
-    return " ".join(_UNWANTED.sub("", text).split())[:_NAME_LIMIT].rstrip()
+def one_line(text: str, most: int = 200) -> str:
+    """``text`` in one line of at most ``most`` characters, as titles, headings and anchors are kept."""
+    return " ".join(_UNWANTED.sub("", text).split())[:most].rstrip()
 
 
 def needs_password(path: PurePosixPath) -> ExtractError:
@@ -45,6 +45,8 @@ class Builder:
         """The heading with which the document begins, '' where it begins with something else."""
         self.is_full = False
         """The document has MOST_TEXT characters, and what is added to it is left out."""
+        self.private = False
+        """A part of the document says that it is private."""
 
     def begin(self, anchor_type: str, anchor_ref: object, *heading_path: str) -> None:
         """Begin a part, such as ``page`` ``3``, below the headings in ``heading_path``."""
@@ -103,6 +105,7 @@ class Builder:
             title=title or name,
             title_from="heading" if title else "file name",
             segments=tuple(self._segments),
+            private=self.private,
             warnings=(*cut, *warnings[:_MOST_WARNINGS]),
             **more,
         )

@@ -8,8 +8,6 @@ from pathlib import PurePosixPath
 from urllib.parse import unquote
 from zipfile import ZipFile
 
-from lxml.etree import _Element
-
 from rag_core.extract import webpage
 from rag_core.extract.building import Builder, one_line
 from rag_core.extract.office import member, xml
@@ -27,8 +25,11 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
         container = xml(member(archive, "META-INF/container.xml"))
         place = next(container.iter(f"{_CONTAINER}rootfile")).attrib["full-path"]
         book = xml(member(archive, place))
-        for number, chapter in enumerate(_chapters(book, posixpath.dirname(place)), 1):
-            page = webpage.parse(member(archive, chapter).decode("utf-8", "replace"))
+        files = {item.get("id"): item.get("href", "") for item in book.iter(f"{_OPF}item")}
+        for number, chapter in enumerate(book.iter(f"{_OPF}itemref"), 1):
+            file = unquote(files[chapter.get("idref")].partition("#")[0])
+            data = member(archive, posixpath.normpath(posixpath.join(posixpath.dirname(place), file)))
+            page = webpage.parse(data.decode("utf-8", "replace"))
             builder.begin("chapter", page.first_heading or page.title or number)
             page.add_to(builder)
     author = one_line(book.findtext(f".//{_DC}creator") or "")
@@ -38,10 +39,3 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
         book.findtext(f".//{_DC}title") or "",
         metadata={"author": author} if author else {},
     )
-
-
-def _chapters(book: _Element, folder: str) -> list[str]:
-    """The files of the chapters, in the order in which they are read."""
-    files = {item.get("id"): item.get("href", "") for item in book.iter(f"{_OPF}item")}
-    order = [files[each.get("idref")] for each in book.iter(f"{_OPF}itemref")]
-    return [posixpath.normpath(posixpath.join(folder, unquote(href.partition("#")[0]))) for href in order]

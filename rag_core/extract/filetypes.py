@@ -17,11 +17,14 @@ from typing import Protocol
 from rag_core.extensions import Extension, catalogue
 from rag_core.types import Extracted
 
-EXTRACTOR_VERSION = 10
+EXTRACTOR_VERSION = 11
 """Raised whenever the same bytes would be read differently; documents read by an older one are read again."""
 
 UNFINISHED = 0
 """The number of a document in which pictures are still to be read: every run reads it again."""
+
+TO_CUT = 1
+"""The number of a document that is to be read again and cut into passages of other sizes."""
 
 _PACKAGES = 2**32
 """Numbers from here on stand for packages and their versions, the ones below are EXTRACTOR_VERSION's."""

@@ -108,6 +108,7 @@ def _add_attachment(builder: Builder, name: str, part: MIMEPart, depth: int) -> 
             _add_message(builder, inner, depth + 1)
         return
     found = readers.read(_bytes(part), PurePosixPath(name))
+    builder.private = builder.private or found.private
     for segment in found.segments:
         place = f"{segment.anchor_type} {segment.anchor_ref}" if segment.anchor_ref else ""
         builder.begin("attachment", " › ".join(filter(None, (name, place))), name, *segment.heading_path)

@@ -65,7 +65,9 @@ def is_remote(setting: str) -> bool:
     return setting.partition(":")[0] in ("ollama", "gemini", "vertex_ai")
 
 
-def asked(remote: Remote | None, picture: bytes, is_wanted: Callable[[], bool]) -> tuple[str, str, str]:
+def read_by_server(
+    remote: Remote | None, picture: bytes, is_wanted: Callable[[], bool]
+) -> tuple[str, str, str]:
     """What ``remote`` says of a picture while that is wanted, as `Ask`."""
     try:
         return remote.read(picture, is_wanted)[:_MOST_CHARACTERS] if remote else "", "", ""

@@ -1,4 +1,5 @@
-"""For the readers of Office files and e-books: members of bounded size, XML without entities, facts."""
+"""What the readers of Office files and e-books share: members of bounded size, XML without entities, the
+author and date, the text in charts."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ _TEXT, _TABLE, _DRAW, _OFFICE, _META, _PRESENTATION = (
     "{" + _NAMESPACES.format(name) + "}"
     for name in ("text", "table", "drawing", "office", "meta", "presentation")
 )
+_NOTES = f"{_TEXT}note", f"{_OFFICE}annotation"
 _DC = "{http://purl.org/dc/elements/1.1/}"
 
 
@@ -30,7 +31,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
         facts = xml(member(archive, "meta.xml")) if "meta.xml" in archive.namelist() else content
     for deleted in [*content.iter(f"{_TEXT}tracked-changes")]:
         deleted.getparent().remove(deleted)
-    for note in content.iter(f"{_TEXT}note", f"{_OFFICE}annotation"):
+    for note in content.iter(*_NOTES):
         note.text = f" {note.text or ''}"  # it would run into the word before it
         note.tail = f" {note.tail or ''}"
     for spaces in content.iter(f"{_TEXT}s"):
@@ -71,10 +72,5 @@ def _add(builder: Builder, root: _Element) -> None:
             in_table.update(element.iter())
         elif element.tag == f"{_TEXT}h":
             builder.heading(int(element.get(f"{_TEXT}outline-level", "1")), "".join(element.itertext()))
-        elif element.tag == f"{_TEXT}p" and not _is_in_note(element):
-            builder.add("".join(element.itertext()))
-
-
-def _is_in_note(element: _Element) -> bool:
-    """Whether a paragraph is of a note, whose text its own paragraph has already."""
-    return any(each.tag in (f"{_TEXT}note", f"{_OFFICE}annotation") for each in element.iterancestors())
+        elif element.tag == f"{_TEXT}p" and not any(each.tag in _NOTES for each in element.iterancestors()):
+            builder.add("".join(element.itertext()))  # with the notes in it

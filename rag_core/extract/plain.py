@@ -53,9 +53,10 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 def _read_page(decoded: encoding.Decoded, path: PurePosixPath) -> Extracted:
     page, builder, front = webpage.parse(decoded.text), Builder(), frontmatter.read(decoded.text)
     page.add_to(builder)
+    builder.private = front.private
     warnings = [sentence for sentence in (decoded.warning, front.unsure) if sentence]
     title = page.title or page.first_heading
-    found = builder.document("html", path.name, title, private=front.private, warnings=warnings)
+    found = builder.document("html", path.name, title, warnings=warnings)
     return replace(found, encoding=decoded.encoding)
 
 

@@ -1,5 +1,4 @@
-"""Reads a file by its suffix: with the module of its format, or as text. For the worker process, and for
-what is attached to a mail."""
+"""Reads what is attached to a mail: with the module of its format, or as text. In the worker process."""
 
 from __future__ import annotations
 

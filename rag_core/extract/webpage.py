@@ -33,9 +33,11 @@ class Page:
 
     @property
     def first_heading(self) -> str:
+        """Its first heading in one line, '' without one."""
         return one_line(next((text for level, text in self.blocks if level), ""))
 
     def add_to(self, builder: Builder) -> None:
+        """Add its blocks to a document."""
         for level, text in self.blocks:
             if level:
                 builder.heading(level, text)
@@ -97,15 +99,13 @@ class _Blocks:
     def end_block(self) -> None:
         text = "".join(self._words)
         self._words.clear()
-        text = text.replace(_BREAK, "\n") if self._preformatted else _spaced(text)
+        if self._preformatted:
+            text = text.replace(_BREAK, "\n")
+        else:  # each run of white space as a browser shows it
+            text = "\n".join(" ".join(line.split()) for line in text.split(_BREAK)).strip(" |\n")
         if text.strip():
             self.found.append((self._level, text))
 
 
 def _is_unseen(element: _Element, tag: str) -> bool:
     return tag in _UNSEEN or "hidden" in element.attrib or bool(_HIDDEN.search(element.get("style", "")))
-
-
-def _spaced(text: str) -> str:
-    """``text`` with each run of white space as a browser shows it."""
-    return "\n".join(" ".join(line.split()) for line in text.split(_BREAK)).strip(" |\n")

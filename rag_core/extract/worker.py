@@ -26,7 +26,7 @@ from typing import IO, Any
 from rag_core.errors import ExtractError, NotText, RagError
 from rag_core.extensions import Extension
 from rag_core.extract import ocr
-from rag_core.extract.building import MOST_TEXT
+from rag_core.extract.building import MOST_TEXT, one_line
 from rag_core.extract.filetypes import added_type
 from rag_core.extract.frontmatter import unique
 from rag_core.extract.ocr import Remote
@@ -45,6 +45,8 @@ _GOES_ON = b""  # the frame of a process that has read a picture, and goes on wi
 _PICTURES = b"\x89PNG", b"\xff\xd8"  # begin the frame of a picture that a server is to read
 _MOST_ANSWER = 8 * MOST_TEXT  # bytes
 _MOST_METADATA = 64_000
+_OF_OURS = re.compile(r"COMMONPLACE_|AWS_|(GEMINI|OLLAMA)_API_KEY$")
+"""The variables with settings and keys."""
 _NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
 _ORPHAN_S = 10  # so long the process outlives a limit that nobody enforces
 _END_S = 2.0
@@ -141,7 +143,7 @@ class Worker:
         if answer.error is not None:
             message, suggestion = answer.error
             kind = NotText if answer.is_skipped else ExtractError
-            raise kind(_line(message, 400), _line(suggestion, 400))
+            raise kind(one_line(message, 400), one_line(suggestion, 400))
         return answer
 
     def _exchange(self, extension: Extension, line: bytes, data: bytes, remote: Remote | None) -> bytes:
@@ -157,7 +159,7 @@ class Worker:
             body = _GOES_ON
             while body is not None and (body == _GOES_ON or body.startswith(_PICTURES)) and not is_late:
                 if body != _GOES_ON:
-                    answer = ocr.asked(remote, body, lambda: process.poll() is None)
+                    answer = ocr.read_by_server(remote, body, lambda: process.poll() is None)
                     _write_frame(process.stdin, json.dumps(answer).encode())
                 body, is_late = self._next_frame(process, process.stdout)
         if body is None or is_late:
@@ -185,7 +187,7 @@ class Worker:
         if self._process is None:
             path = json.dumps([part for part in sys.path if Path(part).is_absolute()])
             limits = str(int(self.limit_s) + _ORPHAN_S), str(self.memory), str(self.pictures or "")
-            no_keys = {name: each for name, each in os.environ.items() if not name.startswith("COMMONPLACE_")}
+            no_keys = {name: each for name, each in os.environ.items() if not _OF_OURS.match(name)}
             try:
                 self._process = subprocess.Popen(
                     [sys.executable, "-P", "-c", _START, path, *limits],
@@ -220,19 +222,19 @@ def _checked(found: Extracted, file_type: str, name: str) -> Extracted:
         is_day = found.date is None or date.fromisoformat(found.date).isoformat() == found.date
     if not is_day:
         raise ValueError(f"the date is {found.date!r:.40}, not one like '2026-03-15'")
-    aliases = unique(map(_line, found.aliases))
+    aliases = unique(map(one_line, found.aliases))
     metadata = {**found.metadata, **({"aliases": [*aliases]} if aliases else {})}
     if len(json.dumps(metadata)) > _MOST_METADATA:
         raise ValueError(f"metadata takes more than {_MOST_METADATA:,} characters")
     segments: list[Segment] = []
     for each in found.segments:
         if each.start < each.end:
-            path, ref = tuple(filter(None, map(_line, each.heading_path))), _line(each.anchor_ref)
+            path, ref = tuple(filter(None, map(one_line, each.heading_path))), one_line(each.anchor_ref)
             segments.append(replace(each, heading_path=path, anchor_ref=ref, levels=()))
     if text.strip() and not segments:
         segments = [Segment(0, len(text))]
-    kept, left_out = tags.bounded(unique([_line(tag).lstrip("#") for tag in found.tags]))
-    title = _line(found.title) if found.title_from != "file name" else ""
+    kept, left_out = tags.bounded(unique([one_line(tag).lstrip("#") for tag in found.tags]))
+    title = one_line(found.title) if found.title_from != "file name" else ""
     return replace(
         found,
         file_type=file_type,
@@ -244,10 +246,6 @@ def _checked(found: Extracted, file_type: str, name: str) -> Extracted:
         metadata=metadata,
         warnings=tuple(filter(None, (*found.warnings, left_out))),
     )
-
-
-def _line(text: str, most: int = 200) -> str:
-    return " ".join(text.split())[:most].rstrip()
 
 
 # --- the process ------------------------------------------------------------------------

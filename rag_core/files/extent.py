@@ -1,4 +1,4 @@
-"""Checks for slips in patterns: they choose a whole disk or home folder, or exclude nothing."""
+"""Checks for mistakes in patterns: they choose a whole disk or home folder, or exclude nothing."""
 
 from __future__ import annotations
 

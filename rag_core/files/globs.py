@@ -119,11 +119,11 @@ def validate_globs(patterns: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(_tidy, [patterns] if isinstance(patterns, str) else patterns)))
 
 
-def split_glob(pattern: str, base: Path | None = None) -> tuple[Path, str]:
+def split_glob(pattern: str) -> tuple[Path, str]:
     """Split what a person typed into a root folder and a pattern below it. ``~/notes/**/*.md`` gives
     (``/home/me/notes``, ``**/*.md``); an existing folder gives all below it, an existing file just itself.
-    Relative patterns start at ``base`` (default: the current folder). The root is resolved. Raises
-    InvalidInput when nothing by that name exists and it holds no wildcard, or the pattern is invalid."""
+    Relative patterns start at the current folder. The root is resolved. Raises InvalidInput when nothing by
+    that name exists and it holds no wildcard, or the pattern is invalid."""
     typed = pattern.strip()
     if not typed or "\0" in typed:
         raise InvalidInput(f"The pattern {pattern!r} is empty or broken.", "Give a folder such as '~/notes'.")
@@ -132,7 +132,7 @@ def split_glob(pattern: str, base: Path | None = None) -> tuple[Path, str]:
     except RuntimeError as error:  # no such user
         raise InvalidInput(f"The home folder in {typed!r} is unknown.", "Type the whole path.") from error
     if not path.is_absolute():
-        path = (base or current_folder()).absolute() / path
+        path = current_folder() / path
     root, *rest = map(Path, path.parts)
     while rest and os.path.isdir(root / rest[0]):  # noqa: PTH112  (Path.is_dir raises without permission)
         root /= rest.pop(0)

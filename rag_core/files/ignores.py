@@ -23,7 +23,6 @@ SECRET_FOLDERS = frozenset(b".ssh .gnupg .aws .azure .kube .docker .password-sto
 GITIGNORE = b".gitignore"
 MAX_GITIGNORE_BYTES = 1_000_000
 
-_TRAILING_SPACES = re.compile(r"(?<!\\) +$")
 _ENDS_IN_ESCAPE = re.compile(r"(?<!\\)(\\\\)*\\$")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _CLASSES = (
@@ -61,13 +60,24 @@ class IgnoreRule(NamedTuple):
 
 
 def _match_all(segments: Sequence[re.Pattern[str] | None], parts: Sequence[str]) -> bool:
-    if not segments:
-        return not parts
-    if segments[0] is None:
-        if len(segments) == 1:
-            return bool(parts)
-        return any(_match_all(segments[1:], parts[start:]) for start in range(len(parts)))
-    return bool(parts) and bool(segments[0].match(parts[0])) and _match_all(segments[1:], parts[1:])
+    """Whether ``segments`` match all of ``parts``. All ways are followed at once: of many ``**`` in a hostile
+    line there would be millions."""
+    last, reached = len(segments) - 1, {0}  # so many segments may stand for the parts before
+    for part in parts:
+        following: set[int] = set()
+        for at in reached:
+            while at < last and segments[at] is None:  # it stands for this part, or for none
+                following.add(at)
+                at += 1
+            segment = segments[at] if at <= last else None
+            if segment and segment.match(part):
+                following.add(at + 1)
+            elif at == last and not segment:
+                following |= {last, last + 1}
+        if not following:
+            return False
+        reached = following
+    return last + 1 in reached
 
 
 class IgnoreFile(NamedTuple):
@@ -117,7 +127,9 @@ def read_ignore_file(base: bytes) -> tuple[IgnoreFile, ...]:
 
 def _rule(line: str) -> IgnoreRule | None:
     """A rule as gitignore(5) defines it; None for a comment and for what git cannot use either."""
-    pattern = _TRAILING_SPACES.sub("", line)
+    pattern = line.rstrip(" ")
+    if pattern.endswith("\\") and pattern != line:  # an escaped space stays
+        pattern += " "
     negated = pattern.startswith("!")
     body = pattern[negated:].removesuffix("/")
     if not body or line.startswith("#") or _ENDS_IN_ESCAPE.search(body):

@@ -225,7 +225,7 @@ class Embedding:
         with self.store.read() as db:
             to = switch.under_way(db)
             is_done = to and self.embedder and (self._index or not to.address)
-            is_done = is_done and not embeddings.pending(db, 1, MAX_ATTEMPTS) and not switch.unread(db)
+            is_done = is_done and not embeddings.pending(db, 1, MAX_ATTEMPTS) and not switch.uncut(db)
             count = embeddings.unreadable_count(db, TARGET) if self._met_unreadable else 0
         if self._met_unreadable:
             self.log.say(unreadable(count))

@@ -27,9 +27,9 @@ from rag_core.store import Store, decisions, embeddings, jobs, lock, outbox, sig
 from rag_core.store.connection import connect
 from rag_core.store.decisions import Decisions
 from rag_core.store.errors import blames_file, not_written
-from rag_core.store.file import new_file, remove_log, take_place, unmet_generation
+from rag_core.store.file import new_file, new_generation, remove_log, take_place
 from rag_core.store.health import DECISIONS, any_text, check, is_whole_vector
-from rag_core.store.workroom import require_space, sync, workroom
+from rag_core.store.staging import require_space, staging_folder, sync
 from rag_core.types import Job
 from rag_core.wording import plural
 
@@ -80,7 +80,7 @@ def _renew(
     decided = _decisions(path)
     old = _old(path)
     _require_folders(path.stem, decided, old)
-    with workroom(path.parent) as room:
+    with staging_folder(path.parent) as room:
         require_space(room, path.stat().st_size, f"A new file for store {path.stem!r}")
         new = room / path.name
         taken = _begin(new, path, decided, old)
@@ -223,7 +223,7 @@ def _begin(new: Path, path: Path, decided: Decisions, old: _Old) -> int:
         db.execute("BEGIN")
         db.execute("DELETE FROM meta")
         decisions.write(db, decided)
-        db.executemany("INSERT INTO meta VALUES (?, ?)", [("generation", unmet_generation()), *old.retired])
+        db.executemany("INSERT INTO meta VALUES (?, ?)", [("generation", new_generation()), *old.retired])
         db.executemany(
             "INSERT OR IGNORE INTO embeddings (identity_id, hash, vector, crc32) VALUES (?, ?, ?, ?)",
             _whole_vectors(path, dimensions),

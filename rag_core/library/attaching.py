@@ -26,9 +26,10 @@ from rag_core.files import FileStat, display
 from rag_core.library.store_files import new_store_file
 from rag_core.models import Embedder
 from rag_core.store import Store, chunks, documents, embeddings, sources, switch
-from rag_core.store.documents import FileRecord, storable
+from rag_core.store.documents import FileRecord
 from rag_core.text.furniture import kept_text
 from rag_core.text.tags import bounded
+from rag_core.text.words import well_formed
 from rag_core.types import (
     METRICS,
     ChunkSpec,
@@ -146,7 +147,7 @@ def _records(index: RemoteIndex, address: str) -> Iterator[VectorRecord]:
         for record in index.records():
             if not isinstance(record.doc, dict):
                 raise TypeError("no object")
-            yield replace(record, key=storable(record.key), text=storable(record.text))
+            yield replace(record, key=well_formed(record.key), text=well_formed(record.text))
     except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         raise _not_ours(address, "has a record that cannot be read") from error
 

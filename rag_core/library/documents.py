@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -15,9 +14,8 @@ from rag_core.extract.chunk import estimate_tokens
 from rag_core.index import index
 from rag_core.library.files import Files
 from rag_core.library.service import Service, Shared, open_to_all
-from rag_core.store import documents, find, outbox, view
-from rag_core.text import tags
-from rag_core.types import Document, DocumentView, Neighbour, Viewer
+from rag_core.store import documents, facets, find, outbox, view
+from rag_core.types import Document, DocumentView, Facets, Neighbour, Viewer
 
 MAX_AROUND = 20
 EXCERPT_TOKENS = 8000
@@ -69,16 +67,14 @@ class Documents(Service):
             return find.documents(db, store, viewer)
 
     @open_to_all
-    def facets(self, viewer: Viewer, names: Sequence[str] = ()) -> dict[str, dict[str, int]]:
-        """``{"types", "tags", "folders"}``: each value with its number of documents, most first, in the
-        readable stores. A tag counts the documents of the tags below it, too."""
-        total: dict[str, Counter[str]] = {kind: Counter() for kind in ("types", "tags", "folders")}
+    def facets(self, viewer: Viewer, names: Sequence[str] = ()) -> Facets:
+        """How many documents of the readable stores have each type, tag, folder and year, most first; see
+        `store.facets.facets`."""
+        found: list[Facets] = []
         for opened in self._stores.each(viewer, names)[0]:
             with suppress(StoreError), self._stores.reading(viewer, opened.store.name) as db:
-                for kind, counts in find.facets(db, viewer).items():
-                    total[kind].update(counts)
-        total["tags"] = Counter(tags.joined(total["tags"].items()))
-        return {k: dict(sorted(v.items(), key=lambda item: (-item[1], item[0]))) for k, v in total.items()}
+                found.append(facets.of_all(db, opened.store.name, viewer))
+        return facets.joined(found)
 
     @open_to_all
     def excerpt(

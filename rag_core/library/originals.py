@@ -28,6 +28,7 @@ from rag_core.files import EVERYTHING, read_bytes, why_skipped
 from rag_core.library.service import Service, open_to_all
 from rag_core.store import documents, find, privacy, sources, view
 from rag_core.store.documents import TAKEN_OUT
+from rag_core.text.words import well_formed
 from rag_core.types import OWNER, Document, DocumentView, Source, Viewer
 
 _RASTER = (
@@ -148,7 +149,7 @@ def _places(db: sqlite3.Connection, document: Document, target: str) -> Iterator
         yield source, row["path"]
         return
     sql = "SELECT 1 FROM links WHERE document_id = ? AND type = 'embed' AND target = ?"
-    if not db.execute(sql, (document.id, documents.storable(target))).fetchone():
+    if not db.execute(sql, (document.id, well_formed(target))).fetchone():
         return
     raw = os.fsencode(target.replace("\\", "/").lstrip("/"))
     folder = posixpath.dirname(row["path"])

@@ -43,10 +43,10 @@ from rag_core.models import known_facts
 from rag_core.store import Store, about, migrations, switch
 from rag_core.store.connection import connect
 from rag_core.store.errors import is_damage, not_written
-from rag_core.store.file import now, unmet_generation
+from rag_core.store.file import new_generation, now
 from rag_core.store.health import check
 from rag_core.store.sources import all_sources, change_source
-from rag_core.store.workroom import require_space, sync, unfinished_name, workroom
+from rag_core.store.staging import require_space, staging_folder, sync, unfinished_name
 from rag_core.types import METRICS, OWNER, Source, StoreInfo
 from rag_core.wording import plural, size
 
@@ -247,7 +247,7 @@ def export_store(
         raise InvalidInput(f"There is no folder {str(target.parent)!r}.", "Make it first, or choose another.")
     _refuse_existing(target, force=force)
     report = report or (lambda _: None)
-    with _explained(store, target), workroom(store.path.parent) as room:
+    with _explained(store, target), staging_folder(store.path.parent) as room:
         copy = room / store.path.name
         _vacuum(store.path, copy, report)
         with closing(Store(copy)) as opened:
@@ -371,7 +371,7 @@ def _adopt(unpacked: Path, report: Report) -> tuple[str, ...]:
                     raise _Unfit(f"its store is damaged: {finding.sentence}")
             with store.decide() as db:
                 db.execute("UPDATE meta SET value = ? WHERE key = 'id'", (str(uuid.uuid4()),))
-                db.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (unmet_generation(),))
+                db.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (new_generation(),))
                 return (*notices, *_settle_folders(db))
     except StoreError as error:  # a fault of the unpacked store is the file's: there is no store to repair
         if _is_of_the_disk(error.__cause__):

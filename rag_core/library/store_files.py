@@ -22,7 +22,7 @@ from rag_core.store import Store, outbox, switch
 from rag_core.store import file as store_file
 from rag_core.store.errors import blames_file, for_viewer, not_written
 from rag_core.store.file import active_identity, target_identity
-from rag_core.store.workroom import sync, workroom
+from rag_core.store.staging import staging_folder, sync
 from rag_core.types import Metric, Viewer
 from rag_core.vectors import RemoteIndex, VectorIndex
 from rag_core.vectors.backends import none_there
@@ -212,7 +212,7 @@ def new_store_file(path: Path, what: str, advice: str, make_room: Callable[[], N
     all. ``make_room`` is called when all is ready. Raises InvalidInput if ``path`` exists; StoreError if the
     disk fails, which names ``what`` cannot be done (made, attached) and adds ``advice``."""
     try:
-        with workroom(path.parent) as room:
+        with staging_folder(path.parent) as room:
             unfinished = room / path.name
             yield unfinished
             sync(unfinished)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from ipaddress import ip_address
-from typing import TypedDict
+from typing import Any
 from urllib.parse import urlsplit
 
 from rag_core.errors import InvalidInput
@@ -13,6 +13,7 @@ OLLAMA_URL = "http://127.0.0.1:11434"
 
 
 def host_of(url: str) -> str:
+    """The host in ``url``, '' without one."""
     return urlsplit(url).hostname or ""
 
 
@@ -35,21 +36,16 @@ def destination(url: str) -> str:
     return f"goes to {host_of(url)}" if leaves(url) else "stays on this machine"
 
 
-class Straight(TypedDict):
-    follow_redirects: bool
-    trust_env: bool
-    verify: bool
-
-
-def straight_to(url: str) -> Straight:
-    """The arguments that let text go to ``url`` only: no redirect, no proxy to this machine."""
+def straight_to(url: str) -> dict[str, Any]:
+    """The arguments of a client of httpx that let text go to ``url`` only: no redirect, and no proxy to this
+    machine."""
     local = is_loopback(url)
-    plain = local and urlsplit(url).scheme == "http"
-    return Straight(follow_redirects=False, trust_env=not local, verify=not plain)
+    is_plain = local and urlsplit(url).scheme == "http"
+    return {"follow_redirects": False, "trust_env": not local, "verify": not is_plain}
 
 
-def silence_about(server: object) -> str:
-    """Why ``server`` does not tell where text goes, as the end of a sentence; '' if it does."""
+def server_problem(server: object) -> str:
+    """Why a package's ``server`` does not say where text goes, as the end of a sentence; '' if it does."""
     if server == "" or (isinstance(server, str) and re.match(r"https?://[^/?#\s]", server)):
         return ""
     return "does not say where texts go (server): '' for this machine, or an address like https://example.org"

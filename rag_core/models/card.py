@@ -1,5 +1,5 @@
-"""How a transformer in a folder wants to be used, as its own configuration files say: those of
-sentence-transformers and of the tokenizer, which published models share."""
+"""What a transformer's own configuration files say of it: how many tokens it reads, its pooling and prompts.
+They are the files of sentence-transformers and of the tokenizer, which published models have."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rag_core.models.families import Prompts, told_prompts
+from rag_core.models.families import Prompts, prompts_in_config
 from rag_core.models.transformer import Pooling
 
 GRAPHS = ("model.onnx", "onnx/model.onnx")
@@ -63,7 +63,7 @@ def read_card(folder: Path) -> Card:
     more = next((kind for kind in kinds if kind not in ("Transformer", "Pooling", "Normalize")), "")
     told = _read(folder / "config_sentence_transformers.json", {}).get("prompts") or {}
     pooling = _pooling(_read(kinds["Pooling"] / "config.json", {})) if "Pooling" in kinds else "mean"
-    most, prompts = _max_tokens(folder), told_prompts(told)
+    most, prompts = _max_tokens(folder), prompts_in_config(told)
     return Card(graph, folder / TOKENIZER, most, pooling, prompts, more, reranks(folder))
 
 

@@ -84,6 +84,7 @@ class Call:
 
     @property
     def cut_off(self) -> bool:
+        """Whether we ended it, and not the server."""
         return self.outcome in ("stopped", "out of time")
 
     def end(self, outcome: Outcome) -> None:

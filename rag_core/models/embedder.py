@@ -21,6 +21,7 @@ from rag_core.types import EmbedderIdentity, Vectors
 
 DEFAULT_EMBEDDER = "minilm"
 OLLAMA_MODEL = "embeddinggemma"
+PROBE = "How many numbers does a vector have?"
 
 BUILT_IN = frozenset({"minilm", "hashing", "ollama", "openai", "onnx", "sentence-transformers", "mlx"})
 _SHAPE = re.compile(r"(?P<provider>[a-z][a-z0-9-]*)(?::(?P<model>[^\x00-\x1f\x7f]{1,300}))?")

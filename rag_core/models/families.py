@@ -65,8 +65,8 @@ def family_of(model: str) -> Family:
     return next(family for family in FAMILIES if re.search(family.pattern, name))
 
 
-def told_prompts(told: Mapping[str, str]) -> Prompts:
-    """The prompts that a model's own configuration gives, by sentence-transformers' names for them."""
+def prompts_in_config(told: Mapping[str, str]) -> Prompts:
+    """The prompts in a model's own configuration, by sentence-transformers' names for them."""
     document = next((told[key] for key in ("document", "passage", "corpus") if told.get(key)), "")
     return Prompts(told.get("query") or "", document)
 

@@ -18,14 +18,13 @@ import numpy.typing as npt
 from rag_core.errors import EmbedderError, ModelMissing
 from rag_core.extensions import install_line
 from rag_core.models.check import Found, package_version
-from rag_core.models.embedder import EmbedderName, EmbedderOptions, InProcess
-from rag_core.models.families import NO_PROMPTS, Prompts, family_of, prompt_scheme, told_prompts
-from rag_core.models.transformer import well_formed
+from rag_core.models.embedder import PROBE, EmbedderName, EmbedderOptions, InProcess
+from rag_core.models.families import NO_PROMPTS, Prompts, family_of, prompt_scheme, prompts_in_config
+from rag_core.text.words import well_formed
 from rag_core.types import EmbedderIdentity
 
 CONTEXT = 512  # tokens that are read where neither the model nor its family tells
 _MOST_TOKENS = 8192
-_PROBE = "How many numbers does a vector have?"
 _PARTS = {".safetensors", ".bin", ".json", ".txt", ".model"}
 
 
@@ -44,7 +43,7 @@ class FolderModel(InProcess):
         prompts = options.prompts_of(name, told)
         reads = self._limit or family.max_tokens or CONTEXT
         most = min(reads, options.context or reads) - self.count_tokens(prompts.document)
-        digest, dimension = _digest(Path(where)), self._encode([_PROBE]).shape[1]
+        digest, dimension = _digest(Path(where)), self._encode([PROBE]).shape[1]
         identity = EmbedderIdentity(name.provider, model, digest, dimension, prompt_scheme(prompts))
         super().__init__(identity, most, prompts, latin=family.latin)
 
@@ -72,7 +71,7 @@ class _SentenceTransformer(FolderModel):
     def _load(self, package: Any, where: str, options: EmbedderOptions) -> tuple[Any, Any, int, Prompts]:
         model = package.SentenceTransformer(where, device=options.device, local_files_only=options.offline)
         limit = min(int(model.max_seq_length or 0), _MOST_TOKENS)
-        return model, model.tokenizer, limit, told_prompts(model.prompts or {})
+        return model, model.tokenizer, limit, prompts_in_config(model.prompts or {})
 
     def _run(self, texts: list[str]) -> Any:
         return self._model.encode(

@@ -11,7 +11,7 @@ import numpy as np
 from rag_core.errors import EmbedderError
 from rag_core.extensions import Guarded
 from rag_core.models import EmbedderOptions
-from rag_core.models.addresses import silence_about
+from rag_core.models.addresses import server_problem
 from rag_core.models.embedder import EmbedderName, providers, unit_rows
 from rag_core.types import EmbedderIdentity, Vectors
 
@@ -37,7 +37,7 @@ def open_foreign(name: EmbedderName, options: EmbedderOptions) -> Embedder:
     if not isinstance(identity, EmbedderIdentity) or identity.provider != name.provider:
         what = f"does not say what its vectors depend on (identity, of provider {name.provider!r})"
         raise extension.failed(EmbedderError, what)
-    if silence := silence_about(getattr(opened, "server", None)):
+    if silence := server_problem(getattr(opened, "server", None)):
         raise extension.failed(EmbedderError, silence)
     return cast("Embedder", _Foreign(extension, opened, EmbedderError))
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rag_core.errors import InvalidInput
 from rag_core.extensions import install_line
 from rag_core.models.ocr import PROMPT, OcrOptions
-from rag_core.models.server import Failure, Server, asked, http_client
+from rag_core.models.server import Failure, Server, http_client, http_failures, retry_after_s
 
 if TYPE_CHECKING:
     import httpx
@@ -47,7 +47,7 @@ class GoogleModel:
             "generationConfig": {"temperature": 0, "maxOutputTokens": _MOST_TOKENS},
         }
         access = self._access()
-        with asked("its answer holds no text"):
+        with http_failures("its answer holds no text"):
             answer = self._client.post(f"{self.server.url}{self._path}", json=body, headers=access)
             if answer.status_code != 200:
                 raise _failure(answer, [each.removeprefix("Bearer ") for each in access.values()])
@@ -84,11 +84,9 @@ def _failure(answer: httpx.Response, secrets: list[str]) -> Failure:
 
 def _wait_s(answer: httpx.Response, details: list[Any]) -> float:
     """Seconds that the server asks to wait, in a header or in the details of its error; 0 if it does not."""
-    after = answer.headers.get("retry-after", "")
-    if after.isascii() and after.isdecimal():
-        return float(after)
     delays = (str(each.get("retryDelay", "")) for each in details if isinstance(each, dict))
-    return max((float(found[1]) for found in map(_DELAY.fullmatch, delays) if found), default=0.0)
+    told = [float(found[1]) for found in map(_DELAY.fullmatch, delays) if found]
+    return max(retry_after_s(answer.headers), *told, 0.0)
 
 
 def gemini(model: str, options: OcrOptions) -> GoogleModel:

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from rag_core.errors import EmbedderError, ExtractError, ModelMissing
 from rag_core.extensions import install_line
 from rag_core.extract import Worker, extract
-from rag_core.extract.ocr import asked, find_engine
+from rag_core.extract.ocr import find_engine, read_by_server
 from rag_core.models.addresses import destination
 from rag_core.models.check import Found, written
 from rag_core.models.ocr import OcrOptions
@@ -63,7 +63,7 @@ def check_ocr(setting: str, options: OcrOptions) -> Found:
     chosen = f"`auto` chose {engine}; it" if setting == "auto" else engine
     began, wrong = time.monotonic(), ""
     if remote:
-        text, waits, note = asked(remote, _picture(), lambda: True)
+        text, waits, note = read_by_server(remote, _picture(), lambda: True)
         wrong = waits or note
     else:
         try:

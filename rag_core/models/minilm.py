@@ -42,15 +42,15 @@ def read_manifest(model_dir: Path) -> dict[str, Any]:
 
 
 class MiniLM(OnnxEmbedder):
-    """all-MiniLM-L6-v2 (English, 384 dimensions, 256 tokens), as installed in ``model_dir``. ``threads`` is
-    as in `OnnxEmbedder`. Raises ModelMissing when the files are absent or damaged."""
+    """all-MiniLM-L6-v2 (English, 384 dimensions, 256 tokens), as installed in ``model_dir``. Raises
+    ModelMissing when the files are absent or damaged."""
 
-    def __init__(self, model_dir: Path, *, threads: int | None = None) -> None:
+    def __init__(self, model_dir: Path) -> None:
         digest = str(read_manifest(model_dir)["digest"])
         folder = model_dir / MODEL_NAME
         encoder = Encoder(folder / GRAPH_FILE, folder / TOKENIZER_FILE, MAX_TOKENS)
         identity = EmbedderIdentity("minilm", MODEL_NAME, digest, DIMENSION, "none")
-        super().__init__(encoder, identity, MAX_TOKENS, threads=threads)
+        super().__init__(encoder, identity, MAX_TOKENS)
         self._known: dict[str, int] = {}  # word: its tokens
 
     def count_tokens(self, text: str) -> int:

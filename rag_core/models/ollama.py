@@ -25,7 +25,7 @@ from rag_core.models.embedder import OLLAMA_MODEL, EmbedderName, EmbedderOptions
 from rag_core.models.families import family_of
 from rag_core.models.ocr import MOST_TOKENS, PROMPT, OcrOptions
 from rag_core.models.remote import Remote
-from rag_core.models.server import CHECK_S, QUESTION_S, Failure, Server, asked, connection_to, probe
+from rag_core.models.server import CHECK_S, QUESTION_S, Failure, Server, connection_to, http_failures, probe
 from rag_core.reports import OllamaModel, Pulling
 from rag_core.wording import duration, plural, size, some
 
@@ -75,7 +75,7 @@ class Ollama:
     def explained(self, sent: Sequence[str] = ()) -> Iterator[None]:
         """Turn what the package raises into a Failure, without the texts that were ``sent``."""
         try:
-            with asked("what answers there is not Ollama"):
+            with http_failures("what answers there is not Ollama"):
                 yield
         except self._package.ResponseError as error:
             raise self._failure(error.status_code, str(error.error), sent) from None

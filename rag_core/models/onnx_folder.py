@@ -15,7 +15,7 @@ import numpy.typing as npt
 from rag_core.errors import EmbedderError, ModelMissing
 from rag_core.models.card import GRAPHS, TOKENIZER, Card, read_card, reranks
 from rag_core.models.check import Found
-from rag_core.models.embedder import EmbedderName, EmbedderOptions, InProcess
+from rag_core.models.embedder import PROBE, EmbedderName, EmbedderOptions, InProcess
 from rag_core.models.families import NO_PROMPTS, Prompts, family_of, prompt_scheme
 from rag_core.models.installed import MANIFEST_FILE, read_manifest, sha256_of
 from rag_core.models.transformer import Encoder
@@ -28,16 +28,16 @@ _PARTS = f"The folder must hold {TOKENIZER} and {' or '.join(GRAPHS)}."
 
 
 class OnnxEmbedder(InProcess):
-    """An embedder on onnxruntime. ``threads`` is how many texts are embedded at once, by default one per
-    usable core. ``max_tokens`` is what the encoder reads less the passage's prompt."""
+    """An embedder on onnxruntime, one text on each usable core. ``max_tokens`` is what the encoder reads less
+    the passage's prompt."""
 
     def __init__(
         self, encoder: Encoder, identity: EmbedderIdentity, max_tokens: int, prompts: Prompts = NO_PROMPTS,
-        *, latin: bool = True, threads: int | None = None,
+        *, latin: bool = True,
     ) -> None:  # fmt: skip
         super().__init__(identity, max_tokens, prompts, latin=latin)
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        self._pool = ThreadPoolExecutor(threads or cores, thread_name_prefix=identity.provider)
+        self._pool = ThreadPoolExecutor(cores, thread_name_prefix=identity.provider)
         self._encoder = encoder
 
     def count_tokens(self, text: str) -> int:
@@ -56,20 +56,15 @@ def open_onnx(name: EmbedderName, options: EmbedderOptions) -> OnnxEmbedder:
     changed, EmbedderError for a model that cannot be run."""
     folder = folder_of(name.model, options.model_dir)
     try:
-        return _opened(folder, name, options)
+        card, digest = opened_card(folder)
+        if card.reranks:
+            raise ValueError("it is a reranker, which the setting `reranker` takes")
+        encoder = Encoder(card.graph, card.tokenizer, card.max_tokens, card.pooling)
+        if card.more and not encoder.pools:
+            raise ValueError(f"its graph lacks the layer {card.more!r}")
+        dimension = len(encoder.embed(PROBE))
     except MODEL_ERRORS as error:
         raise cannot_run(name.model, error) from error
-
-
-def _opened(folder: Path, name: EmbedderName, options: EmbedderOptions) -> OnnxEmbedder:
-    """The model in ``folder``. Raises ValueError for one that cannot be run as its files say."""
-    card, digest = opened_card(folder)
-    if card.reranks:
-        raise ValueError("it is a reranker, which the setting `reranker` takes")
-    encoder = Encoder(card.graph, card.tokenizer, card.max_tokens, card.pooling)
-    if card.more and not encoder.pools:
-        raise ValueError(f"its graph lacks the layer {card.more!r}")
-    dimension = len(encoder.embed("How many numbers does a vector have?"))
     prompts = options.prompts_of(name, card.prompts)
     digest = hashlib.sha256(f"{digest} {card.pooling} {card.max_tokens}".encode()).hexdigest()
     model = folder.name if Path(name.model).is_absolute() else name.model

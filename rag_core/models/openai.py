@@ -16,17 +16,25 @@ from urllib.parse import urlsplit
 from rag_core.errors import InvalidInput
 from rag_core.models.chat import Call, LLMOptions, Message
 from rag_core.models.check import Found, printable, written
-from rag_core.models.embedder import EmbedderName, EmbedderOptions, dimension_error
+from rag_core.models.embedder import PROBE, EmbedderName, EmbedderOptions, dimension_error
 from rag_core.models.families import family_of
 from rag_core.models.remote import Remote
-from rag_core.models.server import QUESTION_S, Failure, Server, asked, http_client, probe, quoted
+from rag_core.models.server import (
+    QUESTION_S,
+    Failure,
+    Server,
+    http_client,
+    http_failures,
+    probe,
+    quoted,
+    retry_after_s,
+)
 from rag_core.wording import some
 
 if TYPE_CHECKING:
     import httpx
 
 CONTEXT = 512  # tokens: llama.cpp takes no more unless it is configured to
-_PROBE = "How many numbers does a vector have?"
 _NEWER_LIMIT = "max_completion_tokens"
 _TOO_LONG = re.compile(
     r"too (long|large)|context (length|size|window)|maximum (context|input)|max_?(model_?|seq_?)?len"
@@ -48,9 +56,7 @@ def failure_of(answer: httpx.Response, key: str, sent: Sequence[str]) -> Failure
     status, said = answer.status_code, _said_by(answer)
     if status == 404:
         return Failure("no model")
-    after = answer.headers.get("retry-after", "")  # a number of seconds, or a day
-    wait_s = float(after) if after.isascii() and after.isdecimal() else 0.0
-    failure = Failure.of(status, said, key, sent=sent, wait_s=wait_s)
+    failure = Failure.of(status, said, key, sent=sent, wait_s=retry_after_s(answer.headers))
     if failure.kind not in ("failed", "refused"):
         return failure
     too_long = status == 413 or _TOO_LONG.search(said.lower())
@@ -77,7 +83,7 @@ def open_openai(name: EmbedderName, options: EmbedderOptions) -> Remote:
         raise InvalidInput(said, "Set `embedding_base_url`, such as http://127.0.0.1:1234/v1.")
     backend = _Embedding(name, options)
     with backend.server.explained():
-        found = len(backend.embed([_PROBE], question=False)[0])
+        found = len(backend.embed([PROBE], question=False)[0])
     if name.dimension and found < name.dimension:
         raise dimension_error(name.model, name.dimension, found)
     family = family_of(name.model)
@@ -106,7 +112,7 @@ class _Embedding:
         body: dict[str, Any] = {"model": self._name.model, "input": list(texts), "encoding_format": "float"}
         if self._name.dimension:
             body["dimensions"] = self._name.dimension
-        with asked("its answer holds no vectors"):
+        with http_failures("its answer holds no vectors"):
             timeout_s = min(QUESTION_S, self._timeout_s) if question else self._timeout_s
             answer = self._client.post(f"{self.server.url}/embeddings", json=body, timeout=timeout_s)
             if answer.status_code != 200:
@@ -133,7 +139,7 @@ class OpenAIChat:
         body |= {"temperature": options.temperature, "max_tokens": options.max_tokens}
         client = http_client(self.server.url, options.openai_key, options.timeout_s, call.hook)
         sent = [message.content for message in messages]
-        with client, asked("its answer is not one of a chat"):
+        with client, http_failures("its answer is not one of a chat"):
             while True:
                 with client.stream("POST", f"{self.server.url}/chat/completions", json=body) as answer:
                     if answer.status_code == 200:

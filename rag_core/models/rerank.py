@@ -25,8 +25,9 @@ from rag_core.models.deadline import in_background
 from rag_core.models.onnx_folder import MODEL_ERRORS, cannot_run, folder_of, opened_card
 from rag_core.models.openai import failure_of
 from rag_core.models.registry import CircuitBreaker
-from rag_core.models.server import Failure, Server, asked, http_client
-from rag_core.models.transformer import Transformer, well_formed
+from rag_core.models.server import Failure, Server, http_client, http_failures
+from rag_core.models.transformer import Transformer
+from rag_core.text.words import well_formed
 
 _LISTS = 32  # whose scores are remembered
 _RETRY_S = 0.05
@@ -116,7 +117,7 @@ class RerankServer:
     def _once(self, query: str, passages: Sequence[str], until: float) -> list[float]:
         body = {"model": self._server.model, "query": query, "documents": [*passages], "top_n": len(passages)}
         left_s = max(_LEAST_S, until - time.monotonic())
-        with asked("its answer holds no scores"):
+        with http_failures("its answer holds no scores"):
             answer = self._client.post(f"{self._server.url}/rerank", json=body, timeout=left_s)
             if answer.status_code != 200:
                 raise failure_of(answer, self._key, [query, *passages])
@@ -168,7 +169,9 @@ class SharedReranker:
         until = time.monotonic() + budget_s
 
         def work() -> list[float]:
-            return self._ready().scores(query, passages, until)
+            with self._opening:
+                self._opened = self._opened or open_reranker(self._options)
+            return self._opened.scores(query, passages, until)
 
         try:
             with self._breaker.guard(server) if server else nullcontext():
@@ -179,9 +182,3 @@ class SharedReranker:
                     raise Unreachable(said, "Set `rerank_budget_ms` higher, or choose another.") from None
         except EmbedderError as error:
             return error
-
-    def _ready(self) -> Reranker:
-        with self._opening:
-            if self._opened is None:
-                self._opened = open_reranker(self._options)
-            return self._opened

@@ -3,7 +3,7 @@ sent are notes: a server may repeat them in an error, so its words are quoted wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -72,6 +72,7 @@ class Server:
 
     @property
     def called(self) -> str:
+        """Its name and address, at the beginning of a sentence."""
         return f"{self.name} at {self.url}"
 
     def error(self, failure: Failure) -> EmbedderError | LLMError:
@@ -133,7 +134,7 @@ def connection_to(url: str, read_s: float) -> dict[str, Any]:
 
 
 @contextmanager
-def asked(answer: str) -> Iterator[None]:
+def http_failures(answer: str) -> Iterator[None]:
     """Turn what httpx and JSON raise into a Failure; ``answer`` is its reason where the answer is
     unreadable."""
     import httpx
@@ -148,6 +149,12 @@ def asked(answer: str) -> Iterator[None]:
         raise Failure("crashed", "it hung up") from None
     except (ValueError, LookupError, TypeError, AttributeError):
         raise Failure("failed", answer) from None
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float:
+    """Seconds to wait that an answer asks for; 0 if it does not, or names a day."""
+    after = headers.get("retry-after", "")
+    return float(after) if after.isascii() and after.isdecimal() else 0.0
 
 
 def quoted(said: str, *secrets: str, sent: Sequence[str] = ()) -> str:
@@ -168,7 +175,7 @@ def probe(server: Server, path: str, key: str = "") -> tuple[int, Any]:
     """The status and the JSON (None for anything else) that the server gives for ``path``. Raises Unanswered
     when it does not answer, refuses access, redirects or fails."""
     try:
-        with asked("its answer cannot be read"), http_client(server.url, key) as client:
+        with http_failures("its answer cannot be read"), http_client(server.url, key) as client:
             answer = client.get(f"{server.url}{path}")
         status = answer.status_code
         failure = Failure.of(status, "")

@@ -12,6 +12,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from rag_core.text.words import well_formed
+
 Pooling = Literal["mean", "cls", "lasttoken"]
 
 _INPUTS = {"input_ids", "attention_mask", "token_type_ids", "position_ids"}
@@ -103,11 +105,6 @@ class Encoder:
                 return np.asarray(states[0])
             case "lasttoken":
                 return np.asarray(states[-1])
-
-
-def well_formed(text: str) -> str:
-    """``text`` without lone surrogates, which tokenizers refuse."""
-    return text.encode("utf-8", "replace").decode()
 
 
 @contextmanager

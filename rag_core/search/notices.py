@@ -12,7 +12,7 @@ from pathlib import PurePath
 
 from rag_core.errors import RagError, StoreError
 from rag_core.messages import Message, Value, say
-from rag_core.store import Store, find, view
+from rag_core.store import Store, facets, find, view
 from rag_core.store.sources import all_sources
 from rag_core.text import tags
 from rag_core.types import Filters, Notice, Query, Viewer
@@ -80,7 +80,7 @@ def _nothing_has(kind: find.Filter, value: str, stores: Sequence[Store], viewer:
         with store.read() as db:
             first += [source.root for source in all_sources(db) if not source.label]
             if kind.facet:
-                known |= find.facets(db, viewer)[kind.facet]
+                known |= facets.of_all(db, store.name, viewer)[kind.facet]
             elif kind.field == "files":
                 known |= dict.fromkeys(find.file_names(db, viewer, _MOST_COMPARED), 1)
             if kind.field == "types" and viewer.is_owner:

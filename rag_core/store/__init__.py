@@ -1,4 +1,5 @@
-"""One SQLite file per store. ``Store`` opens it; each module beside reads or writes one noun."""
+"""One SQLite file for each store. ``Store`` opens it; every other module reads or writes one kind of
+thing in it: documents, chunks, vectors, jobs …"""
 
 from rag_core.store.file import Store
 

@@ -12,14 +12,14 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from rag_core.store.embeddings import vectors_of
+from rag_core.store.embeddings import count, vectors_of
 from rag_core.store.file import Known
 
 SAMPLE = 400
-"""The most passages that are looked at: two of each document."""
+"""The most passages that are measured, two of each document."""
 
 GROWTH = 4
-"""So many times the vectors of the last time, and it is measured again."""
+"""An embedder is measured again when a store has so many times the vectors."""
 
 # The built-in model's levels: medians over seven stores of notes, documentation, manual pages and code, where
 # they go from 0.12 to 0.25 and from 0.71 to 0.77.
@@ -64,7 +64,7 @@ def is_due(db: sqlite3.Connection, known: Known) -> bool:
     if known.identity.provider in _AS_THEY_ARE:
         return False
     before = calibration_of(db, known.id)
-    return before is None or _count(db, known.id) >= GROWTH * before.vectors
+    return before is None or count(db, known.id) >= GROWTH * before.vectors
 
 
 def measure(db: sqlite3.Connection, identity_id: int) -> Calibration | None:
@@ -89,7 +89,7 @@ def measure(db: sqlite3.Connection, identity_id: int) -> Calibration | None:
         neighbours = float(np.median((left * right).sum(1)))
     if neighbours - unrelated < _LEAST_GAP or 1 - neighbours < _LEAST_GAP:
         return None
-    return Calibration(unrelated, neighbours, len(found), _count(db, identity_id))
+    return Calibration(unrelated, neighbours, len(found), count(db, identity_id))
 
 
 def keep(db: sqlite3.Connection, identity_id: int, measured: Calibration) -> None:
@@ -118,11 +118,6 @@ def _sampled(db: sqlite3.Connection, identity_id: int) -> Iterator[tuple[int, in
         if rows:
             follows = len(rows) > 1 and rows[1]["chunk_index"] == rows[0]["chunk_index"] + 1
             yield rows[0]["id"], rows[1]["id"] if follows else 0
-
-
-def _count(db: sqlite3.Connection, identity_id: int) -> int:
-    sql = "SELECT count(*) FROM embeddings WHERE identity_id = ?"
-    return int(db.execute(sql, (identity_id,)).fetchone()[0])
 
 
 def _key(identity_id: int) -> str:

@@ -40,8 +40,11 @@ Mode = Literal["rw", "ro", "ro&immutable=1"]
 STILL: Mode = "ro&immutable=1"
 """For a file that nobody writes: takes no locks and makes no file."""
 
-
 _Value = TypeVar("_Value")
+
+
+def _no_counts(_: sqlite3.Connection) -> dict[tuple[str, str], int]:
+    return {}
 
 
 class Reading(sqlite3.Connection):
@@ -49,16 +52,14 @@ class Reading(sqlite3.Connection):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._counts: dict[tuple[str, str], int] = {}
-        self._version = -1
         self._kept: dict[Callable[[sqlite3.Connection], Any], tuple[int, Any]] = {}
 
     def counts(self) -> dict[tuple[str, str], int]:
         """The counts of the current snapshot, by what was counted."""
-        version = self.execute("PRAGMA data_version").fetchone()[0]
-        if version != self._version or len(self._counts) > _MOST_COUNTS:
-            self._counts, self._version = {}, version
-        return self._counts
+        found = self.kept(_no_counts)
+        if len(found) > _MOST_COUNTS:
+            found.clear()
+        return found
 
     def kept(self, read: Callable[[sqlite3.Connection], _Value]) -> _Value:
         """What ``read`` gives for the current snapshot, read once."""
@@ -131,7 +132,7 @@ def log_size(path: Path) -> int:
 
 
 class Rights(NamedTuple):
-    """How a store file can be read just now; a connection with other rights is of no use. ``is_still``: this
+    """How a store file can be read now; connections with other rights are closed. ``is_still``: this
     account can write nothing beside it, and nobody has it open. SQLite could not see what others write, so
     such a file is read as it stands, at this ``size`` and time."""
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rag_core.store.workroom import sync
+from rag_core.store.staging import sync
 
 Decisions = dict[str, list[list[Any]]]
 """Rows by table, in the order of `_TABLES`; bytes as text."""

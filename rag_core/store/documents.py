@@ -18,7 +18,7 @@ from rag_core.files import FileStat
 from rag_core.store import chunks, furniture, privacy
 from rag_core.store.checksums import seal
 from rag_core.store.file import now
-from rag_core.text.words import extra_terms, name_key
+from rag_core.text.words import extra_terms, name_key, well_formed
 from rag_core.types import Extracted
 
 
@@ -206,13 +206,13 @@ def hashes(db: sqlite3.Connection) -> set[str]:
 def ids(db: sqlite3.Connection, display: str) -> list[int]:
     """The ids of the documents that are shown as ``display``: one, unless two paths look the same."""
     sql = "SELECT id FROM documents WHERE display = ?"
-    return [row[0] for row in db.execute(sql, (storable(display),))]
+    return [row[0] for row in db.execute(sql, (well_formed(display),))]
 
 
 def places(db: sqlite3.Connection, display: str) -> list[tuple[int, bytes]]:
     """(source id, path below its root) of the documents that are shown as ``display``."""
     sql = "SELECT source_id, path FROM documents WHERE display = ?"
-    return list(map(tuple, db.execute(sql, (storable(display),))))
+    return list(map(tuple, db.execute(sql, (well_formed(display),))))
 
 
 def paths_below(db: sqlite3.Connection, source_id: int, path: bytes) -> set[bytes]:
@@ -221,16 +221,11 @@ def paths_below(db: sqlite3.Connection, source_id: int, path: bytes) -> set[byte
     return {row[0] for row in db.execute(sql, (source_id, path, path + b"/", path + b"0"))}  # "0" follows "/"
 
 
-def storable(text: str) -> str:
-    """``text`` without lone surrogates, which no database takes and no path or key holds."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
 def called(db: sqlite3.Connection, name: str, limit: int) -> list[str]:
     """The paths of at most ``limit`` documents with this name: a tail of the path, an alias or the title."""
     sql = """SELECT DISTINCT d.display FROM names n JOIN documents d ON d.id = n.document_id WHERE n.key = ?
              ORDER BY n.kind, length(d.display), d.display LIMIT ?"""
-    return [row[0] for row in db.execute(sql, (name_key(storable(name)), limit))]
+    return [row[0] for row in db.execute(sql, (name_key(well_formed(name)), limit))]
 
 
 def ending(db: sqlite3.Connection, source_id: int, path: bytes, limit: int) -> list[bytes]:
@@ -256,7 +251,7 @@ def like(db: sqlite3.Connection, path: str) -> list[str]:
 
 def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str | None) -> None:
     """Give a document a new path, and a ``title`` if it is named after its file; chunks and vectors stay."""
-    sql = "SELECT file_type, title, private FROM documents WHERE id = ?"
+    sql = "SELECT file_type, title, private, metadata FROM documents WHERE id = ?"
     row = db.execute(sql, (document_id,)).fetchone()
     known_as = _names(db, document_id)
     title = row["title"] if title is None else title
@@ -268,7 +263,8 @@ def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str 
     sql = "UPDATE chunks SET path = ?, title = ?, title_terms = ? WHERE document_id = ?"
     db.execute(sql, (file.display, title, terms, document_id))
     db.execute("DELETE FROM names WHERE document_id = ? AND kind <> ?", (document_id, _ALIAS))
-    _put_names(db, document_id, file.display, row["file_type"], [title], ())
+    titles = (title, *frontmatter.ids(json.loads(row["metadata"])))
+    _put_names(db, document_id, file.display, row["file_type"], titles, ())
     links = db.execute("SELECT id, target FROM links WHERE document_id = ?", (document_id,)).fetchall()
     keys = [(link_key(file.display, link["target"]), link["id"]) for link in links]
     db.executemany("UPDATE links SET key = ? WHERE id = ?", keys)

@@ -53,9 +53,8 @@ def pending_count(db: sqlite3.Connection) -> int:
 
 def count(db: sqlite3.Connection, identity_id: int) -> int:
     """How many texts have a vector of the embedder ``identity_id``, or are settled without one."""
-    return int(
-        db.execute("SELECT count(*) FROM embeddings WHERE identity_id = ?", (identity_id,)).fetchone()[0]
-    )
+    sql = "SELECT count(*) FROM embeddings WHERE identity_id = ?"
+    return int(db.execute(sql, (identity_id,)).fetchone()[0])
 
 
 def withheld_count(db: sqlite3.Connection) -> int:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from posixpath import dirname
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +14,10 @@ import numpy.typing as npt
 from rag_core.store import find, lexical
 from rag_core.store.connection import Reading, rows_at_once
 from rag_core.text import tags
-from rag_core.types import Facets, Query
+from rag_core.types import Facets, Query, Viewer
 
 MOST = 20_000
-"""So many matching documents are counted."""
+"""The most matching documents that a search counts."""
 
 KINDS = ("type", "tag", "folder", "store", "year")
 """Each is a key of the query language, but ``year``, which is ``date:`` there."""
@@ -45,16 +44,22 @@ class _Documents:
     columns: dict[str, _Column]
 
 
+def of_all(db: sqlite3.Connection, store: str, viewer: Viewer) -> Facets:
+    """Each value with its number of documents in one store, of all that ``viewer`` may see."""
+    return facets(db, store, Query("", "", ()), find.visible(viewer), (), most=-1)
+
+
 def facets(
-    db: sqlite3.Connection, store: str, query: Query, allowed: find.Eligible, fitting: Collection[int]
-) -> Facets:
-    """Each value with its number of documents in one store, of the first `MOST` that match: of those which
-    hold every word of the query in one passage, and of the documents ``fitting`` it; without words of all
-    that are ``allowed``. A folder counts the documents below it, and a tag those of the tags below it; ``""``
-    is the folder of files at the root."""
+    db: sqlite3.Connection, store: str, query: Query, allowed: find.Eligible, fitting: Collection[int],
+    most: int = MOST,
+) -> Facets:  # fmt: skip
+    """Each value with its number of documents in one store, of the first ``most`` that match (-1: of all): of
+    those which hold every word of the query in one passage, and of the documents ``fitting`` it; without
+    words of all that are ``allowed``. A folder counts the documents below it, and a tag those of the tags
+    below it; ``""`` is the folder of files at the root."""
     sql, values = _matching(db, query, allowed)
     sql = f"""SELECT json_group_array(id) FROM (
-                  SELECT id FROM ({sql} LIMIT {MOST}) UNION SELECT value FROM json_each(?) LIMIT {MOST})"""
+                  SELECT id FROM ({sql} LIMIT {most}) UNION SELECT value FROM json_each(?) LIMIT {most})"""
     matching = json.loads(db.execute(sql, (*values, json.dumps(list(fitting)))).fetchone()[0])
     known = db.kept(_documents) if isinstance(db, Reading) else _documents(db)
     chosen = np.isin(known.ids, np.array(matching, np.int64))
@@ -101,7 +106,7 @@ def _documents(db: sqlite3.Connection) -> _Documents:
         "type": _column((place[number], kind) for number, kind, _, _ in rows),
         "tag": _column((place[number], tag) for number, tag, _ in tagged),
         "written": _column((place[number], tag) for number, _, tag in tagged if tag),
-        "folder": _column((place[number], each) for number, _, _, own in rows for each in _and_above(own)),
+        "folder": _column((place[number], each) for number, _, _, own in rows for each in tags.above(own)),
         "year": _column((place[number], year) for number, _, year, _ in rows if year),
     }
     return _Documents(np.array([*place], np.int64), columns)
@@ -112,12 +117,6 @@ def _column(pairs: Iterable[tuple[int, str]]) -> _Column:
     found = [(at, values.setdefault(value, len(values))) for at, value in pairs]
     both = np.array(found, np.int64).reshape(-1, 2)
     return _Column(tuple(values), both[:, 0], both[:, 1])
-
-
-def _and_above(folder: str) -> Iterator[str]:
-    yield folder
-    while folder := dirname(folder):
-        yield folder
 
 
 def joined(some: Iterable[Facets]) -> Facets:

@@ -21,7 +21,7 @@ from rag_core.errors import StoreBusy, StoreDamaged, StoreError
 from rag_core.store import connection, decisions, lock, migrations
 from rag_core.store.connection import BUSY_TIMEOUT_S, STILL, OpenedFile, Readers, Writer, connect
 from rag_core.store.errors import MEND, blames_file, cannot_write, is_damage, not_written, sqlite_name
-from rag_core.store.workroom import workroom
+from rag_core.store.staging import staging_folder
 from rag_core.types import ChunkSpec, EmbedderIdentity, Vectors
 
 _PAGE_SIZE = 8192
@@ -76,7 +76,7 @@ def spec_rows(spec: ChunkSpec) -> dict[str, str]:
     return {"max_tokens": str(spec.max_tokens), "chunk_sizes": sizes, "chunkers": chunkers}
 
 
-def unmet_generation() -> str:
+def new_generation() -> str:
     """A generation that no cache knows, even if there was a store of the same name before."""
     return str(time.time_ns() // 1000)
 
@@ -161,13 +161,13 @@ class Store:
         """Make a new store file and open it; it appears whole or not at all. ``facts`` are further rows of
         ``meta``; ``make_room`` is called just before it appears. Raises StoreError."""
         try:
-            with workroom(path.parent) as room:
+            with staging_folder(path.parent) as room:
                 unfinished = room / path.name
                 unfinished.touch(mode=0o600)  # only the owner reads it; SQLite's side files follow
                 with closing(new_file(unfinished)) as db:
                     about = {
                         "id": str(uuid.uuid4()),
-                        "generation": unmet_generation(),
+                        "generation": new_generation(),
                         "created_at": now(),
                         "embedder": embedder,
                         "backend": backend,
@@ -353,12 +353,12 @@ def _remove_beside(path: Path) -> None:
         file.unlink(missing_ok=True)
 
 
-def new_file(path: Path, page_size: int = _PAGE_SIZE) -> sqlite3.Connection:
+def new_file(path: Path) -> sqlite3.Connection:
     """Make the tables of a store in the empty file ``path``. Raises sqlite3.Error."""
     with ExitStack() as failing:
         db = sqlite3.connect(path, isolation_level=None)
         failing.callback(db.close)
-        db.execute(f"PRAGMA page_size = {page_size}")  # before anything is written, or it is ignored
+        db.execute(f"PRAGMA page_size = {_PAGE_SIZE}")  # before anything is written, or it is ignored
         db.execute(f"PRAGMA application_id = {migrations.APPLICATION_ID}")
         migrations.migrate(db, path.name)
         failing.pop_all()  # nothing failed: the caller closes it

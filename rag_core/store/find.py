@@ -18,11 +18,9 @@ from typing import Any, NamedTuple
 from rag_core.errors import InvalidInput
 from rag_core.extract import frontmatter, type_of_suffix
 from rag_core.store.connection import rows_at_once
-from rag_core.store.documents import storable
 from rag_core.store.file import ACTIVE
-from rag_core.text import tags
 from rag_core.text.days import EXAMPLES, span
-from rag_core.text.words import SPACED_WORD, alternatives, clusters, is_unspaced, name_key
+from rag_core.text.words import SPACED_WORD, alternatives, clusters, is_unspaced, name_key, well_formed
 from rag_core.text.words import fold as fold_words
 from rag_core.types import DATA, Document, Filters, PrivateBy, Query, Viewer
 
@@ -110,13 +108,13 @@ def _days(value: str) -> str:
 FILTERS = (
     Filter(
         "types", ("type", "file_type"), _types, lambda value: value.lower().removeprefix("."),
-        lacks="is of the type", facet="types",
+        lacks="is of the type", facet="type",
     ),
     Filter(
         "tags", ("tag", "tags"), _tags, lambda value: value.lstrip("#").strip("/"),
-        lacks="has the tag", facet="tags",
+        lacks="has the tag", facet="tag",
     ),
-    Filter("paths", ("path", "folder"), _paths, lacks="is in a folder called", facet="folders"),
+    Filter("paths", ("path", "folder"), _paths, lacks="is in a folder called", facet="folder"),
     Filter("files", ("file", "source_file", "file_path"), _files, lacks="is called"),
     Filter("pages", ("page",), _pages, lacks="has a page or slide"),
     Filter("symbols", ("symbol",), _symbols, lacks="defines"),
@@ -276,7 +274,7 @@ def file_names(db: sqlite3.Connection, viewer: Viewer, limit: int) -> list[str]:
 def skipped_count(db: sqlite3.Connection, suffix: str) -> int:
     """How many files were skipped whose names end in ``suffix``, such as ``.pdf``; for the owner alone."""
     sql = "SELECT count(*) FROM documents WHERE state = 'skipped' AND lower(substr(display, ?)) = lower(?)"
-    return int(db.execute(sql, (-len(suffix), storable(suffix))).fetchone()[0])
+    return int(db.execute(sql, (-len(suffix), well_formed(suffix))).fetchone()[0])
 
 
 def chunk_ids(db: sqlite3.Connection, keys: Sequence[str], allowed: Eligible) -> dict[str, int]:
@@ -344,7 +342,7 @@ def neighbours(db: sqlite3.Connection, key: str, allowed: Eligible, around: int)
               JOIN chunks here ON here.document_id = c.document_id AND here.key = ?
               WHERE c.chunk_index BETWEEN here.chunk_index - ? AND here.chunk_index + ? AND {allowed.sql}
               ORDER BY c.chunk_index"""
-    return db.execute(sql, (storable(key), around, around, *allowed.values)).fetchall()
+    return db.execute(sql, (well_formed(key), around, around, *allowed.values)).fetchall()
 
 
 # Only what is needed: most of a row is on pages of its own, and to make an empty array takes long.
@@ -426,20 +424,3 @@ def aliases(db: sqlite3.Connection, document_id: int) -> tuple[str, ...]:
     """The other names of a document."""
     row = db.execute("SELECT metadata FROM documents WHERE id = ?", (document_id,)).fetchone()
     return frontmatter.aliases(json.loads(row[0]))
-
-
-def facets(db: sqlite3.Connection, viewer: Viewer) -> dict[str, dict[str, int]]:
-    """How many documents have each type, each tag or one below it, and each folder."""
-    allowed = visible(viewer)
-    among = f"IN (SELECT d.id FROM documents d WHERE {allowed.sql} AND d.state = 'indexed')"
-    found: dict[str, dict[str, int]] = {}
-    spelled: list[str] = []
-    for name, sql in (
-        ("types", f"SELECT file_type, count(*), NULL FROM documents WHERE id {among}"),
-        ("tags", f"SELECT folded, count(*), min(tag) FROM tags WHERE document_id {among}"),
-        ("folders", f"SELECT folder, count(*), NULL FROM documents WHERE id {among}"),
-    ):
-        rows = db.execute(f"{sql} GROUP BY 1 ORDER BY 2 DESC, 1", allowed.values).fetchall()
-        found[name] = {row[0]: row[1] for row in rows}
-        spelled += [row[2] for row in rows if row[2]]
-    return found | {"tags": tags.named(found["tags"], spelled)}

@@ -18,10 +18,11 @@ from rag_core.reports import Finding, Health, Severity
 from rag_core.store import checksums, decisions, privacy, signs
 from rag_core.store.chunks import embed_hash
 from rag_core.store.connection import can_be_written
-from rag_core.store.documents import BEST_TARGET, storable
+from rag_core.store.documents import BEST_TARGET
 from rag_core.store.errors import blames_file, damage
 from rag_core.store.file import TARGET, Store, now
 from rag_core.store.migrations import differences
+from rag_core.text.words import well_formed
 from rag_core.wording import plural
 
 EXAMPLES = 5
@@ -77,7 +78,7 @@ def _look(each: Check, db: sqlite3.Connection) -> Finding | None:
         for shown in each.find(db):
             count += 1
             if count <= EXAMPLES:
-                examples.append(storable(shown))
+                examples.append(well_formed(shown))
     except Exception as error:
         if not damage(db, error):
             raise
@@ -147,7 +148,7 @@ def _values(db: sqlite3.Connection) -> Iterator[str]:
         yield from (f"{table} {row[0]}" for row in db.execute(sql))
     for table in ("meta", "requests", "jobs", "job_results", "queue", "outbox"):
         for row in db.execute(f"SELECT * FROM {table}"):
-            if any(isinstance(value, str) and storable(value) != value for value in row):
+            if any(isinstance(value, str) and well_formed(value) != value for value in row):
                 yield f"{table} {row[0]}"
     yield from _rows("SELECT 'meta ' || key FROM meta WHERE key = 'generation' AND value GLOB '*[^0-9]*'")(db)
     if privacy.rules(db) is privacy.HIDE_ALL:

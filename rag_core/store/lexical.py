@@ -262,7 +262,8 @@ def meant(stores: Sequence[Store], words: Iterable[str], viewer: Viewer) -> dict
     unknown = [word for word in words if _SHORTEST <= len(word) <= _LONGEST and not is_unspaced(word)]
     for store in stores if unknown else ():
         with suppress(StoreError), store.read() as db:
-            unknown = [word for word in unknown if not _stands(db, word, viewer)]
+            held, allowed = frequencies(db, unknown, viewer)[1], find.visible(viewer)
+            unknown = [word for word in unknown if not (held[word] or by_beginnings(db, [word], allowed))]
     found: dict[str, tuple[str, ...]] = {}
     for word in unknown[:_MOST_CORRECTED]:
         slips = [each for each in one_edit_away(word) if len(each) >= _SHORTEST and each not in STOP_WORDS]
@@ -273,12 +274,6 @@ def meant(stores: Sequence[Store], words: Iterable[str], viewer: Viewer) -> dict
         if known:
             found[word] = tuple(sorted(known, key=lambda each: (-known[each], each))[:_MEANT])
     return found
-
-
-def _stands(db: sqlite3.Connection, word: str, viewer: Viewer) -> bool:
-    """Whether a passage has ``word``, or a word that begins with it."""
-    held = frequencies(db, [word], viewer)[1][word]
-    return held > 0 or bool(by_beginnings(db, [word], find.visible(viewer)))
 
 
 def _written(db: sqlite3.Connection, words: Sequence[str], viewer: Viewer) -> dict[str, int]:

@@ -7,8 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from rag_core.store import find
-from rag_core.store.documents import storable
-from rag_core.text.words import name_key
+from rag_core.text.words import name_key, well_formed
 from rag_core.types import Named, Viewer
 
 _BEHIND = chr(0x10FFFF)  # no name goes on with it
@@ -24,7 +23,7 @@ def _readable(viewer: Viewer) -> str:
 
 def named(db: sqlite3.Connection, store: str, beginning: str, viewer: Viewer, limit: int) -> list[Named]:
     """The documents with a title, alias or file name that begins so, in the order of these names."""
-    key = name_key(storable(beginning))
+    key = name_key(well_formed(beginning))
     sql = f"""SELECT {_COLUMNS} FROM names n CROSS JOIN documents d ON d.id = n.document_id
               WHERE n.key >= ? AND n.key < ? AND {_readable(viewer)} ORDER BY n.key LIMIT ?"""
     rows = db.execute(sql, (key, key + _BEHIND, limit * _NAMES_A_DOCUMENT))
@@ -33,7 +32,7 @@ def named(db: sqlite3.Connection, store: str, beginning: str, viewer: Viewer, li
 
 def tags(db: sqlite3.Connection, beginning: str, viewer: Viewer) -> dict[str, int]:
     """The tags that begin so, each with its number of documents."""
-    key = name_key(storable(beginning)).lstrip("#")
+    key = name_key(well_formed(beginning)).lstrip("#")
     sql = f"""SELECT coalesce(min(t.tag), t.folded), count(*)
               FROM tags t JOIN documents d ON d.id = t.document_id
               WHERE t.folded >= ? AND t.folded < ? AND {_readable(viewer)} GROUP BY t.folded"""

@@ -15,6 +15,7 @@ import sqlite3
 from dataclasses import dataclass
 from operator import itemgetter
 
+from rag_core.extract.filetypes import TO_CUT
 from rag_core.store import chunks, outbox
 from rag_core.store.file import active_identity, meta, spec_rows
 from rag_core.types import ChunkSpec
@@ -137,14 +138,14 @@ def forget_retired(db: sqlite3.Connection, address: str) -> None:
     db.execute("DELETE FROM meta WHERE key = ?", (_RETIRED + address,))
 
 
-def unread(db: sqlite3.Connection) -> bool:
-    """Whether documents that runs can reach are still to be read again."""
+def uncut(db: sqlite3.Connection) -> bool:
+    """Whether documents that runs can reach are still to be cut anew."""
     sql = """SELECT 1 FROM documents d JOIN sources s ON s.id = d.source_id
-             WHERE d.extractor = 0 AND d.state = 'indexed' AND NOT s.paused LIMIT 1"""
-    return db.execute(sql).fetchone() is not None
+             WHERE d.extractor = ? AND d.state = 'indexed' AND NOT s.paused LIMIT 1"""
+    return db.execute(sql, (TO_CUT,)).fetchone() is not None
 
 
 def cut_anew(db: sqlite3.Connection, spec: ChunkSpec) -> None:
     """Have the next run read every document again and cut it into passages of other sizes."""
-    db.execute("UPDATE documents SET extractor = 0 WHERE state = 'indexed'")
+    db.execute("UPDATE documents SET extractor = ? WHERE state = 'indexed'", (TO_CUT,))
     db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", spec_rows(spec).items())

@@ -10,7 +10,8 @@ from rag_core.anchors import anchor_in_words
 from rag_core.extract import frontmatter
 from rag_core.extract.filetypes import date_of_name
 from rag_core.store import find
-from rag_core.store.documents import best_target, ids, storable
+from rag_core.store.documents import best_target, ids
+from rag_core.text.words import well_formed
 from rag_core.types import DocumentLink, DocumentView, Neighbour, Viewer
 
 
@@ -29,7 +30,7 @@ def document(
     """The document called ``path``, if ``viewer`` may see it, with the chunk called ``key`` marked. If two
     look the same, it is the one that holds the chunk."""
     named = find.documents(db, store, viewer, ids(db, path))
-    holder = db.execute("SELECT document_id FROM chunks WHERE key = ?", (storable(key),)).fetchone()
+    holder = db.execute("SELECT document_id FROM chunks WHERE key = ?", (well_formed(key),)).fetchone()
     if not named:
         return None
     found = next((each for each in named if holder and each.id == holder[0]), named[0])

@@ -32,7 +32,7 @@ def bounded(tags: Sequence[str]) -> tuple[tuple[str, ...], str]:
 
 
 def above(tag: str) -> Iterator[str]:
-    """A tag behind those above it: ``a``, ``a/b``, ``a/b/c``."""
+    """A tag or folder behind those above it: ``a``, ``a/b``, ``a/b/c``."""
     return accumulate(tag.split("/"), lambda outer, name: f"{outer}/{name}")
 
 

@@ -71,6 +71,11 @@ STOP_WORDS = frozenset(
 )
 
 
+def well_formed(text: str) -> str:
+    """``text`` with ``?`` for each lone surrogate, which no database, index or tokenizer takes."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
 def fold(text: str) -> str:
     """``text`` as words are compared: no case, no accents or strokes on Latin letters."""
     if text.isascii():

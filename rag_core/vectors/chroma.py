@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag_core.errors import VectorError
 from rag_core.models.addresses import straight_to
+from rag_core.models.server import retry_after_s
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import VectorRecord, payload
 from rag_core.vectors.payload import DOC, MAY_BE_UNFILTERED, UNFILTERED
@@ -51,10 +52,14 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChromaOptions(ProgramOptions):
+    """How to reach Chroma."""
+
     port = 8000
 
 
 class ChromaService(Program[ChromaOptions]):
+    """Chroma, on a server or in a folder."""
+
     name, extra, package, module = "Chroma", "chroma", "chromadb", "chromadb"
     url_setting, example = "chroma_url", "http://127.0.0.1:8000"
     access = "Use a server without a key, or let a proxy on this machine add it."
@@ -119,12 +124,12 @@ class ChromaService(Program[ChromaOptions]):
     def _check(self, response: httpx.Response) -> None:
         if response.status_code >= 300:
             response.read()
-            after = response.headers.get("Retry-After", "")  # a number of seconds, or a day
-            wait_s = float(after) if after.isascii() and after.isdecimal() else 0.0
-            raise self.answered(response.status_code, response.text, wait_s)
+            raise self.answered(response.status_code, response.text, retry_after_s(response.headers))
 
 
 class Chroma(Remote[ChromaService]):
+    """The collection of one store."""
+
     service_type = ChromaService
     form = "chroma://HOST:PORT/COLLECTION"
     pattern = re.compile(rf"chroma://(?P<server>.*)/(?P<collection>{_COLLECTION.pattern})")

@@ -22,11 +22,11 @@ _running: weakref.WeakValueDictionary[Path, Running[Any]] = weakref.WeakValueDic
 
 
 class Running(Generic[_T]):
-    """An engine at work until nobody refers to this any more; ``turn`` is entered to use it."""
+    """An engine at work until nobody refers to this any more; its ``lock`` is held to use it."""
 
-    def __init__(self, engine: _T, turn: AbstractContextManager[object]) -> None:
+    def __init__(self, engine: _T, lock: AbstractContextManager[object]) -> None:
         self.engine = engine
-        self.turn = turn
+        self.lock = lock
 
 
 def running(folder: Path, name: str, start: Callable[[Path], _T], stop: Callable[[_T], None]) -> Running[_T]:

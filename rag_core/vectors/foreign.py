@@ -10,7 +10,7 @@ from typing import Protocol, cast
 
 from rag_core.errors import VectorError
 from rag_core.extensions import Extension, Guarded, catalogue
-from rag_core.models.addresses import silence_about
+from rag_core.models.addresses import server_problem
 from rag_core.types import Filters, Metric, Vectors
 from rag_core.vectors import EVERYTHING, Match, RemoteIndex
 from rag_core.vectors.builtin import BUILT_IN
@@ -55,7 +55,7 @@ def usable() -> tuple[str, ...]:
 def backend_of(extension: Extension) -> Backend:
     """The backend of a package. Raises VectorError when it cannot be used."""
     backend = _Backend(extension, extension.load(VectorError), VectorError)
-    if silence := silence_about(getattr(backend, "server")):  # noqa: B009 - what it has is not known
+    if silence := server_problem(getattr(backend, "server")):  # noqa: B009 - what it has is not known
         raise extension.failed(VectorError, silence)
     return cast("Backend", backend)
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from rag_core.extract import type_of_suffix
-from rag_core.text.words import name_key
+from rag_core.text.words import name_key, well_formed
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import Metadata, VectorRecord, unit
 
@@ -92,7 +92,7 @@ def conditions(filters: Filters) -> list[Condition]:
         if given and (day := _number(given)) is not None:
             found.append(Condition("date", test, (day,)))
     return [
-        each._replace(values=tuple(whole(v) if isinstance(v, str) else v for v in each.values))
+        each._replace(values=tuple(well_formed(v) if isinstance(v, str) else v for v in each.values))
         for each in found
     ]
 
@@ -143,22 +143,17 @@ def _number(day: str) -> int | None:
     return int("".join(match.groups())) if match else None
 
 
-def whole(text: str) -> str:
-    """``text`` with a replacement for each lone surrogate, which no index takes."""
-    return text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
-
-
 def document(record: VectorRecord) -> str:
     """The document of ``record`` as it is kept."""
-    return whole(json.dumps(record.doc, ensure_ascii=False, separators=(",", ":")))
+    return well_formed(json.dumps(record.doc, ensure_ascii=False, separators=(",", ":")))
 
 
 def values(metadata: Metadata) -> dict[str, Value]:
     """``metadata`` as it is kept: whole characters, and lists for tuples."""
     kept: dict[str, Value] = {}
     for key, value in metadata.items():
-        text = whole(value) if isinstance(value, str) else value
-        kept[key] = [*map(whole, text)] if isinstance(text, tuple) else text
+        text = well_formed(value) if isinstance(value, str) else value
+        kept[key] = [*map(well_formed, text)] if isinstance(text, tuple) else text
     return kept
 
 

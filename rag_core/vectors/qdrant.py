@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING, Any
 
 from rag_core.errors import VectorError
 from rag_core.models.addresses import straight_to
+from rag_core.text.words import well_formed
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import Receipt, VectorRecord, payload
-from rag_core.vectors.payload import DOC, MAY_BE_UNFILTERED, TEXT, UNFILTERED, Condition, whole
+from rag_core.vectors.payload import DOC, MAY_BE_UNFILTERED, TEXT, UNFILTERED, Condition
 from rag_core.vectors.remote import KEYS_A_PAGE, RECORDS_A_PAGE, Batch, Remote, Shape, Undo, unless
 from rag_core.vectors.service import SEARCH_ATTEMPTS, Busy, Program, ProgramOptions, Refused
 
@@ -62,6 +63,8 @@ class QdrantOptions(ProgramOptions):
 
 
 class QdrantService(Program[QdrantOptions]):
+    """Qdrant, on a server or in a folder."""
+
     name, extra, package, module = "Qdrant", "qdrant", "qdrant-client", "qdrant_client"
     url_setting, example = "qdrant_url", "http://127.0.0.1:6333"
     access = f"Set {KEY_VARIABLE}, best in .env."
@@ -113,6 +116,8 @@ class QdrantService(Program[QdrantOptions]):
 
 
 class Qdrant(Remote[QdrantService]):
+    """The points of one store in a collection."""
+
     service_type = QdrantService
     form = "qdrant://HOST:PORT/COLLECTION#STORE"
     pattern = re.compile(
@@ -213,7 +218,7 @@ class Qdrant(Remote[QdrantService]):
             self._call("delete_collection")
 
     def _encode(self, record: VectorRecord) -> tuple[dict[str, Any], int] | str:
-        path = whole(str(record.doc.get("path", "")))
+        path = well_formed(str(record.doc.get("path", "")))
         vault = hashlib.sha256(self._store.casefold().encode()).digest()[:6]
         fields = {
             "vault_id": int.from_bytes(vault),
@@ -221,9 +226,9 @@ class Qdrant(Remote[QdrantService]):
             "note_id": str(uuid.uuid5(_SPACE, f"{self._store}/{path}")),
             "rel_path": path,
             "folder": posixpath.dirname(path),
-            "heading_path": whole(str(record.doc.get("headings", ""))),
+            "heading_path": well_formed(str(record.doc.get("headings", ""))),
             "chunk_index": int(record.doc.get("chunk_index", 0)),
-            "note_title": whole(str(record.doc.get("title", ""))),
+            "note_title": well_formed(str(record.doc.get("title", ""))),
             TEXT: record.text,
             DOC: payload.document(record),
             FILTER: payload.values(record.metadata),

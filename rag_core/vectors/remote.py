@@ -7,7 +7,7 @@ import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
@@ -16,9 +16,10 @@ from rag_core.errors import InvalidInput, VectorError
 from rag_core.models.addresses import shown
 from rag_core.models.deadline import ask_index
 from rag_core.models.registry import CircuitBreaker
+from rag_core.text.words import well_formed
 from rag_core.types import Filters, Metric, Vectors
 from rag_core.vectors import EVERYTHING, Match, Receipt, RemoteIndex, Settled, VectorRecord, unit, unnoticed
-from rag_core.vectors.payload import reason_against, whole
+from rag_core.vectors.payload import reason_against
 from rag_core.vectors.service import Options, Refused, Service
 
 if TYPE_CHECKING:
@@ -28,16 +29,8 @@ SEARCH_S = 5.0  # for everything that one search asks of an index
 
 KEYS_A_PAGE, RECORDS_A_PAGE = 5000, 256
 
-Undo = list[Callable[[], object]]  # steps that remove what was made
-
-
-def _undo(steps: Undo) -> None:
-    for step in reversed(steps):
-        with suppress(VectorError):
-            step()
-
-
 Shape = tuple[int, str]  # dimension and distance of an index
+Undo = list[Callable[[], object]]
 
 _Service = TypeVar("_Service", bound=Service[Any])
 
@@ -96,7 +89,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
 
     @abstractmethod
     def _create(self, owner: str, undo: Undo) -> None:
-        """Create the index unless another process just did; ``undo`` gets what removes it."""
+        """Create the index unless another process just did; ``undo`` gets the steps that remove it."""
 
     def _adopt(self, found: Any, owner: str) -> str:  # noqa: ARG002
         """Get an index of the right shape ready; its owner then."""
@@ -138,10 +131,13 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
 
     def prepare(self, owner: str, *, take_over: bool = False) -> None:
         undo: Undo = []
-        with ExitStack() as on_failure:
-            on_failure.callback(_undo, undo)
+        try:
             self._prepare(owner, undo, take_over=take_over)
-            on_failure.pop_all()
+        except BaseException:
+            for step in reversed(undo):
+                with suppress(VectorError):
+                    step()
+            raise
 
     def _prepare(self, owner: str, undo: Undo, *, take_over: bool) -> None:
         found = self._found()
@@ -204,7 +200,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
         """``records`` in batches of at most ``max_batch`` and ``max_bytes``, without the same key twice."""
         batch, total = Batch({}, {}), 0
         for record in records:
-            made = replace(record, vector=unit(record.vector), text=whole(record.text))
+            made = replace(record, vector=unit(record.vector), text=well_formed(record.text))
             encoded = reason_against(record.vector, self.dimension) or self._encode(made)
             size = 0 if isinstance(encoded, str) else encoded[1]
             is_full = len(batch.items) == self.max_batch or (batch.items and total + size > self.max_bytes)

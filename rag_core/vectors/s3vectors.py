@@ -128,6 +128,8 @@ def _refusal(operation: str, response: Mapping[str, Any]) -> Exception:
 
 
 class S3Vectors(Remote[S3Service]):
+    """The index of one store in its own bucket."""
+
     service_type = S3Service
     form = "s3vectors://BUCKET/INDEX"
     pattern = re.compile(

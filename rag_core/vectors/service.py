@@ -70,6 +70,7 @@ class Refused(VectorError):
 
     @property
     def is_absence(self) -> bool:
+        """Whether the index is not there."""
         return self.status == 404
 
 
@@ -210,7 +211,7 @@ class Program(Service[_Settings]):
         return running(self.options.path, self.name, self._start, self._stop)
 
     def _once(self, client: Running[Any], act: Callable[[Any], _T]) -> _T:
-        with client.turn:
+        with client.lock:
             return act(client.engine)
 
     def close(self) -> None:
@@ -242,6 +243,7 @@ class Program(Service[_Settings]):
         )  # fmt: skip
 
     def mistaken(self) -> VectorError:
+        """Another program answers at the address."""
         advice = f"Set `{self.url_setting}` to where it is."
         return VectorError(f"What answers at {self.options.host} is not {self.name}.", advice)
 

@@ -1,5 +1,5 @@
-"""A folder beside the stores for unfinished files, while a store is made, exported or imported.
-It is locked while its process lives; the next workroom removes what a dead process left."""
+"""A folder beside the stores for unfinished files, while a store is made, exported or imported. It is locked
+while its process lives; the next one removes what a killed process left."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SPARE = 64 * 1024 * 1024
 
 
 @contextmanager
-def workroom(store_dir: Path) -> Iterator[Path]:
+def staging_folder(store_dir: Path) -> Iterator[Path]:
     """A folder for unfinished files, removed at the end. Raises OSError."""
     store_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     for left in store_dir.glob(f"{_PREFIX}*.lock"):
@@ -69,7 +69,7 @@ def _remove(room: Path) -> None:
         if part.name.endswith(room.name):
             with suppress(OSError):  # its disk may not be there any more
                 part.unlink(missing_ok=True)
-    shutil.rmtree(room, ignore_errors=True)  # the next workroom removes what stays
+    shutil.rmtree(room, ignore_errors=True)  # the next one removes what stays
     if not room.exists():
         with suppress(PermissionError):  # where a file that is open cannot be removed
             room.with_name(f"{room.name}.lock").unlink(missing_ok=True)
