@@ -24,7 +24,8 @@ from rag_core.search.query import MAX_LENGTH, asked, with_corrections, with_word
 from rag_core.search.retrieve import Scope, SearchOptions, search
 from rag_core.search.similar import mean_vector, similar
 from rag_core.store import embeddings, find, lexical, suggest
-from rag_core.store.calibration import calibration_of
+from rag_core.store.calibration import of_active
+from rag_core.store.connection import kept
 from rag_core.store.file import active_identity, meta, now
 from rag_core.store.view import document
 from rag_core.types import (
@@ -108,13 +109,14 @@ class Searching(Service):
                 query = with_words(query, rare)
             elif mode != "vector":
                 loose = filter(str.isalpha, query.loose)
-                query = with_corrections(query, lexical.meant([each.store for each in opened], loose, viewer))
+                if meant := lexical.meant([each.store for each in opened], loose, viewer):
+                    query = with_corrections(query, meant)
             scopes = {each.store.name: partial(self._scope, viewer, each, query, mode) for each in opened}
             answer = search(scopes, query, allowed, options, viewer)
-            explained = {each.code for each in answer.notices} - {"corrected", "words_only"}
-            is_filtered = {query.filters, query.beside, query.excluded} != {Filters()}
-            if not answer.convincing and query.text and is_filtered and not explained:
-                said += self._beyond_filters(scopes, query, options, viewer)
+            is_filtered = (query.filters, query.beside, query.excluded) != (Filters(), Filters(), Filters())
+            if is_filtered and query.text and not answer.convincing:
+                explained = {each.code for each in answer.notices} - {"corrected", "words_only"}
+                said += [] if explained else self._beyond_filters(scopes, query, options, viewer)
         hits = answer.hits
         if max_tokens is not None:
             totals = accumulate(estimate_tokens(hit.content) for hit in hits)
@@ -212,7 +214,7 @@ class Searching(Service):
         for store, ids in shown.items():
             with suppress(StoreError):  # then all are unknown
                 with self._stores.reading(viewer, store) as db:
-                    rows = find.stat_rows(db, ids)
+                    rows = find.document_rows(db, viewer, ids)
                 found = states.setdefault(store, {})
                 look = Thread(target=lambda f, r: f.update(file_states(r)), args=(found, rows), daemon=True)
                 look.start()
@@ -284,8 +286,8 @@ class Searching(Service):
         if mode == "lexical" or not query.text:
             return Scope(opened.store, opened.local)
         with opened.store.read() as db:
-            name, active = meta(db)["embedder"], active_identity(db)
-            measured = calibration_of(db, active.id) if active else None
+            name, active = kept(db, meta)["embedder"], kept(db, active_identity)
+            measured = kept(db, of_active)
         try:
             with self._embedders.breaker.guard(name):
                 embedder = self._embedders.get(name)

@@ -20,6 +20,7 @@ from rag_core.messages import say
 from rag_core.models.registry import CircuitBreaker
 from rag_core.store import Store, outbox, switch
 from rag_core.store import file as store_file
+from rag_core.store.connection import kept
 from rag_core.store.errors import blames_file, for_viewer, not_written
 from rag_core.store.file import active_identity, target_identity
 from rag_core.store.workroom import sync, workroom
@@ -118,7 +119,7 @@ class StoreFiles:
     def index(self, opened: Opened) -> VectorIndex:
         """The vector index of a store for one search. Raises VectorError, InvalidInput."""
         with opened.store.read() as db:
-            if store_file.meta(db)["backend"] == "local":
+            if kept(db, store_file.meta)["backend"] == "local":
                 return opened.local
             address, active = outbox.address(db), active_identity(db)
             absent = none_there(address, is_copy=switch.is_attached(db))

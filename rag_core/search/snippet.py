@@ -164,14 +164,15 @@ _CODE = re.compile(
 def unshown(hit: Hit, spans: Sequence[Span]) -> tuple[Span, ...]:
     """What the snippet of a hit is read without, in order: its markup, and its furniture (``hidden``) unless
     only that holds the words at ``spans``, or there is nothing else."""
-    aside = hit.hidden
-    shown = between(aside, len(hit.content))
+    tags = markup(hit.content, hit.document.file_type, spans)
+    if not hit.hidden:
+        return tags
+    shown = between(hit.hidden, len(hit.content))
     has_words = any(first <= start < last for start, _ in spans for first, last in shown)
     if (spans and not has_words) or not any(hit.content[start:end].strip() for start, end in shown):
-        aside = ()
-    tags = markup(hit.content, hit.document.file_type, spans)
-    others = [tag for tag in tags if not any(start < tag[1] and tag[0] < end for start, end in aside)]
-    return tuple(sorted([*aside, *others]))
+        return tags
+    others = [tag for tag in tags if not any(start < tag[1] and tag[0] < end for start, end in hit.hidden)]
+    return tuple(sorted([*hit.hidden, *others]))
 
 
 def markup(text: str, file_type: str, spans: Sequence[Span] = ()) -> tuple[Span, ...]:

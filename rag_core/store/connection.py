@@ -30,8 +30,6 @@ _CHECKPOINT_TIMEOUT_MS = 100
 OF_LOG = ("-wal", "-shm")
 """The ends of the names of a write-ahead log and its index, which SQLite puts beside a store."""
 
-_MOST_COUNTS = 20_000  # they take 3 MB
-
 # Larger ones make no search faster: the system keeps the file in memory anyway, once for all.
 _READER_CACHE_KB = 4_000
 _WRITER_CACHE_KB = 16_000
@@ -45,28 +43,23 @@ _Value = TypeVar("_Value")
 
 
 class Reading(sqlite3.Connection):
-    """A connection that only reads, with what was counted through it."""
+    """A connection that only reads, with what `kept` remembers."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._counts: dict[tuple[str, str], int] = {}
-        self._version = -1
-        self._kept: dict[Callable[[sqlite3.Connection], Any], tuple[int, Any]] = {}
+        self.remembered: dict[Callable[[sqlite3.Connection], Any], tuple[int, Any]] = {}
 
-    def counts(self) -> dict[tuple[str, str], int]:
-        """The counts of the current snapshot, by what was counted."""
-        version = self.execute("PRAGMA data_version").fetchone()[0]
-        if version != self._version or len(self._counts) > _MOST_COUNTS:
-            self._counts, self._version = {}, version
-        return self._counts
 
-    def kept(self, read: Callable[[sqlite3.Connection], _Value]) -> _Value:
-        """What ``read`` gives for the current snapshot, read once."""
-        version: int = self.execute("PRAGMA data_version").fetchone()[0]
-        if self._kept.get(read, (-1, None))[0] != version:
-            self._kept[read] = version, read(self)
-        found: _Value = self._kept[read][1]
-        return found
+def kept(db: sqlite3.Connection, read: Callable[[sqlite3.Connection], _Value]) -> _Value:
+    """What ``read`` gives for the snapshot of ``db``: read once, until somebody writes the store. A
+    connection that writes reads it anew."""
+    if not isinstance(db, Reading):
+        return read(db)
+    version: int = db.execute("PRAGMA data_version").fetchone()[0]
+    if db.remembered.get(read, (-1, None))[0] != version:
+        db.remembered[read] = version, read(db)
+    found: _Value = db.remembered[read][1]
+    return found
 
 
 def rows_at_once(

@@ -24,7 +24,7 @@ from operator import itemgetter
 
 from rag_core.errors import StoreError
 from rag_core.store import find
-from rag_core.store.connection import Reading, rows_at_once
+from rag_core.store.connection import kept, rows_at_once
 from rag_core.store.file import Store
 from rag_core.text.words import SPACED_WORD, STOP_WORDS, alternatives, fold, is_unspaced, one_edit_away
 from rag_core.types import Query, Viewer
@@ -57,6 +57,7 @@ _MARGIN = 4  # times as many candidates for a guest, whose scores are counted an
 _NAMED = 5  # documents called as the query
 _LEAST_NAME, _NAMES_BEGUN = 3, 10  # letters of the beginning of a name, and documents with such names
 _RAREST = 24  # words of a pasted text that are looked for
+_MOST_COUNTS = 20_000  # they take 3 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,18 +218,26 @@ def by_beginnings(db: sqlite3.Connection, words: Iterable[str], allowed: find.El
     return found
 
 
-def count(db: sqlite3.Connection, rows: str) -> int:
-    """How many rows the SELECT ``rows`` has."""
-    known = db.counts() if isinstance(db, Reading) else {}
-    if (rows, "") not in known:
-        known[rows, ""] = int(db.execute(f"SELECT count(*) FROM ({rows})").fetchone()[0])
-    return known[rows, ""]
+def chunk_count(db: sqlite3.Connection) -> int:
+    """How many passages a store has."""
+    return int(db.execute("SELECT count(*) FROM chunks").fetchone()[0])
+
+
+def _hidden_count(db: sqlite3.Connection) -> int:
+    return int(db.execute(f"SELECT count(*) FROM ({find.HIDDEN})").fetchone()[0])
+
+
+def _counts(_: sqlite3.Connection) -> dict[tuple[str, str], int]:
+    """How many passages meet a condition and hold a word, by these two; `holders` fills it."""
+    return {}
 
 
 def holders(db: sqlite3.Connection, words: Sequence[str], condition: str = "1") -> dict[str, int]:
     """How many passages hold each of ``words``, of those that meet ``condition`` on ``words.rowid``.
     Remembered until the store is written: SQLite reads all passages with a word to count them."""
-    known = db.counts() if isinstance(db, Reading) else {}
+    known = kept(db, _counts)
+    if len(known) > _MOST_COUNTS:
+        known.clear()
     sql = f"""SELECT value, (SELECT count(*) FROM words WHERE words MATCH wanted.value AND {condition})
               FROM json_each(?) wanted"""
     matches: dict[str, str] = {}
@@ -249,43 +258,38 @@ def holders(db: sqlite3.Connection, words: Sequence[str], condition: str = "1") 
 def frequencies(db: sqlite3.Connection, units: Sequence[str], viewer: Viewer) -> tuple[int, dict[str, int]]:
     """The number of chunks that ``viewer`` may see, and in how many of them each unit (a word or a pair)
     occurs: a score must not tell whether a private note holds a word."""
-    total, every = count(db, "SELECT 1 FROM chunks"), holders(db, units)
+    total, every = kept(db, chunk_count), holders(db, units)
     if find.sees_all(db, viewer):
         return total, every
     hidden = holders(db, units, f"+words.rowid IN ({find.HIDDEN})")
-    return total - count(db, find.HIDDEN), {unit: held - hidden[unit] for unit, held in every.items()}
+    return total - kept(db, _hidden_count), {unit: held - hidden[unit] for unit, held in every.items()}
 
 
 def meant(stores: Sequence[Store], words: Iterable[str], viewer: Viewer) -> dict[str, tuple[str, ...]]:
     """Those of ``words`` that no passage holds or has as the beginning of a word, each with up to three that
     are one slip away and which ``viewer`` may see: first those in titles, then the commonest."""
     unknown = [word for word in words if _SHORTEST <= len(word) <= _LONGEST and not is_unspaced(word)]
+    allowed = find.visible(viewer)
     for store in stores if unknown else ():
         with suppress(StoreError), store.read() as db:
-            unknown = [word for word in unknown if not _stands(db, word, viewer)]
+            held = frequencies(db, unknown, viewer)[1]
+            unknown = [word for word in unknown if not (held[word] or by_beginnings(db, [word], allowed))]
     found: dict[str, tuple[str, ...]] = {}
     for word in unknown[:_MOST_CORRECTED]:
         slips = [each for each in one_edit_away(word) if len(each) >= _SHORTEST and each not in STOP_WORDS]
         known: Counter[str] = Counter()
         for store in stores:
             with suppress(StoreError), store.read() as db:
-                known.update(_written(db, slips, viewer))
+                known.update(_written(db, slips, allowed))
         if known:
             found[word] = tuple(sorted(known, key=lambda each: (-known[each], each))[:_MEANT])
     return found
 
 
-def _stands(db: sqlite3.Connection, word: str, viewer: Viewer) -> bool:
-    """Whether a passage has ``word``, or a word that begins with it."""
-    held = frequencies(db, [word], viewer)[1][word]
-    return held > 0 or bool(by_beginnings(db, [word], find.visible(viewer)))
-
-
-def _written(db: sqlite3.Connection, words: Sequence[str], viewer: Viewer) -> dict[str, int]:
-    """Those of ``words`` that are written so in passages that ``viewer`` may see, not only their stems, with
-    the number of these passages; a title counts more than all texts."""
-    total, counts = frequencies(db, words, viewer)
-    allowed = find.visible(viewer)
+def _written(db: sqlite3.Connection, words: Sequence[str], allowed: find.Eligible) -> dict[str, int]:
+    """Those of ``words`` that are written so in eligible passages, not only their stems, with the number of
+    these passages; a title counts more than all texts."""
+    total, counts = frequencies(db, words, allowed.viewer)
     sql = f"""SELECT c.title, c.title || ' ' || c.headings || ' ' || c.text FROM words
               JOIN chunks c ON c.id = words.rowid JOIN documents d ON d.id = c.document_id
               WHERE words MATCH ? AND {allowed.sql} LIMIT {_LOOKED_AT}"""

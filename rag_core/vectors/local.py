@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from rag_core.errors import VectorError
 from rag_core.store import Store, signs
-from rag_core.store.connection import rows_at_once
+from rag_core.store.connection import kept, rows_at_once
 from rag_core.store.file import Known, active_identity, generation
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import EVERYTHING, Match
@@ -63,7 +63,7 @@ class LocalVectors:
         """See VectorIndex.search. Filters leave nothing out here: the caller's check costs no network."""
         found: list[Match] = []
         with self._store.read() as db:
-            if (active := active_identity(db)) is None:
+            if (active := kept(db, active_identity)) is None:
                 return []
             if query.shape != (active.identity.dimension,):
                 said = f"The vectors of store {self._store.name!r} are another embedder's by now."
@@ -80,7 +80,7 @@ class LocalVectors:
         return sorted(found, key=itemgetter(1), reverse=True)[:k]
 
     def _follow(self, db: sqlite3.Connection, active: Known) -> Matrix:
-        now = generation(db)
+        now = kept(db, generation)
         with self._lock:
             known = self._snapshot
             if known is None or known.identity_id != active.id:
