@@ -213,7 +213,7 @@ class Searching(Service):
         states: dict[str, dict[int, FileState]] = {}
         for store, ids in shown.items():
             with suppress(StoreError):  # then all are unknown
-                with self._stores.reading(viewer, store) as db:
+                with self._stores.open(viewer, store).store.read() as db:
                     rows = find.document_rows(db, viewer, ids)
                 found = states.setdefault(store, {})
                 look = Thread(target=lambda f, r: f.update(file_states(r)), args=(found, rows), daemon=True)

@@ -21,7 +21,6 @@ from rag_core.search.rank import (
     TELLS_OF_WORDS,
     Found,
     Ranked,
-    information,
     occurrences,
     rank,
 )
@@ -307,7 +306,7 @@ def _ranked(
                 i, each.text, each.title, i in named, begun.get(i, 0.0), i in by_words, near.get(i),
                 each.is_data, each.date,
             ))  # fmt: skip
-        ranked = rank(found, query, information(gathered.total, gathered.counts), mode, recency)
+        ranked = rank(found, query, gathered.information, mode, recency)
     groups: dict[str, list[Ranked]] = {}
     for item in ranked:
         groups.setdefault(texts[item.found.chunk_id].identity, []).append(item)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache, partial
+from itertools import chain
+from typing import NamedTuple
 
 from rag_core.text.furniture import between
 from rag_core.text.numbers import MONTHS, Span, numbers
@@ -20,12 +22,11 @@ _UMLAUT = re.compile("(?<=[aou])e")  # as ä, ö and ü may be written: ae, oe, 
 _A_WORD = 20  # characters by which an excerpt may be longer or shorter, to end with a word
 
 
-def highlight(text: str, words: Mapping[str, Forms], phrases: Iterable[Phrase] = ()) -> tuple[Span, ...]:
-    """The (start, end) of every place in ``text`` where a query word occurs, ordered, disjoint. A
-    unit also matches its inflections (``index`` in *indexing*), as in the stemmed index."""
-    words = {each: forms_of(each) for unit in words for each in alternatives(unit)}
+def highlight(text: str, words: Iterable[str], phrases: Iterable[Phrase] = ()) -> tuple[Span, ...]:
+    """The (start, end) of every place in ``text`` where one of these units of a query occurs, ordered,
+    disjoint. A unit also matches its inflections (``index`` in *indexing*), as in the stemmed index."""
     folded, places = _fold_in_place(text)
-    found = list(_word_places(folded, words))
+    found = list(_word_places(folded, _sought(tuple(words))))
     for phrase in phrases:
         found += (match.span() for match in phrase.pattern.finditer(folded))
     spans: list[Span] = []
@@ -38,30 +39,54 @@ def highlight(text: str, words: Mapping[str, Forms], phrases: Iterable[Phrase] =
     return tuple(spans)
 
 
-def _word_places(text: str, words: Mapping[str, Forms]) -> Iterator[Span]:
-    asked = words.keys()
-    whole = {_UMLAUT.sub("", word) for word in words} - asked
-    whole |= {word for word in words if len(word) < 3 or word in STOP_WORDS}
-    others = [forms for word, forms in words.items() if word not in whole and forms.kind == "word"]
+class _Sought(NamedTuple):
+    """The words of a query: all, those that count as ``whole`` words only, the ``forms`` of others, and the
+    ``pairs`` of scripts without spaces."""
+
+    words: frozenset[str]
+    whole: frozenset[str]
+    forms: Sequence[Forms]
+    pairs: Sequence[str]
+
+
+@lru_cache(maxsize=64)
+def _sought(units: tuple[str, ...]) -> _Sought:
+    words = dict.fromkeys(chain.from_iterable(map(alternatives, units)))
+    whole = {*map(partial(_UMLAUT.sub, ""), words)} - words.keys()
+    others: list[Forms] = []
+    pairs: list[str] = []
+    for word in words:
+        forms = forms_of(word)
+        if forms.kind == "pair":
+            pairs.append(word)
+        if len(word) < 3 or word in STOP_WORDS:
+            whole.add(word)
+        elif forms.kind == "word":
+            others.append(forms)
+    return _Sought(frozenset(words), frozenset(whole), others, pairs)
+
+
+def _word_places(text: str, sought: _Sought) -> Iterator[Span]:
     for match in SPACED_WORD.finditer(text):
         word = match[0]
-        if word in whole:
+        if word in sought.whole:
             yield match.span()
             continue
-        for forms in others:
+        for forms in sought.forms:
             if word.startswith(forms.beginning) and forms.include(word):
                 yield match.span()
                 break
-    if not MONTHS.isdisjoint(asked) or _DIGIT.search(" ".join(words)):
+    asked = sought.words
+    if not MONTHS.isdisjoint(asked) or _DIGIT.search(" ".join(asked)):
         for number in numbers(text):
             names_month = number.month in asked and number.month not in number.parts
             if names_month or not asked.isdisjoint(number.wholes):
                 yield number.span
-    for unit, forms in words.items():
-        at = text.find(unit) if forms.kind == "pair" else -1
+    for pair in sought.pairs:
+        at = text.find(pair)
         while at >= 0:
-            yield at, at + len(unit)
-            at = text.find(unit, at + 1)
+            yield at, at + len(pair)
+            at = text.find(pair, at + 1)
 
 
 def _fold_in_place(text: str) -> tuple[str, list[Span]]:

@@ -62,15 +62,14 @@ _MOST_COUNTS = 20_000  # they take 3 MB
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What a store has for a query: of ``total`` chunks so many (``counts``) hold each unit; chunk ids found
-    ``by_words``, by the query as a ``named`` document's name, as the beginning of a name (``begun_names``,
+    """What a store has for a query: the ``information`` of each unit; chunk ids found ``by_words``, by the
+    query as a ``named`` document's name, as the beginning of a name (``begun_names``,
     with the share of the name that it is) or as ``begun`` words; their texts. Without words, ``named`` is all
     that is eligible."""
 
     texts: Mapping[int, find.Candidate]
     named: Sequence[int]
-    total: int = 0
-    counts: Mapping[str, int] = field(default_factory=dict)
+    information: Mapping[str, float] = field(default_factory=dict)
     by_words: Sequence[int] = ()
     begun_names: Mapping[int, float] = field(default_factory=dict)
     begun: Sequence[int] = ()
@@ -108,7 +107,9 @@ def gather(
         sought = [unit for unit in query.forms if query.phrases or not counts[unit]]
         aside = in_furniture(db, sought, allowed, limit)
     texts = find.candidates(db, {*best, *begun, *aside, *named, *begun_names, *near}, {*aside})
-    return Gathered(texts, named, total, counts, best, begun_names, [*begun, *aside])
+    # IDF as in BM25+, never negative
+    idf = {unit: math.log(1 + (total - n + 0.5) / (n + 0.5)) for unit, n in counts.items()}
+    return Gathered(texts, named, idf, best, begun_names, [*begun, *aside])
 
 
 def in_furniture(
@@ -119,7 +120,7 @@ def in_furniture(
               JOIN documents d ON d.id = c.document_id
               WHERE furniture_words MATCH ? AND {allowed.sql} ORDER BY f.rowid DESC LIMIT ?"""
     values = (find.match_any(units, ""), *allowed.values, limit)
-    return [row[0] for row in db.execute(sql, values)] if units else []
+    return list(map(itemgetter(0), db.execute(sql, values))) if units else []
 
 
 def rarest(stores: Iterable[Store], words: Mapping[str, Sequence[str]], viewer: Viewer) -> tuple[str, ...]:
