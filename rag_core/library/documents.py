@@ -73,7 +73,7 @@ class Documents(Service):
         """``{"types", "tags", "folders"}``: each value with its number of documents, most first, in the
         readable stores. A tag counts the documents of the tags below it, too."""
         total: dict[str, Counter[str]] = {kind: Counter() for kind in ("types", "tags", "folders")}
-        for opened in self._stores.each(viewer, names)[0]:
+        for opened in self._stores.each(viewer, names)[0].values():
             with suppress(StoreError), self._stores.reading(viewer, opened.store.name) as db:
                 for kind, counts in find.facets(db, viewer).items():
                     total[kind].update(counts)

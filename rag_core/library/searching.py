@@ -104,19 +104,20 @@ class Searching(Service):
         said = [Notice("long_query", {"length": len(text)})] if long else []
         with self._shared.priority.searching():
             allowed = find.eligible(query, viewer)
+            stores_read = [each.store for each in opened.values()]
             if long:
-                rare = lexical.rarest([each.store for each in opened], dict(query.typed), viewer)
+                rare = lexical.rarest(stores_read, dict(query.typed), viewer)
                 query = with_words(query, rare)
             elif mode != "vector":
                 loose = filter(str.isalpha, query.loose)
-                if meant := lexical.meant([each.store for each in opened], loose, viewer):
+                if meant := lexical.meant(stores_read, loose, viewer):
                     query = with_corrections(query, meant)
-            scopes = {each.store.name: partial(self._scope, viewer, each, query, mode) for each in opened}
-            answer = search(scopes, query, allowed, options, viewer)
+            scope_of = partial(self._scope, viewer, query, mode)
+            answer = search(opened, scope_of, query, allowed, options, viewer)
             is_filtered = (query.filters, query.beside, query.excluded) != (Filters(), Filters(), Filters())
             if is_filtered and query.text and not answer.convincing:
                 explained = {each.code for each in answer.notices} - {"corrected", "words_only"}
-                said += [] if explained else self._beyond_filters(scopes, query, options, viewer)
+                said += [] if explained else self._beyond_filters(opened, scope_of, query, options, viewer)
         hits = answer.hits
         if max_tokens is not None:
             totals = accumulate(estimate_tokens(hit.content) for hit in hits)
@@ -135,12 +136,13 @@ class Searching(Service):
         return replace(there, query_time_ms=(time.perf_counter() - started) * 1000, timestamp=timestamp)
 
     def _beyond_filters(
-        self, scopes: Mapping[str, Callable[[], Scope]], query: Query, options: SearchOptions, viewer: Viewer
-    ) -> list[Notice]:
+        self, opened: Mapping[str, Opened], scope_of: Callable[[Opened], Scope], query: Query,
+        options: SearchOptions, viewer: Viewer,
+    ) -> list[Notice]:  # fmt: skip
         """That something would fit without the filters of ``query``, if so."""
         wide = replace(query, filters=Filters(), beside=Filters(), excluded=Filters())
         options = replace(options, offset=0, facets=False, reranker=None)
-        beyond = search(scopes, wide, find.eligible(wide, viewer), options, viewer)
+        beyond = search(opened, scope_of, wide, find.eligible(wide, viewer), options, viewer)
         return [Notice("too_narrow", {"count": beyond.fitting})] if beyond.convincing else []
 
     @open_to_all
@@ -171,7 +173,7 @@ class Searching(Service):
         opened = self._stores.open(viewer, store)
         view, scope = self._compared(viewer, opened, path, key)
         if text and not key:
-            scope = self._scope(viewer, opened, Query(text, text[:MAX_LENGTH], ()), "vector")
+            scope = self._scope(viewer, Query(text, text[:MAX_LENGTH], ()), "vector", opened)
             if scope.trouble:
                 raise scope.trouble
         links = (*view.links_out, *view.links_in) if view else ()
@@ -231,7 +233,7 @@ class Searching(Service):
         """What ``text`` may begin: documents and tags by name; for no text what was searched, opened and
         changed last, the first two for the owner alone. Stores that cannot be read are left out."""
         opened, _ = self._stores.each(viewer, stores)
-        names = [each.store.name for each in opened]
+        names = list(opened)
         found: list[Named] = []
         tags: Counter[str] = Counter()
         changed: list[tuple[int, Named]] = []
@@ -280,7 +282,7 @@ class Searching(Service):
             return str(error)
         return ""
 
-    def _scope(self, viewer: Viewer, opened: Opened, query: Query, mode: Mode) -> Scope:
+    def _scope(self, viewer: Viewer, query: Query, mode: Mode, opened: Opened) -> Scope:
         """A store ready to search, by words alone if its embedder is unavailable or not the one of its
         vectors. Only the owner is told why, as the reason may name a server."""
         if mode == "lexical" or not query.text:

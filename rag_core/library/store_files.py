@@ -143,14 +143,14 @@ class StoreFiles:
                 self._remotes[key] = self._open_remote(*key, cast("Metric", store.metric))
             return self._remotes[key]
 
-    def each(self, viewer: Viewer, names: Sequence[str]) -> tuple[list[Opened], list[StoreError]]:
-        """The named stores (none: all) that can be read, and an error for each other one. Raises NotFound for
-        an unknown name, StoreError if no store can be read."""
-        opened: list[Opened] = []
+    def each(self, viewer: Viewer, names: Sequence[str]) -> tuple[dict[str, Opened], list[StoreError]]:
+        """The named stores (none: all) that can be read, by name, and an error for each other one. Raises
+        NotFound for an unknown name, StoreError if no store can be read."""
+        opened: dict[str, Opened] = {}
         failed: list[StoreError] = []
         for name in dict.fromkeys(names) if names else self.names(viewer):
             try:
-                opened.append(self.open(viewer, name))
+                opened[name] = self.open(viewer, name)
             except StoreError as error:
                 failed.append(error)
         if failed and not opened:

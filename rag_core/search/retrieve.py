@@ -6,10 +6,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from heapq import nlargest
 from itertools import chain, filterfalse, islice
 from math import floor
 from operator import attrgetter, itemgetter
+from typing import TypeVar
 
 from rag_core.errors import RagError, VectorError
 from rag_core.models.rerank import SharedReranker
@@ -58,6 +60,7 @@ _LEAST_EMBEDDED = 0.25  # of the texts, else only words are compared
 _SPARE = 20  # more that an index is asked for: it may round, or still know what is gone here
 _FEW = 2000  # so many chunks are compared one by one
 
+_Opened = TypeVar("_Opened")
 _OF_CHUNK = "key chunk_index start_line end_line anchor_type anchor_ref split_part".split()
 
 
@@ -112,19 +115,19 @@ class _StoreHits:
 
 
 def search(
-    scopes: Mapping[str, Callable[[], Scope]], query: Query, allowed: find.Eligible, options: SearchOptions,
-    viewer: Viewer,
+    stores: Mapping[str, _Opened], scope_of: Callable[[_Opened], Scope], query: Query,
+    allowed: find.Eligible, options: SearchOptions, viewer: Viewer,
 ) -> Answer:  # fmt: skip
-    """The best passages for ``query`` of what is ``allowed``, best first. Raises the first error if no store
-    could be searched."""
+    """The best passages for ``query`` of what is ``allowed`` in these stores, best first; ``scope_of`` makes
+    one ready to search. Raises the first error if no store could be searched."""
     by_words: dict[str, RagError] = {}
     failed: dict[str, RagError] = {}
     searched: list[Store] = []
     lists: list[_StoreHits] = []
     hits: list[Hit] = []
-    for name, open_scope in scopes.items():
+    for name, opened in stores.items():
         try:
-            scope, listed = _search_scope(open_scope, query, allowed, options, viewer)
+            scope, listed = _search_scope(partial(scope_of, opened), query, allowed, options, viewer)
         except RagError as error:
             failed[name] = for_viewer(error, viewer, name)
             continue
@@ -159,7 +162,7 @@ def search(
         best = floor(max(below) * 10_000) / 10_000  # never rounded up to the minimum
         said.append(Notice("min_score", {"best": best, "least": float(options.min_score or 0)}))
     return Answer(
-        query=query, stores=tuple(scopes), mode=options.mode, hits=tuple(shown), convincing=convincing,
+        query=query, stores=tuple(stores), mode=options.mode, hits=tuple(shown), convincing=convincing,
         notices=tuple(said), pending=sum(map(attrgetter("pending"), lists)), offset=options.offset,
         has_more=more_fits, unshown=min(known, MAX_DEPTH) - end if goes_on and not more_fits else 0,
         fitting=sum(map(attrgetter("fitting"), lists)), fits_more=any(map(attrgetter("fits_more"), lists)),
@@ -363,7 +366,7 @@ def _with_highlights(hit: Hit, query: Query) -> Hit:
         parts = {part for number in typed for part in number.parts}
         loose = {unit: forms for unit, forms in loose.items() if unit not in parts}
     spans = highlight(hit.content, loose, query.phrases)
-    hidden = unshown(hit, spans)
+    hidden = unshown(hit.content, hit.document.file_type, spans, hit.hidden)
     snippet = best_window(hit.content, spans, hidden=hidden)
     reasons = hit.reasons
     if ITS_NAME not in reasons and not TELLS_OF_WORDS.isdisjoint(reasons):

@@ -115,8 +115,7 @@ def best_window(
     """The stretch of about ``length`` characters with the most telling highlights, cut at words; the
     ``hidden`` spans do not count."""
     if hidden:
-        seen = [span for span in spans if not any(a < span[1] and span[0] < b for a, b in hidden)]
-        return _window_around(text, seen, length, hidden)
+        return _window_around(text, _apart(spans, hidden), length, hidden)
     if len(text) <= length + _A_WORD:
         return (0, len(text))
     start = max(0, min(_richest(text, spans, length), len(text) - length))
@@ -186,30 +185,29 @@ _CODE = re.compile(
 )
 
 
-def unshown(hit: Hit, spans: Sequence[Span]) -> tuple[Span, ...]:
-    """What the snippet of a hit is read without, in order: its markup, and its furniture (``hidden``) unless
-    only that holds the words at ``spans``, or there is nothing else."""
-    tags = markup(hit.content, hit.document.file_type, spans)
-    if not hit.hidden:
-        return tags
-    shown = between(hit.hidden, len(hit.content))
-    has_words = any(first <= start < last for start, _ in spans for first, last in shown)
-    if (spans and not has_words) or not any(hit.content[start:end].strip() for start, end in shown):
-        return tags
-    others = [tag for tag in tags if not any(start < tag[1] and tag[0] < end for start, end in hit.hidden)]
-    return tuple(sorted([*hit.hidden, *others]))
+def unshown(
+    text: str, file_type: str, spans: Sequence[Span] = (), furniture: Sequence[Span] = ()
+) -> tuple[Span, ...]:
+    """What a passage is read without, as (start, end) in order. Of Markdown and HTML that is tags, comments
+    and character references, but not those in code, nor those that hold one of the ``spans``; none where there
+    is nothing else. The ``furniture`` is, unless only that holds the spans, or there is nothing else."""
+    tags: list[Span] = []
+    if file_type in _WITH_TAGS and ("<" in text or "&" in text):
+        code = [match.span() for match in _CODE.finditer(text)] if file_type == "markdown" else []
+        tags = _apart((match.span() for match in _MARKUP.finditer(text)), (*code, *spans))
+        if not "".join(part for part, _ in pieces(text, (), hidden=tags)).strip():
+            tags = []
+    if furniture:
+        shown = between(furniture, len(text))
+        has_words = any(first <= start < last for start, _ in spans for first, last in shown)
+        if (has_words or not spans) and any(text[start:end].strip() for start, end in shown):
+            return tuple(sorted([*furniture, *_apart(tags, furniture)]))
+    return tuple(tags)
 
 
-def markup(text: str, file_type: str, spans: Sequence[Span] = ()) -> tuple[Span, ...]:
-    """The HTML tags, comments and character references in a passage of Markdown or HTML, as (start, end);
-    not those in code, nor those that hold one of the ``spans``; none where it is nothing but tags."""
-    if file_type not in _WITH_TAGS or not ("<" in text or "&" in text):
-        return ()
-    code = [match.span() for match in _CODE.finditer(text)] if file_type == "markdown" else []
-    kept = (*code, *spans)
-    tags = (match.span() for match in _MARKUP.finditer(text))
-    found = [tag for tag in tags if not any(start < tag[1] and tag[0] < end for start, end in kept)]
-    return tuple(found) if "".join(part for part, _ in pieces(text, (), hidden=found)).strip() else ()
+def _apart(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
+    """Those of ``spans`` that overlap none of ``others``."""
+    return [span for span in spans if not any(a < span[1] and span[0] < b for a, b in others)]
 
 
 def pieces(
