@@ -189,7 +189,7 @@ def unshown(
     text: str, file_type: str, spans: Sequence[Span] = (), furniture: Sequence[Span] = ()
 ) -> tuple[Span, ...]:
     """What a passage is read without, as (start, end) in order. Of Markdown and HTML that is tags, comments
-    and character references, but not those in code, nor those that hold one of the ``spans``; none where there
+    and character references, but not those in code nor those that hold one of the ``spans``; none where there
     is nothing else. The ``furniture`` is, unless only that holds the spans, or there is nothing else."""
     tags: list[Span] = []
     if file_type in _WITH_TAGS and ("<" in text or "&" in text):
