@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from heapq import nlargest
 from itertools import accumulate
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from threading import Thread
 
 from rag_core.errors import EmbedderError, InvalidInput, NotFound, RagError, StoreError, VectorError
@@ -104,7 +104,7 @@ class Searching(Service):
         said = [Notice("long_query", {"length": len(text)})] if long else []
         with self._shared.priority.searching():
             allowed = find.eligible(query, viewer)
-            stores_read = [each.store for each in opened.values()]
+            stores_read = list(map(attrgetter("store"), opened.values()))
             if long:
                 rare = lexical.rarest(stores_read, dict(query.typed), viewer)
                 query = with_words(query, rare)

@@ -276,20 +276,14 @@ def _named_there(
     best = nlargest(_TELLING, zip(values, weighed, found, strict=True), key=itemgetter(0))
     named: set[int] = set()
     for at, item in enumerate(found):
+        title = re.escape(item.title)
+        written = rf"(?<!\w){title}(?!\w)" if " " in title else rf"\[\[{title}[]|#]"  # else in a wikilink
         for value, each, other in best:
-            is_better = value > values[at] and not each.title and item.title != other.title
-            if is_better and _names(other.text, item.title):
+            is_telling = value > values[at] and not each.title and other.title != item.title
+            if is_telling and item.title in other.text and title and re.search(written, other.text):
                 named.add(at)
                 break
     return frozenset(named)
-
-
-def _names(text: str, title: str) -> bool:
-    """Whether a text names a document: by a title of several words, or in a wikilink (all folded)."""
-    if not title or title not in text:  # most, and quick to see
-        return False
-    sought = re.escape(title)
-    return re.search(rf"(?<!\w){sought}(?!\w)" if " " in title else rf"\[\[{sought}[]|#]", text) is not None
 
 
 def _chance(

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from rag_core.extract import frontmatter
@@ -97,7 +98,7 @@ def furnished(
     if (layout := furniture.layout(file_type, places)) is None:
         return list(passages), None
     found = layout.furniture(repeated) if repeated or layout.comments else []
-    if not found and not any(passage.kept for passage in passages):
+    if not found and not any(map(attrgetter("kept"), passages)):
         return list(passages), layout.shapes
     kept = furniture.kept(found, places)
     return [replace(each, kept=part) for each, part in zip(passages, kept, strict=True)], layout.shapes
