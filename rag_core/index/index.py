@@ -196,9 +196,14 @@ class Runner:
         """Open a job for the requests that wait. A cancel voids those before it, unless others follow."""
         with self.store.read() as db:
             found = jobs.requests_after(db, 0)
-        asked = [each for each in found if each.kind != "cancel"]
-        cancelled = max([each.id for each in found if each.kind == "cancel"], default=0)
-        self._waiting = [each for each in asked if each.id > cancelled] or asked
+        voided: list[Request] = []
+        waiting: list[Request] = []
+        for asked in found:
+            if asked.kind == "cancel":
+                voided, waiting = [*voided, *waiting], []
+            else:
+                waiting.append(asked)
+        self._waiting = waiting or voided
         with self.store.note() as db:
             if not self._waiting:
                 jobs.drop_requests(db, found[-1].id if found else 0)

@@ -69,7 +69,7 @@ class Upkeep(Service):
         self._stores.require(viewer, store)
         return repair(
             self._stores.path(store),
-            lambda new: self._embedders.renewed(new.target_embedder),
+            self._embedders.renewed,
             self._shared.limits(store),
             self._shared.priority,
         )

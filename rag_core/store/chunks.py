@@ -94,7 +94,7 @@ def furnished(
     file_type: str, passages: Sequence[Passage], repeated: Set[int]
 ) -> tuple[list[Passage], frozenset[int] | None]:
     """The passages of a document with what is ``kept`` of them, and the shapes of its lines."""
-    places = [(passage.start, passage.text) for passage in passages]
+    places = list(map(attrgetter("start", "text"), passages))
     if (layout := furniture.layout(file_type, places)) is None:
         return list(passages), None
     found = layout.furniture(repeated) if repeated or layout.comments else []
