@@ -253,8 +253,10 @@ class Embedding:
         """Measure what the embedder's similarities mean in this store, where that is due."""
         with self.store.read() as db:
             known = target_identity(db)
-            measured = calibration.measure(db, known) if self.embedder and known else None
-        if known and measured:
+            if self.embedder is None or known is None or not calibration.is_due(db, known):
+                return
+            measured = calibration.measure(db, known.id)
+        if measured is not None:
             with self.store.write() as db:
                 calibration.keep(db, known.id, measured)
 

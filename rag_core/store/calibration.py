@@ -65,26 +65,26 @@ def of_active(db: sqlite3.Connection) -> Calibration | None:
     return calibration_of(db, active.id) if active else None
 
 
-def measure(db: sqlite3.Connection, known: Known) -> Calibration | None:
-    """The levels of an embedder in this store, measured for the first time or as the store has grown so much;
-    None where that is not due, where there are too few documents, or where it does not tell neighbours from
-    others. The same store gives the same sample."""
+def is_due(db: sqlite3.Connection, known: Known) -> bool:
+    """Whether an embedder should be measured: for the first time, or as the store has grown so much."""
     if known.identity.provider in _AS_THEY_ARE:
-        return None
+        return False
     before = calibration_of(db, known.id)
-    sql = "SELECT count(*) FROM embeddings WHERE identity_id = ?"
-    vectors = int(db.execute(sql, (known.id,)).fetchone()[0])
-    if before and vectors < GROWTH * before.vectors:
-        return None
+    return before is None or _count(db, known.id) >= GROWTH * before.vectors
+
+
+def measure(db: sqlite3.Connection, identity_id: int) -> Calibration | None:
+    """The levels of an embedder in this store; None where there are too few documents, or where it does not
+    tell neighbours from others. The same store gives the same sample."""
     firsts: list[int] = []
     pairs: list[tuple[int, int]] = []
-    for first, second in _sampled(db, known.id):
+    for first, second in _sampled(db, identity_id):
         firsts.append(first)
         if second:
             pairs.append((first, second))
     if len(firsts) < _LEAST:
         return None
-    found, rows = vectors_of(db, known.id, [*firsts, *(second for _, second in pairs)])
+    found, rows = vectors_of(db, identity_id, [*firsts, *(second for _, second in pairs)])
     place = {chunk: at for at, chunk in enumerate(found)}
     start = rows[[place[first] for first in firsts]]
     unrelated = float(np.median((start @ start.T)[np.triu_indices(len(firsts), 1)]))
@@ -95,7 +95,7 @@ def measure(db: sqlite3.Connection, known: Known) -> Calibration | None:
         neighbours = float(np.median((left * right).sum(1)))
     if neighbours - unrelated < _LEAST_GAP or 1 - neighbours < _LEAST_GAP:
         return None
-    return Calibration(unrelated, neighbours, len(found), vectors)
+    return Calibration(unrelated, neighbours, len(found), _count(db, identity_id))
 
 
 def keep(db: sqlite3.Connection, identity_id: int, measured: Calibration) -> None:
@@ -124,6 +124,11 @@ def _sampled(db: sqlite3.Connection, identity_id: int) -> Iterator[tuple[int, in
         if rows:
             follows = len(rows) > 1 and rows[1]["chunk_index"] == rows[0]["chunk_index"] + 1
             yield rows[0]["id"], rows[1]["id"] if follows else 0
+
+
+def _count(db: sqlite3.Connection, identity_id: int) -> int:
+    sql = "SELECT count(*) FROM embeddings WHERE identity_id = ?"
+    return int(db.execute(sql, (identity_id,)).fetchone()[0])
 
 
 def _key(identity_id: int) -> str:
