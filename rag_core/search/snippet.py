@@ -115,7 +115,7 @@ def best_window(
     """The stretch of about ``length`` characters with the most telling highlights, cut at words; the
     ``hidden`` spans do not count."""
     if hidden:
-        return _window_around(text, _apart(spans, hidden), length, hidden)
+        return _window_around(text, apart(spans, hidden), length, hidden)
     if len(text) <= length + _A_WORD:
         return (0, len(text))
     start = max(0, min(_richest(text, spans, length), len(text) - length))
@@ -194,18 +194,18 @@ def unshown(
     tags: list[Span] = []
     if file_type in _WITH_TAGS and ("<" in text or "&" in text):
         code = [match.span() for match in _CODE.finditer(text)] if file_type == "markdown" else []
-        tags = _apart((match.span() for match in _MARKUP.finditer(text)), (*code, *spans))
+        tags = apart((match.span() for match in _MARKUP.finditer(text)), (*code, *spans))
         if not "".join(part for part, _ in pieces(text, (), hidden=tags)).strip():
             tags = []
     if furniture:
         shown = between(furniture, len(text))
         has_words = any(first <= start < last for start, _ in spans for first, last in shown)
         if (has_words or not spans) and any(text[start:end].strip() for start, end in shown):
-            return tuple(sorted([*furniture, *_apart(tags, furniture)]))
+            return tuple(sorted([*furniture, *apart(tags, furniture)]))
     return tuple(tags)
 
 
-def _apart(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
+def apart(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
     """Those of ``spans`` that overlap none of ``others``."""
     return [span for span in spans if not any(a < span[1] and span[0] < b for a, b in others)]
 
