@@ -63,9 +63,8 @@ _MOST_COUNTS = 20_000  # they take 3 MB
 @dataclass(frozen=True, slots=True)
 class Gathered:
     """What a store has for a query: the ``information`` of each unit; chunk ids found ``by_words``, by the
-    query as a ``named`` document's name, as the beginning of a name (``begun_names``,
-    with the share of the name that it is) or as ``begun`` words; their texts. Without words, ``named`` is all
-    that is eligible."""
+    query as a ``named`` document's name, as the beginning of a name (``begun_names``, with the share of the
+    name that it is) or as ``begun`` words; their texts. Without words, ``named`` is all that is eligible."""
 
     texts: Mapping[int, find.Candidate]
     named: Sequence[int]
@@ -85,7 +84,8 @@ def gather(
     words: bool,
 ) -> Gathered:
     """The eligible chunks for ``query``: up to ``limit`` by its ``words`` if they are wanted (more for a
-    guest, whose scores are counted anew), and those ``near`` in meaning."""
+    guest, whose scores are counted anew), the newest whose furniture has a word that no passage has or a word
+    of a phrase, and those ``near`` in meaning."""
     if not query.text:
         ids = find.first_chunks(db, allowed, limit)
         return Gathered(find.candidates(db, ids), ids)
@@ -104,23 +104,16 @@ def gather(
             begun_names = find.begun_names(db, allowed, query.name, _NAMES_BEGUN)
         if nowhere := [word for word in query.words if not counts.get(word, 1)]:
             begun = by_beginnings(db, nowhere, allowed)
-        sought = [unit for unit in query.forms if query.phrases or not counts[unit]]
-        aside = in_furniture(db, sought, allowed, limit)
+        if sought := [unit for unit in query.forms if query.phrases or not counts[unit]]:
+            sql = f"""SELECT c.id FROM furniture_words f CROSS JOIN chunks c ON c.id = f.rowid
+                      JOIN documents d ON d.id = c.document_id
+                      WHERE furniture_words MATCH ? AND {allowed.sql} ORDER BY f.rowid DESC LIMIT ?"""
+            values = (find.match_any(sought, ""), *allowed.values, limit)
+            aside = list(map(itemgetter(0), db.execute(sql, values)))
     texts = find.candidates(db, {*best, *begun, *aside, *named, *begun_names, *near}, {*aside})
     # IDF as in BM25+, never negative
     idf = {unit: math.log(1 + (total - n + 0.5) / (n + 0.5)) for unit, n in counts.items()}
     return Gathered(texts, named, idf, best, begun_names, [*begun, *aside])
-
-
-def in_furniture(
-    db: sqlite3.Connection, units: Sequence[str], allowed: find.Eligible, limit: int
-) -> list[int]:
-    """The newest eligible chunks with one of ``units`` in their furniture."""
-    sql = f"""SELECT c.id FROM furniture_words f CROSS JOIN chunks c ON c.id = f.rowid
-              JOIN documents d ON d.id = c.document_id
-              WHERE furniture_words MATCH ? AND {allowed.sql} ORDER BY f.rowid DESC LIMIT ?"""
-    values = (find.match_any(units, ""), *allowed.values, limit)
-    return list(map(itemgetter(0), db.execute(sql, values))) if units else []
 
 
 def rarest(stores: Iterable[Store], words: Mapping[str, Sequence[str]], viewer: Viewer) -> tuple[str, ...]:
