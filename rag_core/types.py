@@ -115,7 +115,7 @@ class ChunkSpec:
 
 def embedded_text(prefix: str, text: str) -> str:
     """What an embedder reads of a passage: its prefix, then its text."""
-    return "\n".join(part for part in (prefix, text) if part)
+    return "\n".join(filter(None, (prefix, text)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ class Stuck(Hashing):
         return super().embed_documents(texts)
 
 store = Store(Path(sys.argv[1]))
-rag_core.index.index.run(store, Stuck)
+rag_core.index.index.run(store, lambda _: Stuck())
 """
 
 
@@ -59,7 +59,7 @@ class Waiting(Hashing):
         sys.stdin.readline()
         return super().embed_documents(texts)
 
-rag_core.index.index.run(Store(Path(sys.argv[1])), Waiting)
+rag_core.index.index.run(Store(Path(sys.argv[1])), lambda _: Waiting())
 """
 
 
@@ -100,7 +100,7 @@ class Run(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        self.job = rag_core.index.index.run(self.store, lambda: self.embedder)
+        self.job = rag_core.index.index.run(self.store, lambda _: self.embedder)
 
     def end(self) -> Job:
         self.join(WAIT_S)

@@ -9,7 +9,8 @@ import pytest
 
 from rag_core.library import Library
 from rag_core.store import Store
-from rag_core.store.lexical import count, holders
+from rag_core.store.connection import kept
+from rag_core.store.lexical import chunk_count, holders
 from tests.conftest import index
 from tests.stored import store_of
 
@@ -28,7 +29,7 @@ def counted(store: Store) -> tuple[int, dict[str, int], list[str]]:
     statements: list[str] = []
     with store.read() as db:
         db.set_trace_callback(statements.append)
-        every, animals = count(db, "SELECT 1 FROM chunks"), holders(db, ["otter", "newt"])
+        every, animals = kept(db, chunk_count), holders(db, ["otter", "newt"])
         db.set_trace_callback(None)
     return every, animals, [sql for sql in statements if "count(*)" in sql]
 
@@ -49,16 +50,16 @@ def test_what_another_process_writes_is_counted(store: Store, library: Library, 
 
 def test_what_a_transaction_wrote_is_counted_in_it(store: Store) -> None:
     with store.write() as db:
-        assert count(db, "SELECT 1 FROM chunks") == 1
+        assert kept(db, chunk_count) == 1
         db.execute("DELETE FROM chunks")
-        assert count(db, "SELECT 1 FROM chunks") == 0
+        assert kept(db, chunk_count) == 0
     assert counted(store)[:2] == (0, {"otter": 0, "newt": 0})
 
 
 def test_a_transaction_counts_what_it_sees(store: Store, library: Library, notes: Path) -> None:
     """Somebody else may write meanwhile."""
     with store.read() as db:
-        assert count(db, "SELECT 1 FROM chunks") == 1
+        assert kept(db, chunk_count) == 1
         (notes / "b.md").write_text("An otter and a newt.", "utf-8")
         index(library, "zoo", notes)
         assert holders(db, ["otter", "newt"]) == {"otter": 1, "newt": 0}

@@ -53,7 +53,7 @@ def run(ledger: Ledger, path: Path) -> None:
     """In a process of its own: a run, which begins when it says so."""
     store = Accountable(path, ledger)
     ledger.begins()
-    rag_core.index.index.run(store, lambda: Embedding(ledger))
+    rag_core.index.index.run(store, lambda _: Embedding(ledger))
     store.close()
 
 

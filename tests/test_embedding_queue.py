@@ -42,7 +42,7 @@ class Flaky(Hashing):
 
 def run(store: Store, embedder: Embedder) -> Job:
     rag_core.index.index.request(store, None)
-    job = rag_core.index.index.run(store, lambda: embedder)
+    job = rag_core.index.index.run(store, lambda _: embedder)
     assert job is not None
     return job
 
@@ -140,7 +140,7 @@ def test_a_text_that_the_embedder_cannot_read_does_not_wait_and_is_found_by_word
 
 
 def test_the_newest_texts_are_embedded_first(store: Store, notes: Path) -> None:
-    def nothing() -> Embedder:
+    def nothing(_: str) -> Embedder:
         raise ModelMissing("It is not there.", "Install it.")
 
     for n in range(BATCH + 8):
@@ -225,7 +225,7 @@ def test_an_unforeseen_error_of_the_embedder_ends_the_run_and_the_next_one_goes_
     (notes / "a.md").write_text("It holds poison.\n")
     rag_core.index.index.request(store, None)
     with pytest.raises(ZeroDivisionError):
-        rag_core.index.index.run(store, Crashing)
+        rag_core.index.index.run(store, lambda _: Crashing())
     assert rows(store, "SELECT state, message FROM jobs") == [
         ("failed", "The run stopped unexpectedly: ZeroDivisionError.")
     ]

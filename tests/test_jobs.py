@@ -58,7 +58,7 @@ def test_a_failed_job_does_not_leave_its_request(library: Library, store: Store,
     (notes / "a.md").write_text("The zebra sleeps.\n")
     library.jobs.request(OWNER, "s")
 
-    def broken() -> Hashing:
+    def broken(_: str) -> Hashing:
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
@@ -80,7 +80,7 @@ def test_old_jobs_are_forgotten_with_their_results(library: Library, store: Stor
     check_library(library, "s")
 
 
-def _missing() -> Hashing:
+def _missing(_: str) -> Hashing:
     raise ModelMissing("It is not there.", "Install it.")
 
 

@@ -341,7 +341,7 @@ def test_a_copy_of_the_index_of_another_installation_is_to_be_attached_again(lib
 def test_what_is_decided_meanwhile_is_not_lost(library: Library) -> None:
     tear(library, "words_data")
 
-    def meanwhile(_: Store) -> Hashing:
+    def meanwhile(_: str) -> Hashing:
         library.sources.pause(OWNER, "s", 1)
         return Hashing()
 

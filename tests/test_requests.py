@@ -235,7 +235,7 @@ def test_a_run_of_a_store_that_was_deleted_meanwhile_says_so_and_leaves_the_new_
     new = new_store(store.path)
 
     with pytest.raises(StoreError, match="was closed, renamed or deleted meanwhile"):
-        rag_core.index.index.run(store, Hashing)
+        rag_core.index.index.run(store, lambda _: Hashing())
     with pytest.raises(StoreError, match="was closed, renamed or deleted meanwhile"):
         rag_core.index.index.request(store, None)
 
@@ -293,7 +293,7 @@ def test_a_scan_can_be_stopped_while_it_reads_files_to_compare(store: Store, not
     for n in range(10):
         (notes / f"{n}.md").write_text(f"It tells of subject{n}.\n")
     rag_core.index.index.request(store, None)
-    rag_core.index.index.run(store, Hashing)
+    rag_core.index.index.run(store, lambda _: Hashing())
     with store.read() as db:
         [source] = all_sources(db)
     chances: list[int] = []

@@ -41,7 +41,7 @@ def offer(viewer: Viewer) -> None:
 
         def use() -> None:
             with errors_wait(_PICKED):
-                library().configuration.change(viewer, "llm", st.session_state[_PICKED])
+                library().upkeep.change_setting(viewer, "llm", st.session_state[_PICKED])
 
         st.selectbox(
             "Model that answers", models, None, key=_PICKED, placeholder="Choose a model that answers",

@@ -73,4 +73,4 @@ def _save(viewer: Viewer, name: str, key: str) -> None:
 
 def _change(viewer: Viewer, name: str, value: str | bool | None) -> None:
     with errors_wait(PLACE):
-        library().configuration.change(viewer, name, value)
+        library().upkeep.change_setting(viewer, name, value)

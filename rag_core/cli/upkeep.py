@@ -127,7 +127,7 @@ def unset(name: str) -> None:
 
 
 def _change(name: str, value: str | None) -> None:
-    settings = options.library_of_owner().configuration.change(OWNER, name, value)
+    settings = options.library_of_owner().upkeep.change_setting(OWNER, name, value)
     row = next(row for row in settings.rows() if name in row.key.names)
     options.emit(
         {"setting": row.key.name, "value": row.value, "from": str(row.origin)},

@@ -96,7 +96,7 @@ def aliases(values: dict[str, Any]) -> tuple[str, ...]:
 
 def ids(values: dict[str, Any]) -> tuple[str, ...]:
     """The values of ``id`` and ``uid``, by which a note is known, too."""
-    return unique(filter(None, (_said(_value(values, key)) for key in ("id", "uid"))))
+    return unique((_said(_value(values, "id")), _said(_value(values, "uid"))))
 
 
 def tags(values: dict[str, Any]) -> list[str]:

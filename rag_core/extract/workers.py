@@ -30,11 +30,11 @@ class Workers:
 
     def __init__(self, new: Callable[[], Worker], is_over: Callable[[], bool] = lambda: False) -> None:
         self._is_over = is_over
-        count = min(os.cpu_count() or 1, _MOST_PROCESSES)
-        self._all = [new() for _ in range(count)]
+        self._all: list[Worker] = []
         self._idle: SimpleQueue[Worker] = SimpleQueue()
-        for worker in self._all:
-            self._idle.put(worker)
+        for _ in range(min(os.cpu_count() or 1, _MOST_PROCESSES)):
+            self._all.append(new())
+            self._idle.put(self._all[-1])
 
     @contextmanager
     def one(self) -> Iterator[Worker]:

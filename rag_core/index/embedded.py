@@ -68,20 +68,20 @@ class EmbeddedPictures:
         sql = """SELECT d.id, d.path, d.scanned_ns, l.target FROM links l
                  JOIN documents d ON d.id = l.document_id
                  WHERE d.source_id = ? AND d.state = 'indexed' AND l.type = 'embed'"""
-        rows = [row for row in db.execute(sql, (self.source.id,)) if is_picture(row["target"])]
         found: set[bytes] = set()
-        there: dict[int, set[str]] = {}
-        for row in rows:
-            pictures = there.setdefault(row["id"], set())
+        there: dict[tuple[int, bytes], set[str]] = {}
+        for row in db.execute(sql, (self.source.id,)):
+            if not is_picture(row["target"]):
+                continue
+            pictures = there.setdefault((row["id"], row["path"]), set())
             if file := self.find(display(row["path"]), row["target"]):
                 pictures.add(display(file.path))
                 if any(row["scanned_ns"] <= each <= now for each in (file.mtime_ns, file.ctime_ns)):
                     found.add(row["path"])
         sql = "SELECT DISTINCT anchor_ref FROM chunks WHERE document_id = ? AND anchor_type = 'picture'"
-        paths = {row["id"]: row["path"] for row in rows}
-        for number, pictures in there.items():
+        for (number, path), pictures in there.items():
             if any(ref not in pictures for (ref,) in db.execute(sql, (number,))):
-                found.add(paths[number])
+                found.add(path)
         return found
 
 

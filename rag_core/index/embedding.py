@@ -28,7 +28,8 @@ _PARTS = 10  # each look through the outbox meets also what still waits, so ther
 _ROWS_A_WRITE = 500
 _WITHHELD = "It is private, and the embedder's server is not on this machine."
 
-OpenEmbedder = Callable[[], Embedder]
+OpenEmbedder = Callable[[str], Embedder]
+"""Opens an embedder by its name; a server is asked again for its model."""
 OpenIndex = Callable[[str, int], RemoteIndex]
 """Opens the remote vector index at an address, for vectors of a dimension."""
 
@@ -69,7 +70,7 @@ class Embedding:
     def open(self, *, with_index: bool = True) -> None:
         """Open the embedder, if the store's vectors are from it, and the remote index, if it is wanted."""
         try:
-            embedder = self.tools.open_embedder()
+            embedder = self.tools.open_embedder(self.store.target_embedder)
             self._identity_id, self.embedder = _same_identity(self.store, embedder), embedder
             limit = self.store.spec.max_tokens
             if embedder.max_tokens < limit:  # its server or `embedding_context` changed
@@ -141,6 +142,7 @@ class Embedding:
         """Embed a batch, yielding to searches where this process computes. What no model can read is settled,
         what the embedder refuses is bisected out and recorded. Raises ModelMissing or Unreachable when the
         texts are not at fault."""
+        is_phase = self.log.job.progress.phase == "embedding"
         readable: list[embeddings.Pending] = []
         rest: list[embeddings.Pending] = []
         for item in batch:
@@ -150,7 +152,7 @@ class Embedding:
             with self.store.write() as db:
                 embeddings.put_vectors(db, self._identity_id, rest, np.empty((len(rest), 0), np.float32))
             self._met_unreadable |= not all(map(attrgetter("is_data"), rest))
-            self.log.settle_texts(len(rest))
+            self.log.advance(count=len(rest) if is_phase else 0)
         if not readable:
             return
         texts = list(map(attrgetter("text"), readable))
@@ -173,7 +175,7 @@ class Embedding:
         with self.store.write() as db:
             embeddings.put_vectors(db, self._identity_id, readable, vectors)
         self.log.job = replace(self.log.job, texts_embedded=self.log.job.texts_embedded + len(readable))
-        self.log.settle_texts(len(readable))
+        self.log.advance(count=len(readable) if is_phase else 0)
 
     # --- vectors → a remote index ---------------------------------------------------
 

@@ -18,15 +18,10 @@ class Furniture:
 
     store: Store
     look: Callable[[], bool]
-    repeated: frozenset[int] = frozenset()
+    repeated: frozenset[int]
     changed: bool = False  # whether passages lost or got text to embed
     _read: int = 0
     _next: int = _FIRST
-
-    def open(self) -> None:
-        """Read which shapes are furniture."""
-        with self.store.read() as db:
-            self.repeated = furniture.repeated(db)
 
     def count_file(self) -> None:
         """Note that a file was read. What repeats is looked for each time when twice as many were read, so

@@ -40,7 +40,7 @@ from rag_core.index.furniture import Furniture
 from rag_core.index.job_log import EndState, JobLog, Report
 from rag_core.index.plan import MAX_FILE_BYTES, Plan, forgetting, forgetting_excluded, make_plan
 from rag_core.index.priority import SearchPriority
-from rag_core.store import Store, chunks, jobs, privacy, sources
+from rag_core.store import Store, chunks, furniture, jobs, privacy, sources
 from rag_core.store import documents as write
 from rag_core.store.jobs import Request
 from rag_core.types import ChunkSpec, Extracted, FileResult, Job, Outcome, Source
@@ -155,16 +155,16 @@ class Runner:
         self._spec = self.store.spec
         limits = self.limits
         self._workers = Workers(
-            lambda: Worker(limits.extractor_timeout_s, ocr=limits.ocr, pictures=limits.pictures),
+            partial(Worker, limits.extractor_timeout_s, ocr=limits.ocr, pictures=limits.pictures),
             self._is_over,
         )
         self._log = JobLog(self.store, job_id, report, self._look_for_requests)
         self._embedding = Embedding(self.store, self.tools, self._log, self._look_for_requests)
-        self._furniture = Furniture(self.store, self._look_for_requests)
         try:
             self._look_for_requests()
             self._embedding.open(with_index=not self.words_only)
-            self._furniture.open()
+            with self.store.read() as db:
+                self._furniture = Furniture(self.store, self._look_for_requests, furniture.repeated(db))
             while self._waiting:
                 requests, self._waiting = self._waiting, []
                 with closing(self._workers):
@@ -196,9 +196,14 @@ class Runner:
         """Open a job for the requests that wait. A cancel voids those before it, unless others follow."""
         with self.store.read() as db:
             found = jobs.requests_after(db, 0)
-        asked = [each for each in found if each.kind != "cancel"]
-        cancelled = max([each.id for each in found if each.kind == "cancel"], default=0)
-        self._waiting = [each for each in asked if each.id > cancelled] or asked
+        voided: list[Request] = []
+        waiting: list[Request] = []
+        for asked in found:
+            if asked.kind == "cancel":
+                voided, waiting = [*voided, *waiting], []
+            else:
+                waiting.append(asked)
+        self._waiting = waiting or voided
         with self.store.note() as db:
             if not self._waiting:
                 jobs.drop_requests(db, found[-1].id if found else 0)
@@ -386,7 +391,7 @@ class Runner:
             file = replace(file, file_hash=file_hash)
             if isinstance(doc, RagError):
                 raise doc
-            doc = self._with_pictures(doc, root, file)
+            doc = self._with_pictures(doc, root, file) if doc.links and self._pictures else doc
             extractor = UNFINISHED if doc.waits else extractor
             if doc.waits:
                 self._log.say(f"{_PICTURES_WAIT} {doc.waits}")
@@ -426,7 +431,7 @@ class Runner:
     def _with_pictures(self, doc: Extracted, root: Path, file: write.FileRecord) -> Extracted:
         """A note with the text in the pictures that it embeds, but not in those that a rule hides: who may
         see the note need not see them."""
-        links = embeds(doc) if self._pictures else []
+        links = embeds(doc)
         remote = self._remote_ocr(file)
         if remote and remote.leaves and doc.private:
             remote = None

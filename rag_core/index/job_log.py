@@ -67,10 +67,6 @@ class JobLog:
         self.job = replace(self.job, total_chunks_added=self.job.total_chunks_added + result.chunks_added)
         self.advance(current=result.source_file)
 
-    def settle_texts(self, count: int) -> None:
-        """Count texts that are embedded, or never will be, as steps of the phase that embeds."""
-        self.advance(count=count if self.job.progress.phase == "embedding" else 0)
-
     def say(self, message: str) -> None:
         """Add a sentence for the owner, once."""
         if message not in self._messages:

@@ -30,11 +30,6 @@ class Comparison:
     queued: int
     refused: int
 
-    @property
-    def clean(self) -> bool:
-        """Whether the index holds what it should."""
-        return not (self.missing or self.extra or self.queued or self.refused)
-
 
 def flush(
     store: Store, index: RemoteIndex, *, private: bool = False, progress: Progress | None = None

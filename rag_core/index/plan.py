@@ -231,8 +231,8 @@ def _sides(
         passed_over = _settled(db, source.id, "skipped", max_bytes) if left else set()
         unsettled = list(filterfalse(passed_over.__contains__, left))
         skipped = len(left) - len(unsettled)
-        again = stale.difference(map(attrgetter("path"), unsettled))
-        unsettled += [file for file in files if file.path in again]
+        if again := stale.difference(map(attrgetter("path"), unsettled)):
+            unsettled += [file for file in files if file.path in again]
     (count,) = db.execute("SELECT count(*) FROM documents WHERE source_id = ?", (source.id,)).fetchone()
     known = _known(db, source.id) if unsettled or len(files) < count else {}
     beside: list[FileStat] = []

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +18,9 @@ from typing import Any
 
 from rag_core.errors import StoreBusy, StoreDamaged, StoreError
 from rag_core.files import display
-from rag_core.index.embedding import Tools
+from rag_core.index.embedding import OpenEmbedder, Tools
 from rag_core.index.index import Limits, Runner
 from rag_core.index.priority import SearchPriority
-from rag_core.models import Embedder
 from rag_core.reports import Repair
 from rag_core.store import Store, decisions, embeddings, jobs, lock, outbox, signs, sources
 from rag_core.store.connection import connect
@@ -48,9 +47,7 @@ class _Old:
     retired: list[tuple[Any, ...]]
 
 
-def repair(
-    path: Path, open_embedder: Callable[[Store], Embedder], limits: Limits, priority: SearchPriority
-) -> Repair:
+def repair(path: Path, open_embedder: OpenEmbedder, limits: Limits, priority: SearchPriority) -> Repair:
     """Make the store ``path`` anew if it is damaged; the result says what was done, nothing when it is sound.
     Raises StoreBusy while it is indexed or changed, InUpkeep while others mend or move it, StoreError when
     its folders are not there or the disk is full. It is then as it was."""
@@ -74,7 +71,7 @@ def repair(
 
 
 def _renew(
-    path: Path, open_embedder: Callable[[Store], Embedder], limits: Limits, priority: SearchPriority
+    path: Path, open_embedder: OpenEmbedder, limits: Limits, priority: SearchPriority
 ) -> tuple[tuple[str, ...], int]:
     """Put a new file in the place of a damaged one; returns what was done, and the texts to embed."""
     decided = _decisions(path)
@@ -86,7 +83,7 @@ def _renew(
         taken = _begin(new, path, decided, old)
         with closing(Store(new)) as store:
             unread = _request_all(store, old)
-            tools = Tools(lambda: open_embedder(store), priority=priority)
+            tools = Tools(open_embedder, priority=priority)
             _require_read(store, path.stem, old, Runner(store, tools, limits, words_only=True).run())
             with store.note() as db:
                 to_embed = embeddings.pending_count(db)

@@ -180,9 +180,11 @@ class Asking(Service):
         found = self._best(viewer, question, k, search)
         before = parse(history[-1].question).text if history else ""
         together = f"{before[: MAX_LENGTH - len(question) - 1]} {question}"
+        if not before or len(together) > MAX_LENGTH:
+            return found
         near = {hit.key for hit in found.hits if hit.score >= _NEAR}
         leans = leans_back(parse(question).text)
-        if not before or len(together) > MAX_LENGTH or not (leans or near):
+        if not (leans or near):
             return found
         more = self._best(viewer, together, k, search)
         added = [hit for hit in more.hits if leans or hit.key in near]

@@ -71,7 +71,7 @@ class Documents(Service):
         """How many documents of the readable stores have each type, tag, folder and year, most first; see
         `store.facets.facets`."""
         found: list[Facets] = []
-        for opened in self._stores.each(viewer, names)[0]:
+        for opened in self._stores.each(viewer, names)[0].values():
             with suppress(StoreError), self._stores.reading(viewer, opened.store.name) as db:
                 found.append(facets.of_all(db, opened.store.name, viewer))
         return facets.joined(found)

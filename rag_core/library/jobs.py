@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from rag_core.errors import InvalidInput, NotFound, StoreError
 from rag_core.files import display
@@ -124,11 +125,11 @@ class Jobs(Service):
         opened = self._stores.open(viewer, store).store
         job = index.run(
             opened,
-            lambda: self._embedders.renewed(opened.target_embedder),
+            self._embedders.renewed,
             report,
             self._shared.limits(store),
             stop,
-            lambda address, dimension: self._stores.remote(opened, address, dimension),
+            partial(self._stores.remote, opened),
             self._shared.priority,
         )
         if job is None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Self
 
 from rag_core import config
 from rag_core.library.asking import Asking
-from rag_core.library.configuration import Configuration
 from rag_core.library.documents import Documents
 from rag_core.library.evaluating import Evaluating
 from rag_core.library.files import Files
@@ -50,7 +49,6 @@ class Library:
         self.placement = Placement(shared)
         self.stores = Stores(shared, self.sources, self.jobs)
         self.models = Models(shared)
-        self.configuration = Configuration(shared)
         self.upkeep = Upkeep(shared, self.stores, self.searching)
 
         self.create_store = self.stores.create

@@ -52,27 +52,29 @@ class Models(Service):
         server = options.openai_url, options.openai_key, setting, models["openai"], config
         onnx = partial(check_onnx, options.model_dir, models["onnx"])
         s3_check = partial(connections.check_s3vectors, s3, wanted=wants_amazon, used=bool(used["s3vectors"]))
-        looks: list[tuple[str, str, ConnectionKind, str, Callable[[], Found]]] = [
-            ("minilm", "Built-in model", "embedder", local, partial(check_built_in, options.model_dir)),
-            ("ollama", "Ollama", "embedder", destination(options.ollama_url), ollama),
-            ("openai", _OPENAI, "embedder", _goes(options.openai_url), partial(check_openai, *server)),
-            ("onnx", "ONNX models", "embedder", local, onnx),
-            *(
-                (provider, name, "embedder", local, partial(package, provider, models[provider]))
-                for provider, name in _PACKAGES.items()
-            ),
-            ("s3vectors", "Amazon S3 Vectors", "vectors", "goes to Amazon", s3_check),
-            ("qdrant", "Qdrant", "vectors", _goes(qdrant.url), partial(program, qdrant, config)),
-            ("chroma", "Chroma", "vectors", _goes(chroma.url), partial(program, chroma, config)),
-        ]
+        checks: list[Check] = []
+
+        def add(
+            key: str, name: str, kind: ConnectionKind, goes: str, look: Callable[[], Found],
+            *, chosen: bool = False,
+        ) -> None:  # fmt: skip
+            stores = tuple(used[key])
+            known = Connection(key, name, kind, "ready", "", goes=goes, used_by=stores, chosen=chosen)
+            checks.append((known, look))
+
+        add("minilm", "Built-in model", "embedder", local, partial(check_built_in, options.model_dir))
+        add("ollama", "Ollama", "embedder", destination(options.ollama_url), ollama)
+        add("openai", _OPENAI, "embedder", _goes(options.openai_url), partial(check_openai, *server))
+        add("onnx", "ONNX models", "embedder", local, onnx)
+        for provider, name in _PACKAGES.items():
+            add(provider, name, "embedder", local, partial(package, provider, models[provider]))
+        add("s3vectors", "Amazon S3 Vectors", "vectors", "goes to Amazon", s3_check)
+        add("qdrant", "Qdrant", "vectors", _goes(qdrant.url), partial(program, qdrant, config))
+        add("chroma", "Chroma", "vectors", _goes(chroma.url), partial(program, chroma, config))
         for provider in models.keys() - BUILT_IN:
             names = [f"{provider}:{model}" for model in models[provider]]
-            look = partial(connections.check_foreign, names, self._embedders.get)
-            looks.append((provider, provider, "embedder", _FOREIGN, look))
-        checks: list[Check] = [
-            (Connection(key, name, kind, "ready", "", goes=goes, used_by=tuple(used[key])), look)
-            for key, name, kind, goes, look in looks
-        ]
+            opened = partial(connections.check_foreign, names, self._embedders.get)
+            add(provider, provider, "embedder", _FOREIGN, opened)
         llm, chatting = settings.llm, llm_options(settings)
         goes = _goes(server_of(llm, chatting)) if llm else "goes nowhere, as no model is chosen"
         chat = partial(connections.check_chat, llm, chatting, config)
@@ -81,15 +83,9 @@ class Models(Service):
         reranking = partial(check_reranker, order, config)
         pictures = partial(check_ocr, settings.ocr, ocr_options(settings))
         is_set = settings.ocr not in ("auto", "off")
-        choices: list[tuple[str, str, ConnectionKind, str, Callable[[], Found], bool]] = [
-            ("chat", "Model that answers", "llm", goes, chat, bool(llm)),
-            ("reranking", "Reranker", "reranker", sent, reranking, bool(order.name)),
-            ("pictures", "Text in pictures", "pictures", local, pictures, is_set),
-        ]
-        checks += (
-            (Connection(key, name, kind, "ready", "", goes=goes, chosen=chosen), look)
-            for key, name, kind, goes, look, chosen in choices
-        )
+        add("chat", "Model that answers", "llm", goes, chat, chosen=bool(llm))
+        add("reranking", "Reranker", "reranker", sent, reranking, chosen=bool(order.name))
+        add("pictures", "Text in pictures", "pictures", local, pictures, chosen=is_set)
         return connections.run_checks(checks)
 
     def answering(self, viewer: Viewer) -> list[str]:

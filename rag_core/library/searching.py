@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from heapq import nlargest
 from itertools import accumulate
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from threading import Thread
 
 from rag_core.errors import EmbedderError, InvalidInput, NotFound, RagError, StoreError, VectorError
@@ -24,7 +24,8 @@ from rag_core.search.query import MAX_LENGTH, asked, with_corrections, with_word
 from rag_core.search.retrieve import Scope, SearchOptions, search
 from rag_core.search.similar import mean_vector, similar
 from rag_core.store import embeddings, find, lexical, suggest
-from rag_core.store.calibration import calibration_of
+from rag_core.store.calibration import of_active
+from rag_core.store.connection import kept
 from rag_core.store.file import active_identity, meta, now
 from rag_core.store.view import document
 from rag_core.types import (
@@ -103,18 +104,20 @@ class Searching(Service):
         said = [Notice("long_query", {"length": len(text)})] if long else []
         with self._shared.priority.searching():
             allowed = find.eligible(query, viewer)
+            stores_read = list(map(attrgetter("store"), opened.values()))
             if long:
-                rare = lexical.rarest([each.store for each in opened], dict(query.typed), viewer)
+                rare = lexical.rarest(stores_read, dict(query.typed), viewer)
                 query = with_words(query, rare)
             elif mode != "vector":
                 loose = filter(str.isalpha, query.loose)
-                query = with_corrections(query, lexical.meant([each.store for each in opened], loose, viewer))
-            scopes = {each.store.name: partial(self._scope, viewer, each, query, mode) for each in opened}
-            answer = search(scopes, query, allowed, options, viewer)
-            explained = {each.code for each in answer.notices} - {"corrected", "words_only"}
-            is_filtered = {query.filters, query.beside, query.excluded} != {Filters()}
-            if not answer.convincing and query.text and is_filtered and not explained:
-                said += self._beyond_filters(scopes, query, options, viewer)
+                if meant := lexical.meant(stores_read, loose, viewer):
+                    query = with_corrections(query, meant)
+            scope_of = partial(self._scope, viewer, query, mode)
+            answer = search(opened, scope_of, query, allowed, options, viewer)
+            is_filtered = (query.filters, query.beside, query.excluded) != (Filters(), Filters(), Filters())
+            if is_filtered and query.text and not answer.convincing:
+                explained = {each.code for each in answer.notices} - {"corrected", "words_only"}
+                said += [] if explained else self._beyond_filters(opened, scope_of, query, options, viewer)
         hits = answer.hits
         if max_tokens is not None:
             totals = accumulate(estimate_tokens(hit.content) for hit in hits)
@@ -133,12 +136,13 @@ class Searching(Service):
         return replace(there, query_time_ms=(time.perf_counter() - started) * 1000, timestamp=timestamp)
 
     def _beyond_filters(
-        self, scopes: Mapping[str, Callable[[], Scope]], query: Query, options: SearchOptions, viewer: Viewer
-    ) -> list[Notice]:
+        self, opened: Mapping[str, Opened], scope_of: Callable[[Opened], Scope], query: Query,
+        options: SearchOptions, viewer: Viewer,
+    ) -> list[Notice]:  # fmt: skip
         """That something would fit without the filters of ``query``, if so."""
         wide = replace(query, filters=Filters(), beside=Filters(), excluded=Filters())
         options = replace(options, offset=0, facets=False, reranker=None)
-        beyond = search(scopes, wide, find.eligible(wide, viewer), options, viewer)
+        beyond = search(opened, scope_of, wide, find.eligible(wide, viewer), options, viewer)
         return [Notice("too_narrow", {"count": beyond.fitting})] if beyond.convincing else []
 
     @open_to_all
@@ -169,7 +173,7 @@ class Searching(Service):
         opened = self._stores.open(viewer, store)
         view, scope = self._compared(viewer, opened, path, key)
         if text and not key:
-            scope = self._scope(viewer, opened, Query(text, text[:MAX_LENGTH], ()), "vector")
+            scope = self._scope(viewer, Query(text, text[:MAX_LENGTH], ()), "vector", opened)
             if scope.trouble:
                 raise scope.trouble
         links = (*view.links_out, *view.links_in) if view else ()
@@ -211,8 +215,8 @@ class Searching(Service):
         states: dict[str, dict[int, FileState]] = {}
         for store, ids in shown.items():
             with suppress(StoreError):  # then all are unknown
-                with self._stores.reading(viewer, store) as db:
-                    rows = find.stat_rows(db, ids)
+                with self._stores.open(viewer, store).store.read() as db:
+                    rows = find.document_rows(db, viewer, ids)
                 found = states.setdefault(store, {})
                 look = Thread(target=lambda f, r: f.update(file_states(r)), args=(found, rows), daemon=True)
                 look.start()
@@ -229,7 +233,7 @@ class Searching(Service):
         """What ``text`` may begin: documents and tags by name; for no text what was searched, opened and
         changed last, the first two for the owner alone. Stores that cannot be read are left out."""
         opened, _ = self._stores.each(viewer, stores)
-        names = [each.store.name for each in opened]
+        names = list(opened)
         found: list[Named] = []
         tags: Counter[str] = Counter()
         changed: list[tuple[int, Named]] = []
@@ -278,14 +282,14 @@ class Searching(Service):
             return str(error)
         return ""
 
-    def _scope(self, viewer: Viewer, opened: Opened, query: Query, mode: Mode) -> Scope:
+    def _scope(self, viewer: Viewer, query: Query, mode: Mode, opened: Opened) -> Scope:
         """A store ready to search, by words alone if its embedder is unavailable or not the one of its
         vectors. Only the owner is told why, as the reason may name a server."""
         if mode == "lexical" or not query.text:
             return Scope(opened.store, opened.local)
         with opened.store.read() as db:
-            name, active = meta(db)["embedder"], active_identity(db)
-            measured = calibration_of(db, active.id) if active else None
+            name, active = kept(db, meta)["embedder"], kept(db, active_identity)
+            measured = kept(db, of_active)
         try:
             with self._embedders.breaker.guard(name):
                 embedder = self._embedders.get(name)

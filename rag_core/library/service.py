@@ -67,7 +67,7 @@ class Shared:
     def limits(self, store: str) -> Limits:
         """The limits of a job of ``store``."""
         known = self.settings
-        remote = open_ocr(known.ocr, ocr_options(known))
+        remote = open_ocr(known.ocr, ocr_options(known)) if is_remote(known.ocr) else None
         if remote and remote.leaves and store not in known.ocr_stores:
             remote = None
         return Limits(

@@ -20,6 +20,7 @@ from rag_core.messages import say
 from rag_core.models.registry import CircuitBreaker
 from rag_core.store import Store, outbox, switch
 from rag_core.store import file as store_file
+from rag_core.store.connection import kept
 from rag_core.store.errors import blames_file, for_viewer, not_written
 from rag_core.store.file import active_identity, target_identity
 from rag_core.store.staging import staging_folder, sync
@@ -118,7 +119,7 @@ class StoreFiles:
     def index(self, opened: Opened) -> VectorIndex:
         """The vector index of a store for one search. Raises VectorError, InvalidInput."""
         with opened.store.read() as db:
-            if store_file.meta(db)["backend"] == "local":
+            if kept(db, store_file.meta)["backend"] == "local":
                 return opened.local
             address, active = outbox.address(db), active_identity(db)
             absent = none_there(address, is_copy=switch.is_attached(db))
@@ -142,14 +143,14 @@ class StoreFiles:
                 self._remotes[key] = self._open_remote(*key, cast("Metric", store.metric))
             return self._remotes[key]
 
-    def each(self, viewer: Viewer, names: Sequence[str]) -> tuple[list[Opened], list[StoreError]]:
-        """The named stores (none: all) that can be read, and an error for each other one. Raises NotFound for
-        an unknown name, StoreError if no store can be read."""
-        opened: list[Opened] = []
+    def each(self, viewer: Viewer, names: Sequence[str]) -> tuple[dict[str, Opened], list[StoreError]]:
+        """The named stores (none: all) that can be read, by name, and an error for each other one. Raises
+        NotFound for an unknown name, StoreError if no store can be read."""
+        opened: dict[str, Opened] = {}
         failed: list[StoreError] = []
         for name in dict.fromkeys(names) if names else self.names(viewer):
             try:
-                opened.append(self.open(viewer, name))
+                opened[name] = self.open(viewer, name)
             except StoreError as error:
                 failed.append(error)
         if failed and not opened:

@@ -53,7 +53,7 @@ class Stores(Service):
         StoreError if none can be read."""
         found: list[tuple[str, int]] = []
         opened, failed = self._stores.each(viewer, names)
-        for name in (each.store.name for each in opened):
+        for name in opened:
             try:
                 with self._stores.reading(viewer, name) as db:
                     found.append((name, generation(db)))

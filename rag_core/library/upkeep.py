@@ -1,4 +1,5 @@
-"""Upkeep: checking and repairing stores, explaining why a file is not found, checking the installation."""
+"""Upkeep: checking and repairing stores, explaining why a file is not found, checking the installation and
+changing its settings."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rag_core.errors import EmbedderError, ExtractError, RagError, StoreError
 from rag_core.extensions import Extension
@@ -32,6 +34,9 @@ from rag_core.store.health import check
 from rag_core.types import StoreInfo, Viewer
 from rag_core.vectors.foreign import backend_of, backends
 from rag_core.wording import plural, size
+
+if TYPE_CHECKING:
+    from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
 _LITTLE_SPACE = 1_000_000_000  # bytes
 
@@ -69,7 +74,7 @@ class Upkeep(Service):
         self._stores.require(viewer, store)
         return repair(
             self._stores.path(store),
-            lambda new: self._embedders.renewed(new.target_embedder),
+            self._embedders.renewed,
             self._shared.limits(store),
             self._shared.priority,
         )
@@ -111,6 +116,13 @@ class Upkeep(Service):
         if hit is None:
             return replace(found, query=query)
         return replace(found, query=query, rank=hit.rank, score=hit.score, relevant=hit.relevant)
+
+    def change_setting(self, viewer: Viewer, name: str, value: str | float | bool | None) -> Settings:
+        """Write a setting into config.yaml (None: back to its default) and return what holds now. This
+        library keeps its own settings; a new one has the new ones. Raises InvalidInput, InvalidSettings."""
+        from rag_core.config.change import change
+
+        return change(name, value)
 
     def doctor(self, viewer: Viewer) -> list[Step]:
         """Check the installation: Python, SQLite, folders, the built-in model, extensions, stores."""

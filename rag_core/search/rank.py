@@ -116,11 +116,6 @@ class Ranked:
     bm25: float | None = None
 
 
-def information(total: int, frequencies: Mapping[str, int]) -> dict[str, float]:
-    """IDF of each unit, as in BM25+ (never negative): ln(1 + (N - n + 0.5) / (n + 0.5))."""
-    return {unit: math.log(1 + (total - n + 0.5) / (n + 0.5)) for unit, n in frequencies.items()}
-
-
 @dataclass(frozen=True, slots=True)
 class _Weighed:
     """What a query's words make of a candidate: the units it holds, BM25, coverage and title, 0 to 1."""
@@ -167,7 +162,13 @@ def rank(
         bm25 = each.bm25 if each.bm25 and mode != "vector" else None
         placed.append((place, Ranked(item, score, reasons, bm25)))
     placed.sort(key=itemgetter(0), reverse=True)
-    return _never_rising(list(map(itemgetter(1), placed)))
+    ranked = list(map(itemgetter(1), placed))
+    least = 0.0
+    for at in range(len(ranked) - 1, -1, -1):  # no score is lower than one behind it
+        least = max(least, ranked[at].score)
+        if ranked[at].score < least:
+            ranked[at] = replace(ranked[at], score=least)
+    return ranked
 
 
 def _made_up(words: Mapping[str, set[str]], known: frozenset[str], idf: Mapping[str, float]) -> float:
@@ -183,16 +184,6 @@ def _newness(found: Sequence[Found]) -> list[float]:
     """1 for the newest of the candidates, and half as much for each year that another one is older."""
     days = [date.fromisoformat(item.date[:10]).toordinal() if item.date else 0 for item in found]
     return [2 ** ((day - max(days)) / _YEAR) for day in days]
-
-
-def _never_rising(placed: list[Ranked]) -> list[Ranked]:
-    """``placed`` with scores that are no lower than any behind them."""
-    least = 0.0
-    for at in range(len(placed) - 1, -1, -1):
-        least = max(least, placed[at].score)
-        if placed[at].score < least:
-            placed[at] = replace(placed[at], score=least)
-    return placed
 
 
 def _weigh(
@@ -283,22 +274,16 @@ def _named_there(
     """The candidates (by place) whose documents a better one of the best passages names. A passage with the
     query in its title is itself what is looked for, and names nothing better."""
     best = nlargest(_TELLING, zip(values, weighed, found, strict=True), key=itemgetter(0))
-    telling = [(value, item) for value, each, item in best if not each.title]
     named: set[int] = set()
     for at, item in enumerate(found):
-        for value, other in telling:
-            if values[at] < value and item.title != other.title and _names(other.text, item.title):
+        title = re.escape(item.title)
+        written = rf"(?<!\w){title}(?!\w)" if " " in title else rf"\[\[{title}[]|#]"  # else in a wikilink
+        for value, each, other in best:
+            is_telling = value > values[at] and not each.title and other.title != item.title
+            if is_telling and item.title in other.text and title and re.search(written, other.text):
                 named.add(at)
                 break
     return frozenset(named)
-
-
-def _names(text: str, title: str) -> bool:
-    """Whether a text names a document: by a title of several words, or in a wikilink (all folded)."""
-    if not title or title not in text:  # most, and quick to see
-        return False
-    sought = re.escape(title)
-    return re.search(rf"(?<!\w){sought}(?!\w)" if " " in title else rf"\[\[{sought}[]|#]", text) is not None
 
 
 def _chance(

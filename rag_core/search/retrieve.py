@@ -6,10 +6,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from heapq import nlargest
 from itertools import chain, filterfalse, islice
 from math import floor
 from operator import attrgetter, itemgetter
+from typing import TypeVar
 
 from rag_core.errors import RagError, VectorError
 from rag_core.models.rerank import SharedReranker
@@ -21,7 +23,6 @@ from rag_core.search.rank import (
     TELLS_OF_WORDS,
     Found,
     Ranked,
-    information,
     occurrences,
     rank,
 )
@@ -29,6 +30,7 @@ from rag_core.search.rerank import TOP, reranked
 from rag_core.search.snippet import best_window, highlight, unshown
 from rag_core.store import Store, embeddings, facets, find, lexical
 from rag_core.store.calibration import Calibration
+from rag_core.store.connection import kept
 from rag_core.store.errors import for_viewer
 from rag_core.store.file import active_identity
 from rag_core.text import furniture
@@ -58,6 +60,7 @@ _LEAST_EMBEDDED = 0.25  # of the texts, else only words are compared
 _SPARE = 20  # more that an index is asked for: it may round, or still know what is gone here
 _FEW = 2000  # so many chunks are compared one by one
 
+_Opened = TypeVar("_Opened")
 _OF_CHUNK = "key chunk_index start_line end_line anchor_type anchor_ref split_part".split()
 
 
@@ -98,7 +101,7 @@ class _StoreHits:
     """The beginning of a store's list. ``known``: the least length of the list. ``below``: the scores under
     ``min_score``. ``fitting``: the number of results that fit; ``fits_more`` if further ones may.
     ``pending``: the texts that wait for the embedder. ``is_current``: the vectors are still the store's.
-    ``folding``: the documents so far."""
+    ``folding``: the documents so far, where results are documents."""
 
     hits: list[Hit] = field(default_factory=list)
     known: int = 0
@@ -107,24 +110,24 @@ class _StoreHits:
     fits_more: bool = True  # until one does not fit: no score behind it is higher
     pending: int = 0
     is_current: bool = True
-    folding: Folding = field(default_factory=Folding)
+    folding: Folding | None = None
     facets: Facets | None = None
 
 
 def search(
-    scopes: Mapping[str, Callable[[], Scope]], query: Query, allowed: find.Eligible, options: SearchOptions,
-    viewer: Viewer,
+    stores: Mapping[str, _Opened], scope_of: Callable[[_Opened], Scope], query: Query,
+    allowed: find.Eligible, options: SearchOptions, viewer: Viewer,
 ) -> Answer:  # fmt: skip
-    """The best passages for ``query`` of what is ``allowed``, best first. Raises the first error if no store
-    could be searched."""
+    """The best passages for ``query`` of what is ``allowed`` in these stores, best first; ``scope_of`` makes
+    one ready to search. Raises the first error if no store could be searched."""
     by_words: dict[str, RagError] = {}
     failed: dict[str, RagError] = {}
     searched: list[Store] = []
     lists: list[_StoreHits] = []
     hits: list[Hit] = []
-    for name, open_scope in scopes.items():
+    for name, opened in stores.items():
         try:
-            scope, listed = _search_scope(open_scope, query, allowed, options, viewer)
+            scope, listed = _search_scope(partial(scope_of, opened), query, allowed, options, viewer)
         except RagError as error:
             failed[name] = for_viewer(error, viewer, name)
             continue
@@ -152,13 +155,14 @@ def search(
     said = [*unordered, *(notices.words_only(by_words) if by_words else ())]
     for name, failure in failed.items():
         said.append(Notice.of(failure.as_message(), name))
-    said += notices.hints(searched, query, viewer)
+    if allowed.narrows or query.corrected:
+        said += notices.hints(searched, query, viewer)
     below = [*chain.from_iterable(map(attrgetter("below"), lists))]
     if below and not hits:
         best = floor(max(below) * 10_000) / 10_000  # never rounded up to the minimum
         said.append(Notice("min_score", {"best": best, "least": float(options.min_score or 0)}))
     return Answer(
-        query=query, stores=tuple(scopes), mode=options.mode, hits=tuple(shown), convincing=convincing,
+        query=query, stores=tuple(stores), mode=options.mode, hits=tuple(shown), convincing=convincing,
         notices=tuple(said), pending=sum(map(attrgetter("pending"), lists)), offset=options.offset,
         has_more=more_fits, unshown=min(known, MAX_DEPTH) - end if goes_on and not more_fits else 0,
         fitting=sum(map(attrgetter("fitting"), lists)), fits_more=any(map(attrgetter("fits_more"), lists)),
@@ -193,20 +197,22 @@ def _search_store(
     begins with the best of ``k_lex`` candidates by words and ``k_vec`` by meaning; candidates of a further
     reach follow, and no score is higher than the one before."""
     mode = options.mode if scope.vector is not None and query.text else "lexical"
-    if mode == "hybrid" and not _is_embedded(scope.store, viewer):
-        mode = "lexical"
+    with scope.store.read() as db:
+        waiting = find.waiting(db, viewer)
+        if mode == "hybrid" and waiting:  # a few vectors would displace better passages by words
+            chunks, _ = lexical.frequencies(db, [], viewer)
+            mode = mode if waiting < (1 - _LEAST_EMBEDDED) * chunks else "lexical"
     wanted = options.offset + options.top_k + 1  # one more hit tells whether the list goes on
     depth = min(max(wanted, TOP) if options.reranker else wanted, MAX_DEPTH)
-    listed = _StoreHits()
+    listed = _StoreHits(pending=waiting, folding=Folding() if options.group == "document" else None)
     seen: set[str] = set()
     for further in (0, *_REACHES):
         by_words, by_meaning = max(options.k_lex, further), max(options.k_vec, further)
         reach = {"lexical": by_words, "vector": by_meaning, "hybrid": min(by_words, by_meaning)}[mode]
         near = nearest(scope, query, allowed, by_meaning) if mode != "lexical" else {}
         with scope.store.read() as db:
-            active = active_identity(db)
+            active = kept(db, active_identity)
             listed.is_current = not scope.identity_id or bool(active and active.id == scope.identity_id)
-            listed.pending = find.waiting(db, viewer)
             gathered = lexical.gather(db, query, allowed, by_words, near, words=mode != "vector")
             groups, count = _ranked(db, scope, query, mode, gathered, near, options.recency)
             is_all = count < reach
@@ -227,7 +233,7 @@ def _search_store(
             listed.hits += _hits(db, scope.store.name, placed, last, viewer)
         if is_all or len(listed.hits) >= depth or listed.below:
             break
-        if options.group == "document" and not (listed.fits_more and listed.known > known):
+        if listed.folding and not (listed.fits_more and listed.known > known):
             break  # long documents: thousands of passages would be ranked for a few more near misses
     return listed
 
@@ -238,27 +244,21 @@ def _places(
 ) -> list[Place]:  # fmt: skip
     """The first results of groups of equal passages, as many as there is ``room``; all are counted."""
     places: list[Place] = []
-    listed.folding.look_at(groups, document_of)
+    if listed.folding:
+        listed.folding.look_at(groups, document_of)
     for text, group in groups.items():
         score = group[0].score
         if score < (options.min_score or 0):
             listed.below.append(score)
             continue
         place: Place | None = Place(list(group))
-        if options.group == "document":
+        if listed.folding:
             place = listed.folding.add(text, group, document_of, nearly=len(places) < room)
         if place:
             listed.known += 1
             listed.fitting += score >= RELEVANT and listed.fits_more
             places.append(place)
     return places[:room]
-
-
-def _is_embedded(store: Store, viewer: Viewer) -> bool:
-    """Whether enough of the texts that ``viewer`` may see have a vector; a few would displace better ones."""
-    with store.read() as db:
-        waiting = find.waiting(db, viewer)
-        return not waiting or waiting < (1 - _LEAST_EMBEDDED) * lexical.frequencies(db, [], viewer)[0]
 
 
 def nearest(scope: Scope, query: Query, allowed: find.Eligible, count: int) -> dict[int, float]:
@@ -309,7 +309,7 @@ def _ranked(
                 i, each.text, each.title, i in named, begun.get(i, 0.0), i in by_words, near.get(i),
                 each.is_data, each.date,
             ))  # fmt: skip
-        ranked = rank(found, query, information(gathered.total, gathered.counts), mode, recency)
+        ranked = rank(found, query, gathered.information, mode, recency)
     groups: dict[str, list[Ranked]] = {}
     for item in ranked:
         groups.setdefault(texts[item.found.chunk_id].identity, []).append(item)
@@ -343,12 +343,12 @@ def _hits(
             continue
         best, document = there[0]
         row, score = rows[best.found.chunk_id], min(best.score, most)
-        headings, line = find.headings(row)
+        headings, line = find.headings(row, document.file_type)
         hits.append(Hit(
             rank=0, score=score, relevant=score >= RELEVANT, similarity=best.found.similarity,
             bm25=best.bm25 if viewer.is_owner else None, reasons=best.reasons, store=store,
             content=row["text"], spans=(), snippet=(0, 0), document=document,
-            hidden=tuple(furniture.hidden(row["text"], row["kept"])),
+            hidden=() if row["kept"] is None else tuple(furniture.hidden(row["text"], row["kept"])),
             heading_path=headings, headings=line,
             copies=tuple(map(attrgetter("path"), map(itemgetter(1), there[1:]))), more=place.more,
             aliases=() if row["text"].strip() else find.aliases(db, document.id),
@@ -366,7 +366,7 @@ def _with_highlights(hit: Hit, query: Query) -> Hit:
         parts = {part for number in typed for part in number.parts}
         loose = {unit: forms for unit, forms in loose.items() if unit not in parts}
     spans = highlight(hit.content, loose, query.phrases)
-    hidden = unshown(hit, spans)
+    hidden = unshown(hit.content, hit.document.file_type, spans, hit.hidden)
     snippet = best_window(hit.content, spans, hidden=hidden)
     reasons = hit.reasons
     if ITS_NAME not in reasons and not TELLS_OF_WORDS.isdisjoint(reasons):

@@ -13,7 +13,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Literal
 
-from rag_core.search.snippet import best_window, instead
+from rag_core.search.snippet import apart, best_window, instead
 from rag_core.types import Hit
 
 EXTRACT_LENGTH = 200
@@ -135,10 +135,7 @@ class _Marks:
             found += (match.span() for match in _WHOLE.finditer(text))
         elif file_type in _LIKE_JSON:
             found += (match.span() for match in _OF_JSON.finditer(text))
-        self.hidden = self._left(found)
-
-    def _left(self, spans: Iterable[Span]) -> list[Span]:
-        return [(a, b) for a, b in spans if not any(first < b and a < last for first, last in self._kept)]
+        self.hidden = apart(found, kept)
 
     def of_line(self, start: int, end: int) -> list[Span]:
         """The hidden spans of a line of Markdown, beside those of the whole text."""
@@ -155,7 +152,7 @@ class _Marks:
                 for first, last in groups or [match.span()]:
                     found.append((first, last))
                     line = line[:first] + _BLANK * (last - first) + line[last:]
-        return self._left((start + first, start + last) for first, last in found)
+        return apart(((start + first, start + last) for first, last in found), self._kept)
 
 
 # --- what is shown --------------------------------------------------------------------

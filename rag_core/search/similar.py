@@ -61,7 +61,7 @@ def similar(
         row = rows[best[document.id]]
         found.append(Similar(
             document=document, similarity=near[best[document.id]], key=row["key"], content=row["text"],
-            heading_path=find.headings(row)[0], start_line=row["start_line"],
+            heading_path=find.headings(row, document.file_type)[0], start_line=row["start_line"],
             end_line=row["end_line"], is_linked=document.path in linked,
         ))  # fmt: skip
     return found

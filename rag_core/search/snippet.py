@@ -5,8 +5,10 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache, partial
+from itertools import chain
+from typing import NamedTuple
 
 from rag_core.text.furniture import between
 from rag_core.text.numbers import MONTHS, Span, numbers
@@ -20,12 +22,11 @@ _UMLAUT = re.compile("(?<=[aou])e")  # as ä, ö and ü may be written: ae, oe, 
 _A_WORD = 20  # characters by which an excerpt may be longer or shorter, to end with a word
 
 
-def highlight(text: str, words: Mapping[str, Forms], phrases: Iterable[Phrase] = ()) -> tuple[Span, ...]:
-    """The (start, end) of every place in ``text`` where a query word occurs, ordered, disjoint. A
-    unit also matches its inflections (``index`` in *indexing*), as in the stemmed index."""
-    words = {each: forms_of(each) for unit in words for each in alternatives(unit)}
+def highlight(text: str, words: Iterable[str], phrases: Iterable[Phrase] = ()) -> tuple[Span, ...]:
+    """The (start, end) of every place in ``text`` where one of these units of a query occurs, ordered,
+    disjoint. A unit also matches its inflections (``index`` in *indexing*), as in the stemmed index."""
     folded, places = _fold_in_place(text)
-    found = list(_word_places(folded, words))
+    found = list(_word_places(folded, _sought(tuple(words))))
     for phrase in phrases:
         found += (match.span() for match in phrase.pattern.finditer(folded))
     spans: list[Span] = []
@@ -38,30 +39,54 @@ def highlight(text: str, words: Mapping[str, Forms], phrases: Iterable[Phrase] =
     return tuple(spans)
 
 
-def _word_places(text: str, words: Mapping[str, Forms]) -> Iterator[Span]:
-    asked = words.keys()
-    whole = {_UMLAUT.sub("", word) for word in words} - asked
-    whole |= {word for word in words if len(word) < 3 or word in STOP_WORDS}
-    others = [forms for word, forms in words.items() if word not in whole and forms.kind == "word"]
+class _Sought(NamedTuple):
+    """The words of a query: all, those that count as ``whole`` words only, the ``forms`` of others, and the
+    ``pairs`` of scripts without spaces."""
+
+    words: frozenset[str]
+    whole: frozenset[str]
+    forms: Sequence[Forms]
+    pairs: Sequence[str]
+
+
+@lru_cache(maxsize=64)
+def _sought(units: tuple[str, ...]) -> _Sought:
+    words = dict.fromkeys(chain.from_iterable(map(alternatives, units)))
+    whole = {*map(partial(_UMLAUT.sub, ""), words)} - words.keys()
+    others: list[Forms] = []
+    pairs: list[str] = []
+    for word in words:
+        forms = forms_of(word)
+        if forms.kind == "pair":
+            pairs.append(word)
+        if len(word) < 3 or word in STOP_WORDS:
+            whole.add(word)
+        elif forms.kind == "word":
+            others.append(forms)
+    return _Sought(frozenset(words), frozenset(whole), others, pairs)
+
+
+def _word_places(text: str, sought: _Sought) -> Iterator[Span]:
     for match in SPACED_WORD.finditer(text):
         word = match[0]
-        if word in whole:
+        if word in sought.whole:
             yield match.span()
             continue
-        for forms in others:
+        for forms in sought.forms:
             if word.startswith(forms.beginning) and forms.include(word):
                 yield match.span()
                 break
-    if not MONTHS.isdisjoint(asked) or _DIGIT.search(" ".join(words)):
+    asked = sought.words
+    if not MONTHS.isdisjoint(asked) or _DIGIT.search(" ".join(asked)):
         for number in numbers(text):
             names_month = number.month in asked and number.month not in number.parts
             if names_month or not asked.isdisjoint(number.wholes):
                 yield number.span
-    for unit, forms in words.items():
-        at = text.find(unit) if forms.kind == "pair" else -1
+    for pair in sought.pairs:
+        at = text.find(pair)
         while at >= 0:
-            yield at, at + len(unit)
-            at = text.find(unit, at + 1)
+            yield at, at + len(pair)
+            at = text.find(pair, at + 1)
 
 
 def _fold_in_place(text: str) -> tuple[str, list[Span]]:
@@ -90,8 +115,7 @@ def best_window(
     """The stretch of about ``length`` characters with the most telling highlights, cut at words; the
     ``hidden`` spans do not count."""
     if hidden:
-        seen = [span for span in spans if not any(a < span[1] and span[0] < b for a, b in hidden)]
-        return _window_around(text, seen, length, hidden)
+        return _window_around(text, apart(spans, hidden), length, hidden)
     if len(text) <= length + _A_WORD:
         return (0, len(text))
     start = max(0, min(_richest(text, spans, length), len(text) - length))
@@ -161,29 +185,29 @@ _CODE = re.compile(
 )
 
 
-def unshown(hit: Hit, spans: Sequence[Span]) -> tuple[Span, ...]:
-    """What the snippet of a hit is read without, in order: its markup, and its furniture (``hidden``) unless
-    only that holds the words at ``spans``, or there is nothing else."""
-    aside = hit.hidden
-    shown = between(aside, len(hit.content))
-    has_words = any(first <= start < last for start, _ in spans for first, last in shown)
-    if (spans and not has_words) or not any(hit.content[start:end].strip() for start, end in shown):
-        aside = ()
-    tags = markup(hit.content, hit.document.file_type, spans)
-    others = [tag for tag in tags if not any(start < tag[1] and tag[0] < end for start, end in aside)]
-    return tuple(sorted([*aside, *others]))
+def unshown(
+    text: str, file_type: str, spans: Sequence[Span] = (), furniture: Sequence[Span] = ()
+) -> tuple[Span, ...]:
+    """What a passage is read without, as (start, end) in order. Of Markdown and HTML that is tags, comments
+    and character references, but not those in code nor those that hold one of the ``spans``; none where there
+    is nothing else. The ``furniture`` is, unless only that holds the spans, or there is nothing else."""
+    tags: list[Span] = []
+    if file_type in _WITH_TAGS and ("<" in text or "&" in text):
+        code = [match.span() for match in _CODE.finditer(text)] if file_type == "markdown" else []
+        tags = apart((match.span() for match in _MARKUP.finditer(text)), (*code, *spans))
+        if not "".join(part for part, _ in pieces(text, (), hidden=tags)).strip():
+            tags = []
+    if furniture:
+        shown = between(furniture, len(text))
+        has_words = any(first <= start < last for start, _ in spans for first, last in shown)
+        if (has_words or not spans) and any(text[start:end].strip() for start, end in shown):
+            return tuple(sorted([*furniture, *apart(tags, furniture)]))
+    return tuple(tags)
 
 
-def markup(text: str, file_type: str, spans: Sequence[Span] = ()) -> tuple[Span, ...]:
-    """The HTML tags, comments and character references in a passage of Markdown or HTML, as (start, end);
-    not those in code, nor those that hold one of the ``spans``; none where it is nothing but tags."""
-    if file_type not in _WITH_TAGS or not ("<" in text or "&" in text):
-        return ()
-    code = [match.span() for match in _CODE.finditer(text)] if file_type == "markdown" else []
-    kept = (*code, *spans)
-    tags = (match.span() for match in _MARKUP.finditer(text))
-    found = [tag for tag in tags if not any(start < tag[1] and tag[0] < end for start, end in kept)]
-    return tuple(found) if "".join(part for part, _ in pieces(text, (), hidden=found)).strip() else ()
+def apart(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
+    """Those of ``spans`` that overlap none of ``others``."""
+    return [span for span in spans if not any(a < span[1] and span[0] < b for a, b in others)]
 
 
 def pieces(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from rag_core.store import outbox, switch
-from rag_core.store.calibration import calibration_of
+from rag_core.store import calibration, outbox, switch
 from rag_core.store.embeddings import pending_count, unreadable_count, withheld_count
 from rag_core.store.file import Store, active_identity, meta
 from rag_core.store.find import waiting
@@ -18,7 +17,7 @@ def info(store: Store, viewer: Viewer) -> StoreInfo:
     owns, seen = viewer.is_owner, "1" if viewer.is_owner else "NOT private"
     with store.read() as db:
         active = active_identity(db)
-        measured = calibration_of(db, active.id) if active else None
+        measured = calibration.of_active(db)
         about = meta(db)
         to, left = switch.under_way(db) if owns else None, outbox.backlog(db)
         states = _counts(db, f"SELECT state, count(*) FROM documents WHERE {seen} GROUP BY state")

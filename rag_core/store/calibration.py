@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from rag_core.store.embeddings import count, vectors_of
-from rag_core.store.file import Known
+from rag_core.store.file import Known, active_identity
 
 SAMPLE = 400
 """The most passages that are measured, two of each document."""
@@ -57,6 +57,12 @@ def calibration_of(db: sqlite3.Connection, identity_id: int) -> Calibration | No
     """The calibration of an embedder; None for the built-in model and where it was not measured."""
     row = db.execute("SELECT value FROM meta WHERE key = ?", (_key(identity_id),)).fetchone()
     return Calibration(**json.loads(row[0])) if row else None
+
+
+def of_active(db: sqlite3.Connection) -> Calibration | None:
+    """The calibration of the embedder whose vectors are searched."""
+    active = active_identity(db)
+    return calibration_of(db, active.id) if active else None
 
 
 def is_due(db: sqlite3.Connection, known: Known) -> bool:

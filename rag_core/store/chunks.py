@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from rag_core.extract import frontmatter
@@ -93,11 +94,11 @@ def furnished(
     file_type: str, passages: Sequence[Passage], repeated: Set[int]
 ) -> tuple[list[Passage], frozenset[int] | None]:
     """The passages of a document with what is ``kept`` of them, and the shapes of its lines."""
-    places = [(passage.start, passage.text) for passage in passages]
+    places = list(map(attrgetter("start", "text"), passages))
     if (layout := furniture.layout(file_type, places)) is None:
         return list(passages), None
-    found = layout.furniture(repeated)
-    if not found and not any(passage.kept for passage in passages):
+    found = layout.furniture(repeated) if repeated or layout.comments else []
+    if not found and not any(map(attrgetter("kept"), passages)):
         return list(passages), layout.shapes
     kept = furniture.kept(found, places)
     return [replace(each, kept=part) for each, part in zip(passages, kept, strict=True)], layout.shapes
@@ -105,7 +106,7 @@ def furnished(
 
 def derived(passage: Passage, headings: str) -> tuple[bytes, str, str | None, str | None, str]:
     """What is stored of a passage in ``embed_hash, terms, kept, kept_text, furniture``."""
-    read = furniture.kept_text(passage.text, passage.kept)
+    read = passage.text if passage.kept is None else furniture.kept_text(passage.text, passage.kept)
     says_nothing = (passage.text and not read) or prose.is_unreadable(read)
     digest = embed_hash("" if says_nothing else embedded_text(passage.prefix, read))
     terms = extra_terms(f"{headings} {passage.anchor_ref} {read}")
@@ -147,7 +148,8 @@ def put(db: sqlite3.Connection, document_id: int, new: Rows) -> int:
     if old:
         db.execute(_DELETE, (json.dumps([chunk_id for chunk_id, _ in old.values()]),))
         dropped += [row[0] for _, row in old.values()]
-    drop_from_queue(db, dropped)
+    if dropped:
+        drop_from_queue(db, dropped)
     enqueue(db, document_id)
     return len(added)
 

@@ -30,8 +30,6 @@ _CHECKPOINT_TIMEOUT_MS = 100
 OF_LOG = ("-wal", "-shm")
 """The ends of the names of a write-ahead log and its index, which SQLite puts beside a store."""
 
-_MOST_COUNTS = 20_000  # they take 3 MB
-
 # Larger ones make no search faster: the system keeps the file in memory anyway, once for all.
 _READER_CACHE_KB = 4_000
 _WRITER_CACHE_KB = 16_000
@@ -43,31 +41,24 @@ STILL: Mode = "ro&immutable=1"
 _Value = TypeVar("_Value")
 
 
-def _no_counts(_: sqlite3.Connection) -> dict[tuple[str, str], int]:
-    return {}
-
-
 class Reading(sqlite3.Connection):
-    """A connection that only reads, with what was counted through it."""
+    """A connection that only reads, with what `kept` remembers."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._kept: dict[Callable[[sqlite3.Connection], Any], tuple[int, Any]] = {}
+        self.remembered: dict[Callable[[sqlite3.Connection], Any], tuple[int, Any]] = {}
 
-    def counts(self) -> dict[tuple[str, str], int]:
-        """The counts of the current snapshot, by what was counted."""
-        found = self.kept(_no_counts)
-        if len(found) > _MOST_COUNTS:
-            found.clear()
-        return found
 
-    def kept(self, read: Callable[[sqlite3.Connection], _Value]) -> _Value:
-        """What ``read`` gives for the current snapshot, read once."""
-        version: int = self.execute("PRAGMA data_version").fetchone()[0]
-        if self._kept.get(read, (-1, None))[0] != version:
-            self._kept[read] = version, read(self)
-        found: _Value = self._kept[read][1]
-        return found
+def kept(db: sqlite3.Connection, read: Callable[[sqlite3.Connection], _Value]) -> _Value:
+    """What ``read`` gives for the snapshot of ``db``: read once, until somebody writes the store. A
+    connection that writes reads it anew."""
+    if not isinstance(db, Reading):
+        return read(db)
+    version: int = db.execute("PRAGMA data_version").fetchone()[0]
+    if db.remembered.get(read, (-1, None))[0] != version:
+        db.remembered[read] = version, read(db)
+    found: _Value = db.remembered[read][1]
+    return found
 
 
 def rows_at_once(

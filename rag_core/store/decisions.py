@@ -96,7 +96,8 @@ def folders(found: Decisions) -> dict[int, str]:
 def kept(store: Path, *, announced: bool = False) -> Decisions | None:
     """The decisions of the copy, or the ``announced`` ones; None where that file is missing or damaged."""
     try:
-        value = json.loads(files(store)[announced].read_bytes())
+        path = store.with_suffix(_NEXT) if announced else copy_path(store)
+        value = json.loads(path.read_bytes())
         found: Decisions = value["decisions"]
         return found if value["crc32"] == zlib.crc32(json.dumps(found).encode()) else None
     except (OSError, ValueError, LookupError, TypeError, RecursionError):

@@ -151,9 +151,10 @@ def _put_names(
     aliases: Sequence[str],
 ) -> None:  # fmt: skip
     """Write the names of a document: titles, aliases, tails of its path (of notes also without suffix)."""
-    names = {(name_key(title), _TITLE) for title in titles}
-    for alias in aliases:
-        names.add((name_key(alias), _ALIAS))
+    names: set[tuple[str, int]] = set()
+    for kind, called in ((_TITLE, titles), (_ALIAS, aliases)):
+        for name in called:
+            names.add((name_key(name), kind))
     parts = path.split("/")
     for start in range(len(parts)):
         tail = "/".join(parts[start:])

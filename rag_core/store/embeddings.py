@@ -65,12 +65,13 @@ def withheld_count(db: sqlite3.Connection) -> int:
 def put_vectors(db: sqlite3.Connection, identity_id: int, batch: Sequence[Pending], vectors: Vectors) -> None:
     """Keep the vectors of ``batch``, shape (len(batch), dimension), and take it off the queue. Vectors of
     dimension 0 settle texts that the embedder cannot read, or that are for machines."""
-    for item, row in zip(batch, vectors.astype("<f2"), strict=True):
+    rows = vectors.astype("<f2")
+    for item, row, positive in zip(batch, rows, signs.of_rows(rows.view("<i2")), strict=True):
         vector = row.tobytes()
         sql = "INSERT OR IGNORE INTO embeddings (identity_id, hash, vector, crc32) VALUES (?, ?, ?, ?)"
         added = db.execute(sql, (identity_id, item.hash, vector, checksums.of_vector(item.hash, vector)))
         if added.rowcount and vector:
-            values = (added.lastrowid, identity_id, signs.of_vector(vector))
+            values = (added.lastrowid, identity_id, positive.tobytes())
             db.execute("INSERT INTO signs VALUES (?, ?, ?)", values)
         db.execute("DELETE FROM queue WHERE hash = ?", (item.hash,))
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_core.store import find, lexical
-from rag_core.store.connection import Reading, rows_at_once
+from rag_core.store.connection import kept, rows_at_once
 from rag_core.text import tags
 from rag_core.types import Facets, Query, Viewer
 
@@ -61,7 +61,7 @@ def facets(
     sql = f"""SELECT json_group_array(id) FROM (
                   SELECT id FROM ({sql} LIMIT {most}) UNION SELECT value FROM json_each(?) LIMIT {most})"""
     matching = json.loads(db.execute(sql, (*values, json.dumps(list(fitting)))).fetchone()[0])
-    known = db.kept(_documents) if isinstance(db, Reading) else _documents(db)
+    known = kept(db, _documents)
     chosen = np.isin(known.ids, np.array(matching, np.int64))
     found: Facets = {"store": {store: len(matching)} if matching else {}}
     for kind, column in known.columns.items():
@@ -90,9 +90,7 @@ def _matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible) -> t
             (every,),
         )
     rarest = min(lexical.holders(db, list(query.forms)).values(), default=0)
-    is_many = rarest * _SCANS > lexical.count(
-        db, "SELECT 1 FROM chunks"
-    )  # then a look at each chunk is faster
+    is_many = rarest * _SCANS > kept(db, lexical.chunk_count)  # then a look at each chunk is faster
     chunk = "+c.id" if is_many else "c.id"
     return f"{sql} AND {chunk} IN (SELECT rowid FROM words WHERE words MATCH ?)", (*allowed.values, every)
 

@@ -9,7 +9,7 @@ import sqlite3
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -100,6 +100,8 @@ class Store:
             said = f"Store {path.stem!r} cannot be opened: {error.strerror}."
             raise StoreError(said, "Check that its file is still there and who may read it.") from error
         self._readers = Readers(self._file)
+        self.read = self._readers.borrow
+        """A read-only connection in one consistent snapshot."""
         self._writer = Writer(self._file)
         try:
             about = self._meta()
@@ -214,10 +216,6 @@ class Store:
         with lock.hold(self.path, work):
             self._file.require()
             yield
-
-    def read(self) -> AbstractContextManager[sqlite3.Connection]:
-        """A read-only connection in one consistent snapshot."""
-        return self._readers.borrow()
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:

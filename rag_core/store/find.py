@@ -209,11 +209,10 @@ def begun_names(db: sqlite3.Connection, allowed: Eligible, name: str, limit: int
                   JOIN chunks c ON c.document_id = d.id AND c.chunk_index = 0
                   WHERE n.key > ? AND n.key < ? AND {allowed.sql}
                   GROUP BY d.id ORDER BY length, d.display LIMIT ?)
-              SELECT {_FIRST}, length FROM found JOIN documents d ON d.id = found.id
+              SELECT {_FIRST}, ? * 1.0 / length FROM found JOIN documents d ON d.id = found.id
               JOIN chunks c ON c.document_id = d.id WHERE {allowed.sql} GROUP BY d.id"""
-    values = (name, f"{name}\U0010ffff", *allowed.values, limit, *allowed.values)
-    found = db.execute(sql, values)
-    return {chunk_id: len(name) / size for chunk_id, size in found}
+    values = (name, f"{name}\U0010ffff", *allowed.values, limit, len(name), *allowed.values)
+    return dict(db.execute(sql, values).fetchall())
 
 
 def waiting(db: sqlite3.Connection, viewer: Viewer) -> int:
@@ -291,14 +290,13 @@ def chunks(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, sqlite3.Row]
     return dict(zip(map(itemgetter("id"), rows), rows, strict=True))
 
 
-def headings(chunk: sqlite3.Row) -> tuple[tuple[str, ...], str]:
-    """The headings that lead to a chunk, and the same in one line. Those of Python begin with its module: the
-    name of the file, that of its folder for ``__init__.py``."""
+def headings(chunk: sqlite3.Row, file_type: str) -> tuple[tuple[str, ...], str]:
+    """The headings that lead to a chunk of a file of this type, and the same in one line. Those of Python
+    begin with its module: the name of the file, that of its folder for ``__init__.py``."""
     path: tuple[str, ...] = tuple(json.loads(chunk["heading_path"]))
-    stem, suffix = splitext(chunk["path"])
-    if type_of_suffix(suffix) != "python":
+    if file_type != "python":
         return path, chunk["headings"]
-    path = (basename(stem.removesuffix("/__init__")), *path)
+    path = (basename(splitext(chunk["path"])[0].removesuffix("/__init__")), *path)
     return path, " > ".join(path)
 
 
@@ -367,9 +365,12 @@ def document_rows(
     db: sqlite3.Connection, viewer: Viewer, ids: Iterable[int] | None = None
 ) -> list[sqlite3.Row]:
     """The rows of what ``documents`` gives, each with the ``root`` of its source."""
-    among, values = _among(ids)
     condition = "1" if viewer.is_owner else "NOT d.private AND chunk_count > 0"
-    return db.execute(f"{_DOCUMENT} WHERE {condition} AND {among} ORDER BY d.display", values).fetchall()
+    values = []
+    if ids is not None:
+        condition += " AND d.id IN (SELECT value FROM json_each(?))"
+        values = [json.dumps(list(ids))]
+    return db.execute(f"{_DOCUMENT} WHERE {condition} ORDER BY d.display", values).fetchall()
 
 
 def has_anchor(db: sqlite3.Connection, document_id: int, anchor: tuple[str, str] | None) -> bool:
@@ -378,18 +379,11 @@ def has_anchor(db: sqlite3.Connection, document_id: int, anchor: tuple[str, str]
     return anchor is not None and db.execute(sql, (document_id, *anchor)).fetchone() is not None
 
 
-def stat_rows(db: sqlite3.Connection, ids: Iterable[int] | None = None) -> list[sqlite3.Row]:
-    """The place and the stat of every document or of ``ids``, which `freshness` compares with the disk."""
-    among, values = _among(ids)
-    sql = f"""SELECT d.id, s.root, d.path, d.size, d.mtime_ns, d.ctime_ns, d.inode, d.state
-              FROM documents d JOIN sources s ON s.id = d.source_id WHERE {among}"""
-    return db.execute(sql, values).fetchall()
-
-
-def _among(ids: Iterable[int] | None) -> _Condition:
-    if ids is None:
-        return "1", ()
-    return "d.id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)
+def stat_rows(db: sqlite3.Connection) -> list[sqlite3.Row]:
+    """The place and the stat of every document, which `freshness` compares with the disk."""
+    sql = """SELECT d.id, s.root, d.path, d.size, d.mtime_ns, d.ctime_ns, d.inode, d.state
+             FROM documents d JOIN sources s ON s.id = d.source_id"""
+    return db.execute(sql).fetchall()
 
 
 _NO_TAGS = "[]"

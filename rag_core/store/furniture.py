@@ -60,6 +60,8 @@ def count(db: sqlite3.Connection) -> frozenset[int]:
     distinct = "SELECT min(document_id), hashes FROM shapes GROUP BY hashes"
     (documents,) = db.execute("SELECT count(*) FROM shapes").fetchone()
     most = max(LEAST, SHARE * documents)
+    if documents <= most:
+        return frozenset()
     buckets = np.zeros(_BUCKETS, np.int64)
     for _, _, hashes in _all(db, distinct):
         buckets += np.bincount(hashes & (_BUCKETS - 1), minlength=_BUCKETS)
@@ -76,9 +78,9 @@ def _all(
     """The ids of documents, how many shapes each has, and these, some thousand documents at a time."""
     cursor = db.execute(sql)
     while rows := cursor.fetchmany(_DOCUMENTS_A_READ):
-        ids = np.array([row[0] for row in rows], np.int64)
-        lengths = np.array([len(row[1]) // 8 for row in rows], np.int64)
-        yield ids, lengths, np.frombuffer(b"".join(row[1] for row in rows), "<i8")
+        ids, hashes = zip(*rows, strict=True)
+        lengths = np.fromiter(map(len, hashes), np.int64) // 8
+        yield np.array(ids, np.int64), lengths, np.frombuffer(b"".join(hashes), "<i8")
 
 
 def stale(db: sqlite3.Connection, limit: int) -> list[int]:

@@ -5,7 +5,7 @@ optimizations", Information Processing & Management 31, 1995) leaves out those w
 last of the best. What a word may add is set a little above what it adds as a rule, not at the most it can:
 that takes half the time, and of real passages the ten best stay the same, and 98 of the hundred best.
 
-FTS5's scores only choose the candidates; `search.rank` weighs these with the counts of `frequencies`.
+FTS5's scores only choose the candidates; `search.rank` weighs these by the information of the words.
 
 Threat: FTS5 counts private passages, too, so its scores tell how often they hold a word. Nobody gets them.
 """
@@ -24,7 +24,7 @@ from operator import itemgetter
 
 from rag_core.errors import StoreError
 from rag_core.store import find
-from rag_core.store.connection import Reading, rows_at_once
+from rag_core.store.connection import kept, rows_at_once
 from rag_core.store.file import Store
 from rag_core.text.words import SPACED_WORD, STOP_WORDS, alternatives, fold, is_unspaced, one_edit_away
 from rag_core.types import Query, Viewer
@@ -57,19 +57,18 @@ _MARGIN = 4  # times as many candidates for a guest, whose scores are counted an
 _NAMED = 5  # documents called as the query
 _LEAST_NAME, _NAMES_BEGUN = 3, 10  # letters of the beginning of a name, and documents with such names
 _RAREST = 24  # words of a pasted text that are looked for
+_MOST_COUNTS = 20_000  # they take 3 MB
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What a store has for a query: of ``total`` chunks so many (``counts``) hold each unit; chunk ids found
-    ``by_words``, by the query as a ``named`` document's name, as the beginning of a name (``begun_names``,
-    with the share of the name that it is) or as ``begun`` words; their texts. Without words, ``named`` is all
-    that is eligible."""
+    """What a store has for a query: the ``information`` of each unit; chunk ids found ``by_words``, by the
+    query as a ``named`` document's name, as the beginning of a name (``begun_names``, with the share of the
+    name that it is) or as ``begun`` words; their texts. Without words, ``named`` is all that is eligible."""
 
     texts: Mapping[int, find.Candidate]
     named: Sequence[int]
-    total: int = 0
-    counts: Mapping[str, int] = field(default_factory=dict)
+    information: Mapping[str, float] = field(default_factory=dict)
     by_words: Sequence[int] = ()
     begun_names: Mapping[int, float] = field(default_factory=dict)
     begun: Sequence[int] = ()
@@ -85,7 +84,8 @@ def gather(
     words: bool,
 ) -> Gathered:
     """The eligible chunks for ``query``: up to ``limit`` by its ``words`` if they are wanted (more for a
-    guest, whose scores are counted anew), and those ``near`` in meaning."""
+    guest, whose scores are counted anew), the newest whose furniture has a word that no passage has or a word
+    of a phrase, and those ``near`` in meaning."""
     if not query.text:
         ids = find.first_chunks(db, allowed, limit)
         return Gathered(find.candidates(db, ids), ids)
@@ -104,21 +104,16 @@ def gather(
             begun_names = find.begun_names(db, allowed, query.name, _NAMES_BEGUN)
         if nowhere := [word for word in query.words if not counts.get(word, 1)]:
             begun = by_beginnings(db, nowhere, allowed)
-        sought = [unit for unit in query.forms if query.phrases or not counts[unit]]
-        aside = in_furniture(db, sought, allowed, limit)
+        if sought := [unit for unit in query.forms if query.phrases or not counts[unit]]:
+            sql = f"""SELECT c.id FROM furniture_words f CROSS JOIN chunks c ON c.id = f.rowid
+                      JOIN documents d ON d.id = c.document_id
+                      WHERE furniture_words MATCH ? AND {allowed.sql} ORDER BY f.rowid DESC LIMIT ?"""
+            values = (find.match_any(sought, ""), *allowed.values, limit)
+            aside = list(map(itemgetter(0), db.execute(sql, values)))
     texts = find.candidates(db, {*best, *begun, *aside, *named, *begun_names, *near}, {*aside})
-    return Gathered(texts, named, total, counts, best, begun_names, [*begun, *aside])
-
-
-def in_furniture(
-    db: sqlite3.Connection, units: Sequence[str], allowed: find.Eligible, limit: int
-) -> list[int]:
-    """The newest eligible chunks with one of ``units`` in their furniture."""
-    sql = f"""SELECT c.id FROM furniture_words f CROSS JOIN chunks c ON c.id = f.rowid
-              JOIN documents d ON d.id = c.document_id
-              WHERE furniture_words MATCH ? AND {allowed.sql} ORDER BY f.rowid DESC LIMIT ?"""
-    values = (find.match_any(units, ""), *allowed.values, limit)
-    return [row[0] for row in db.execute(sql, values)] if units else []
+    # IDF as in BM25+, never negative
+    idf = {unit: math.log(1 + (total - n + 0.5) / (n + 0.5)) for unit, n in counts.items()}
+    return Gathered(texts, named, idf, best, begun_names, [*begun, *aside])
 
 
 def rarest(stores: Iterable[Store], words: Mapping[str, Sequence[str]], viewer: Viewer) -> tuple[str, ...]:
@@ -217,18 +212,26 @@ def by_beginnings(db: sqlite3.Connection, words: Iterable[str], allowed: find.El
     return found
 
 
-def count(db: sqlite3.Connection, rows: str) -> int:
-    """How many rows the SELECT ``rows`` has."""
-    known = db.counts() if isinstance(db, Reading) else {}
-    if (rows, "") not in known:
-        known[rows, ""] = int(db.execute(f"SELECT count(*) FROM ({rows})").fetchone()[0])
-    return known[rows, ""]
+def chunk_count(db: sqlite3.Connection) -> int:
+    """How many passages a store has."""
+    return int(db.execute("SELECT count(*) FROM chunks").fetchone()[0])
+
+
+def _hidden_count(db: sqlite3.Connection) -> int:
+    return int(db.execute(f"SELECT count(*) FROM ({find.HIDDEN})").fetchone()[0])
+
+
+def _counts(_: sqlite3.Connection) -> dict[tuple[str, str], int]:
+    """How many passages meet a condition and hold a word, by these two; `holders` fills it."""
+    return {}
 
 
 def holders(db: sqlite3.Connection, words: Sequence[str], condition: str = "1") -> dict[str, int]:
     """How many passages hold each of ``words``, of those that meet ``condition`` on ``words.rowid``.
     Remembered until the store is written: SQLite reads all passages with a word to count them."""
-    known = db.counts() if isinstance(db, Reading) else {}
+    known = kept(db, _counts)
+    if len(known) > _MOST_COUNTS:
+        known.clear()
     sql = f"""SELECT value, (SELECT count(*) FROM words WHERE words MATCH wanted.value AND {condition})
               FROM json_each(?) wanted"""
     matches: dict[str, str] = {}
@@ -249,20 +252,21 @@ def holders(db: sqlite3.Connection, words: Sequence[str], condition: str = "1") 
 def frequencies(db: sqlite3.Connection, units: Sequence[str], viewer: Viewer) -> tuple[int, dict[str, int]]:
     """The number of chunks that ``viewer`` may see, and in how many of them each unit (a word or a pair)
     occurs: a score must not tell whether a private note holds a word."""
-    total, every = count(db, "SELECT 1 FROM chunks"), holders(db, units)
+    total, every = kept(db, chunk_count), holders(db, units)
     if find.sees_all(db, viewer):
         return total, every
     hidden = holders(db, units, f"+words.rowid IN ({find.HIDDEN})")
-    return total - count(db, find.HIDDEN), {unit: held - hidden[unit] for unit, held in every.items()}
+    return total - kept(db, _hidden_count), {unit: held - hidden[unit] for unit, held in every.items()}
 
 
 def meant(stores: Sequence[Store], words: Iterable[str], viewer: Viewer) -> dict[str, tuple[str, ...]]:
     """Those of ``words`` that no passage holds or has as the beginning of a word, each with up to three that
     are one slip away and which ``viewer`` may see: first those in titles, then the commonest."""
     unknown = [word for word in words if _SHORTEST <= len(word) <= _LONGEST and not is_unspaced(word)]
+    allowed = find.visible(viewer)
     for store in stores if unknown else ():
         with suppress(StoreError), store.read() as db:
-            held, allowed = frequencies(db, unknown, viewer)[1], find.visible(viewer)
+            held = frequencies(db, unknown, viewer)[1]
             unknown = [word for word in unknown if not (held[word] or by_beginnings(db, [word], allowed))]
     found: dict[str, tuple[str, ...]] = {}
     for word in unknown[:_MOST_CORRECTED]:
@@ -270,17 +274,16 @@ def meant(stores: Sequence[Store], words: Iterable[str], viewer: Viewer) -> dict
         known: Counter[str] = Counter()
         for store in stores:
             with suppress(StoreError), store.read() as db:
-                known.update(_written(db, slips, viewer))
+                known.update(_written(db, slips, allowed))
         if known:
             found[word] = tuple(sorted(known, key=lambda each: (-known[each], each))[:_MEANT])
     return found
 
 
-def _written(db: sqlite3.Connection, words: Sequence[str], viewer: Viewer) -> dict[str, int]:
-    """Those of ``words`` that are written so in passages that ``viewer`` may see, not only their stems, with
-    the number of these passages; a title counts more than all texts."""
-    total, counts = frequencies(db, words, viewer)
-    allowed = find.visible(viewer)
+def _written(db: sqlite3.Connection, words: Sequence[str], allowed: find.Eligible) -> dict[str, int]:
+    """Those of ``words`` that are written so in eligible passages, not only their stems, with the number of
+    these passages; a title counts more than all texts."""
+    total, counts = frequencies(db, words, allowed.viewer)
     sql = f"""SELECT c.title, c.title || ' ' || c.headings || ' ' || c.text FROM words
               JOIN chunks c ON c.id = words.rowid JOIN documents d ON d.id = c.document_id
               WHERE words MATCH ? AND {allowed.sql} LIMIT {_LOOKED_AT}"""

@@ -60,7 +60,7 @@ def neighbours(rows: list[sqlite3.Row], key: str) -> list[Neighbour]:
     end = 0
     hit = next((row for row in rows if row["key"] == key), None)
     for row in rows:
-        headings, line = find.headings(row)
+        headings, line = find.headings(row, row["file_type"])
         chunk = Neighbour(
             **{name: row[name] for name in _AS_STORED},
             content=row["text"],

@@ -51,15 +51,12 @@ _MARKUP = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where furniture may be in a document: its ``comments``, and its ``lines`` as (start, end, shape)."""
+    """Where furniture may be in a document: its ``comments``, its ``lines`` as (start, end, shape), and the
+    ``shapes`` of these, as signed numbers of 64 bits."""
 
     comments: tuple[Span, ...]
     lines: tuple[tuple[int, int, int], ...]
-
-    @property
-    def shapes(self) -> frozenset[int]:
-        """The shapes of its lines, as signed numbers of 64 bits."""
-        return frozenset(map(itemgetter(2), self.lines))
+    shapes: frozenset[int] = frozenset()
 
     def furniture(self, repeated: Set[int]) -> list[Span]:
         """Where its furniture is, in order and disjoint; ``repeated`` are the shapes that are."""
@@ -87,7 +84,8 @@ def layout(file_type: str, passages: Iterable[tuple[int, str]]) -> Layout | None
                 code.append(span)
             elif match["end"] or match["percent"]:
                 comments.append(span)
-    return Layout(tuple(comments), tuple(_lines(text, code)))
+    lines = tuple(_lines(text, code))
+    return Layout(tuple(comments), lines, frozenset(map(itemgetter(2), lines)))
 
 
 def _joined(passages: Iterable[tuple[int, str]]) -> str:

@@ -280,19 +280,16 @@ def forms_of(word: str) -> Forms:
     return Forms(word, word, *_of_whole(word), is_open=len(word) > _SHORT)
 
 
-_ALPHABETS = (("a", "z"), ("α", "ω"), ("а", "я"), ("א", "ת"), ("ء", "ي"))
-"""The first and the last letter of each."""
+_ALPHABETS = [
+    "".join(map(chr, range(ord(first), ord(last) + 1))) for first, last in ("az", "αω", "ая", "את", "ءي")
+]
+_ALPHABET_OF = {letter: letters for letters in _ALPHABETS for letter in letters}
 
 
 def one_edit_away(word: str) -> set[str]:
     """The strings that a slip makes of ``word`` or ``word`` of them: one letter more, fewer or another, or
     two neighbours swapped (P. Norvig, "How to write a spelling corrector", 2007)."""
-    letters = [
-        chr(number)
-        for first, last in _ALPHABETS
-        if first <= word[0] <= last
-        for number in range(ord(first), ord(last) + 1)
-    ]
+    letters = _ALPHABET_OF.get(word[0], "")
     found: set[str] = set()
     for at in range(len(word) + 1):
         before, behind = word[:at], word[at:]

@@ -13,7 +13,9 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -22,7 +24,7 @@ import numpy.typing as npt
 
 from rag_core.errors import VectorError
 from rag_core.store import Store, signs
-from rag_core.store.connection import rows_at_once
+from rag_core.store.connection import kept, rows_at_once
 from rag_core.store.file import Known, active_identity, generation
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import EVERYTHING, Match
@@ -63,7 +65,7 @@ class LocalVectors:
         """See VectorIndex.search. Filters leave nothing out here: the caller's check costs no network."""
         found: list[Match] = []
         with self._store.read() as db:
-            if (active := active_identity(db)) is None:
+            if (active := kept(db, active_identity)) is None:
                 return []
             if query.shape != (active.identity.dimension,):
                 said = f"The vectors of store {self._store.name!r} are another embedder's by now."
@@ -80,7 +82,7 @@ class LocalVectors:
         return sorted(found, key=itemgetter(1), reverse=True)[:k]
 
     def _follow(self, db: sqlite3.Connection, active: Known) -> Matrix:
-        now = generation(db)
+        now = kept(db, generation)
         with self._lock:
             known = self._snapshot
             if known is None or known.identity_id != active.id:
@@ -131,10 +133,9 @@ def nearest(db: sqlite3.Connection, matrix: Matrix, query: Vectors, wanted: int)
     return dict(zip(ids.tolist(), similarities.tolist(), strict=True))
 
 
-def _products(rows: npt.NDArray[np.float32], query: Vectors) -> npt.NDArray[np.float32]:
-    # einsum, not @: BLAS would start threads and wait for them, ten times as long on a busy machine.
-    products: npt.NDArray[np.float32] = np.einsum("ij,j->i", rows, query)
-    return products
+# Not @: BLAS would start threads and wait for them, ten times as long on a busy machine.
+_products: Callable[[npt.NDArray[np.float32], Vectors], npt.NDArray[np.float32]]
+_products = partial(np.einsum, "ij,j->i")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +148,7 @@ class Matrix:
     ids: Ids
     rows: npt.NDArray[np.float32]
     signs: _Signs
+    is_large: bool
     count: int = 0
 
     @classmethod
@@ -155,12 +157,7 @@ class Matrix:
         is_large = room * dimension > LARGE and dimension >= FEWEST_SIGNS
         rows = np.empty((0 if is_large else room, dimension), np.float32)
         signs = np.empty((-(-dimension // 64) if is_large else 0, room), np.uint64)
-        return cls(dimension, np.empty(room, np.int64), rows, signs)
-
-    @property
-    def is_large(self) -> bool:
-        """Whether it has signs in place of numbers."""
-        return len(self.signs) > 0
+        return cls(dimension, np.empty(room, np.int64), rows, signs, is_large)
 
     def extended(self, ids: Ids, data: bytes) -> Matrix:
         """These vectors behind the others: their numbers in 16 bits, or the signs of these. Only the newest
@@ -181,7 +178,7 @@ class Matrix:
         signs = np.empty((len(self.signs), room), np.uint64)
         ids[: self.count], signs[:, : self.count] = self.ids[: self.count], self.signs[:, : self.count]
         rows[: self.count] = self.rows[: self.count]
-        return Matrix(self.dimension, ids, rows, signs, self.count)
+        return replace(self, ids=ids, rows=rows, signs=signs)
 
     def likely(self, query: Vectors, wanted: int, near: int) -> Ids:
         """The ids of ``wanted`` vectors that are probably the nearest, of the ``near`` that share most signs
