@@ -34,7 +34,15 @@ from heapq import nlargest
 from itertools import chain
 from operator import attrgetter, itemgetter
 
-from rag_core.text.words import STOP_WORDS, alternatives, query_words, split_words, units
+from rag_core.text.words import (
+    SPACED_WORD,
+    STOP_WORDS,
+    alternatives,
+    is_form,
+    query_words,
+    split_words,
+    units,
+)
 from rag_core.types import Forms, Mode, Number, Query
 
 RELEVANT = 0.5
@@ -42,7 +50,6 @@ _NEARLY = 0.49  # the score at most of what does not fit
 _K1, _B = 1.2, 0.75  # BM25's, as in SQLite's FTS5
 _BM25_BOUND = _K1 + 1  # what BM25 of one word tends to, as a multiple of its weight
 _MOST_COUNTED = 20  # of one word; further ones hardly change BM25
-_WORD = re.compile(r"[^\W_]*")
 FEW_HOLDERS = 20
 """At most so many passages with every word of a query fit for that: a reader can look through them."""
 ITS_NAME = "its name"
@@ -393,7 +400,8 @@ def find_word(text: str, forms: Forms, start: int = 0) -> int:
         return found.start() if found else -1
     at = text.find(forms.beginning, start)
     while at >= 0:
-        if (at == 0 or not text[at - 1].isalnum()) and forms.include(_WORD.match(text, at)[0]):  # type: ignore[index]
+        is_start = at == 0 or not text[at - 1].isalnum()
+        if is_start and (word := SPACED_WORD.match(text, at)) and is_form(word[0], forms):
             return at
         at = text.find(forms.beginning, at + 1)
     return -1
