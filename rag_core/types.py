@@ -182,13 +182,13 @@ class Filters:
 class Number:
     """A number, a date or a code at ``span`` of a text. ``parts``: its words and digits, lower case.
     ``wholes``: what all its spellings share (digits; ``december6`` for a day without a year), none of a code.
-    ``month``: the name of a date's month. ``days``: its days without the year."""
+    ``month``: the name of a date's month. ``day``: it without the year."""
 
     span: tuple[int, int]
     parts: tuple[str, ...]
     wholes: tuple[str, ...] = ()
     month: str = ""
-    days: tuple[str, ...] = ()
+    day: str = ""
 
 
 @dataclass(frozen=True, slots=True)

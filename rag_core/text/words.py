@@ -122,9 +122,8 @@ def extra_terms(text: str) -> str:
             terms += _parts(word)
     text = text if text.isascii() else unicodedata.normalize("NFC", text)
     for number in numbers(text):
-        terms += (*number.wholes, *number.days)
-        if number.month and number.month not in number.parts:
-            terms.append(number.month)
+        month = number.month if number.month not in number.parts else ""
+        terms += filter(None, (*number.wholes, number.day, month))
     terms += map(MONTH_NAMES.__getitem__, MONTH_OF_YEAR.findall(text))
     return " ".join(terms)
 
