@@ -4,7 +4,7 @@ exclusive; lines count from 1."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -182,36 +182,27 @@ class Filters:
 class Number:
     """A number, a date or a code at ``span`` of a text. ``parts``: its words and digits, lower case.
     ``wholes``: what all its spellings share (digits; ``december6`` for a day without a year), none of a code.
-    ``month``: the name of a date's month. ``days``: its days without the year."""
+    ``month``: the name of a date's month. ``day``: it without the year."""
 
     span: tuple[int, int]
     parts: tuple[str, ...]
     wholes: tuple[str, ...] = ()
     month: str = ""
-    days: tuple[str, ...] = ()
+    day: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """What counts as a unit of a query. A ``word``: what begins with ``beginning`` and goes on with one of
-    ``tails``, or with its last letter once more and one of ``doubling``; and all that begins with ``whole``,
-    if ``is_open``. A ``name`` in code counts alone, a ``pair`` of a script without spaces anywhere, and
-    ``any`` of the ``others`` that a word with a slip may mean."""
+    """What counts as a unit of a query. A ``word``: what has its ``stem``, and all that begins with ``whole``
+    if it ``is_open``; each has the ``beginning``. A ``name`` in code counts alone, a ``pair`` of a script
+    without spaces anywhere, and ``any`` of the ``others`` that a word with a slip may mean."""
 
     whole: str
-    beginning: str
-    tails: Set[str] = frozenset()
-    doubling: Set[str] = frozenset()
+    stem: str = ""
+    beginning: str = ""
     is_open: bool = False
     kind: Literal["word", "name", "pair", "any"] = "word"
     others: tuple[Forms, ...] = ()
-
-    def include(self, word: str) -> bool:
-        """Whether ``word``, which has the beginning, is one of them."""
-        if self.is_open and word.startswith(self.whole):
-            return True
-        tail = word[len(self.beginning) :]
-        return tail in self.tails or (tail[:1] == self.beginning[-1:] and tail[1:] in self.doubling)
 
 
 @dataclass(frozen=True, slots=True)

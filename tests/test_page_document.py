@@ -13,8 +13,8 @@ from streamlit.testing.v1 import AppTest
 from rag_core.types import OWNER, DocumentView
 from tests.conftest import index
 from tests.documents_made import pptx
-from tests.files_page import idle, open_page, page_links, said
-from tests.pages import GUEST, HOSTILE, drawn, markup, press
+from tests.files_page import done, idle, open_page, page_links, said
+from tests.pages import GUEST, HOSTILE, drawn, has_key, markup, press
 from tests.stored import long_note
 from tests.trees import write
 from ui.deps import library
@@ -243,13 +243,21 @@ def test_a_folder_that_cannot_be_opened_is_said_once(shelf: Path, monkeypatch: p
     assert "is not installed" not in said(drawn(page.run()))
 
 
+def test_a_document_is_marked_as_the_right_answer_of_the_search_that_led_to_it(shelf: Path) -> None:
+    assert not has_key(open_page(store="notes", path="tea.md"), "note_right")
+    page = press(open_page(store="notes", path="tea.md", search="q=drying+leaves"), "note_right")
+    assert done(page) == ["'tea.md' is marked as a right answer for 'drying leaves'."]
+    golden = library().evaluating.evaluate(OWNER, mode="lexical")
+    assert [(each.query, each.rank) for each in golden.queries] == [("drying leaves", 1)]
+
+
 def test_a_guest_reads_without_actions_places_and_private_titles(
     shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ui.access.viewer", lambda: GUEST)
     (shelf / "tea.md").write_text(TEA + "\nChanged since.\n")
-    page = open_page(store="notes", path="tea.md")
-    assert "Leaves are dried" in article(page)
+    page = open_page(store="notes", path="tea.md", search="q=dried")
+    assert "Leaves are" in article(page)
     assert not page.button
     assert addresses(page) == {}
     assert {*anchors(markup(page))} == {"the pot", "Pot"}

@@ -292,10 +292,16 @@ def test_a_title_without_the_small_words_of_the_query_is_not_its_name() -> None:
 
 
 def test_the_more_words_nothing_holds_the_more_similarity_it_takes() -> None:
-    found = [Found(1, "some text", similarity=0.5)]
+    found = [Found(1, "some text", similarity=0.6)]
     [alone] = rank(found, parse("xalvent"), {"xalvent": 9.0}, "hybrid")
     [beside] = rank(found, parse("xalvent text"), {"xalvent": 9.0, "text": 6.0}, "hybrid")
     assert alone.score < RELEVANT <= beside.score
+
+
+def test_a_word_that_nothing_holds_takes_less_similarity_if_the_embedder_knows_it() -> None:
+    found, query, idf = [Found(1, "some text", similarity=0.5)], parse("breakfast"), {"breakfast": 9.0}
+    [made_up], [real] = (rank(found, query, idf, "hybrid", real=known) for known in (set(), {"breakfast"}))
+    assert made_up.score < RELEVANT <= real.score
 
 
 def test_parts_of_a_made_up_word_do_not_make_it_known() -> None:

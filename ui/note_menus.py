@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Final
 from urllib.parse import urlencode
 
 import streamlit as st
 
-from rag_core.errors import RagError
 from rag_core.types import OWNER, Document, DocumentView, Neighbour, Viewer
 from ui import hits
 from ui.deps import library
 from ui.file_actions import show_actions
 from ui.links import FILES_PAGE, address, in_vault, obsidian, vscode
-from ui.messages import show_error
+from ui.messages import errors_wait, say_later
 from ui.missing_file import OF, WHY
-
-_FOLDER_FAILED: Final = "note_folder_failed"
+from ui.runs import PLACE
+from ui.search_state import searched
 
 
 def show_menus(
@@ -29,8 +27,6 @@ def show_menus(
             _show_programs(viewer, file, marked)
     with st.popover("More", icon=":material/more_horiz:", type="tertiary", key="note_more"):
         _show_rest(viewer, file, marked, search, shows_source=shows_source)
-    if problem := st.session_state.pop(_FOLDER_FAILED, None):
-        show_error(problem)
 
 
 def _show_programs(viewer: Viewer, file: Document, marked: Neighbour | None) -> None:
@@ -49,10 +45,8 @@ def _show_programs(viewer: Viewer, file: Document, marked: Neighbour | None) -> 
 
 
 def _open_folder(viewer: Viewer, store: str, path: str) -> None:
-    try:
+    with errors_wait(PLACE):
         library().originals.open_folder(viewer, store, path)
-    except RagError as problem:
-        st.session_state[_FOLDER_FAILED] = problem
 
 
 def _show_rest(
@@ -74,4 +68,16 @@ def _show_rest(
             FILES_PAGE, label="Why is it found?", icon=":material/help:",
             query_params={"store": file.store, WHY: "1", OF: file.path},
         )  # fmt: skip
+        if query := searched(search).get("q", [""])[-1].strip():
+            st.button(
+                "Right answer for this search", icon=":material/check_circle:", key="note_right",
+                help="`commonplace eval` measures how well searches find the right answers.",
+                on_click=_mark, args=(viewer, query, file.path),
+            )  # fmt: skip
         show_actions(viewer, file)
+
+
+def _mark(viewer: Viewer, query: str, path: str) -> None:
+    with errors_wait(PLACE):
+        library().evaluating.mark(viewer, query, path)
+        say_later(PLACE, f"{path!r} is marked as a right answer for {query!r}.")

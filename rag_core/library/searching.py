@@ -19,7 +19,7 @@ from rag_core.library.freshness import file_states
 from rag_core.library.recent import Recent
 from rag_core.library.service import Service, Shared, open_to_all
 from rag_core.library.store_files import Opened, no_store
-from rag_core.models import DEFAULT_EMBEDDER
+from rag_core.models import DEFAULT_EMBEDDER, Embedder
 from rag_core.search.query import MAX_LENGTH, asked, with_corrections, with_words
 from rag_core.search.retrieve import Scope, SearchOptions, search
 from rag_core.search.similar import mean_vector, similar
@@ -306,11 +306,20 @@ class Searching(Service):
                         called = active.identity.model
                         raise EmbedderError(f"The vectors are from another model that was called {called!r}.")
                 vector = self._embedders.vector(embedder, text, "query")
-            return Scope(opened.store, self._stores.index(opened), vector, active.id, measured)
+            return Scope(
+                opened.store, self._stores.index(opened), vector, active.id, measured, _real(embedder, query)
+            )
         except (EmbedderError, VectorError, InvalidInput) as error:
             may_know = viewer.is_owner or isinstance(error, _OtherScript)
             trouble = error if may_know else EmbedderError("The embedder is not available just now.")
             return Scope(opened.store, opened.local, trouble=trouble)
+
+
+def _real(embedder: Embedder, query: Query) -> frozenset[str]:
+    """The words of a query that the embedder's vocabulary has whole; a server's is not known."""
+    words = () if embedder.server else (word for word, _ in query.typed)
+    one = embedder.count_tokens("a")
+    return frozenset(word for word in words if embedder.count_tokens(word) == one)
 
 
 class _OtherScript(EmbedderError):

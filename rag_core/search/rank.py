@@ -12,13 +12,14 @@ the document. By words alone the value is b + 0.2 · title + 0.15 · named. A pa
 similarity that passages with such words have, mostly those of the same query; the more of them there are,
 the more words count.
 
-The *signal* is absolute and decides what fits: similarity + 0.5 · BM25 / its upper bound, (k1 + 1) · Σ IDF;
-0.1 for a passage with only one of several words.
+The *signal* is absolute and decides what fits: similarity + 0.6 · BM25 / its upper bound, (k1 + 1) · Σ IDF;
+−0.1 for a passage with only one of several words, which makes part of its similarity.
 The score is a logistic curve of it, raised to the best score behind it. Documents that are called as the
 query come first, then the others by value, last what cannot fit. The few passages with every word of the
-query fit, however far they are in meaning: a rare word says little to a model. The more of its words no
-passage holds, the more similarity it takes. For a query that is only a number, a date or a code, no passage
-without it fits. Base64 and minified code never fit. The weights are those of decision 4. Pure functions.
+query fit, however far they are in meaning: a rare word says little to a model. Words that neither a passage
+nor the embedder's vocabulary has may be made up: the more of them, the more similarity it takes. For a query
+that is only a number, a date or a code, no passage without it fits. Base64 and minified code never fit. The
+weights are those of decision 4. Pure functions.
 """
 
 from __future__ import annotations
@@ -26,14 +27,22 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import date
 from heapq import nlargest
 from itertools import chain
 from operator import attrgetter, itemgetter
 
-from rag_core.text.words import STOP_WORDS, alternatives, query_words, split_words, units
+from rag_core.text.words import (
+    SPACED_WORD,
+    STOP_WORDS,
+    alternatives,
+    is_form,
+    query_words,
+    split_words,
+    units,
+)
 from rag_core.types import Forms, Mode, Number, Query
 
 RELEVANT = 0.5
@@ -41,7 +50,6 @@ _NEARLY = 0.49  # the score at most of what does not fit
 _K1, _B = 1.2, 0.75  # BM25's, as in SQLite's FTS5
 _BM25_BOUND = _K1 + 1  # what BM25 of one word tends to, as a multiple of its weight
 _MOST_COUNTED = 20  # of one word; further ones hardly change BM25
-_WORD = re.compile(r"[^\W_]*")
 FEW_HOLDERS = 20
 """At most so many passages with every word of a query fit for that: a reader can look through them."""
 ITS_NAME = "its name"
@@ -65,9 +73,9 @@ class Logistic:
 
 
 # For minilm, with benchmarks/nonsense.py: at most 3 % of nonsense lies above the middle of hybrid mode and
-# 96 % of the paraphrases. Other embedders borrow it.
+# 97 % of the paraphrases. Other embedders borrow it.
 CURVES: Mapping[Mode, Logistic] = {
-    "hybrid": Logistic(0.34, 7.0),
+    "hybrid": Logistic(0.355, 7.0),
     "vector": Logistic(0.36, 10.0),
     "lexical": Logistic(0.28, 7.0),
 }
@@ -77,9 +85,9 @@ _COVERAGE, _WORDS, _TITLE, _NAMED = 0.2, 0.22, 0.2, 0.15  # in the value
 _WORDS_ALONE = 0.5  # in the value, times the share of the passages by words that have no vector
 _TELLING = 3  # passages whose names of other documents count
 _BEGUN = 0.4  # in place of the title's, for a name that begins with the whole query
-_SIGNAL_WORDS, _SIGNAL_ONE = 0.5, 0.1  # one word of several may well mean something else
-_UNKNOWN = 0.35  # off the signal, times the share of the words that nothing holds: such may be made up
-_MADE_UP = 8.0  # information of a word that nothing holds in 1,500 passages; in fewer it says less
+_SIGNAL_WORDS, _SIGNAL_ONE = 0.6, -0.1  # one word of several may well mean something else
+_MADE_UP = 0.3  # off the signal, times the share of the words that may be made up
+_NOWHERE = 8.0  # information of a word that nothing holds in 1,500 passages; in fewer it says less
 _CLEAR = 4.0  # a query with less information is mostly words that nearly every passage has
 _NEARLY_NAMED = 0.99  # a title with forms of the same words
 _MOST_OF_QUERY = 0.7  # what a title must hold: one name of a question says little
@@ -127,10 +135,11 @@ class _Weighed:
 
 
 def rank(
-    found: Sequence[Found], query: Query, idf: Mapping[str, float], mode: Mode, recency: float = 0.0
+    found: Sequence[Found], query: Query, idf: Mapping[str, float], mode: Mode, recency: float = 0.0,
+    real: Set[str] = frozenset(),
 ) -> list[Ranked]:  # fmt: skip
     """The candidates, best first; each holds every phrase of the query. ``idf`` weighs the units,
-    ``recency`` (0 to 1) what is newer."""
+    ``recency`` (0 to 1) what is newer; the embedder's vocabulary has the ``real`` words."""
     words = {word: {*units} for word, units in query.typed if idf.keys() >= {*units}}
     numbers = [each for each in query.numbers if idf.keys() >= {*each.wholes, *each.parts}]
     weighed = _weigh(found, query, numbers, idf)
@@ -145,7 +154,7 @@ def rank(
     # A query of nothing but numbers: one is as near as another to a model.
     must_hold = mode == "hybrid" and bool(numbers) and parts.issuperset(chain(*words.values()))
     held_words = {present: _words_held(query, words, present) for present in held}
-    less = _UNKNOWN * _made_up(words, frozenset(chain(*held)), idf)
+    less = _MADE_UP * _made_up(words, frozenset(chain(*held)), idf, real)
     newness = _newness(found) if recency else [0.0] * len(found)
     placed: list[tuple[tuple[int, float, str, int], Ranked]] = []
     for at, (item, each) in enumerate(zip(found, weighed, strict=True)):
@@ -171,12 +180,15 @@ def rank(
     return ranked
 
 
-def _made_up(words: Mapping[str, set[str]], known: frozenset[str], idf: Mapping[str, float]) -> float:
-    """The share of the words that nothing holds, 0 to 1; one weighs less where there is little text."""
+def _made_up(
+    words: Mapping[str, set[str]], known: frozenset[str], idf: Mapping[str, float], real: Set[str]
+) -> float:
+    """The share of the words that nothing holds and that are not ``real``, 0 to 1; one weighs less where
+    there is little text."""
     weight = 0.0
-    for parts in words.values():
-        if known.isdisjoint(parts):
-            weight += min(1.0, max(map(idf.__getitem__, parts)) / _MADE_UP)
+    for word, parts in words.items():
+        if word not in real and known.isdisjoint(parts):
+            weight += min(1.0, max(map(idf.__getitem__, parts)) / _NOWHERE)
     return weight / max(1, len(words))
 
 
@@ -373,7 +385,8 @@ def find_word(text: str, forms: Forms, start: int = 0) -> int:
         return found.start() if found else -1
     at = text.find(forms.beginning, start)
     while at >= 0:
-        if (at == 0 or not text[at - 1].isalnum()) and forms.include(_WORD.match(text, at)[0]):  # type: ignore[index]
+        is_start = at == 0 or not text[at - 1].isalnum()
+        if is_start and (word := SPACED_WORD.match(text, at)) and is_form(word[0], forms):
             return at
         at = text.find(forms.beginning, at + 1)
     return -1

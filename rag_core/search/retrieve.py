@@ -67,14 +67,16 @@ _OF_CHUNK = "key chunk_index start_line end_line anchor_type anchor_ref split_pa
 @dataclass(frozen=True, slots=True)
 class Scope:
     """One store to search: its vector index, and the query's vector from its embedder, which has the row
-    ``identity_id`` and the ``calibration`` there. ``vector`` is None if only words can be searched;
-    ``trouble`` is then the error, if there was one."""
+    ``identity_id`` and the ``calibration`` there. ``real`` are the words of the query that the embedder's
+    vocabulary has. ``vector`` is None if only words can be searched; ``trouble`` is then the error, if there
+    was one."""
 
     store: Store
     index: VectorIndex
     vector: Vectors | None = None
     identity_id: int = 0
     calibration: Calibration | None = None
+    real: frozenset[str] = frozenset()
     trouble: RagError | None = None
 
 
@@ -309,7 +311,7 @@ def _ranked(
                 i, each.text, each.title, i in named, begun.get(i, 0.0), i in by_words, near.get(i),
                 each.is_data, each.date,
             ))  # fmt: skip
-        ranked = rank(found, query, gathered.information, mode, recency)
+        ranked = rank(found, query, gathered.information, mode, recency, scope.real)
     groups: dict[str, list[Ranked]] = {}
     for item in ranked:
         groups.setdefault(texts[item.found.chunk_id].identity, []).append(item)

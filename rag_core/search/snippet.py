@@ -12,7 +12,16 @@ from typing import NamedTuple
 
 from rag_core.text.furniture import between
 from rag_core.text.numbers import MONTHS, Span, numbers
-from rag_core.text.words import SPACED_WORD, STOP_WORDS, alternatives, fold, forms_of, stretches
+from rag_core.text.words import (
+    SPACED_WORD,
+    STOP_WORDS,
+    alternatives,
+    fold,
+    forms_of,
+    is_form,
+    stem,
+    stretches,
+)
 from rag_core.types import Forms, Hit, Phrase
 
 SNIPPET_LENGTH = 320
@@ -73,7 +82,7 @@ def _word_places(text: str, sought: _Sought) -> Iterator[Span]:
             yield match.span()
             continue
         for forms in sought.forms:
-            if word.startswith(forms.beginning) and forms.include(word):
+            if is_form(word, forms):
                 yield match.span()
                 break
     asked = sought.words
@@ -144,8 +153,7 @@ def _richest(text: str, spans: Sequence[Span], length: int) -> int:
     """The start of the stretch with the most different highlights, a little before them. A phrase
     counts its words, and what is rare in ``text`` up to double: a name in every line says little."""
     marked = [  # without their endings: forms of a word are the same
-        " ".join(forms_of(word).beginning for word in text[start:end].casefold().split())
-        for start, end in spans
+        " ".join(stem(word) for word in text[start:end].casefold().split()) for start, end in spans
     ]
     often = Counter(marked)
     weights = {each: (1 + 1 / count) * len(each.split()) for each, count in often.items()}

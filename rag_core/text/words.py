@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import filterfalse, pairwise
 
@@ -127,9 +127,8 @@ def extra_terms(text: str) -> str:
             terms += _parts(word)
     text = text if text.isascii() else unicodedata.normalize("NFC", text)
     for number in numbers(text):
-        terms += (*number.wholes, *number.days)
-        if number.month and number.month not in number.parts:
-            terms.append(number.month)
+        month = number.month if number.month not in number.parts else ""
+        terms += filter(None, (*number.wholes, number.day, month))
     terms += map(MONTH_NAMES.__getitem__, MONTH_OF_YEAR.findall(text))
     return " ".join(terms)
 
@@ -227,57 +226,51 @@ def has_phrase(text: str, phrase: str) -> bool:
 
 
 # --- forms of a word ---------------------------------------------------------------------
-# Coverage and highlights go by these rules, which are more generous than the index's stemmer by Porter: a
-# longer word that begins with a whole one counts, so that *config* finds *configuration*.
+# Coverage and highlights go by these rules, which are more generous than the index's stemmer by Porter: who
+# *founded* is a *founder*, and *config* finds *configuration*.
 
-_ENDINGS = "ations ation ements ement ings ing ies ied ers ed es er ly ions ion s e y".split()
 _SHORT = 3  # letters; words that begin with so few are mostly others: artichoke
-_LONG = 5  # letters before -ion: connection is of connect, station not of state
-
-_NONE: Set[str] = frozenset()
-_NOUN = frozenset(("", "s"))
-_VERB = frozenset("ed ing ings er ers".split())
-_AS_SHORT = _NOUN | _VERB | {"es"}
-_AS_SHORT_E = _VERB | {"e", "es", "able", "ement", "ements"}
-_AS_E = _AS_SHORT_E | {"or", "ors", "al", "als", "ation", "ations", "ive"}
-_AS_WHOLE = _AS_E | _NOUN | {"ly", "ment", "ments"}
-_AS_Y = frozenset("y ies ied ier iest ying".split())
-_AS_ATE = _AS_WHOLE | frozenset("ate ates ated ating ator ators ative".split())
-_AS_LE = _AS_WHOLE | frozenset("le les led ling lies lied".split())
-_ION = frozenset(("ion", "ions"))
-
-_SYLLABLE = re.compile("(?<![aeiouy])[aeiouy]++[^aeiouy]++")
-_CLOSED = re.compile("[^aeiouy]?[aeiouy][^aeiouwxy]")  # before -ing it is doubled, or an e went: log, hop(e)
+_PLURAL = re.compile(r"(?<=..[^su])s\Z|(?<=ss|ch|sh|.x)es\Z")
+_PAST = re.compile(r"(?<!e)ed\Z|ing\Z")
 _VOWEL = re.compile("[aeiouy]")
-_DOUBLED = re.compile(r"([^aeiouflsz])\1\Z")
-_HISSING = ("s", "x", "z", "ch", "sh", "o")  # what has -es where others have -s
+_DOUBLED = re.compile(r"(?<=..)([^aeiouflsz])\1\Z")
+_CLOSED = re.compile("[^aeiou]*[aeiou][^aeiouwxy]")  # before -ing an e went: hop(e)
+_DERIVED = re.compile(  # behind so many letters that it is an ending: investor, not letter
+    r"(?<=.{4})(?:(?:ment)?(?:ate?|ation(?:al)?)|ment)\Z"
+    r"|(?<=.{5})(?:e(?:ment)?|er|or|ion|(?:ion)?(?<!i)al|(?<!b)ly)\Z"
+)
+_LAST_Y = re.compile(r"(?<=..)(?:y|ie)\Z")
+
+
+@lru_cache(maxsize=32_768)
+def stem(word: str) -> str:
+    """What the forms of an English word (folded) share: *invest* of *investors*, *famili* of *family*."""
+    if not word.isascii() or len(word) < _SHORT:
+        return word
+    word = _PLURAL.sub("", word)
+    rest = _PAST.sub("", word)
+    if rest != word and _VOWEL.search(rest):
+        word = _DOUBLED.sub(r"\1", rest)
+        word += "e" if word == rest and _CLOSED.fullmatch(rest) else ""
+    return _LAST_Y.sub("i", _DERIVED.sub("", word))
 
 
 @lru_cache(maxsize=1024)
 def forms_of(word: str) -> Forms:
-    """The forms of a unit: *stopped* has ``stop``, *letter* has *letters* but not *let's*."""
+    """The forms of a unit: all with its stem, and longer words that begin with it, so that *config* finds
+    *configuration*."""
     if "|" in word:
-        return Forms(word, word, kind="any", others=tuple(map(forms_of, alternatives(word))))
+        return Forms(word, kind="any", others=tuple(map(forms_of, alternatives(word))))
     if is_unspaced(word) or "_" in word:
-        return Forms(word, word, kind="name" if "_" in word else "pair")
-    for ending in _ENDINGS:
-        rest = word.removesuffix(ending)
-        if rest == word:
-            continue
-        if ending in ("er", "ers") and len(rest) > _SHORT and len(_SYLLABLE.findall(rest)) < 2:
-            # Porter's rule: -er is an ending behind two vowels with consonants: computer, not letter.
-            if ending == "er":
-                break
-            return forms_of(word.removesuffix("s"))
-        if ending in ("ing", "ings", "ed") and len(rest) > _SHORT and _DOUBLED.search(rest):
-            rest = rest[:-1]
-            return Forms(word, rest, *_of_whole(rest), is_open=True)
-        tails, doubling = _behind(rest, ending)
-        if tails:
-            # Longer words begin with the singular: condition for conditions.
-            whole = word[:-1] if ending in ("ations", "ements", "ions", "ings") else word
-            return Forms(whole, rest, tails, doubling, is_open=len(word) > _SHORT)
-    return Forms(word, word, *_of_whole(word), is_open=len(word) > _SHORT)
+        return Forms(word, kind="name" if "_" in word else "pair")
+    root = stem(word)
+    beginning = root[:-1] if len(root) >= _SHORT else root  # the last one may be another: fly, fli
+    return Forms(word, root, beginning, is_open=len(word) > _SHORT)
+
+
+def is_form(word: str, forms: Forms) -> bool:
+    """Whether ``word`` is one of the ``forms`` of a word."""
+    return (forms.is_open and word.startswith(forms.whole)) or stem(word) == forms.stem
 
 
 _ALPHABETS = [
@@ -309,54 +302,3 @@ def unit_forms(words: Iterable[str]) -> dict[str, Forms]:
     """The units of ``words``, each with its forms."""
     found = units(words)
     return dict(zip(found, map(forms_of, found), strict=True))
-
-
-def _of_whole(word: str) -> tuple[Set[str], Set[str]]:
-    """The endings that may follow a word, and those that may follow its doubled last letter."""
-    if _CLOSED.fullmatch(word):
-        return _NOUN | ({"es"} if word.endswith(_HISSING) else _NONE), _VERB
-    tails = _AS_SHORT if len(word) <= _SHORT else _AS_WHOLE
-    return tails, tails
-
-
-def _behind(rest: str, ending: str) -> tuple[Set[str], Set[str]]:
-    """What may stand in place of ``ending``, if it is one, and behind the doubled last letter of ``rest``."""
-    if len(rest) <= _SHORT:
-        return _behind_short(rest, ending)
-    ions = _ION if len(rest) >= _LONG else _NONE
-    match ending:
-        case "ion" | "ions":
-            return (_AS_WHOLE | ions, _NONE) if ions else (_NONE, _NONE)
-        case "y" | "ied":
-            return _AS_Y, _NONE
-        case "ies":
-            return _AS_Y | {"ie"}, _NONE
-        case "ation" | "ations":
-            return _AS_ATE | _ION, _NONE
-        case "ly":
-            return _AS_LE, _AS_WHOLE
-        case "es" if rest.endswith(_HISSING):
-            return _AS_WHOLE | ions, _AS_WHOLE
-        case "e" | "es" | "ement" | "ements":
-            return _AS_E | ions, _NONE
-        case _:
-            return _AS_WHOLE | ions, _AS_WHOLE
-
-
-def _behind_short(rest: str, ending: str) -> tuple[Set[str], Set[str]]:
-    is_closed, has_vowel = _CLOSED.fullmatch(rest) is not None, _VOWEL.search(rest) is not None
-    match ending:
-        case "s" if len(rest) == _SHORT:
-            return _of_whole(rest)
-        case "y" | "ied" | "ies" if len(rest) == _SHORT or (len(rest) > 1 and not has_vowel):
-            return _AS_Y | {"ie"}, _NONE
-        case "es" if is_closed and rest.endswith(_HISSING):
-            return _AS_SHORT_E | {""}, _NONE
-        case "e" | "es" | "ed" | "ing" | "ings" | "ement" | "ements" if is_closed:
-            return _AS_SHORT_E, _NONE
-        case "e" if len(rest) == _SHORT and has_vowel:
-            return _AS_SHORT_E, _NONE
-        case "es" | "ed" | "ing" | "ings" if len(rest) == _SHORT and has_vowel:
-            return _AS_SHORT | {"e"}, _NONE
-        case _:
-            return _NONE, _NONE
