@@ -29,8 +29,6 @@ def page(viewer: Viewer) -> None:
     results.show_search()
     if deps.meaning_is_loading(viewer):
         again_when_loaded()
-    else:
-        results.follow_indexing(viewer, stores)
 
 
 @st.fragment(run_every=0.5)

@@ -17,7 +17,7 @@ from rag_core.hits import facts
 from rag_core.messages import say
 from rag_core.search.shown import extract, shown_text
 from rag_core.types import Answer, Hit, Named, Notice, Viewer
-from rag_core.wording import age, documents, freshness, only_title, where
+from rag_core.wording import age, documents, freshness, only_title, plural, where
 from ui import deps, downloads, filters, hits, search_box, visit
 from ui.access import require_viewer
 from ui.deps import library, store_infos
@@ -45,8 +45,6 @@ _MOST_NEAR: Final = 6
 _THUMBNAIL: Final = 400  # pixels of its longer side
 _MOST_OTHERS: Final = 4
 _QUICK: Final = 3
-_NEWS_S: Final = 2
-"""Seconds between two looks at how far indexing is."""
 _NARROWING: Final = ("store", "type", "tag", "path", "after", "before")
 HELP: Final = (
     ('"…"', "exact words"),
@@ -150,9 +148,9 @@ def _answered(shown: Shown, viewer: Viewer, request: Request, answer: Answer) ->
     offers = [_correction(request, notice) for notice in corrections]
     if not answer.convincing:
         offers += [*loosen(request), *_why_missing(viewer, answer)]
-    status = [said_of(answer), _behind(viewer, answer.stores)]
+    shown = _with_state(shown, viewer, answer.stores, said_of(answer))
     return replace(
-        shown, status=" · ".join(filter(None, status)), cards=cards, said=tuple(said), offers=tuple(offers),
+        shown, cards=cards, said=tuple(said), offers=tuple(offers),
         quick=quick(viewer, request, cards), others=_others(viewer, request, answer, search),
         has_more=answer.has_more, end="" if answer.has_more or not answer.offset else "That is all.",
     )  # fmt: skip
@@ -290,7 +288,6 @@ def _beginning(shown: Shown, viewer: Viewer, names: Sequence[str], types: Collec
     if not count:
         reads = (Way("Choose or read a folder", href=link({}, INDEX_PAGE)),) if viewer.is_owner else ()
         return replace(shown, said=("There is no document to search yet.",), offers=reads)
-    status = (documents(count, types), _behind(viewer, names))
     known = library().searching.suggest(viewer, "")
     start = {
         "Searched": [Way(text, params={"q": [text]}) for text in known.searches],
@@ -298,7 +295,7 @@ def _beginning(shown: Shown, viewer: Viewer, names: Sequence[str], types: Collec
         "Changed": [_way_to(each, with_store=len(names) > 1) for each in known.changed],
     }
     ways = tuple((name, tuple(some)) for name, some in start.items() if some)
-    return replace(shown, status=" · ".join(filter(None, status)), start=ways)
+    return replace(_with_state(shown, viewer, names, documents(count, types)), start=ways)
 
 
 def quick(viewer: Viewer, request: Request, cards: Sequence[Card]) -> tuple[Way, ...]:
@@ -321,30 +318,25 @@ def _way_to(note: Named, *, with_store: bool) -> Way:
     return Way(title, hits.one_line(" › ".join(trail)), link(address(note.store, note.path)), hint=note.path)
 
 
-def _behind(viewer: Viewer, stores: Sequence[str]) -> str:
+def _with_state(shown: Shown, viewer: Viewer, stores: Sequence[str], said: str) -> Shown:
+    """With what is ``said`` and, for the owner, how far stores are behind their folders."""
     if not viewer.is_owner:
-        return ""
+        return replace(shown, status=said)
     now = library().jobs.freshness(viewer, stores)
-    is_paused = bool(now.reading or now.waiting) and any(_is_paused(viewer, name) for name in stores)
-    return freshness(now) + " · paused" * is_paused
+    is_behind = bool(now.reading or now.waiting)
+    is_paused = is_behind and any(_is_paused(viewer, name) for name in stores)
+    parts = (said, freshness(replace(now, failed=0)), "paused" * is_paused)
+    has = next((info.name for info in store_infos(viewer) if info.failed and info.name in stores), "")
+    failed = Way(f"{plural(now.failed, 'file')} failed", href=link({"store": has}, INDEX_PAGE))
+    return replace(
+        shown, status=" · ".join(filter(None, parts)), failed=failed if now.failed else None,
+        is_moving=is_behind and not is_paused,
+    )  # fmt: skip
 
 
 def _is_paused(viewer: Viewer, store: str) -> bool:
     job = newest_job(viewer, store)
     return job is not None and job.state == "cancelled" and not is_active(viewer, store)
-
-
-def follow_indexing(viewer: Viewer, stores: Sequence[str]) -> None:
-    """While files are read or embedded: draw the page again when there is news, but never move what
-    somebody reads. Results change with the next key, or once everything is indexed."""
-    if viewer.is_owner and any(is_active(viewer, name) for name in stores):
-        st.fragment(_again_with_news, run_every=_NEWS_S)(viewer, stores, _behind(viewer, stores))
-
-
-def _again_with_news(viewer: Viewer, stores: Sequence[str], said: str) -> None:
-    at_work = any(is_active(viewer, name) for name in stores)
-    if not at_work or (not st.session_state.get(_TEXT) and _behind(viewer, stores) != said):
-        st.rerun()
 
 
 def first_run(viewer: Viewer) -> None:
