@@ -295,7 +295,7 @@ def test_the_other_passages_of_a_note_come_when_they_are_asked_for(indexing: Ind
     page.session_state[KEY] = {"asked": {"text": "herons", "search": "q=herons", "here": key}}
     others = shown(page.run())["others"]
     assert others["key"] == key
-    assert [each["where"][:5] for each in others["passages"]] == ["Lines", "Lines"]
+    assert [each["where"][:5] for each in others["passages"]] == ["lines", "lines"]
 
 
 def test_a_card_says_what_has_become_of_its_file(water_notes: Indexing, tmp_path: Path) -> None:
@@ -344,4 +344,4 @@ def test_a_picture_and_a_page_are_shown_small(indexing: Indexing, tmp_path: Path
     (folder / "tea.pdf").write_bytes(pdf("Green tea wants water at eighty degrees."))
     indexing({"coffee.md": "Coffee wants boiling water.\n"})
     pictures = {each["title"]: each["picture"] for each in shown(open_page(q="water"))["cards"]}
-    assert pictures == {"tea.pdf": "api/v1/pictures/notes/tea.pdf?place=page+1&side=400", "Coffee": ""}
+    assert pictures == {"tea.pdf": "api/v1/pictures/notes/tea.pdf?place=page+1&side=1200", "Coffee": ""}

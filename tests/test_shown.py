@@ -46,8 +46,8 @@ def test_a_note_is_shown_without_the_marks_of_markdown() -> None:
         ("text", " visible *star"),
         ("item", "item one "),
         ("quote", "Quoted\ntwice"),
-        ("text", "   a   b   "),
-        ("text", "   1   2   "),
+        ("row", " a\tb "),
+        ("row", " 1\t2 "),
         ("code", 'x = "**kept**"\nmake tea'),
         ("text", "Last http://auto.example"),
     ]

@@ -194,7 +194,8 @@ def _part(document: Document, named: str, chunks: Sequence[Neighbour], origin: O
     label = ""
     if named:
         own = address(document.store, document.path, chunks[0].key, search=origin.search)
-        label = f'<p class="cp-where">{anchor(own, named[:1].upper() + named[1:])}</p>'
+        inside = named.removeprefix(f"{chunks[0].heading_path[0]} › ") if chunks[0].heading_path else named
+        label = f'<p class="cp-where">{anchor(own, inside[:1].upper() + inside[1:])}</p>'
     if document.file_type == "slides":
         return _slide(label, chunks, origin)
     if document.file_type == "picture" or (document.file_type == "pdf" and named.startswith("page ")):

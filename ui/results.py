@@ -42,7 +42,7 @@ from ui.search_state import (
 _TEXT: Final = "search_text"
 """The session key of what stands in the box, which need not be in the address yet."""
 _MOST_NEAR: Final = 6
-_THUMBNAIL: Final = 400  # pixels of its longer side
+_PICTURE: Final = 1200  # pixels of its longer side: a page can be read in the preview
 _MOST_OTHERS: Final = 4
 _QUICK: Final = 3
 _NARROWING: Final = ("store", "type", "tag", "path", "after", "before")
@@ -178,7 +178,8 @@ def said_of(answer: Answer) -> str:
         all_of = documents(answer.fitting, types)
         all_of = all_of.replace(" ", "+ ") if answer.fits_more else all_of
         return f"{answer.offset + 1:,}–{answer.offset + count:,} of {all_of}" if answer.offset else all_of
-    return documents(fit, types) + (f", {count - fit:,} near" if count > fit else "")
+    near = f", {count - fit:,} near miss{'es' * (count - fit != 1)}" if count > fit else ""
+    return documents(fit, types) + near
 
 
 def card(hit: Hit, search: str, *, with_store: bool, today: date) -> Card:
@@ -190,6 +191,7 @@ def card(hit: Hit, search: str, *, with_store: bool, today: date) -> Card:
     trail = [hit.store] if with_store else []
     trail += filter(None, folder.split("/"))
     trail += [] if stem.casefold() == title.casefold() else [name]
+    trail += [hit.anchor] if hit.anchor and doc.file_type != "picture" else []
     app, app_name = program(doc, hit.start_line if hit.anchor is None else 0)
     passage = _passage(hit, search)
     return Card(
@@ -205,12 +207,12 @@ def card(hit: Hit, search: str, *, with_store: bool, today: date) -> Card:
         more=hit.more,
         is_near=not hit.relevant,
         state=_STATES.get(doc.state, ""),
-        extract=extract(passage.blocks) or ((hits.one_line(only_title(hit)), False),),
+        extract=extract(passage.blocks) or ((hits.one_line(_without_text(hit)), False),),
         passage=passage,
         place=hits.one_line(place(hit)),
         score=round(hit.score, 2),
         file_type=doc.file_type,
-        picture=picture(doc, hit.anchor or "", _THUMBNAIL),
+        picture=picture(doc, hit.anchor or "", _PICTURE),
         app=app,
         app_name=app_name,
         facts=tuple(_facts(hit).items()),
@@ -221,10 +223,15 @@ def _passage(hit: Hit, search: str) -> Passage:
     """A passage without a heading that repeats the title."""
     said, blocks = where(hit), shown_text(hit)
     title = hit.document.title.casefold()
-    if len(blocks) > 1 and blocks[0].kind == "heading" and blocks[0].text.casefold() == title:
+    if blocks and blocks[0].kind == "heading" and blocks[0].text.casefold() == title:
         blocks = blocks[1:]
     href = link(address(hit.store, hit.document.path, hit.key, search=search))
-    return Passage(href, said[:1].upper() + said[1:], blocks)
+    return Passage(href, said, blocks)
+
+
+def _without_text(hit: Hit) -> str:
+    """What stands for a passage without text, or with nothing but the title."""
+    return " ".join(f"#{tag}" for tag in hit.document.tags) if hit.content.strip() else only_title(hit)
 
 
 def _facts(hit: Hit) -> dict[str, str]:
@@ -305,7 +312,8 @@ def quick(viewer: Viewer, request: Request, cards: Sequence[Card]) -> tuple[Way,
     notes = [note for note in suggest(viewer, request.q, request.store).documents if note.path not in there]
     ways = [_way_to(note, with_store=False) for note in notes[:_QUICK]]
     *rest, last = request.q.split() or [""]
-    for tag, count in suggest(viewer, last, request.store, _QUICK).tags if last else ():
+    begun = last.removeprefix("tag:")
+    for tag, count in suggest(viewer, begun, request.store, _QUICK).tags if begun else ():
         if tag != request.tag:
             ways.append(Way(f"#{tag}", f"{count:,}", params={"tag": [tag], "q": [" ".join(rest)]}))
     return tuple(ways)
@@ -341,7 +349,6 @@ def _is_paused(viewer: Viewer, store: str) -> bool:
 
 def first_run(viewer: Viewer) -> None:
     """The whole page, where there is no store that the viewer may see."""
-    st.set_page_config(layout="centered")
     st.title("Nothing to search yet", anchor=False)
     if not viewer.is_owner:
         st.html(hits.paragraphs("No store is shared with you yet. Ask the owner of this library."))

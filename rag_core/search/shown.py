@@ -19,7 +19,7 @@ from rag_core.types import Hit
 EXTRACT_LENGTH = 200
 """Characters of an extract: two lines of a card."""
 
-Kind = Literal["text", "heading", "item", "quote", "code"]
+Kind = Literal["text", "heading", "item", "row", "quote", "code"]
 Span = tuple[int, int]
 Piece = tuple[str, bool]
 """A text, and whether it is one of the words searched for."""
@@ -27,6 +27,7 @@ Piece = tuple[str, bool]
 _PROSE = frozenset(
     "markdown text rst html org asciidoc pdf word slides sheet ebook mail picture archive".split()
 )
+_ENDS = ".!?:;,…。！？："
 _COLUMN = 30
 """Characters of a line of a PDF from which on it may end at the edge of its column."""
 _LIKE_JSON = frozenset({"json", "jsonl", "notebook", "csv"})
@@ -34,7 +35,8 @@ _LIKE_JSON = frozenset({"json", "jsonl", "notebook", "csv"})
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A paragraph, heading, list item, quotation or stretch of code, in pieces of plain text."""
+    """A paragraph, heading, list item, row of a table, quotation or stretch of code, in pieces of plain text.
+    The cells of a row are divided by tabs."""
 
     kind: Kind
     pieces: tuple[Piece, ...]
@@ -51,11 +53,14 @@ def shown_text(hit: Hit) -> tuple[Block, ...]:
 
 
 def extract(blocks: Sequence[Block], length: int = EXTRACT_LENGTH) -> tuple[Piece, ...]:
-    """The most telling ``length`` characters of ``blocks`` on one line, without headings if there is more."""
+    """The most telling ``length`` characters of ``blocks`` on one line, with a dot between those that are no
+    sentences, and without headings if there is more."""
     told = [block for block in blocks if block.kind != "heading"] or blocks
     text, spans = "", []
     for block in told:
-        for piece, is_marked in (*block.pieces, (" ", False)):
+        text = text.rstrip()
+        between = " " if not text or text[-1] in _ENDS else " · "
+        for piece, is_marked in ((between, False), *block.pieces):
             piece = re.sub(r"\s+", " ", piece)
             piece = piece.lstrip() if not text or text.endswith(" ") else piece
             if is_marked:
@@ -203,9 +208,11 @@ def _lines(marks: _Marks, spans: Sequence[Span]) -> Iterator[tuple[Kind | None, 
         if first is None:
             yield None, []
             continue
+        if is_markdown and text.startswith("|", first):
+            kind, first, end = "row", first + 1, end - text.endswith("|", first + 1, end)
         found = list(_cut(text, first, end, spans, sorted([*marks.hidden, *marks.of_line(first, end)])))
-        if is_markdown and text.startswith("|", first):  # a row of a table
-            found = [(_CELLS.sub("   ", piece), is_marked) for piece, is_marked in found]
+        if kind == "row":
+            found = [(_CELLS.sub("\t", piece), is_marked) for piece, is_marked in found]
         yield (kind, found) if "".join(piece for piece, _ in found).strip() else (None, [])
 
 

@@ -128,7 +128,10 @@ export function results({ open, ask, forget, box, say, signal }) {
     program.hidden = !card.app;
     program.href = card.app || "#";
     program.textContent = `Open in ${card.app_name}`;
-    body.replaceChildren(...(card.picture ? [thumb(card)] : []), passageOf(card.passage));
+    const text = card.passage.blocks.length ? passageOf(card.passage)
+      : made("p", { className: "cps-passage cps-quiet" }, ...pieces(card.extract));
+    body.replaceChildren(text);
+    if (card.picture) body[card.file_type === "picture" ? "prepend" : "append"](thumb(card));
     facts.replaceChildren(...card.facts.flatMap(([name, value]) => [made("dt", {}, name), made("dd", {}, value)]));
   };
   const passageOf = (passage) => made("div", { className: "cps-passage" }, ...blocks(passage.blocks));
