@@ -165,7 +165,7 @@ export function results({ open, ask, forget, box, say, signal }) {
     j: () => move(1),
     k: () => move(-1),
     c: () => (marked.size ? copy(asMarkdown(), "Copied as Markdown") : copy(cards[at].place, "Path copied")),
-    o: () => { if (cards[at].app) window.location.href = cards[at].app; },
+    o: () => { if (cards[at].app) program.click(); },
     " ": () => select(at),
     Enter: () => leave(cards[at].passage.href),
     Escape: () => (marked.size ? unmark() : box.focus()),
