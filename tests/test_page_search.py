@@ -344,4 +344,4 @@ def test_a_picture_and_a_page_are_shown_small(indexing: Indexing, tmp_path: Path
     (folder / "tea.pdf").write_bytes(pdf("Green tea wants water at eighty degrees."))
     indexing({"coffee.md": "Coffee wants boiling water.\n"})
     pictures = {each["title"]: each["picture"] for each in shown(open_page(q="water"))["cards"]}
-    assert pictures == {"tea.pdf": "api/v1/pictures/notes/tea.pdf?place=page+1&side=1200", "Coffee": ""}
+    assert pictures == {"tea.pdf": "note-picture?store=notes&path=tea.pdf&place=page+1", "Coffee": ""}

@@ -18,7 +18,6 @@ from ui.links import address, picture
 from ui.rendered import MARK, Heading
 
 _BROKEN_LINE = re.compile(r"(?<=[^\n]{30})\n(?=\S)")  # by the width of a column; short lines mean it
-_SIDE = 1400  # pixels of a page's longer side
 _OPEN = 8  # as many links are shown without being asked for
 
 
@@ -207,7 +206,7 @@ def _page(document: Document, named: str, chunks: Sequence[Neighbour], origin: O
     """What was found, the page as a picture, and the rest of its text on demand."""
     here = "".join(_passage(document, chunk, origin) for chunk in chunks if chunk.is_hit)
     rest = "".join(_passage(document, chunk, origin) for chunk in chunks if not chunk.is_hit)
-    source = html.escape(picture(document, named, _SIDE))
+    source = html.escape(picture(document, named))
     alt = html.escape(named or file_name(document.path))
     shown = f'<img class="cp-page" src="{source}" alt="{alt}" loading="lazy">'
     return here + shown + (f"<details><summary>Text</summary>{rest}</details>" if rest else "")

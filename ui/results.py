@@ -42,7 +42,6 @@ from ui.search_state import (
 _TEXT: Final = "search_text"
 """The session key of what stands in the box, which need not be in the address yet."""
 _MOST_NEAR: Final = 6
-_PICTURE: Final = 1200  # pixels of its longer side: a page can be read in the preview
 _MOST_OTHERS: Final = 4
 _QUICK: Final = 3
 _NARROWING: Final = ("store", "type", "tag", "path", "after", "before")
@@ -212,7 +211,7 @@ def card(hit: Hit, search: str, *, with_store: bool, today: date) -> Card:
         place=hits.one_line(place(hit)),
         score=round(hit.score, 2),
         file_type=doc.file_type,
-        picture=picture(doc, hit.anchor or "", _PICTURE),
+        picture=picture(doc, hit.anchor or ""),
         app=app,
         app_name=app_name,
         facts=tuple(_facts(hit).items()),
