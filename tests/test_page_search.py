@@ -298,6 +298,30 @@ def test_the_other_passages_of_a_note_come_when_they_are_asked_for(indexing: Ind
     assert [each["where"][:5] for each in others["passages"]] == ["lines", "lines"]
 
 
+def test_another_passage_does_not_repeat_what_the_one_before_it_shows(indexing: Indexing) -> None:
+    indexing({"long.md": " ".join(f"The heron number{n} waits beside the water." for n in range(60))})
+    page = open_page(q="heron")
+    [card] = shown(page)["cards"]
+    page.session_state[KEY] = {"asked": {"text": "heron", "search": "q=heron", "here": card["key"]}}
+    passages = [card["passage"], *shown(page.run())["others"]["passages"]]
+    words = [word for each in passages for block in each["blocks"] for word in plain(block["pieces"]).split()]
+    numbers = [word for word in words if word.startswith("number")]
+    assert sorted(numbers) == sorted(f"number{n}" for n in range(60))
+
+
+def test_a_card_says_the_page_of_its_passage_and_a_file_name_that_is_not_the_title(
+    indexing: Indexing, tmp_path: Path
+) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "tea.pdf").write_bytes(pdf("Coffee.", "Green tea wants water at eighty degrees."))
+    indexing(
+        {"house/green-tea.md": "# Green tea\n\nGreen tea.\n", "house/a.md": "# Tea, green\n\nGreen tea.\n"}
+    )
+    crumbs = {each["name"]: each["crumb"] for each in shown(open_page(q="green tea"))["cards"]}
+    assert crumbs == {"green-tea.md": "house", "a.md": "house › a.md", "tea.pdf": "page 2"}
+
+
 def test_a_card_says_what_has_become_of_its_file(water_notes: Indexing, tmp_path: Path) -> None:
     assert {card["state"] for card in shown(open_page(q="coffee tea"))["cards"]} == {""}
     (tmp_path / "notes" / "tea.md").write_text(TEA + "Or at seventy.\n")

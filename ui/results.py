@@ -162,7 +162,27 @@ def _others(viewer: Viewer, request: Request, answer: Answer, search: str) -> Ot
     if hit is None:
         return None
     found = library().searching.others(viewer, request.q, hit, mode=answer.mode, filters=request.filters)
-    return Others(key, tuple(_passage(each, search) for each in found[:_MOST_OTHERS]))
+    shown = [hit]
+    for each in found[:_MOST_OTHERS]:
+        shown.append(_without_repeats(each, shown))
+    return Others(key, tuple(_passage(each, search) for each in shown[1:]))
+
+
+def _without_repeats(hit: Hit, shown: Sequence[Hit]) -> Hit:
+    """A passage without what the one before or behind it has shown: passages overlap."""
+    hidden = [*hit.hidden]
+    for other in shown:
+        if other.chunk_index == hit.chunk_index - 1:
+            hidden.append((0, _overlap(other.content, hit.content)))
+        elif other.chunk_index == hit.chunk_index + 1:
+            hidden.append((len(hit.content) - _overlap(hit.content, other.content), len(hit.content)))
+    return replace(hit, hidden=tuple(hidden))
+
+
+def _overlap(first: str, second: str) -> int:
+    """How many characters ``second`` begins with that ``first`` ends with."""
+    lengths = range(min(len(first), len(second)), 0, -1)
+    return next((length for length in lengths if first.endswith(second[:length])), 0)
 
 
 def said_of(answer: Answer) -> str:
@@ -189,7 +209,7 @@ def card(hit: Hit, search: str, *, with_store: bool, today: date) -> Card:
     stem = name.rpartition(".")[0] or name
     trail = [hit.store] if with_store else []
     trail += filter(None, folder.split("/"))
-    trail += [] if stem.casefold() == title.casefold() else [name]
+    trail += [] if _words(title) in (_words(stem), _words(name)) else [name]
     trail += [hit.anchor] if hit.anchor and doc.file_type != "picture" else []
     app, app_name = program(doc, hit.start_line if hit.anchor is None else 0)
     passage = _passage(hit, search)
@@ -216,6 +236,10 @@ def card(hit: Hit, search: str, *, with_store: bool, today: date) -> Card:
         app_name=app_name,
         facts=tuple(_facts(hit).items()),
     )
+
+
+def _words(text: str) -> str:
+    return re.sub(r"[\W_]+", " ", text).casefold()
 
 
 def _passage(hit: Hit, search: str) -> Passage:
