@@ -322,6 +322,15 @@ def test_a_card_says_the_page_of_its_passage_and_a_file_name_that_is_not_the_tit
     assert crumbs == {"green-tea.md": "house", "a.md": "house › a.md", "tea.pdf": "page 2"}
 
 
+def test_of_a_passage_with_only_the_title_the_text_behind_it_is_shown(indexing: Indexing) -> None:
+    indexing(
+        {"tea.md": "# Green tea\n\n## Storage\n\nIt keeps.\n", "b.md": "---\ntags: [x]\n---\n# Black tea\n"}
+    )
+    cards = {each["title"]: each for each in shown(open_page(q="tea"))["cards"]}
+    assert plain(cards["Green tea"]["extract"]) == "It keeps."
+    assert plain(cards["Black tea"]["extract"]) == "#x"
+
+
 def test_a_card_says_what_has_become_of_its_file(water_notes: Indexing, tmp_path: Path) -> None:
     assert {card["state"] for card in shown(open_page(q="coffee tea"))["cards"]} == {""}
     (tmp_path / "notes" / "tea.md").write_text(TEA + "Or at seventy.\n")

@@ -15,7 +15,7 @@ from rag_core.api.encoding import place
 from rag_core.errors import RagError
 from rag_core.hits import facts
 from rag_core.messages import say
-from rag_core.search.shown import extract, shown_text
+from rag_core.search.shown import Block, clean, extract, shown_text
 from rag_core.types import Answer, Hit, Named, Notice, Viewer
 from rag_core.wording import age, documents, freshness, only_title, plural, where
 from ui import deps, downloads, filters, hits, search_box, visit
@@ -137,7 +137,7 @@ def find(viewer: Viewer, request: Request) -> Answer:
 def _answered(shown: Shown, viewer: Viewer, request: Request, answer: Answer) -> Shown:
     search = urlencode(to_params(request, usual()), doseq=True)
     several, today = len(answer.stores) > 1, date.today()
-    cards = tuple(card(hit, search, with_store=several, today=today) for hit in answer.hits)
+    cards = tuple(card(viewer, hit, search, with_store=several, today=today) for hit in answer.hits)
     corrections = [notice for notice in answer.notices if notice.code == "corrected"]
     said = [sentence(notice) for notice in answer.notices if notice not in corrections]
     if answer.mode == "lexical" != request.mode:
@@ -165,7 +165,7 @@ def _others(viewer: Viewer, request: Request, answer: Answer, search: str) -> Ot
     shown = [hit]
     for each in found[:_MOST_OTHERS]:
         shown.append(_without_repeats(each, shown))
-    return Others(key, tuple(_passage(each, search) for each in shown[1:]))
+    return Others(key, tuple(_passage(viewer, each, search) for each in shown[1:]))
 
 
 def _without_repeats(hit: Hit, shown: Sequence[Hit]) -> Hit:
@@ -201,7 +201,7 @@ def said_of(answer: Answer) -> str:
     return documents(fit, types) + near
 
 
-def card(hit: Hit, search: str, *, with_store: bool, today: date) -> Card:
+def card(viewer: Viewer, hit: Hit, search: str, *, with_store: bool, today: date) -> Card:
     """A note that was found, by its best passage. Its links lead back to the ``search``."""
     doc = hit.document
     folder, _, name = doc.path.rpartition("/")
@@ -212,7 +212,7 @@ def card(hit: Hit, search: str, *, with_store: bool, today: date) -> Card:
     trail += [] if _words(title) in (_words(stem), _words(name)) else [name]
     trail += [hit.anchor] if hit.anchor and doc.file_type != "picture" else []
     app, app_name = program(doc, hit.start_line if hit.anchor is None else 0)
-    passage = _passage(hit, search)
+    passage = _passage(viewer, hit, search)
     return Card(
         key=hit.key,
         title=title,
@@ -242,14 +242,21 @@ def _words(text: str) -> str:
     return re.sub(r"[\W_]+", " ", text).casefold()
 
 
-def _passage(hit: Hit, search: str) -> Passage:
-    """A passage without a heading that repeats the title."""
-    said, blocks = where(hit), shown_text(hit)
-    title = hit.document.title.casefold()
-    if blocks and blocks[0].kind == "heading" and blocks[0].text.casefold() == title:
-        blocks = blocks[1:]
+def _passage(viewer: Viewer, hit: Hit, search: str) -> Passage:
     href = link(address(hit.store, hit.document.path, hit.key, search=search))
-    return Passage(href, said, blocks)
+    return Passage(href, where(hit), _text(viewer, hit))
+
+
+def _text(viewer: Viewer, hit: Hit) -> tuple[Block, ...]:
+    """The text of a passage without a heading that repeats the title; where there is nothing else, the text
+    of the passage behind it."""
+    blocks, title = shown_text(hit), hit.document.title.casefold()
+    if not blocks or blocks[0].kind != "heading" or blocks[0].text.casefold() != title:
+        return blocks
+    if blocks[1:]:
+        return blocks[1:]
+    behind = library().documents.neighbours(viewer, hit.store, hit.key)[-1]
+    return clean(behind.content, hit.document.file_type, ()) if behind.key != hit.key else ()
 
 
 def _without_text(hit: Hit) -> str:
