@@ -159,7 +159,7 @@ _BUSY: Final = (
     _page("search", "/?q=heron", "is loading"),
     _page("ask", "/ask", "Looking for passages", type_in("Ask your notes", "heron waits")),
     _page("files", "/files?store=birds", "is being indexed"),
-    _page("document", "/files?store=birds&path=1.md", "is being indexed"),
+    _page("document", "/files?store=birds&path=1.md", "1.md"),
     _page("index", "/index?store=birds", "Embedding passages"),
     _page("stores", "/stores", "passages left"),
     _page("store", "/stores?store=birds", "is being indexed"),
