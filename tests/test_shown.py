@@ -62,9 +62,14 @@ def test_quotes_braces_and_line_ends_of_json_are_left_out() -> None:
 def test_lines_of_a_pdf_that_end_at_their_column_are_joined() -> None:
     wrapped = "This line of the page goes on to the edge\nand the next one does.\nHere it ends."
     assert lines(wrapped, "pdf") == [
-        ("text", "This line of the page goes on to the edge and the next one does.\nHere it ends.")
+        ("text", "This line of the page goes on to the edge and the next one does."),
+        ("text", "Here it ends."),
     ]
     assert lines(wrapped, "text")[0][1].count("\n") == 2
+
+
+def test_rows_of_a_table_in_an_office_file_are_rows() -> None:
+    assert lines("Tea\ngreen | 6\n", "word") == [("text", "Tea"), ("row", "green\t6")]
 
 
 def test_code_is_shown_as_it_is_written() -> None:

@@ -69,7 +69,7 @@ def runs_now(viewer: Viewer, store: str) -> bool:
 
 def is_asked_for(store: str, path: str) -> bool:
     """Whether this is the file that something was asked for last."""
-    return st.session_state.get(_ASKED, ("", "", ""))[1:] == (store, path)
+    return bool(st.session_state.get(_ASKED, ("", "", ""))[1:] == (store, path))
 
 
 def show_file_outcome(viewer: Viewer, store: str, *, active: bool) -> None:

@@ -218,13 +218,18 @@ def _slide(label: str, chunks: Sequence[Neighbour], origin: Origin) -> str:
     said = f"<h2>{html.escape(title)}</h2>" if title else ""
     for chunk in chunks:
         lines = [line for line in chunk.content[slice(*chunk.shown)].splitlines() if line.strip()]
-        lines = lines[1:] if title and lines and one_line(lines[0]) == title else lines
-        for is_table, some in groupby(lines, lambda line: " | " in line):
-            rows = (line.split(" | ") if is_table else [line] for line in some)
-            cells = ([_searched(cell, origin) for cell in row] for row in rows)
-            said += _table(cells) if is_table else "".join(f"<p>{cell}</p>" for [cell] in cells)
+        said += _with_tables(lines[1:] if title and lines and one_line(lines[0]) == title else lines, origin)
     here = next(filter(None, map(_here, chunks)), "")
     return f'<section class="cp-slide"><div{here}>{label}{said}</div></section>'
+
+
+def _with_tables(lines: Iterable[str], origin: Origin) -> str:
+    """Lines as paragraphs, those with cells as tables."""
+    said = ""
+    for is_table, some in groupby(lines, lambda line: " | " in line):
+        rows = [[_searched(cell, origin) for cell in line.split(" | ")] for line in some]
+        said += _table(rows) if is_table else "".join(f"<p>{cell}</p>" for [cell] in rows)
+    return said
 
 
 def _table(rows: Iterable[Sequence[str]]) -> str:
@@ -267,6 +272,8 @@ def _passage(document: Document, chunk: Neighbour, origin: Origin) -> str:
         return ""
     else:
         body = f"{without_text(document)}."
+    if document.file_type == "word" and " | " in read:
+        return f"<div{_here(chunk)}>{_with_tables(filter(str.strip, read.splitlines()), origin)}</div>"
     kind = " ".join(["cp-words", *([] if prose else ["cp-mono"]), *(["cp-goes-on"] if chunk.repeats else [])])
     return f'<div{_here(chunk)}><p class="{kind}">{body}</p></div>'
 

@@ -30,6 +30,7 @@ _PROSE = frozenset(
 _ENDS = ".!?:;,…。！？："
 _COLUMN = 30
 """Characters of a line of a PDF from which on it may end at the edge of its column."""
+_WITH_TABLES = frozenset({"word", "slides"})
 _LIKE_JSON = frozenset({"json", "jsonl", "notebook", "csv"})
 
 
@@ -167,12 +168,14 @@ class _Marks:
 
 
 def _blocks(marks: _Marks, spans: Sequence[Span]) -> Iterator[Block]:
-    """The blocks of a text: neighbouring lines of text, of a quotation and of code are one each."""
+    """The blocks of a text: neighbouring lines of text, of a quotation and of code are one each; of a PDF
+    only those that go on behind the edge of a column."""
     kind, pieces, width = None, [], 0
+    is_pdf = marks.file_type == "pdf"
     for now, found in _lines(marks, spans):
-        goes_on, width = marks.file_type == "pdf" and width >= _COLUMN, sum(len(piece) for piece, _ in found)
-        if now is not None and now == kind and now in ("text", "quote", "code"):
-            pieces += (" " if goes_on else "\n", False), *found
+        goes_on, width = width >= _COLUMN or not is_pdf, sum(len(piece) for piece, _ in found)
+        if now is not None and now == kind and now in ("text", "quote", "code") and goes_on:
+            pieces += (" " if is_pdf else "\n", False), *found
             continue
         if kind is not None and pieces:
             yield Block(kind, _joined(pieces))
@@ -210,6 +213,8 @@ def _lines(marks: _Marks, spans: Sequence[Span]) -> Iterator[tuple[Kind | None, 
             continue
         if is_markdown and text.startswith("|", first):
             kind, first, end = "row", first + 1, end - text.endswith("|", first + 1, end)
+        elif marks.file_type in _WITH_TABLES and " | " in line:
+            kind = "row"
         found = list(_cut(text, first, end, spans, sorted([*marks.hidden, *marks.of_line(first, end)])))
         if kind == "row":
             found = [(_CELLS.sub("\t", piece), is_marked) for piece, is_marked in found]
