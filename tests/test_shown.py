@@ -57,6 +57,9 @@ def test_quotes_braces_and_line_ends_of_json_are_left_out() -> None:
     assert lines('{"title": "Tea \\"x\\"",\n "text": "one\\ntwo"}', "json") == [
         ("text", 'title: Tea "x"\n text: one two')
     ]
+    assert lines('{"a":"x","n":1,"b":"see [N](p/n)",\n"c":[]}', "json") == [
+        ("text", "a: x, n: 1, b: see N\nc: ")
+    ]
 
 
 def test_lines_of_a_pdf_that_end_at_their_column_are_joined() -> None:

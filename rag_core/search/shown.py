@@ -126,7 +126,9 @@ _INLINE = tuple(  # what is left out stands in groups; where there is none, all 
     )
 )
 _CELLS = re.compile(r"[ \t]*\|[ \t]*")
-_OF_JSON = re.compile(r'\\[nrt]|\\(?=["\\/])|(?<!\\)"|[{}\[\]]|,(?=\s*$)', re.M)
+_OF_JSON = re.compile(
+    r'\]\([^()\s"]*\)|":(?=\S)|"?,"|",(?=\S)|\\[nrt]|\\(?=["\\/])|(?<!\\)"|[{}\[\]]|,(?=\s*$)', re.M
+)
 _BLANK = "\0"
 
 
@@ -247,7 +249,9 @@ def _cut(text: str, start: int, end: int, spans: Iterable[Span], hidden: Iterabl
 def _put(mark: str) -> str:
     if len(mark) > 1 and mark[0] in "<&":
         return instead(mark)
-    return " " if mark in ("\\n", "\\r", "\\t") else ""
+    if mark in ("\\n", "\\r", "\\t"):
+        return " "
+    return {'":': ": ", '",': ", ", ',"': ", ", '","': ", "}.get(mark, "")
 
 
 def _pieces(text: str, start: int, end: int, spans: Iterable[Span]) -> Iterator[Piece]:
