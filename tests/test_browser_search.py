@@ -23,6 +23,12 @@ from tests.conftest import index
 pytestmark = pytest.mark.browser
 
 SCROLLED = "document.querySelector('[data-testid=stMain]').scrollTop"
+SHIFTS_FROM_NOW = """() => {
+    window.shifts = 0;
+    new PerformanceObserver((list) => {
+        for (const entry of list.getEntries()) window.shifts += entry.value;
+    }).observe({type: "layout-shift"});
+}"""
 # A browser would ask whether to open another program.
 OPENED_IN_A_PROGRAM = """() => document.addEventListener("click", (event) => {
     window.opened = event.target.href;
@@ -157,6 +163,20 @@ def test_the_first_hit_is_one_key_away_and_letters_move_and_open_it_in_its_progr
     keys.press("o")
     name = titles.nth(1).inner_text().removeprefix("Heron ")
     assert page.evaluate("window.opened") == f"vscode://file{folder / 'notes' / name}.md:1"
+
+
+def test_nothing_moves_while_a_note_takes_the_place_of_the_results_and_back(app: Watched) -> None:
+    page = app.page
+    app.open("/?q=heron+waits")
+    app.rest()
+    page.evaluate(SHIFTS_FROM_NOW)
+    page.locator(".cps-card a").first.click()
+    expect(page.locator(".cp-note")).to_be_visible()
+    app.rest()
+    page.go_back()
+    expect(page.locator(".cps-card").first).to_be_visible()
+    app.rest()
+    assert page.evaluate("window.shifts") < 0.02
 
 
 def test_a_place_and_what_is_selected_are_copied_by_keyboard_alone(app: Watched, folder: Path) -> None:
