@@ -22,7 +22,6 @@ def main() -> None:
     if not stores:
         results.first_run(viewer)
         return
-    st.set_page_config(layout="wide")
     start_anew()
     show_conversation(viewer, stores)
     show_history(viewer)

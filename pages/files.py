@@ -24,7 +24,6 @@ def page(viewer: Viewer) -> None:
     asked = st.query_params
     store, path = asked.get("store") or visit.last_store(stores) or stores[0], asked.get("path", "")
     visit.remember_store(store)
-    st.set_page_config(layout="wide")
     with visit.from_the_top("files", (store, path)):
         try:
             if path:

@@ -20,7 +20,6 @@ from ui.store_choice import choose_store
 def main() -> None:
     """The page, top to bottom; each step of adding a folder appears when the one before it is done."""
     viewer = require_owner()
-    st.set_page_config(layout="centered")
     st.title("Index", anchor=False)
     store = choose_store(viewer)
     if store is None:

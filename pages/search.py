@@ -15,22 +15,17 @@ def page(viewer: Viewer) -> None:
     """The whole page, for one viewer."""
     stores = deps.library().stores.names(viewer)
     if not stores and viewer.is_owner:
-        st.set_page_config(layout="centered")
         first_run.choose_first_folder(viewer)
         return
     if not stores:
         results.first_run(viewer)
         return
     if viewer.is_owner and not any(info.file_count for info in deps.store_infos(viewer)):
-        st.set_page_config(layout="centered")
         first_run.wait_for_words(viewer, stores)
         return
-    st.set_page_config(layout="wide")
     results.show_search()
     if deps.meaning_is_loading(viewer):
         again_when_loaded()
-    else:
-        results.follow_indexing(viewer, stores)
 
 
 @st.fragment(run_every=0.5)

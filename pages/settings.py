@@ -37,7 +37,6 @@ _THEMES = {"system": "As the browser", "light": "Light", "dark": "Dark"}
 def main() -> None:
     """The page, top to bottom."""
     viewer = require_owner()
-    st.set_page_config(layout="centered")
     st.title("Settings", anchor=False)
     show_waiting(PLACE)
     st.fragment(answering_model.show_setting, parallel=True)(viewer)

@@ -16,7 +16,6 @@ from ui.store_page import show_store
 def main() -> None:
     """The list or one store."""
     viewer = require_owner()
-    st.set_page_config(layout="centered")
     follow_address()
     asked = st.query_params.get("store", "")
     with visit.from_the_top("stores", asked):

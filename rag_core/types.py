@@ -295,10 +295,12 @@ class DocumentView:
 @dataclass(frozen=True, slots=True)
 class Similar:
     """A document near in meaning to another one or to a text, with its nearest passage. ``similarity`` is the
-    cosine. ``is_linked``: the other document links to it, or is linked from it."""
+    cosine, and ``relevant`` whether it is nearer to that of neighbouring passages than of unrelated ones.
+    ``is_linked``: the other document links to it, or is linked from it."""
 
     document: Document
     similarity: float
+    relevant: bool
     key: str
     content: str
     heading_path: tuple[str, ...]

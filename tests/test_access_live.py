@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from streamlit.proto.PageConfig_pb2 import PageConfig
 
 from rag_core.access import REFUSAL
 from rag_core.access.headers import OWNER_HEADERS, security_headers
@@ -51,15 +50,6 @@ def test_a_deep_link_is_the_first_thing_a_fresh_server_sees(fresh_server: Server
     status, _, body = fresh_server.get("/index")
     assert status == 200
     assert "BACKEND_BASE_URL" in body
-
-
-@pytest.mark.parametrize("page", ["", "ask", "files", "index", "stores", "settings"])
-def test_every_page_says_how_wide_it_is(server: Server, page: str) -> None:
-    """Else it would be as wide as the page before it."""
-    changes = [m.page_config_changed for m in visit(server, page) if m.HasField("page_config_changed")]
-    assert [each.layout for each in changes if each.layout != PageConfig.LAYOUT_UNSET] == [
-        PageConfig.CENTERED
-    ]
 
 
 def test_the_default_page_under_its_own_name_leads_to_the_root(server: Server) -> None:

@@ -23,6 +23,17 @@ from tests.conftest import index
 pytestmark = pytest.mark.browser
 
 SCROLLED = "document.querySelector('[data-testid=stMain]').scrollTop"
+SHIFTS_FROM_NOW = """() => {
+    window.shifts = 0;
+    new PerformanceObserver((list) => {
+        for (const entry of list.getEntries()) window.shifts += entry.value;
+    }).observe({type: "layout-shift"});
+}"""
+# A browser would ask whether to open another program.
+OPENED_IN_A_PROGRAM = """() => document.addEventListener("click", (event) => {
+    window.opened = event.target.href;
+    event.preventDefault();
+}, {once: true})"""
 TO_THE_END = "document.querySelector('[data-testid=stMain]').scrollTo(0, 1e6)"
 
 
@@ -132,6 +143,40 @@ def test_what_is_shown_is_saved_as_the_command_line_prints_it(app: Watched, libr
     )
     assert saved["CSV"] == hits_csv(answer, OWNER)
     assert len(list(csv.DictReader(io.StringIO(saved["CSV"].decode("utf-8-sig"))))) == 5
+
+
+def test_the_first_hit_is_one_key_away_and_letters_move_and_open_it_in_its_program(
+    app: Watched, folder: Path
+) -> None:
+    page, keys = app.page, app.page.keyboard
+    app.open("/?q=heron+waits")
+    expect(page.get_by_label("Search your notes")).to_be_focused()
+    titles = page.locator(".cps-card a")
+    keys.press("ArrowDown")
+    expect(titles.nth(0)).to_be_focused()
+    keys.press("j")
+    keys.press("j")
+    expect(titles.nth(2)).to_be_focused()
+    keys.press("k")
+    expect(titles.nth(1)).to_be_focused()
+    page.evaluate(OPENED_IN_A_PROGRAM)
+    keys.press("o")
+    name = titles.nth(1).inner_text().removeprefix("Heron ")
+    assert page.evaluate("window.opened") == f"vscode://file{folder / 'notes' / name}.md:1"
+
+
+def test_nothing_moves_while_a_note_takes_the_place_of_the_results_and_back(app: Watched) -> None:
+    page = app.page
+    app.open("/?q=heron+waits")
+    app.rest()
+    page.evaluate(SHIFTS_FROM_NOW)
+    page.locator(".cps-card a").first.click()
+    expect(page.locator(".cp-note")).to_be_visible()
+    app.rest()
+    page.go_back()
+    expect(page.locator(".cps-card").first).to_be_visible()
+    app.rest()
+    assert page.evaluate("window.shifts") < 0.02
 
 
 def test_a_place_and_what_is_selected_are_copied_by_keyboard_alone(app: Watched, folder: Path) -> None:

@@ -198,11 +198,13 @@ def test_links_lead_to_the_documents_pages_both_ways(shelf: Path) -> None:
 
 def test_similar_documents_are_offered_unless_they_are_linked(shelf: Path) -> None:
     write(shelf, {"more.md": "# More tea\n\nLeaves are dried on racks in the sun and put away in tins.\n"})
+    write(shelf, {"tax.md": "# Tax\n\nThe declaration of income is due in July.\n"})
     index(library(), "notes")
     shown = similar(open_page(store="notes", path="tea.md"))
     assert ">More tea</a>" in shown
     assert "path=more.md&amp;passage=" in shown
     assert ">Pot</a>" not in shown
+    assert ">Tax</a>" not in shown
 
 
 def test_the_search_in_the_address_is_highlighted_everywhere_and_the_way_back(shelf: Path) -> None:

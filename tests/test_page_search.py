@@ -199,10 +199,10 @@ def test_the_owner_is_told_that_indexing_is_paused(
     water_notes: Indexing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type(library().jobs), "freshness", lambda *_: Freshness(0, 3, 0))
-    assert shown(open_page())["status"].endswith(" · 3 waiting for meaning")
+    assert shown(open_page())["status"].endswith(" · meaning: 3 passages left")
     with library()._shared.stores.open(OWNER, "notes").store.note() as db:
         db.execute("INSERT INTO jobs (state, start_time) VALUES ('cancelled', '2026-01-01T00:00:00Z')")
-    assert shown(open_page())["status"].endswith(" · 3 waiting for meaning · paused")
+    assert shown(open_page())["status"].endswith(" · meaning: 3 passages left · paused")
 
 
 def test_an_error_stands_in_the_place_of_the_honest_line(water_notes: Indexing) -> None:
@@ -295,7 +295,40 @@ def test_the_other_passages_of_a_note_come_when_they_are_asked_for(indexing: Ind
     page.session_state[KEY] = {"asked": {"text": "herons", "search": "q=herons", "here": key}}
     others = shown(page.run())["others"]
     assert others["key"] == key
-    assert [each["where"][:5] for each in others["passages"]] == ["Lines", "Lines"]
+    assert [each["where"][:5] for each in others["passages"]] == ["lines", "lines"]
+
+
+def test_another_passage_does_not_repeat_what_the_one_before_it_shows(indexing: Indexing) -> None:
+    indexing({"long.md": " ".join(f"The heron number{n} waits beside the water." for n in range(60))})
+    page = open_page(q="heron")
+    [card] = shown(page)["cards"]
+    page.session_state[KEY] = {"asked": {"text": "heron", "search": "q=heron", "here": card["key"]}}
+    passages = [card["passage"], *shown(page.run())["others"]["passages"]]
+    words = [word for each in passages for block in each["blocks"] for word in plain(block["pieces"]).split()]
+    numbers = [word for word in words if word.startswith("number")]
+    assert sorted(numbers) == sorted(f"number{n}" for n in range(60))
+
+
+def test_a_card_says_the_page_of_its_passage_and_a_file_name_that_is_not_the_title(
+    indexing: Indexing, tmp_path: Path
+) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "tea.pdf").write_bytes(pdf("Coffee.", "Green tea wants water at eighty degrees."))
+    indexing(
+        {"house/green-tea.md": "# Green tea\n\nGreen tea.\n", "house/a.md": "# Tea, green\n\nGreen tea.\n"}
+    )
+    crumbs = {each["name"]: each["crumb"] for each in shown(open_page(q="green tea"))["cards"]}
+    assert crumbs == {"green-tea.md": "house", "a.md": "house › a.md", "tea.pdf": "page 2"}
+
+
+def test_of_a_passage_with_only_the_title_the_text_behind_it_is_shown(indexing: Indexing) -> None:
+    indexing(
+        {"tea.md": "# Green tea\n\n## Storage\n\nIt keeps.\n", "b.md": "---\ntags: [x]\n---\n# Black tea\n"}
+    )
+    cards = {each["title"]: each for each in shown(open_page(q="tea"))["cards"]}
+    assert plain(cards["Green tea"]["extract"]) == "It keeps."
+    assert plain(cards["Black tea"]["extract"]) == "#x"
 
 
 def test_a_card_says_what_has_become_of_its_file(water_notes: Indexing, tmp_path: Path) -> None:
@@ -344,4 +377,4 @@ def test_a_picture_and_a_page_are_shown_small(indexing: Indexing, tmp_path: Path
     (folder / "tea.pdf").write_bytes(pdf("Green tea wants water at eighty degrees."))
     indexing({"coffee.md": "Coffee wants boiling water.\n"})
     pictures = {each["title"]: each["picture"] for each in shown(open_page(q="water"))["cards"]}
-    assert pictures == {"tea.pdf": "api/v1/pictures/notes/tea.pdf?place=page+1&side=400", "Coffee": ""}
+    assert pictures == {"tea.pdf": "note-picture?store=notes&path=tea.pdf&place=page+1", "Coffee": ""}

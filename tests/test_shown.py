@@ -46,8 +46,8 @@ def test_a_note_is_shown_without_the_marks_of_markdown() -> None:
         ("text", " visible *star"),
         ("item", "item one "),
         ("quote", "Quoted\ntwice"),
-        ("text", "   a   b   "),
-        ("text", "   1   2   "),
+        ("row", " a\tb "),
+        ("row", " 1\t2 "),
         ("code", 'x = "**kept**"\nmake tea'),
         ("text", "Last http://auto.example"),
     ]
@@ -57,14 +57,22 @@ def test_quotes_braces_and_line_ends_of_json_are_left_out() -> None:
     assert lines('{"title": "Tea \\"x\\"",\n "text": "one\\ntwo"}', "json") == [
         ("text", 'title: Tea "x"\n text: one two')
     ]
+    assert lines('{"a":"x","n":1,"b":"see [N](p/n)",\n"c":[]}', "json") == [
+        ("text", "a: x, n: 1, b: see N\nc: ")
+    ]
 
 
 def test_lines_of_a_pdf_that_end_at_their_column_are_joined() -> None:
     wrapped = "This line of the page goes on to the edge\nand the next one does.\nHere it ends."
     assert lines(wrapped, "pdf") == [
-        ("text", "This line of the page goes on to the edge and the next one does.\nHere it ends.")
+        ("text", "This line of the page goes on to the edge and the next one does."),
+        ("text", "Here it ends."),
     ]
     assert lines(wrapped, "text")[0][1].count("\n") == 2
+
+
+def test_rows_of_a_table_in_an_office_file_are_rows() -> None:
+    assert lines("Tea\ngreen | 6\n", "word") == [("text", "Tea"), ("row", "green\t6")]
 
 
 def test_code_is_shown_as_it_is_written() -> None:

@@ -17,7 +17,7 @@ from rag_core.types import DocumentView, Viewer
 from ui import components, hits, passages
 from ui.code_view import LANGUAGES
 from ui.deps import library
-from ui.file_actions import runs_now, show_file_outcome, show_run
+from ui.file_actions import is_asked_for, runs_now, show_file_outcome, show_run
 from ui.links import FILES_PAGE, SEARCH_PAGE
 from ui.messages import show_warning
 from ui.note_menus import show_menus
@@ -73,7 +73,7 @@ def show_document(viewer: Viewer, asked: Asked) -> None:
         st.html(passages.breadcrumb(file))
         show_menus(viewer, view, marked, asked.search, shows_source=asked.source)
     show_file_outcome(viewer, asked.store, active=active)
-    if active:
+    if active and is_asked_for(asked.store, asked.path):
         show_run(viewer, asked.store)
     text, side = st.columns([3, 1], gap="large")
     with text:
@@ -91,8 +91,8 @@ def show_document(viewer: Viewer, asked: Asked) -> None:
         st.html(passages.details(view))
         with suppress(RagError):  # a vector index that does not answer keeps nobody from reading
             near = library().searching.similar(viewer, file.store, file.path, limit=_SIMILAR)
-            if unlinked := [each for each in near if not each.is_linked]:
-                place.html(passages.similar(unlinked, origin))
+            if shown := [each for each in near if each.relevant and not each.is_linked]:
+                place.html(passages.similar(shown, origin))
 
 
 def _show_way_back(store: str, search: dict[str, list[str]] | None) -> None:

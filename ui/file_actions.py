@@ -67,6 +67,11 @@ def runs_now(viewer: Viewer, store: str) -> bool:
     return viewer.is_owner and is_active(viewer, store)
 
 
+def is_asked_for(store: str, path: str) -> bool:
+    """Whether this is the file that something was asked for last."""
+    return bool(st.session_state.get(_ASKED, ("", "", ""))[1:] == (store, path))
+
+
 def show_file_outcome(viewer: Viewer, store: str, *, active: bool) -> None:
     """Once the run has ended (not ``active``), say what became of the file that was asked for."""
     name, of, path = st.session_state.get(_ASKED, ("", "", ""))

@@ -32,8 +32,8 @@ def choices(viewer: Viewer, stores: Sequence[str], chosen: Sequence[str]) -> Cho
 
 
 def chips(offered: Choices, request: Request, today: date, counts: Facets | None = None) -> tuple[Chip, ...]:
-    """Filters with the ``counts`` of what was found, else of all that is ``offered``. An option that holds is
-    taken away by pressing it again."""
+    """Filters with the ``counts`` of what was found, else of all that is ``offered``; one that would find
+    nothing has no options. An option that holds is taken away by pressing it again."""
     all_of = {"type": offered.types, "tag": offered.tags, "folder": offered.folders, "store": {}}
     of: Facets = {name: dict((counts or all_of).get(name, {})) for name in all_of}
     if "" in of["folder"]:
@@ -42,7 +42,7 @@ def chips(offered: Choices, request: Request, today: date, counts: Facets | None
     tags = _values("tag", "Tag", of["tag"], request.tag, lambda tag: f"#{tag}")
     folders = _values("path", "Folder", of["folder"], request.path, partial(_folder_name, top=offered.top))
     found = [_stores(offered.stores, request.store, of["store"])] if len(offered.stores) > 1 else []
-    found += [chip for chip in (types, tags, folders) if chip.options]
+    found += [chip for chip in (types, tags, folders) if chip.options or all_of[chip.name.lower()]]
     return (*found, _days(request, today))
 
 

@@ -42,14 +42,13 @@ def link(parameters: Mapping[str, str], page: Path = FILES_PAGE) -> str:
     return f"{page.stem}?{urlencode(parameters)}"
 
 
-def picture(document: Document, named: str, side: int) -> str:
+def picture(document: Document, named: str) -> str:
     """The address of a place in a document as a picture: a page, a slide, or the picture that it is or
     embeds; '' for another place. ``named`` is the anchor of a passage."""
     kind = named.partition(" ")[0]
     if document.file_type != "picture" and kind not in ("page", "slide", "picture"):
         return ""
-    place = f"api/v1/pictures/{quote(document.store, safe='')}/{quote(document.path)}"
-    return f"{place}?{urlencode({'place': named, 'side': side})}"
+    return f"{PICTURES}?{urlencode({'store': document.store, 'path': document.path, 'place': named})}"
 
 
 def program(document: Document, line: int = 0) -> tuple[str, str]:

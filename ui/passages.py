@@ -18,7 +18,6 @@ from ui.links import address, picture
 from ui.rendered import MARK, Heading
 
 _BROKEN_LINE = re.compile(r"(?<=[^\n]{30})\n(?=\S)")  # by the width of a column; short lines mean it
-_SIDE = 1400  # pixels of a page's longer side
 _OPEN = 8  # as many links are shown without being asked for
 
 
@@ -194,7 +193,8 @@ def _part(document: Document, named: str, chunks: Sequence[Neighbour], origin: O
     label = ""
     if named:
         own = address(document.store, document.path, chunks[0].key, search=origin.search)
-        label = f'<p class="cp-where">{anchor(own, named[:1].upper() + named[1:])}</p>'
+        inside = named.removeprefix(f"{chunks[0].heading_path[0]} › ") if chunks[0].heading_path else named
+        label = f'<p class="cp-where">{anchor(own, inside[:1].upper() + inside[1:])}</p>'
     if document.file_type == "slides":
         return _slide(label, chunks, origin)
     if document.file_type == "picture" or (document.file_type == "pdf" and named.startswith("page ")):
@@ -206,7 +206,7 @@ def _page(document: Document, named: str, chunks: Sequence[Neighbour], origin: O
     """What was found, the page as a picture, and the rest of its text on demand."""
     here = "".join(_passage(document, chunk, origin) for chunk in chunks if chunk.is_hit)
     rest = "".join(_passage(document, chunk, origin) for chunk in chunks if not chunk.is_hit)
-    source = html.escape(picture(document, named, _SIDE))
+    source = html.escape(picture(document, named))
     alt = html.escape(named or file_name(document.path))
     shown = f'<img class="cp-page" src="{source}" alt="{alt}" loading="lazy">'
     return here + shown + (f"<details><summary>Text</summary>{rest}</details>" if rest else "")
@@ -218,13 +218,18 @@ def _slide(label: str, chunks: Sequence[Neighbour], origin: Origin) -> str:
     said = f"<h2>{html.escape(title)}</h2>" if title else ""
     for chunk in chunks:
         lines = [line for line in chunk.content[slice(*chunk.shown)].splitlines() if line.strip()]
-        lines = lines[1:] if title and lines and one_line(lines[0]) == title else lines
-        for is_table, some in groupby(lines, lambda line: " | " in line):
-            rows = (line.split(" | ") if is_table else [line] for line in some)
-            cells = ([_searched(cell, origin) for cell in row] for row in rows)
-            said += _table(cells) if is_table else "".join(f"<p>{cell}</p>" for [cell] in cells)
+        said += _with_tables(lines[1:] if title and lines and one_line(lines[0]) == title else lines, origin)
     here = next(filter(None, map(_here, chunks)), "")
     return f'<section class="cp-slide"><div{here}>{label}{said}</div></section>'
+
+
+def _with_tables(lines: Iterable[str], origin: Origin) -> str:
+    """Lines as paragraphs, those with cells as tables."""
+    said = ""
+    for is_table, some in groupby(lines, lambda line: " | " in line):
+        rows = [[_searched(cell, origin) for cell in line.split(" | ")] for line in some]
+        said += _table(rows) if is_table else "".join(f"<p>{cell}</p>" for [cell] in rows)
+    return said
 
 
 def _table(rows: Iterable[Sequence[str]]) -> str:
@@ -267,6 +272,8 @@ def _passage(document: Document, chunk: Neighbour, origin: Origin) -> str:
         return ""
     else:
         body = f"{without_text(document)}."
+    if document.file_type == "word" and " | " in read:
+        return f"<div{_here(chunk)}>{_with_tables(filter(str.strip, read.splitlines()), origin)}</div>"
     kind = " ".join(["cp-words", *([] if prose else ["cp-mono"]), *(["cp-goes-on"] if chunk.repeats else [])])
     return f'<div{_here(chunk)}><p class="{kind}">{body}</p></div>'
 

@@ -1,4 +1,4 @@
-"""The route of the pictures that notes show, behind the gate like every page."""
+"""The route of the pictures that notes show and of places in documents, behind the gate like every page."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from starlette.routing import Route
 from rag_core.access import viewer_of
 from rag_core.errors import RagError
 from rag_core.library import Library
+from rag_core.library.originals import Picture
 from ui.links import PICTURES
 
+_SIDE: Final = 1400  # pixels of a page's longer side
 _HEADERS: Final = {"cache-control": "private, max-age=60", "content-disposition": "inline"}
 
 
 def picture_route(library: Callable[[], Library]) -> Route:
-    """``GET /note-picture?store=&path=&target=``: the picture that a document shows as ``target``."""
+    """``GET /note-picture?store=&path=&target=``: the picture that a document shows as ``target``; with
+    ``place=`` instead, a page, a slide or the like as a picture. No content where there is none."""
 
     def find(request: Request) -> Response:
         asked = request.query_params
@@ -27,9 +30,12 @@ def picture_route(library: Callable[[], Library]) -> Route:
             if (viewer := viewer_of(request.headers, library)) is None:
                 return Response(status_code=403)
             store, path, target = (asked.get(name, "") for name in ("store", "path", "target"))
-            picture = library().originals.picture(viewer, store, path, target)
+            if (place := asked.get("place")) is not None:
+                picture = Picture(library().pictures.get(viewer, store, path, place, _SIDE), "image/webp")
+            else:
+                picture = library().originals.picture(viewer, store, path, target)
         except RagError:  # the same answer for what is not there and what is not for this viewer
-            return Response(status_code=404)
+            return Response(status_code=204)
         return Response(picture.data, media_type=picture.media_type, headers=_HEADERS)
 
     async def answer(request: Request) -> Response:

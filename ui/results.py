@@ -15,9 +15,9 @@ from rag_core.api.encoding import place
 from rag_core.errors import RagError
 from rag_core.hits import facts
 from rag_core.messages import say
-from rag_core.search.shown import extract, shown_text
+from rag_core.search.shown import Block, clean, extract, shown_text
 from rag_core.types import Answer, Hit, Named, Notice, Viewer
-from rag_core.wording import age, documents, freshness, only_title, where
+from rag_core.wording import age, documents, freshness, only_title, plural, where
 from ui import deps, downloads, filters, hits, search_box, visit
 from ui.access import require_viewer
 from ui.deps import library, store_infos
@@ -42,11 +42,8 @@ from ui.search_state import (
 _TEXT: Final = "search_text"
 """The session key of what stands in the box, which need not be in the address yet."""
 _MOST_NEAR: Final = 6
-_THUMBNAIL: Final = 400  # pixels of its longer side
 _MOST_OTHERS: Final = 4
 _QUICK: Final = 3
-_NEWS_S: Final = 2
-"""Seconds between two looks at how far indexing is."""
 _NARROWING: Final = ("store", "type", "tag", "path", "after", "before")
 HELP: Final = (
     ('"…"', "exact words"),
@@ -140,7 +137,7 @@ def find(viewer: Viewer, request: Request) -> Answer:
 def _answered(shown: Shown, viewer: Viewer, request: Request, answer: Answer) -> Shown:
     search = urlencode(to_params(request, usual()), doseq=True)
     several, today = len(answer.stores) > 1, date.today()
-    cards = tuple(card(hit, search, with_store=several, today=today) for hit in answer.hits)
+    cards = tuple(card(viewer, hit, search, with_store=several, today=today) for hit in answer.hits)
     corrections = [notice for notice in answer.notices if notice.code == "corrected"]
     said = [sentence(notice) for notice in answer.notices if notice not in corrections]
     if answer.mode == "lexical" != request.mode:
@@ -150,9 +147,9 @@ def _answered(shown: Shown, viewer: Viewer, request: Request, answer: Answer) ->
     offers = [_correction(request, notice) for notice in corrections]
     if not answer.convincing:
         offers += [*loosen(request), *_why_missing(viewer, answer)]
-    status = [said_of(answer), _behind(viewer, answer.stores)]
+    shown = _with_state(shown, viewer, answer.stores, said_of(answer))
     return replace(
-        shown, status=" · ".join(filter(None, status)), cards=cards, said=tuple(said), offers=tuple(offers),
+        shown, cards=cards, said=tuple(said), offers=tuple(offers),
         quick=quick(viewer, request, cards), others=_others(viewer, request, answer, search),
         has_more=answer.has_more, end="" if answer.has_more or not answer.offset else "That is all.",
     )  # fmt: skip
@@ -165,7 +162,27 @@ def _others(viewer: Viewer, request: Request, answer: Answer, search: str) -> Ot
     if hit is None:
         return None
     found = library().searching.others(viewer, request.q, hit, mode=answer.mode, filters=request.filters)
-    return Others(key, tuple(_passage(each, search) for each in found[:_MOST_OTHERS]))
+    shown = [hit]
+    for each in found[:_MOST_OTHERS]:
+        shown.append(_without_repeats(each, shown))
+    return Others(key, tuple(_passage(viewer, each, search) for each in shown[1:]))
+
+
+def _without_repeats(hit: Hit, shown: Sequence[Hit]) -> Hit:
+    """A passage without what the one before or behind it has shown: passages overlap."""
+    hidden = [*hit.hidden]
+    for other in shown:
+        if other.chunk_index == hit.chunk_index - 1:
+            hidden.append((0, _overlap(other.content, hit.content)))
+        elif other.chunk_index == hit.chunk_index + 1:
+            hidden.append((len(hit.content) - _overlap(hit.content, other.content), len(hit.content)))
+    return replace(hit, hidden=tuple(hidden))
+
+
+def _overlap(first: str, second: str) -> int:
+    """How many characters ``second`` begins with that ``first`` ends with."""
+    lengths = range(min(len(first), len(second)), 0, -1)
+    return next((length for length in lengths if first.endswith(second[:length])), 0)
 
 
 def said_of(answer: Answer) -> str:
@@ -180,10 +197,11 @@ def said_of(answer: Answer) -> str:
         all_of = documents(answer.fitting, types)
         all_of = all_of.replace(" ", "+ ") if answer.fits_more else all_of
         return f"{answer.offset + 1:,}–{answer.offset + count:,} of {all_of}" if answer.offset else all_of
-    return documents(fit, types) + (f", {count - fit:,} near" if count > fit else "")
+    near = f", {count - fit:,} near miss{'es' * (count - fit != 1)}" if count > fit else ""
+    return documents(fit, types) + near
 
 
-def card(hit: Hit, search: str, *, with_store: bool, today: date) -> Card:
+def card(viewer: Viewer, hit: Hit, search: str, *, with_store: bool, today: date) -> Card:
     """A note that was found, by its best passage. Its links lead back to the ``search``."""
     doc = hit.document
     folder, _, name = doc.path.rpartition("/")
@@ -191,9 +209,10 @@ def card(hit: Hit, search: str, *, with_store: bool, today: date) -> Card:
     stem = name.rpartition(".")[0] or name
     trail = [hit.store] if with_store else []
     trail += filter(None, folder.split("/"))
-    trail += [] if stem.casefold() == title.casefold() else [name]
+    trail += [] if _words(title) in (_words(stem), _words(name)) else [name]
+    trail += [hit.anchor] if hit.anchor and doc.file_type != "picture" else []
     app, app_name = program(doc, hit.start_line if hit.anchor is None else 0)
-    passage = _passage(hit, search)
+    passage = _passage(viewer, hit, search)
     return Card(
         key=hit.key,
         title=title,
@@ -207,26 +226,42 @@ def card(hit: Hit, search: str, *, with_store: bool, today: date) -> Card:
         more=hit.more,
         is_near=not hit.relevant,
         state=_STATES.get(doc.state, ""),
-        extract=extract(passage.blocks) or ((hits.one_line(only_title(hit)), False),),
+        extract=extract(passage.blocks) or ((hits.one_line(_without_text(hit)), False),),
         passage=passage,
         place=hits.one_line(place(hit)),
         score=round(hit.score, 2),
         file_type=doc.file_type,
-        picture=picture(doc, hit.anchor or "", _THUMBNAIL),
+        picture=picture(doc, hit.anchor or ""),
         app=app,
         app_name=app_name,
         facts=tuple(_facts(hit).items()),
     )
 
 
-def _passage(hit: Hit, search: str) -> Passage:
-    """A passage without a heading that repeats the title."""
-    said, blocks = where(hit), shown_text(hit)
-    title = hit.document.title.casefold()
-    if len(blocks) > 1 and blocks[0].kind == "heading" and blocks[0].text.casefold() == title:
-        blocks = blocks[1:]
+def _words(text: str) -> str:
+    return re.sub(r"[\W_]+", " ", text).casefold()
+
+
+def _passage(viewer: Viewer, hit: Hit, search: str) -> Passage:
     href = link(address(hit.store, hit.document.path, hit.key, search=search))
-    return Passage(href, said[:1].upper() + said[1:], blocks)
+    return Passage(href, where(hit), _text(viewer, hit))
+
+
+def _text(viewer: Viewer, hit: Hit) -> tuple[Block, ...]:
+    """The text of a passage without a heading that repeats the title; where there is nothing else, the text
+    of the passage behind it."""
+    blocks, title = shown_text(hit), hit.document.title.casefold()
+    if not blocks or blocks[0].kind != "heading" or blocks[0].text.casefold() != title:
+        return blocks
+    if blocks[1:]:
+        return blocks[1:]
+    behind = library().documents.neighbours(viewer, hit.store, hit.key)[-1]
+    return clean(behind.content, hit.document.file_type, ()) if behind.key != hit.key else ()
+
+
+def _without_text(hit: Hit) -> str:
+    """What stands for a passage without text, or with nothing but the title."""
+    return " ".join(f"#{tag}" for tag in hit.document.tags) if hit.content.strip() else only_title(hit)
 
 
 def _facts(hit: Hit) -> dict[str, str]:
@@ -290,7 +325,6 @@ def _beginning(shown: Shown, viewer: Viewer, names: Sequence[str], types: Collec
     if not count:
         reads = (Way("Choose or read a folder", href=link({}, INDEX_PAGE)),) if viewer.is_owner else ()
         return replace(shown, said=("There is no document to search yet.",), offers=reads)
-    status = (documents(count, types), _behind(viewer, names))
     known = library().searching.suggest(viewer, "")
     start = {
         "Searched": [Way(text, params={"q": [text]}) for text in known.searches],
@@ -298,7 +332,7 @@ def _beginning(shown: Shown, viewer: Viewer, names: Sequence[str], types: Collec
         "Changed": [_way_to(each, with_store=len(names) > 1) for each in known.changed],
     }
     ways = tuple((name, tuple(some)) for name, some in start.items() if some)
-    return replace(shown, status=" · ".join(filter(None, status)), start=ways)
+    return replace(_with_state(shown, viewer, names, documents(count, types)), start=ways)
 
 
 def quick(viewer: Viewer, request: Request, cards: Sequence[Card]) -> tuple[Way, ...]:
@@ -308,7 +342,8 @@ def quick(viewer: Viewer, request: Request, cards: Sequence[Card]) -> tuple[Way,
     notes = [note for note in suggest(viewer, request.q, request.store).documents if note.path not in there]
     ways = [_way_to(note, with_store=False) for note in notes[:_QUICK]]
     *rest, last = request.q.split() or [""]
-    for tag, count in suggest(viewer, last, request.store, _QUICK).tags if last else ():
+    begun = last.removeprefix("tag:")
+    for tag, count in suggest(viewer, begun, request.store, _QUICK).tags if begun else ():
         if tag != request.tag:
             ways.append(Way(f"#{tag}", f"{count:,}", params={"tag": [tag], "q": [" ".join(rest)]}))
     return tuple(ways)
@@ -321,12 +356,20 @@ def _way_to(note: Named, *, with_store: bool) -> Way:
     return Way(title, hits.one_line(" › ".join(trail)), link(address(note.store, note.path)), hint=note.path)
 
 
-def _behind(viewer: Viewer, stores: Sequence[str]) -> str:
+def _with_state(shown: Shown, viewer: Viewer, stores: Sequence[str], said: str) -> Shown:
+    """With what is ``said`` and, for the owner, how far stores are behind their folders."""
     if not viewer.is_owner:
-        return ""
+        return replace(shown, status=said)
     now = library().jobs.freshness(viewer, stores)
-    is_paused = bool(now.reading or now.waiting) and any(_is_paused(viewer, name) for name in stores)
-    return freshness(now) + " · paused" * is_paused
+    is_behind = bool(now.reading or now.waiting)
+    is_paused = is_behind and any(_is_paused(viewer, name) for name in stores)
+    parts = (said, freshness(replace(now, failed=0)), "paused" * is_paused)
+    has = next((info.name for info in store_infos(viewer) if info.failed and info.name in stores), "")
+    failed = Way(f"{plural(now.failed, 'file')} failed", href=link({"store": has}, INDEX_PAGE))
+    return replace(
+        shown, status=" · ".join(filter(None, parts)), failed=failed if now.failed else None,
+        is_moving=is_behind and not is_paused,
+    )  # fmt: skip
 
 
 def _is_paused(viewer: Viewer, store: str) -> bool:
@@ -334,22 +377,8 @@ def _is_paused(viewer: Viewer, store: str) -> bool:
     return job is not None and job.state == "cancelled" and not is_active(viewer, store)
 
 
-def follow_indexing(viewer: Viewer, stores: Sequence[str]) -> None:
-    """While files are read or embedded: draw the page again when there is news, but never move what
-    somebody reads. Results change with the next key, or once everything is indexed."""
-    if viewer.is_owner and any(is_active(viewer, name) for name in stores):
-        st.fragment(_again_with_news, run_every=_NEWS_S)(viewer, stores, _behind(viewer, stores))
-
-
-def _again_with_news(viewer: Viewer, stores: Sequence[str], said: str) -> None:
-    at_work = any(is_active(viewer, name) for name in stores)
-    if not at_work or (not st.session_state.get(_TEXT) and _behind(viewer, stores) != said):
-        st.rerun()
-
-
 def first_run(viewer: Viewer) -> None:
     """The whole page, where there is no store that the viewer may see."""
-    st.set_page_config(layout="centered")
     st.title("Nothing to search yet", anchor=False)
     if not viewer.is_owner:
         st.html(hits.paragraphs("No store is shared with you yet. Ask the owner of this library."))

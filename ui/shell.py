@@ -23,7 +23,6 @@ from ui.serve import follow_theme
 ROOT = Path(__file__).resolve().parent.parent
 
 # A local image: with an emoji or a symbol the browser would ask a font service for the icon.
-# Every page says its layout, once: of two in one run the browser may keep the first (Streamlit 1.67).
 st.set_page_config(page_title="Commonplace", page_icon=str(ICON))
 viewer = require_viewer()
 follow_theme()

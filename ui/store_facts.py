@@ -25,7 +25,7 @@ def counts(info: StoreInfo) -> str:
     if info.unreadable:
         parts.append(f"{info.unreadable:,} found by words only")
     if info.pending:
-        parts.append(f"{info.pending:,} waiting for meaning")
+        parts.append(f"meaning: {plural(info.pending, 'passage')} left")
     parts += [size(info.size_bytes), embedder(info.embedder)]
     parts += [f"vectors in {info.backend}"] if info.backend != "local" else []
     parts += [f"{info.unsent:,} to send"] if info.unsent else []

@@ -213,6 +213,7 @@ class Similar(Shown):
     title: str = at("document", "title")
     file_type: str = at("document", "file_type")
     similarity: Rounded
+    relevant: Annotated[bool, said("Whether it is nearer than unrelated texts are.")]
     is_linked: Annotated[bool, said("Whether one of both links to the other.")]
     id: str = at("key")
 

@@ -19,7 +19,7 @@ from rag_core.types import Hit
 EXTRACT_LENGTH = 200
 """Characters of an extract: two lines of a card."""
 
-Kind = Literal["text", "heading", "item", "quote", "code"]
+Kind = Literal["text", "heading", "item", "row", "quote", "code"]
 Span = tuple[int, int]
 Piece = tuple[str, bool]
 """A text, and whether it is one of the words searched for."""
@@ -27,14 +27,17 @@ Piece = tuple[str, bool]
 _PROSE = frozenset(
     "markdown text rst html org asciidoc pdf word slides sheet ebook mail picture archive".split()
 )
+_ENDS = ".!?:;,…。！？："
 _COLUMN = 30
 """Characters of a line of a PDF from which on it may end at the edge of its column."""
+_WITH_TABLES = frozenset({"word", "slides"})
 _LIKE_JSON = frozenset({"json", "jsonl", "notebook", "csv"})
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A paragraph, heading, list item, quotation or stretch of code, in pieces of plain text."""
+    """A paragraph, heading, list item, row of a table, quotation or stretch of code, in pieces of plain text.
+    The cells of a row are divided by tabs."""
 
     kind: Kind
     pieces: tuple[Piece, ...]
@@ -51,11 +54,14 @@ def shown_text(hit: Hit) -> tuple[Block, ...]:
 
 
 def extract(blocks: Sequence[Block], length: int = EXTRACT_LENGTH) -> tuple[Piece, ...]:
-    """The most telling ``length`` characters of ``blocks`` on one line, without headings if there is more."""
+    """The most telling ``length`` characters of ``blocks`` on one line, with a dot between those that are no
+    sentences, and without headings if there is more."""
     told = [block for block in blocks if block.kind != "heading"] or blocks
     text, spans = "", []
     for block in told:
-        for piece, is_marked in (*block.pieces, (" ", False)):
+        text = text.rstrip()
+        between = " " if not text or text[-1] in _ENDS else " · "
+        for piece, is_marked in ((between, False), *block.pieces):
             piece = re.sub(r"\s+", " ", piece)
             piece = piece.lstrip() if not text or text.endswith(" ") else piece
             if is_marked:
@@ -120,7 +126,9 @@ _INLINE = tuple(  # what is left out stands in groups; where there is none, all 
     )
 )
 _CELLS = re.compile(r"[ \t]*\|[ \t]*")
-_OF_JSON = re.compile(r'\\[nrt]|\\(?=["\\/])|(?<!\\)"|[{}\[\]]|,(?=\s*$)', re.M)
+_OF_JSON = re.compile(
+    r'\]\([^()\s"]*\)|":(?=\S)|"?,"|",(?=\S)|\\[nrt]|\\(?=["\\/])|(?<!\\)"|[{}\[\]]|,(?=\s*$)', re.M
+)
 _BLANK = "\0"
 
 
@@ -159,12 +167,14 @@ class _Marks:
 
 
 def _blocks(marks: _Marks, spans: Sequence[Span]) -> Iterator[Block]:
-    """The blocks of a text: neighbouring lines of text, of a quotation and of code are one each."""
+    """The blocks of a text: neighbouring lines of text, of a quotation and of code are one each; of a PDF
+    only those that go on behind the edge of a column."""
     kind, pieces, width = None, [], 0
+    is_pdf = marks.file_type == "pdf"
     for now, found in _lines(marks, spans):
-        goes_on, width = marks.file_type == "pdf" and width >= _COLUMN, sum(len(piece) for piece, _ in found)
-        if now is not None and now == kind and now in ("text", "quote", "code"):
-            pieces += (" " if goes_on else "\n", False), *found
+        goes_on, width = width >= _COLUMN or not is_pdf, sum(len(piece) for piece, _ in found)
+        if now is not None and now == kind and now in ("text", "quote", "code") and goes_on:
+            pieces += (" " if is_pdf else "\n", False), *found
             continue
         if kind is not None and pieces:
             yield Block(kind, _joined(pieces))
@@ -200,9 +210,13 @@ def _lines(marks: _Marks, spans: Sequence[Span]) -> Iterator[tuple[Kind | None, 
         if first is None:
             yield None, []
             continue
+        if is_markdown and text.startswith("|", first):
+            kind, first, end = "row", first + 1, end - text.endswith("|", first + 1, end)
+        elif marks.file_type in _WITH_TABLES and " | " in line:
+            kind = "row"
         found = list(_cut(text, first, end, spans, sorted([*marks.hidden, *marks.of_line(first, end)])))
-        if is_markdown and text.startswith("|", first):  # a row of a table
-            found = [(_CELLS.sub("   ", piece), is_marked) for piece, is_marked in found]
+        if kind == "row":
+            found = [(_CELLS.sub("\t", piece), is_marked) for piece, is_marked in found]
         yield (kind, found) if "".join(piece for piece, _ in found).strip() else (None, [])
 
 
@@ -232,7 +246,9 @@ def _cut(text: str, start: int, end: int, spans: Iterable[Span], hidden: Iterabl
 def _put(mark: str) -> str:
     if len(mark) > 1 and mark[0] in "<&":
         return instead(mark)
-    return " " if mark in ("\\n", "\\r", "\\t") else ""
+    if mark in ("\\n", "\\r", "\\t"):
+        return " "
+    return {'":': ": ", '",': ", ", ',"': ", ", '","': ", "}.get(mark, "")
 
 
 def _pieces(text: str, start: int, end: int, spans: Iterable[Span]) -> Iterator[Piece]:

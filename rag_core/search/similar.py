@@ -10,11 +10,13 @@ import numpy as np
 
 from rag_core.search.retrieve import Scope, nearest
 from rag_core.store import embeddings, find
+from rag_core.store.calibration import NEIGHBOURS, UNRELATED, calibration_of
 from rag_core.store.connection import rows_at_once
 from rag_core.types import Document, Query, Similar, Vectors, Viewer
 
 _MOST_PASSAGES = 200  # of a document, whose vectors are averaged
 _NEAREST = 100  # passages that are looked at first
+_RELEVANT = (UNRELATED + NEIGHBOURS) / 2
 
 
 def mean_vector(db: sqlite3.Connection, identity_id: int, chunk_ids: Iterable[int]) -> Vectors | None:
@@ -46,6 +48,7 @@ def similar(
                 best.setdefault(rows[chunk_id]["document_id"], chunk_id)
             known = {each.id: each for each in find.documents(db, scope.store.name, viewer, best)}
             texts = _texts(db, {*known} | ({without} if without is not None else set()))
+            measured = calibration_of(db, scope.identity_id)
         order = sorted(known.values(), key=lambda each: (-round(near[best[each.id]], 6), each.path))
         seen = {texts[without]} if without in texts else set[frozenset[str]]()
         chosen: list[Document] = []
@@ -58,9 +61,10 @@ def similar(
         count *= 4
     found: list[Similar] = []
     for document in chosen[:limit]:
-        row = rows[best[document.id]]
+        row, similarity = rows[best[document.id]], near[best[document.id]]
         found.append(Similar(
-            document=document, similarity=near[best[document.id]], key=row["key"], content=row["text"],
+            document=document, similarity=similarity, key=row["key"], content=row["text"],
+            relevant=(measured.apply(similarity) if measured else similarity) >= _RELEVANT,
             heading_path=find.headings(row, document.file_type)[0], start_line=row["start_line"],
             end_line=row["end_line"], is_linked=document.path in linked,
         ))  # fmt: skip

@@ -12,18 +12,32 @@ export function made(tag, properties = {}, ...children) {
 
 export const pieces = (found) => found.map(([text, isMarked]) => (isMarked ? made("mark", {}, text) : text));
 
-const TAGS = { heading: "h3", item: "li", quote: "blockquote", code: "pre", text: "p" };
+const TAGS = { heading: "h3", item: "li", quote: "blockquote", code: "pre", text: "p", row: "tr" };
+const SHARED = { LI: "ul", TR: "table" }; // what elements that follow each other share
 
-// The blocks of a passage; list items that follow each other share one list.
+// The blocks of a passage; list items that follow each other share one list, rows one table.
 export function blocks(found) {
   const elements = [];
   for (const { kind, pieces: of } of found) {
-    const element = made(TAGS[kind], {}, ...pieces(of));
-    if (kind !== "item") elements.push(element);
-    else if (elements.at(-1)?.tagName === "UL") elements.at(-1).append(element);
-    else elements.push(made("ul", {}, element));
+    const element = made(TAGS[kind], {}, ...(kind === "row" ? cells(of) : pieces(of)));
+    const shared = SHARED[element.tagName];
+    if (!shared) elements.push(element);
+    else if (elements.at(-1)?.localName === shared) elements.at(-1).append(element);
+    else elements.push(made(shared, {}, element));
   }
   return elements;
+}
+
+// The cells of a row, which tabs divide.
+function cells(of) {
+  const found = [made("td")];
+  for (const [text, isMarked] of of) {
+    text.split("\t").forEach((part, number) => {
+      if (number) found.push(made("td"));
+      found.at(-1).append(...pieces([[part, isMarked]]));
+    });
+  }
+  return found;
 }
 
 export const said = (found) => found.map(([text]) => text).join("");

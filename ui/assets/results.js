@@ -15,7 +15,7 @@ export function results({ open, ask, forget, box, say, signal }) {
   const preview = made("section", { className: "cps-preview", ariaLabel: "Preview", tabIndex: 0 });
   const chosen = made("div", { className: "cps-chosen", hidden: true });
   const element = made("div", { className: "cps-body" }, list, preview);
-  let cards = [], rows = [], at = 0, drawn, sorted = [-1, 1], others, timer;
+  let cards = [], rows = [], at = 0, drawn, drawnFor, sorted = [-1, 1], others, timer;
   const marked = new Set();
 
   const links = () => [...list.querySelectorAll(".cps-item")];
@@ -128,7 +128,10 @@ export function results({ open, ask, forget, box, say, signal }) {
     program.hidden = !card.app;
     program.href = card.app || "#";
     program.textContent = `Open in ${card.app_name}`;
-    body.replaceChildren(...(card.picture ? [thumb(card)] : []), passageOf(card.passage));
+    const text = card.passage.blocks.length ? passageOf(card.passage)
+      : made("p", { className: "cps-passage cps-quiet" }, ...pieces(card.extract));
+    body.replaceChildren(text);
+    if (card.picture) body[card.file_type === "picture" ? "prepend" : "append"](thumb(card));
     facts.replaceChildren(...card.facts.flatMap(([name, value]) => [made("dt", {}, name), made("dd", {}, value)]));
   };
   const passageOf = (passage) => made("div", { className: "cps-passage" }, ...blocks(passage.blocks));
@@ -162,7 +165,7 @@ export function results({ open, ask, forget, box, say, signal }) {
     j: () => move(1),
     k: () => move(-1),
     c: () => (marked.size ? copy(asMarkdown(), "Copied as Markdown") : copy(cards[at].place, "Path copied")),
-    o: () => { if (cards[at].app) window.location.href = cards[at].app; },
+    o: () => { if (cards[at].app) program.click(); },
     " ": () => select(at),
     Enter: () => leave(cards[at].passage.href),
     Escape: () => (marked.size ? unmark() : box.focus()),
@@ -187,12 +190,15 @@ export function results({ open, ask, forget, box, say, signal }) {
       : made("button", { type: "button", className: "cps-item", onclick: () => press(way.params) }, ...said);
   };
 
+  const isRead = () => at > 0 || element.contains(document.activeElement)
+    || list.closest("[data-testid=stMain]")?.scrollTop > 0;
   const update = (data, press) => {
     const now = JSON.stringify([data.cards, data.view, data.start]);
+    const asked = JSON.stringify([data.text, data.search, data.view]);
     list.dataset.query = data.text;
     others = data.others;
-    if (drawn === now) return showOthers();
-    drawn = now;
+    if (drawn === now || (drawnFor === asked && isRead())) return showOthers(); // news move nothing that is read
+    [drawn, drawnFor] = [now, asked];
     const before = list.contains(document.activeElement) ? here() : -1, key = cards[before]?.key;
     unmark();
     cards = data.cards.map((card) => card);
