@@ -1,7 +1,7 @@
 """Renew the README's pictures: ``python docs/make_pictures.py``.
 
-Indexes this repository's own documentation in a throw-away home, opens the real app in the
-browser that the tests drive and photographs it. Needs the model: run ``make setup`` first, or name its folder
+Indexes a few notes in a throw-away home, opens the real app in the browser that the tests drive and
+photographs it. Needs the model: run ``make setup`` first, or name its folder
 in COMMONPLACE_MODELS.
 
 ``python docs/make_pictures.py --states FOLDER`` makes pictures of another kind instead: every page in each of
@@ -34,7 +34,27 @@ from tests.page_homes import opened  # noqa: E402
 from tests.page_states import LOOKS, STATES, State  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
-SHOTS = {"search": "/?q=what+happens+to+a+run+that+was+killed"}
+SHOTS = {"search": "/?q=how+long+does+green+tea+keep"}
+NOTES = {
+    "kitchen/Green tea.md": "---\ntags: [tea, recipe]\ndate: 2026-02-11\n---\n# Green tea\n\n## Brewing\n\n"
+    "Water at 70 °C, two minutes, 3 g for a cup. Hotter water makes it bitter.\n\n## Storage\n\n"
+    "Green tea **keeps six months** in a tin that closes well, away from light and spices. In the fridge it"
+    " keeps for a year, if the bag is airtight. After that it tastes of hay.\n\n"
+    "- sencha: 6 months, in the fridge 1 year\n- matcha: 6 weeks, in the fridge 6 months\n\n"
+    "What to buy: [[Tea shopping]].\n",
+    "kitchen/Tea shopping.md": "---\ntags: [tea]\ndate: 2026-03-02\n---\n# Tea shopping\n\n"
+    "Buy only what we drink in a season: the sencha of last spring was stale by autumn.\n",
+    "kitchen/Pantry.md": "---\ntags: [recipe]\ndate: 2025-11-20\n---\n# Pantry\n\n"
+    "How long things last: flour a year, coffee beans two months, black tea two years, spices three.\n",
+    "journal/2026-02-11 Sunday.md": "# Sunday\n\nTidied the kitchen. Threw away old tea: the matcha had lost"
+    " its colour after a month in the open tin.\n",
+    "travel/Kyoto.md": "---\ntags: [travel]\ndate: 2025-04-18\n---\n# Kyoto\n\n"
+    "The shop in Uji packs green tea in foil: unopened it is fine for a year, they said.\n",
+    "work/Queue decision.md": "---\ndate: 2026-01-15\n---\n# Queue decision\n\n"
+    "We keep SQS: ordering matters less than not running a broker.\n",
+    "work/On call.md": "---\ndate: 2026-01-30\n---\n# On call\n\nThe green dashboard first, then the logs.\n",
+}
+"""What the README's picture searches: path → note."""
 PAIRS = {
     f"full-{page}-{width}"
     for page in ("search-cards", "document", "files", "index", "stores", "store", "ask-answered", "settings")
@@ -46,15 +66,19 @@ _GAP = 16  # pixels between them
 WHOLE_HEIGHT = "Math.ceil(document.querySelector('[data-testid=stMain]').scrollHeight)"
 
 
-def index_docs(home: Path, models: Path) -> None:
-    """Read docs/ into a store called handbook."""
-    library = Library.open(Settings(home / "data", models, (ROOT,)))
-    library.create_store(OWNER, "handbook")
-    library.add_source(OWNER, "handbook", ROOT / "docs", ("**/*.md",))
-    library.jobs.request(OWNER, "handbook")
-    job = library.jobs.run(OWNER, "handbook")
+def index_notes(home: Path, models: Path) -> None:
+    """Write `NOTES` and read them into a store."""
+    for path, text in NOTES.items():
+        file = home / "notes" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+    library = Library.open(Settings(home / "data", models, (home,)))
+    library.create_store(OWNER, "notes")
+    library.add_source(OWNER, "notes", home / "notes", ("**/*.md",))
+    library.jobs.request(OWNER, "notes")
+    job = library.jobs.run(OWNER, "notes")
     if job is None or job.state != "done" or job.message:
-        raise SystemExit(f"The documentation could not be indexed: {job and job.message}")
+        raise SystemExit(f"The notes could not be indexed: {job and job.message}")
     library.close()
 
 
@@ -73,7 +97,7 @@ def make_readme_pictures(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         home, server_folder = Path(temporary, "home"), Path(temporary, "server")
         server_folder.mkdir()
-        index_docs(home, models)
+        index_notes(home, models)
         places = {"COMMONPLACE_HOME": str(home), "COMMONPLACE_MODELS": str(models)}
         folder.mkdir(parents=True, exist_ok=True)
         with start(server_folder, **places) as server, sync_playwright() as driver:

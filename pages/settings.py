@@ -22,7 +22,7 @@ from ui.sharing import show_sharing
 from ui.tokens import show_tokens
 
 _OCR = {
-    "auto": "With what is installed",
+    "auto": "With the installed program",
     "tesseract": "With Tesseract",
     "rapidocr": "With RapidOCR",
     "off": "No",

@@ -93,7 +93,6 @@ TEXTS = {
     "too_narrow": "Without the filters something fits: {count:passage}.",
     "private_kept": "Passages of private notes fit, too. They stay on this machine; the model is at {host}.",
     "question_cut": "The model gets the first {given:,} of {length:,} characters of the question.",
-    "pending": "{count:passage} to be indexed by meaning. `commonplace index --store {store}` continues.",
     "pending_guest": "Meaning is still being indexed: {count:passage} to go.",
     "answer_cut": "The answer was cut off after {limit}. The setting `{setting}` allows more.",
     "no_answer": "The model that answers questions is not available now.",

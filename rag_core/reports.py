@@ -85,12 +85,6 @@ class Connection:
         """Whether it is not ready, and something needs it."""
         return self.state != "ready" and (self.chosen or bool(self.used_by))
 
-    @property
-    def where_text_goes(self) -> str:
-        """Where text goes, or will go once it is set up, without the full stop."""
-        in_use = self.state != "not set up" or self.is_missed
-        return f"Text {self.goes}" if in_use else f"If it is used, text {self.goes}"
-
 
 @dataclass(frozen=True, slots=True)
 class OllamaModel:

@@ -7,7 +7,6 @@ from datetime import date, datetime
 from pathlib import PurePath
 from shlex import quote
 
-from rag_core.messages import Message, say
 from rag_core.replies import Reference
 from rag_core.reports import Diagnosis, Freshness, Privacy
 from rag_core.types import Answer, Document, DocumentView, Hit, Job, Neighbour, Source, StoreInfo
@@ -26,12 +25,13 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-_NOTES = frozenset("markdown text org rst asciidoc".split())
+NOTES = frozenset("markdown text org rst asciidoc".split())
+"""The types of files that are prose by lines."""
 
 
 def documents(count: int, types: Iterable[str]) -> str:
     """``18 notes`` if all these types of files are notes, else ``18 files``."""
-    return plural(count, "note" if _NOTES.issuperset(types) else "file")
+    return plural(count, "note" if NOTES.issuperset(types) else "file")
 
 
 _OUTCOMES = {
@@ -174,7 +174,7 @@ def shared_files(root: str, others: Iterable[str]) -> str:
 
 def covered_by(root: str, by: Source) -> str:
     """What becomes of the folder ``root`` whose files another folder of its store takes already."""
-    return f"The store's folder {by.root!r} includes {root!r} already. It is read; none is added."
+    return f"The store's folder {by.root!r} includes {root!r} already, so no folder is added."
 
 
 def privacy(found: Privacy) -> str:
@@ -265,14 +265,14 @@ def found(answer: Answer) -> str:
     near = len(answer.hits) - fit
     by_document = answer.group == "document"
     noun = plural(fit, "document") if by_document else f"{fit:,} match{'es' * (fit != 1)}"
-    counts = [noun] if fit else []
+    counts = [noun] if fit and (near or not (answer.offset or answer.has_more)) else []
     counts += [f"{near:,} near miss{'es' * (near != 1)}"] if near else []
     place = f"{answer.hits[0].rank:,} to {answer.hits[-1].rank:,}"
     if answer.has_more and answer.fitting:
         place += f" of {'at least ' if answer.fits_more else ''}{answer.fitting:,}"
-    shown = (
-        f"{'Documents' if by_document else 'Passages'} {place}: " if answer.offset or answer.has_more else ""
-    )
+    shown = ""
+    if answer.offset or answer.has_more:
+        shown = f"{'Documents' if by_document else 'Passages'} {place}{': ' if counts else ''}"
     by = " by meaning" if answer.mode == "vector" else ""
     if answer.mode == "lexical" or all(hit.similarity is None for hit in answer.hits):
         by = " by words"
@@ -298,12 +298,6 @@ def freshness(now: Freshness) -> str:
     waiting = f"meaning: {plural(now.waiting, 'passage')} left" if now.waiting else ""
     parts = [reading, waiting] if reading or waiting else ["up to date"]
     return " · ".join(filter(None, [*parts, f"{plural(now.failed, 'file')} failed" if now.failed else ""]))
-
-
-def pending(count: int, stores: Sequence[str], *, for_owner: bool = True) -> Message:
-    """That passages of these stores wait to be embedded; for the owner with what to do."""
-    store = stores[0] if len(stores) == 1 else "STORE"
-    return say("pending" if for_owner else "pending_guest", count=count, store=store)
 
 
 def unshown(answer: Answer) -> str:

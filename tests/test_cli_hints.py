@@ -157,7 +157,7 @@ def test_the_way_back_can_be_pasted_whatever_the_name_begins_with(run: Run, gard
     write(garden, {"-x.md": "# X\n\nAn odd name.\n"})
     run("index")
     said = run("exclude", "--", "-x.md").out.splitlines()[-1]
-    command = said.partition("take it back: ")[2]
+    command = said.partition("include it again: ")[2]
     assert command == "commonplace exclude --undo --store garden -- -x.md"
     assert run(*shlex.split(command)[1:]).status == 0
     assert "-x.md" in run("list", "--state", "fresh").out

@@ -21,17 +21,17 @@ def stores(run: Run) -> None:
 
 
 def test_guests_are_let_in_listed_and_let_in_no_more(stores: None, run: Run) -> None:
-    assert run("share", "list").out == "Nobody may come in but the owner at this computer.\n"
+    assert run("share", "list").out == "Nothing is shared. Only you have access.\n"
     added = run("share", "add", "Ada@example.com", "--store", "notes")
     assert added.out == "ada@example.com may search notes.\n"
     more = run("share", "add", "ada@example.com", "--store", "work", "--ask")
-    assert more.out == "ada@example.com may search notes, work, and ask about them.\n"
+    assert more.out == "ada@example.com may search notes, work, and ask questions.\n"
     listed = run("share", "list").out.splitlines()
     assert listed[0].split() == ["login", "stores", "asks", "since"]
     assert listed[1].split()[:4] == ["ada@example.com", "notes,", "work", "yes"]
     less = run("share", "remove", "ada@example.com", "--store", "work")
-    assert less.out == "ada@example.com may search notes, and ask about them.\n"
-    assert run("share", "remove", "ada@example.com").out == "ada@example.com may not come in any more.\n"
+    assert less.out == "ada@example.com may search notes, and ask questions.\n"
+    assert run("share", "remove", "ada@example.com").out == "ada@example.com has no access any more.\n"
     assert run("share", "list", "--json").json == {"people": []}
 
 
@@ -139,7 +139,7 @@ def test_who_is_let_in_while_nobody_can_come_is_said_to_wait(run: Run) -> None:
     run("store", "create", "s", "--embedder", "hashing")
     said = run("share", "add", "ada@example.com", "--store", "s")
     assert (said.status, said.out) == (0, "ada@example.com may search s.\n")
-    assert said.err.startswith("Nobody can come in yet. Tailscale is not installed")
+    assert said.err.startswith("Nobody can connect yet. Tailscale is not installed")
     assert "`commonplace share status`" in said.err
     assert run("share", "status", "--port", 8602).out.endswith("    tailscale serve --bg 8602\n")
     slip = run("share", "add", "bob", "--store", "s")

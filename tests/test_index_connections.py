@@ -30,7 +30,6 @@ def amazon(make: Make, amazon: Server) -> Server:
 def test_amazon_answers_for_a_region_with_credentials_that_are_not_shown(make: Make, amazon: Server) -> None:
     found = connection(make(s3_region=REGION, s3_endpoint_url=amazon.url), "s3vectors")
     assert (found.state, found.goes) == ("ready", "stays on this machine")
-    assert found.where_text_goes == "Text stays on this machine"
     assert found.sentence == f"It answers at {amazon.url}."
     assert [seen.operation for seen in amazon.seen] == ["ListVectorBuckets"]
     assert "SESAME" not in repr(found).upper()
@@ -45,7 +44,7 @@ def test_amazon_is_not_asked_while_nothing_names_it(
     library = make()
     found = connection(library, "s3vectors")
     assert (found.state, found.unasked, amazon.seen) == ("not set up", True, [])
-    assert found.where_text_goes == "If it is used, text goes to Amazon"
+    assert found.goes == "goes to Amazon"
     assert connection(library, "s3vectors", ask_all=True).state == "ready"
 
 

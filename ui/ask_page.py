@@ -111,7 +111,11 @@ def _show_draft(job: Job, number: int) -> None:
 
 def _offer_question(viewer: Viewer, stores: Sequence[str], turns: Sequence[Reply], *, busy: bool) -> None:
     label = "Ask a follow-up" if turns or busy else "Ask your notes"
-    with st.form("ask", border=False), st.container(horizontal=True):
+    with (
+        st.container(key="ask_next" if turns or busy else None),
+        st.form("ask", border=False),
+        st.container(horizontal=True),
+    ):
         st.text_input(
             label, key=BOX, label_visibility="collapsed", placeholder=label, autocomplete="off", disabled=busy
         )

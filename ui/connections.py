@@ -60,7 +60,7 @@ def _show(each: Connection) -> None:
             st.markdown(f"**{hits.label(each.name)}**", width="content")
             st.badge(name, icon=icon, color="red" if each.is_missed else colour)
         used = f" Used by {', '.join(each.used_by)}." if each.used_by else ""
-        st.html(hits.sentences(f"{_said(each)} {each.where_text_goes}.{used}"))
+        st.html(hits.sentences(f"{_said(each)} Text {each.goes}.{used}"))
 
 
 def _show_unused(unused: Sequence[Connection]) -> None:

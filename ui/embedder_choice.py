@@ -44,12 +44,12 @@ def in_words(name: str, goes: str) -> str:
 
 def look_for_others(viewer: Viewer, key: str) -> None:
     """A button that asks servers and packages which embedders they have; it takes a few seconds at most."""
-    if st.button("Look for others", key=f"{key}_look", icon=":material/sensors:", type="tertiary"):
+    if st.button("Look for other models", key=f"{key}_look", icon=":material/sensors:", type="tertiary"):
         with st.spinner("Looking …"):
             found = library().models.connections(viewer)
         offer(found)
         st.html(hits.paragraphs("No other model is available.", status=True))
-        st.page_link(SETTINGS_PAGE, label="Advanced, Connections says why", icon=":material/settings:")
+        st.page_link(SETTINGS_PAGE, label="See Advanced, Connections", icon=":material/settings:")
 
 
 def offer(found: Sequence[Connection]) -> None:

@@ -1,7 +1,7 @@
 """Choosing a folder of this computer: a box to type or paste a path, and a picker to click through.
 
-A typed folder may be anywhere the owner can read. The picker stays inside the folders that the
-settings offer, links included.
+A typed folder may be anywhere the owner can read. The picker stays inside the setting `roots`, links
+included.
 """
 
 from __future__ import annotations
@@ -121,13 +121,20 @@ def typed_folder(typed: str) -> Path | None:
     return path
 
 
+def _roots() -> list[Path]:
+    """The folders that the picker offers: those of the setting, else the home folder and the whole disk."""
+    settings = library().settings
+    disk = [Path(Path.home().anchor)] if settings.origin("roots").layer == "default" else []
+    return [*(root.resolve() for root in settings.roots), *disk]
+
+
 # It is open as long as PICKER is in the session; None there is the list of all roots.
 
 
 def open_picker() -> None:
     """As a callback: let the Index page open the picker, at the folder that is typed if there is one."""
-    roots = library().settings.roots
-    at = roots[0].resolve() if len(roots) == 1 else None
+    roots = _roots()
+    at = roots[0]
     with suppress(InvalidInput):
         typed = _folder(st.session_state.get(BOX, ""))
         if typed:
@@ -146,7 +153,7 @@ def _picker() -> None:
     if PICKER not in st.session_state:
         st.rerun()
     at: Path | None = st.session_state[PICKER]
-    roots = [root.resolve() for root in library().settings.roots]
+    roots = _roots()
     root = next((each for each in roots if at and at.is_relative_to(each)), None)
     folders: Sequence[Path] = roots
     if at is not None:
@@ -164,7 +171,6 @@ def _picker() -> None:
             show_error(error)
             folders = ()
     _folder_list(at, folders)
-    st.caption("A folder elsewhere, as on another disk: close this and type or paste its path.")
     if at is not None:
         st.button("Use this folder", key=_key("use", at), type="primary", on_click=_use, args=(at,))
 

@@ -192,9 +192,9 @@ def _show_preview(found: Preview, root: Path, patterns: tuple[Sequence[str], Seq
         show_warning(f"No file in this folder matches these patterns.{why}")
         return
     least = "At least " if found.truncated else ""
-    kinds = [f"{suffix or 'no suffix'} {count:,}" for suffix, count in found.by_suffix.items()]
+    kinds = [f"{count:,} {suffix or 'without suffix'}" for suffix, count in found.by_suffix.items()]
     more = len(kinds) - _SUFFIXES_SHOWN
-    listed = "  ".join([*kinds[:_SUFFIXES_SHOWN], f"and {more:,} more"] if more > 0 else kinds)
+    listed = ", ".join([*kinds[:_SUFFIXES_SHOWN], f"{more:,} more kinds"] if more > 0 else kinds)
     st.markdown(f"**{least}{plural(found.count, 'file')}** · {size(found.total_bytes)} · {label(listed)}")
     if unlikely := [suffix for suffix in found.by_suffix if hardly_text(f"a{suffix}")]:
         examples = [name for suffix in unlikely for name in found.examples[suffix]]

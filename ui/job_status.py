@@ -135,7 +135,7 @@ def show_summary(job: Job) -> None:
     files = " · ".join(outcomes(job.counts, bold=True)) or "No files"
     passages = " · " + " · ".join(read_and_embedded(job, bold=True))
     st.markdown(files + passages if _did_something(job) else files)
-    if job.message and (job.state != "done" or read_nothing(job)):
+    if job.message and (job.state == "failed" or read_nothing(job)):
         show_warning(job.message)
     elif job.message:
         st.caption(label(job.message))

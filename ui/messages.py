@@ -30,7 +30,6 @@ _TEXTS: Final = TEXTS | {
     "install_model": "Install it on the Index page.",
     "make_store": "Make one on the Index page.",
     "min_score": "The best score is {best:g}, below the minimum of {least:g}.",
-    "pending": TEXTS["pending_guest"],
     "pull_model": "Download {model!r} below.",
     "read_again": "Read it again on the Files page.",
     "replace_file": "Choose another name, or tick the box that replaces it.",

@@ -24,16 +24,15 @@ _PLACE: Final = "settings_share"
 _DONE: Final = "settings_share_said"
 
 _GUESTS: Final = (
-    "A guest searches the stores that you chose, reads their documents, and asks your language model if"
-    " you allow it. Private notes stay yours alone: for a guest they are not there, in no search, no count"
-    " and no answer. Guests see no other store, no folder of this computer and no settings; they change"
-    " nothing."
+    "A guest searches the stores that you choose, reads their documents, and asks your language model if"
+    " you allow it. A guest never sees private notes, other stores, folders of this computer or settings, and"
+    " changes nothing."
 )
 _OWNERS: Final = (
-    "An owner may do here all that you may: read every note, private ones too, delete stores, make tokens,"
-    " share and name owners. Name yourself, to be the owner on your other devices."
+    "An owner may do everything: read private notes, delete stores, make tokens, share, and name owners."
+    " Name yourself to be the owner on your other devices."
 )
-_REMOVED: Final = "They will get in no more, and pages that they have open are closed."
+_REMOVED: Final = "They lose access at once, and their open pages close."
 
 
 def show_people(viewer: Viewer, found: Tailscale) -> None:
@@ -143,7 +142,7 @@ def _choose(stores: Sequence[str], chosen: str, may_ask: str, person: Person) ->
 def _confirm_removal(viewer: Viewer, person: Person) -> None:
     def remove() -> str:
         library().sharing.unshare(viewer, person.login)
-        return f"{person.login} gets in no more"
+        return f"{person.login} has no access any more"
 
     st.html(hits.sentences(f"Remove {person.login}? {_REMOVED}"))
     with st.container(horizontal=True):

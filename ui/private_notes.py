@@ -38,7 +38,7 @@ def _show_rules(viewer: Viewer, info: StoreInfo, found: Privacy) -> None:
     """A button to remove each rule, and a box for another."""
     st.html(hits.paragraphs(privacy(found), status=True))
     if info.attached:
-        st.html(hits.paragraphs("What is private is decided where its index is filled."))
+        st.html(hits.paragraphs("The computer that fills its index decides what is private."))
         return
     for number, (rule, count) in enumerate(found.rules.items()):
         with st.container(horizontal=True, vertical_alignment="center", key=f"private_{info.name}_{number}"):
@@ -46,7 +46,7 @@ def _show_rules(viewer: Viewer, info: StoreInfo, found: Privacy) -> None:
             st.html(hits.paragraphs(f"hides {plural(count, 'document')}" if count else "hides nothing yet"))
             st.button(
                 "Remove", key=f"private_remove_{info.name}_{number}", icon=":material/visibility:",
-                help="Guests meet the notes that only this rule hides again.",
+                help="Guests see these notes again, unless another rule hides them.",
                 on_click=_change, args=(viewer, info.name), kwargs={"show": rule},
             )  # fmt: skip
     box = f"private_new_{info.name}"
@@ -63,7 +63,7 @@ def _show_rules(viewer: Viewer, info: StoreInfo, found: Privacy) -> None:
         try:
             count = library().privacy.hidden_by(viewer, info.name, glob)
             said = f"It hides {count:,} of {plural(found.documents, 'document')}."
-            st.html(hits.paragraphs(said, "It holds for what comes later, too.", status=True))
+            st.html(hits.paragraphs(said, "It applies to later files, too.", status=True))
         except RagError as error:
             show_error(error)
 

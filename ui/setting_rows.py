@@ -57,13 +57,13 @@ def _row(viewer: Viewer, name: str, title: str, effect: str) -> Iterator[tuple[s
             decided = f" {origin.name} in {where} decides it." if is_fixed else ""
             written = f" Set in config.yaml, line {origin.line}." if origin.layer == "config.yaml" else ""
             st.html(hits.sentences(effect + decided + written))
-        with st.container(width=280):
+        with st.container(width=280, horizontal=True, vertical_alignment="center"):
             yield key, is_fixed
-        if origin.layer == "config.yaml":
-            st.button(
-                "Reset", key=f"{key}_reset", type="tertiary", on_click=_change, args=(viewer, name, None),
-                help="Back to the default",
-            )  # fmt: skip
+            if origin.layer == "config.yaml":
+                st.button(
+                    "Reset", key=f"{key}_reset", type="tertiary", on_click=_change, args=(viewer, name, None),
+                    help="Back to the default",
+                )  # fmt: skip
 
 
 def _save(viewer: Viewer, name: str, key: str) -> None:

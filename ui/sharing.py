@@ -72,7 +72,6 @@ def _show_tailscale(viewer: Viewer) -> Tailscale:
     typed = (
         ("The address that guests open", found.address, "address"),
         ("", found.command, "command"),
-        ("To undo it", found.undo, "undo"),
     )
     with below:
         st.html(hits.sentences(found.sentence, f"Next: {found.next_step}" if found.next_step else ""))
@@ -115,9 +114,9 @@ def show_visits(viewer: Viewer) -> None:
     people = {person.login for person in library().sharing.people(viewer)}
     _show_knocks([visit for visit in visits if visit.refused and visit.login not in people])
     if login := st.session_state.pop(_FILLED, ""):
-        st.html(hits.paragraphs(f"{login} stands in the form above now: choose stores there.", status=True))
+        st.html(hits.paragraphs(f"{login} is in the form above: choose stores there.", status=True))
     _show_table(visits)
-    st.html(hits.paragraphs("What somebody searched or asked for is not kept."))
+    st.html(hits.paragraphs("What they searched is not recorded."))
 
 
 def _show_knocks(refused: Sequence[Visit]) -> None:

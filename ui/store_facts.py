@@ -19,14 +19,15 @@ _METRICS = {
 def counts(info: StoreInfo) -> str:
     """A store in one line of plain text: how much is in it, and what is not done."""
     if not info.file_count and not info.sources:
-        return f"empty · {embedder(info.embedder)}"
+        return "empty"
     parts = [plural(info.file_count, "file"), *left_out(info.failed, info.skipped, info.excluded)]
     parts.append(plural(info.chunk_count, "passage"))
     if info.unreadable:
         parts.append(f"{info.unreadable:,} found by words only")
     if info.pending:
         parts.append(f"meaning: {plural(info.pending, 'passage')} left")
-    parts += [size(info.size_bytes), embedder(info.embedder)]
+    parts.append(size(info.size_bytes))
+    parts += [info.embedder] if info.embedder != "minilm" else []
     parts += [f"vectors in {info.backend}"] if info.backend != "local" else []
     parts += [f"{info.unsent:,} to send"] if info.unsent else []
     parts += ["attached, only read here"] if info.attached else []

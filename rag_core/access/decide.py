@@ -32,10 +32,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rag_core.config.keys import HOST_NAME, LOGIN_NAME
-from rag_core.errors import RagError
+from rag_core.errors import Forbidden, RagError, TooMany
 from rag_core.types import OWNER
 
-NOT_LET_IN: Final = RagError(
+NOT_LET_IN: Final = Forbidden(
     "Commonplace does not let you in.",
     "Open it on the computer it runs on, or ask its owner to share a store with you.",
 )
@@ -73,7 +73,8 @@ class Refused:
         """What the sender is told."""
         if not self.suggestion:
             return NOT_LET_IN
-        return RagError(f"{self.reason[0].upper()}{self.reason[1:]}.", self.suggestion)
+        kind = {401: Forbidden, 403: Forbidden, 429: TooMany}.get(self.status, RagError)
+        return kind(f"{self.reason[0].upper()}{self.reason[1:]}.", self.suggestion)
 
 
 @dataclass(frozen=True, slots=True)

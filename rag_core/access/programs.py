@@ -13,11 +13,11 @@ from starlette.routing import BaseRoute, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rag_core.access.decide import Header
-from rag_core.errors import RagError
+from rag_core.errors import NotFound
 
 API: Final = "/api/"
 MCP: Final = "/mcp"
-_NOTHING: Final = RagError("There is nothing here.", "REST is below /api/v1, MCP at /mcp.")
+_NOTHING: Final = NotFound("There is nothing here.", "REST is below /api/v1, MCP at /mcp.")
 
 
 def is_program(path: str) -> bool:

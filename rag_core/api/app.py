@@ -28,7 +28,7 @@ from rag_core.api.openapi import DOCUMENT, PREFIX, document
 from rag_core.api.operations import OPERATIONS, Operation
 from rag_core.api.requests import Nothing
 from rag_core.api.requests import Request as Kind
-from rag_core.errors import Forbidden, RagError
+from rag_core.errors import Forbidden, InvalidInput, NotFound, RagError
 from rag_core.library import Library
 from rag_core.types import Viewer
 
@@ -129,6 +129,8 @@ async def _failed(_: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         return json_response(UNFORESEEN.as_dict(), 500)
     status, headers = error.status_code, error.headers
-    message = "This address does not take that method." if status == 405 else "There is nothing here."
-    where = RagError(message, f"{PREFIX}{DOCUMENT} lists all that there is.")
+    lists = f"{PREFIX}{DOCUMENT} lists all that there is."
+    where: RagError = NotFound("There is nothing here.", lists)
+    if status == 405:
+        where = InvalidInput("This address does not take that method.", lists)
     return json_response(where.as_dict(), status, headers or {})

@@ -38,7 +38,7 @@ _BY_KEY, _NO_READER = 130, 141
 @click.group(cls=Commands, no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="commonplace")
 def app() -> None:
-    """Find your own passages, by words and by meaning."""
+    """Search your own notes, code and documents, by words and by meaning."""
 
 
 for command in (

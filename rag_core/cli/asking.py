@@ -110,10 +110,10 @@ def query(
     text: tuple[str, ...], stores: tuple[str, ...], from_stdin: bool, as_csv: bool, group: Group | None,
     **asked: Any,
 ) -> None:  # fmt: skip
-    """Find documents by words and by meaning.
+    """Search by words and by meaning.
 
     TEXT may hold filters such as type: or tag: (see --filter), store:, "exact words" and -without. Values
-    of one key are alternatives: tag:a tag:b finds either. Put it in single quotes when it has double quotes
+    of one key are alternatives: tag:a tag:b finds either. Put TEXT in single quotes if it has double quotes
     or parentheses.
     """
     words = _words(text, from_stdin=from_stdin)
@@ -145,12 +145,11 @@ def ask(
     question: tuple[str, ...], stores: tuple[str, ...], from_stdin: bool, k: int, filters: Filters,
     answer_only: bool,
 ) -> int:  # fmt: skip
-    """Answer a question from the notes.
+    """Answer a question from your notes, and print the passages that it rests on.
 
-    Its passages follow. Each quote is compared with its passage. What is marked "not in the passage" or
-    "no source" is not in the notes. What is marked "no quote" was not compared: read its passage.
-    QUESTION may hold filters as in `query`. Exit status 3 when nothing fits, 1 when --answer-only has no
-    answer to print.
+    Each quote is compared with its passage. A part marked "not in the passage" or "no source" is not in the
+    notes. A part marked "no quote" could not be compared: read its passage. QUESTION may hold filters as in
+    `query`. Exit status 3 if nothing fits, 1 if --answer-only has no answer to print.
     """
     words = _words(question, from_stdin=from_stdin)
     printed = _PrintedAnswer(streams=not options.wants_json() and sys.stdout.isatty())

@@ -18,14 +18,14 @@ _MARKS = {"ready": "ok  ", "not set up": "note", "unreachable": "NO  ", "refused
 
 
 @click.group(cls=Commands, invoke_without_command=True, no_args_is_help=False)
-@click.option("--all", "ask_all", is_flag=True, help="Also ask Amazon where no setting or store names it.")
+@click.option("--all", "ask_all", is_flag=True, help="Contact Amazon even if no setting or store uses it.")
 @json_option
 @click.pass_context
 def connections(context: click.Context, ask_all: bool) -> None:
-    """Ask every model, server and service that can be used.
+    """Show which models, servers and services can be used.
 
-    The model that answers questions is asked for one word. Exit status 1 when what a store or a setting needs
-    is not ready.
+    Each is contacted; the model that answers questions is asked for one word. Exit status 1 if one that a
+    store or a setting needs is not ready.
     """
     if context.invoked_subcommand:
         return
@@ -41,7 +41,8 @@ def _show(found: list[Connection]) -> None:
         mark = "NO  " if each.is_missed else _MARKS[each.state]
         click.echo(f"{mark}  {click.style(each.name, bold=True)}: {each.state}. {line(each.sentence)}")
         stores = f"; used by {', '.join(each.used_by)}" if each.used_by else ""
-        click.secho(f"      {line(each.where_text_goes)}{stores}.", dim=True)
+        if each.state != "not set up" or each.is_missed:
+            click.secho(f"      Text {line(each.goes)}{stores}.", dim=True)
         if each.models:
             click.secho(f"      Can answer: {line(', '.join(each.models))}.", dim=True)
         if each.next_step:
@@ -69,7 +70,7 @@ def connections_models() -> None:
 @connections.command("pull")
 @click.argument("model")
 def connections_pull(model: str) -> None:
-    """Have Ollama fetch MODEL from its library, such as embeddinggemma."""
+    """Download MODEL into Ollama, such as embeddinggemma."""
     with ProgressLine() as progress:
         try:
             pulled = library_of_owner().models.pull(
@@ -85,9 +86,9 @@ def connections_pull(model: str) -> None:
 
 @connections.command("try")
 @click.argument("sentence")
-@setting_option("--embedder", setting="embedder", metavar="NAME", help="Who turns it into a vector.")
+@setting_option("--embedder", setting="embedder", metavar="NAME", help="The embedder to try.")
 def connections_try(sentence: str, embedder: str) -> None:
-    """Embed SENTENCE, and show how long that took and where it went."""
+    """Embed SENTENCE, and show how long it took and which computer did it."""
     trial = library_of_owner().models.try_embedder(OWNER, embedder, sentence)
     numbers = ", ".join(f"{number:.4f}" for number in trial.beginning)
     lines = [

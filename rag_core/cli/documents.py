@@ -49,10 +49,9 @@ def list_documents(store: str, states: tuple[str, ...]) -> None:
 @path_argument
 @options.store_of_file_option
 def show(path: str, store: str | None) -> None:
-    """Show a document: its text, and its links both ways.
+    """Show a document: its text and its links.
 
-    PATH is a file here, absolute, or as `list` names it. With lines behind it, as in a.md:10-14, only these
-    are shown.
+    PATH is a file here, absolute, or as `list` names it. With lines, as in a.md:10-14, only these are shown.
     """
     library = options.library_of_owner()
     store = options.store_of_file(library, store, path)
@@ -74,20 +73,20 @@ def similar(library: Library, store: str, path: str, limit: int) -> None:
 
 
 @_of_file
-@click.option("--undo", is_flag=True, help="Take the file back: the folder's patterns decide again.")
+@click.option("--undo", is_flag=True, help="Include it again, if the folder's patterns do.")
 @click.option("--reason", default="", metavar="TEXT", help="Why, for the list of files.")
 def exclude(library: Library, store: str, path: str, undo: bool, reason: str) -> None:
-    """Leave one file out of a store, or take it back.
+    """Exclude one file from a store, or include it again.
 
-    PATH is a file here, absolute, or as `list` names it. The file stays out whatever the folder's patterns
-    say, until --undo.
+    PATH is a file here, absolute, or as `list` names it. The file stays excluded, whatever the folder's
+    patterns say, until --undo.
     """
     said = ""
     if undo:
         library.files.include(OWNER, store, path)
     else:
         library.files.exclude(OWNER, store, path, reason)
-        said = f"Excluded. To take it back: {take_back(path, store)}"
+        said = f"Excluded. To include it again: {take_back(path, store)}"
     run_requests(library, store, lambda: said)
 
 

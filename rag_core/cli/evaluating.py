@@ -30,7 +30,7 @@ class _Evaluations(options.Commands):
 def evaluate() -> None:
     """Measure how well searches find what you know to be relevant.
 
-    Without a command, as in `eval FILE.yaml`, the file is run.
+    `eval FILE.yaml` is short for `eval run FILE.yaml`.
     """
 
 
@@ -39,10 +39,10 @@ def evaluate() -> None:
 @options.stores_option
 @click.option("--mode", type=click.Choice(["hybrid", "vector", "lexical"]), help="Instead of the setting.")
 def run(file: Path | None, stores: tuple[str, ...], mode: Mode | None) -> None:
-    """Search for each query of a golden set and say how well its documents are found.
+    """Search for each query of a golden set, and measure how well its documents are found.
 
     FILE is YAML: `queries:`, and for each `- query: TEXT` with `relevant: [PATH]`. Without it, the set that
-    `eval mark` fills. What changed since the last time is said.
+    `eval mark` fills. Changes since the last run are shown.
     """
     found = options.library_of_owner().evaluating.evaluate(OWNER, file, stores, mode=mode)
     options.emit(reports.evaluation(found), lambda: show_evaluation(found))

@@ -30,14 +30,14 @@ yes_option = click.option("--yes", is_flag=True, help="Index also the whole disk
 @click.option(
     "--store",
     "store",
-    help="The store to make or add to (default: the folder's name).",
+    help="The store to create or add to (default: the folder's name).",
     **options.name_of_store,
 )
 @yes_option
 def init(folder: Path, store: str | None, yes: bool) -> None:
-    """Index a folder into a store that is made if needed.
+    """Create a store and index a folder into it.
 
-    All that can be read in FOLDER is taken. Later `index` brings the store up to date.
+    Every readable file in FOLDER is indexed. Later, `index` brings the store up to date.
     """
     library = options.library_of_owner()
     folder = real_folder(folder)
@@ -45,7 +45,7 @@ def init(folder: Path, store: str | None, yes: bool) -> None:
     if not yes:
         _refuse_if_huge(library, name, folder, _ALL)
     if library.stores.make_if_needed(OWNER, name):
-        click.echo(f"Made store {name!r}.", err=True)
+        click.echo(f"Created store {name!r}.", err=True)
     elif store is None:
         roots = [source.root for source in library.stores.info(OWNER, name).sources]
         if roots and str(folder) not in roots:
@@ -85,7 +85,7 @@ def _refuse_if_huge(
     "--root", type=click.Path(path_type=Path), help="The folder that the patterns start from (default: here)."
 )
 @options.exclude_option
-@click.option("--incremental", is_flag=True, help="Read only what changed; so it is without --force, too.")
+@click.option("--incremental", is_flag=True, help="Read only what changed (the default).")
 @click.option("--force", is_flag=True, help="Read everything, changed or not.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 @yes_option
@@ -95,11 +95,11 @@ def index(
 ) -> None:  # fmt: skip
     """Bring a store up to date, or add files to it by patterns.
 
-    Without PATTERN, the folders that the store has are read. Patterns such as '**/*.md' (in quotes) add the
-    folder that they start from, or are added to those that it has.
+    Without PATTERN, the store's folders are read. A pattern such as '**/*.md' (in quotes) adds the folder
+    that it starts from; a folder that the store has gets it as one more pattern.
     """
     if incremental and force:
-        raise click.UsageError("--incremental and --force exclude each other: give one of them.")
+        raise click.UsageError("Give --incremental or --force, not both.")
     library = options.library_of_owner()
     if not patterns and (exclude or root):
         edit = f"`commonplace source edit NUMBER --store {store}`"

@@ -53,7 +53,7 @@ def run_requests(library: Library, store: str, next_steps: Callable[[], str] = l
             job, queued = None, str(busy)
         except KeyboardInterrupt:
             said = f"Stopped at {last.done:,} of {last.total:,}." if last and last.total else "Stopped."
-            raise ByKey(said, "What was read stays; run the same command to go on.") from None
+            raise ByKey(said, "What was read stays; run the same command to continue.") from None
     if job is None:
         emit({"queued": True, "store": store}, queued)
         return

@@ -12,7 +12,7 @@ import click
 
 from rag_core.cli.options import Commands, emit, library_of_owner, setting_option
 from rag_core.cli.screen import warn
-from rag_core.errors import RagError
+from rag_core.errors import NotFound, RagError
 from rag_core.library import background, watching
 from rag_core.types import OWNER
 from rag_core.wording import moment, plural
@@ -43,7 +43,7 @@ def serve_app(port: int, open_browser: bool) -> None:
 @setting_option("--port", setting="port", type=click.IntRange(0, 65535), help="0 takes any free one.")
 @click.option("--open", "open_browser", is_flag=True, help="Open the browser, too.")
 def serve(port: int, open_browser: bool) -> None:
-    """Serve the app on this machine (127.0.0.1 only)."""
+    """Start the app on this computer (127.0.0.1 only)."""
     library = library_of_owner()
     warn(*library.stores.make_declared(OWNER))
     library.close()
@@ -52,12 +52,14 @@ def serve(port: int, open_browser: bool) -> None:
 
 @click.command()
 def watch() -> None:
-    """Read files as soon as they change, until Ctrl-C.
+    """Index files as soon as they change, until Ctrl-C.
 
-    `serve` does the same. A paused folder is left alone.
+    `serve` does the same. A paused folder is not watched.
     """
     library = library_of_owner()
     folders = sum(len(library.sources.kept(OWNER, store)) for store in library.stores.names(OWNER))
+    if not folders:
+        raise NotFound("There is no folder to watch.", "Index one first: commonplace init FOLDER")
     warn(f"Watching {plural(folders, 'folder')}. Ctrl-C stops it.")
     stop = threading.Event()
 
@@ -75,13 +77,13 @@ def watch() -> None:
 @click.command()
 @setting_option(
     "--allow-writes", setting="mcp_allow_writes", is_flag=True,
-    help="Let the assistant index files and take them out of the index, too.",
+    help="Let the assistant also index files and remove them from the index.",
 )  # fmt: skip
 def mcp(allow_writes: bool) -> None:
-    """Serve an assistant over MCP, on standard input and output.
+    """Connect an assistant over MCP, on standard input and output.
 
-    A configured assistant starts this itself; it ends with its input. While the app runs, assistants can
-    also use its address with /mcp behind it.
+    An assistant starts this itself, and it ends with its input. While the app runs, assistants can also
+    connect to /mcp at the app's address.
     """
     from rag_core.api.mcp.server import serve_stdio
 
@@ -90,21 +92,20 @@ def mcp(allow_writes: bool) -> None:
 
 @click.group(cls=Commands, no_args_is_help=False)
 def model() -> None:
-    """Install models that embed or rerank."""
+    """Install models for embedding or reranking."""
 
 
 @model.command("install")
 @click.argument("name", required=False)
 @click.option(
-    "--from", "source", type=click.Path(path_type=Path),
+    "--from", "source", type=click.Path(exists=True, path_type=Path),
     help="Take the files of the built-in model from this folder, not the network.",
 )  # fmt: skip
 def model_install(name: str | None, source: Path | None) -> None:
-    """Fetch a model, verify it and make it ready: the built-in one, or NAME.
+    """Download and verify a model: the built-in one, or NAME.
 
-    NAME is hf:ORG/NAME, a model of the Hugging Face hub that was exported to ONNX; hf:ORG/NAME@REVISION takes
-    a certain revision. A store or the setting `reranker` uses it as `onnx:ORG/NAME`. Does nothing when it
-    is installed.
+    NAME is hf:ORG/NAME, a model on the Hugging Face hub that was exported to ONNX, or hf:ORG/NAME@REVISION.
+    A store or the setting `reranker` uses it as `onnx:ORG/NAME`. Does nothing if it is installed already.
     """
     model_dir = library_of_owner().settings.model_dir
     if name is None:

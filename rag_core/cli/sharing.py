@@ -18,10 +18,10 @@ from rag_core.wording import moment
 
 @click.group(cls=options.Commands, no_args_is_help=False)
 def share() -> None:
-    """Let others in through Tailscale, and see who may come in.
+    """Share stores with others through Tailscale.
 
-    A LOGIN is what Tailscale shows for a person, such as ada@example.com or ada@github. Whoever is not
-    named here or in the configuration (`access_owners`) is refused. A change takes effect at once, also
+    A LOGIN is what Tailscale shows for a person, such as ada@example.com or ada@github. Everybody who is
+    not named here or in the configuration (`access_owners`) is refused. A change takes effect at once, also
     while the app runs.
     """
 
@@ -32,13 +32,13 @@ def share() -> None:
     "--store", "stores", multiple=True, help="A store to share; repeat for several.", **options.name_of_store
 )
 @click.option(
-    "--ask/--no-ask", "may_ask", default=None, help="Whether they may ask your language model, too."
+    "--ask/--no-ask", "may_ask", default=None, help="Whether they may also ask your language model."
 )
 def share_add(login: str, stores: Sequence[str], may_ask: bool | None) -> None:
     """Let a guest search and read stores.
 
-    Stores shared before stay shared; private notes are never shown. Without --ask and --no-ask the guest
-    may ask as before, at first not at all.
+    Stores shared before stay shared; private notes are never shown. Without --ask or --no-ask the
+    guest keeps this right; a new guest may not ask.
     """
     library = options.library_of_owner()
     person = library.sharing.share(OWNER, login, stores, may_ask=may_ask)
@@ -49,9 +49,9 @@ def share_add(login: str, stores: Sequence[str], may_ask: bool | None) -> None:
 @share.command("owner")
 @click.argument("login")
 def share_owner(login: str) -> None:
-    """Let somebody do all that you may.
+    """Make somebody an owner, who may do everything.
 
-    That is every store, private notes and settings, from their own devices.
+    An owner sees every store, private notes and the settings, from their own devices.
     """
     library = options.library_of_owner()
     person = library.sharing.make_owner(OWNER, login)
@@ -78,14 +78,14 @@ def share_status(port: int) -> None:
 
 @share.command("list")
 def share_list() -> None:
-    """List who may come in, owners first."""
+    """List everybody with access, owners first."""
     found = options.library_of_owner().sharing.people(OWNER)
     rows = []
     for each in found:
         stores = "all, as an owner" if each.is_owner else ", ".join(each.stores)
         since = "in the configuration" if each.configured else moment(each.since)
         rows.append((each.login, stores, "yes" if each.is_owner or each.may_ask else "no", since))
-    header, empty = ("login", "stores", "asks", "since"), "Nobody may come in but the owner at this computer."
+    header, empty = ("login", "stores", "asks", "since"), "Nothing is shared. Only you have access."
     value = {"people": [reports.person(each) for each in found]}
     options.emit(value, lambda: table(header, rows, empty=empty))
 
@@ -97,7 +97,7 @@ def share_list() -> None:
     help="Take only this store from them; repeat for several.",
 )  # fmt: skip
 def share_remove(login: str, stores: Sequence[str]) -> None:
-    """Let somebody in no more, or take stores from a guest.
+    """Remove a person, or take stores from a guest.
 
     Pages that they have open close within seconds.
     """
@@ -105,17 +105,17 @@ def share_remove(login: str, stores: Sequence[str]) -> None:
     library.sharing.unshare(OWNER, login, stores)
     left = next((each for each in library.sharing.people(OWNER) if each.login == login.lower()), None)
     value = {"removed": login.lower(), "stores": list(stores), "left": reports.person(left) if left else None}
-    options.emit(value, f"{login} may not come in any more." if left is None else _granted(left))
+    options.emit(value, f"{login} has no access any more." if left is None else _granted(left))
 
 
 def _warn_without_tailscale(library: Library) -> None:
     found = library.sharing.tailscale(OWNER)
     if not found.forwards:
-        warn(f"Nobody can come in yet. {found.sentence} `commonplace share status` says what to do.")
+        warn(f"Nobody can connect yet. {found.sentence} `commonplace share status` says what to do.")
 
 
 def _granted(person: Person) -> str:
-    asks = ", and ask about them" if person.may_ask else ""
+    asks = ", and ask questions" if person.may_ask else ""
     return f"{person.login} may search {', '.join(person.stores)}{asks}."
 
 
@@ -127,19 +127,19 @@ def token() -> None:
 @token.command("create")
 @click.argument("name")
 def token_create(name: str) -> None:
-    """Make a token and print it, this once.
+    """Make a token and print it once.
 
-    NAME is for you, to know it again when you revoke it.
+    NAME tells you later which token this is.
     """
     made = options.library_of_owner().sharing.create_token(OWNER, name)
     if not options.wants_json():
-        click.echo("Keep it: it opens every store, and is not shown again.", err=True)
+        click.echo("Save it now: it opens every store and is not shown again.", err=True)
     options.emit(asdict(made), made.token)
 
 
 @token.command("list")
 def token_list() -> None:
-    """List the tokens that are valid."""
+    """List the tokens."""
     found = options.library_of_owner().sharing.tokens(OWNER)
     rows = [(each.name, moment(each.created_at)) for each in found]
     value = {"tokens": [{"name": each.name, "created_at": each.created_at} for each in found]}
@@ -149,6 +149,6 @@ def token_list() -> None:
 @token.command("revoke")
 @click.argument("name")
 def token_revoke(name: str) -> None:
-    """Revoke a token. It opens nothing from the next request on."""
+    """Revoke a token. It stops working at once."""
     options.library_of_owner().sharing.revoke_token(OWNER, name)
     options.emit({"revoked": name}, f"Token {name!r} is revoked.")

@@ -22,7 +22,7 @@ number_argument = click.argument("number", type=int)
 def source() -> None:
     """List, change, pause and remove the folders of a store.
 
-    NUMBER is as `source list` numbers them.
+    `source list` shows the NUMBER of each.
     """
 
 
@@ -40,7 +40,7 @@ def source_list(store: str) -> None:
 @options.store_option
 @options.include_option
 @options.exclude_option
-@click.option("--no-exclude", is_flag=True, help="Leave nothing out any more.")
+@click.option("--no-exclude", is_flag=True, help="Remove all exclude patterns.")
 @click.option("--dry-run", is_flag=True, help="Show what the next run would do, and change nothing.")
 def source_edit(
     number: int,
@@ -50,9 +50,9 @@ def source_edit(
     no_exclude: bool,
     dry_run: bool,
 ) -> None:
-    """Give a folder other patterns in place of those it has.
+    """Replace the patterns of a folder.
 
-    What is not named stays.
+    Patterns that you do not give stay as they are.
     """
     if exclude and no_exclude:
         raise InvalidInput("--exclude and --no-exclude contradict each other.", "Give one of them.")
@@ -67,27 +67,24 @@ def source_edit(
         return
     changed = library.sources.change(OWNER, store, number, *patterns)
     warn(*library.sources.idle_excludes(OWNER, changed.root, exclude))
-    options.emit(asdict(changed), f"Changed. The next run follows it: commonplace index --store {store}")
+    options.emit(asdict(changed), f"Changed. To apply it: commonplace index --store {store}")
 
 
 @source.command("pause")
 @number_argument
 @options.store_option
 def source_pause(number: int, store: str) -> None:
-    """Leave a folder out of runs; what was read of it stays.
-
-    It is left out of runs over all folders, and can still be searched.
-    """
+    """Stop reading a folder; its files can still be searched."""
     changed = options.library_of_owner().sources.pause(OWNER, store, number)
     resume = f"commonplace source resume {number} --store {store}"
-    options.emit(asdict(changed), f"Paused. To go on with it: {resume}")
+    options.emit(asdict(changed), f"Paused. To resume: {resume}")
 
 
 @source.command("resume")
 @number_argument
 @options.store_option
 def source_resume(number: int, store: str) -> None:
-    """Take a paused folder into runs again."""
+    """Read a paused folder again."""
     changed = options.library_of_owner().sources.pause(OWNER, store, number, paused=False)
     options.emit(asdict(changed), f"Resumed. To bring it up to date: commonplace index --store {store}")
 
@@ -98,10 +95,7 @@ def source_resume(number: int, store: str) -> None:
 @click.option("--dry-run", is_flag=True, help="Show what would be forgotten, and do nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def source_remove(number: int, store: str, dry_run: bool, yes: bool) -> None:
-    """Take a folder out of a store; its files stay on the disk.
-
-    The store forgets what it read of them.
-    """
+    """Remove a folder from a store; its files stay on the disk."""
     library = options.library_of_owner()
     known = library.sources.get(OWNER, store, number)
     plan = library.sources.plan(OWNER, store, replace(known, removed=True))

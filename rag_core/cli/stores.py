@@ -23,13 +23,13 @@ from rag_core.wording import plural, privacy, size, some
 
 @click.group(cls=options.Commands, no_args_is_help=False)
 def store() -> None:
-    """Make, list, show, rename, delete, export and import stores."""
+    """Create, list, show, rename, delete, export and import stores."""
 
 
 @store.command("create")
 @click.argument("name")
 @options.setting_option(
-    "--embedder", setting="embedder", help="Who turns text into vectors; minilm is the built-in model."
+    "--embedder", setting="embedder", help="What turns text into vectors; minilm is the built-in model."
 )
 @click.option(
     "--metric", type=click.Choice(METRICS), default=METRICS[0], show_default=True,
@@ -47,7 +47,7 @@ def store() -> None:
 def store_create(
     name: str, embedder: str, metric: Metric, dimension: int | None, backend: str, send_private: bool
 ) -> None:
-    """Make an empty store."""
+    """Create an empty store."""
     info = options.library_of_owner().stores.create(
         OWNER, name, embedder, metric=metric, dimension=dimension, backend=backend,
         sends_private=send_private,
@@ -66,7 +66,7 @@ def store_list() -> None:
 @store.command("info")
 @options.any_store_argument
 def store_info(name: str) -> None:
-    """Show a store: what is in it, where from, and what is still to do."""
+    """Show all facts about a store."""
     info = options.library_of_owner().stores.info(OWNER, name)
     options.emit(answers.Store.of(info), lambda: show_store(info))
 
@@ -75,7 +75,7 @@ def store_info(name: str) -> None:
 @options.store_argument
 @click.argument("new_name", metavar="NEW")
 def store_rename(name: str, new_name: str) -> None:
-    """Give a store another name; all that is in it stays."""
+    """Rename a store."""
     library = options.library_of_owner()
     info = library.stores.rename(OWNER, name, new_name)
     options.emit(
@@ -86,9 +86,9 @@ def store_rename(name: str, new_name: str) -> None:
 @store.command("export")
 @options.store_argument
 @click.argument("file", type=click.Path(path_type=Path), default=".", metavar="[FILE]")
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
 def store_export(name: str, file: Path, force: bool) -> None:
-    """Write a store into one portable file, private notes too.
+    """Write a store with its private notes into one portable file.
 
     FILE is the file or its folder; without it, NAME.commonplace here. The store can be searched and indexed
     meanwhile.
@@ -103,11 +103,9 @@ def store_export(name: str, file: Path, force: bool) -> None:
 
 @store.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--name", default="", metavar="NAME", help="What to call the store (default: as it was called)."
-)
+@click.option("--name", default="", metavar="NAME", help="The name of the new store (default: its old name).")
 def store_import(file: Path, name: str) -> None:
-    """Make a store of a portable file.
+    """Create a store from an exported file.
 
     Its folders that are not on this computer are paused.
     """
@@ -124,7 +122,7 @@ def store_import(file: Path, name: str) -> None:
 @click.option("--force", "--yes", "force", is_flag=True, help="Do not ask.")
 @click.option("--leave-index", is_flag=True, help="Leave its vector index on a server as it is.")
 def store_delete(name: str, force: bool, leave_index: bool) -> None:
-    """Delete a store; the files it was read from stay."""
+    """Delete a store; your files stay."""
     library = options.library_of_owner()
     guests = ""
     try:
@@ -154,11 +152,11 @@ def _counted(found: StoreInfo | Exported) -> str:
 
 @store.command("switch")
 @options.any_store_argument
-@click.option("--embedder", metavar="EMBEDDER", help="Who turns its text into vectors from now on.")
-@click.option("--backend", metavar="KIND", help="Where its vectors are kept from now on.")
+@click.option("--embedder", metavar="EMBEDDER", help="The new embedder.")
+@click.option("--backend", metavar="KIND", help="The new vector index.")
 @click.option("--rechunk", is_flag=True, help="Cut the documents again, for an embedder that reads less.")
-@click.option("--abandon", is_flag=True, help="Stay with the old ones, and forget what was prepared.")
-@click.option("--later", is_flag=True, help="Leave the work to the next run.")
+@click.option("--abandon", is_flag=True, help="Cancel a switch that has not ended.")
+@click.option("--later", is_flag=True, help="Do the work in the next run.")
 def switch(
     name: str, embedder: str | None, backend: str | None, rechunk: bool, abandon: bool, later: bool
 ) -> None:
@@ -186,10 +184,10 @@ def switch(
 @click.argument("address")
 @click.argument("name", required=False, default="")
 @click.option(
-    "--take-over", "taken", is_flag=True, help="Fill it from here on; the other installation does no more."
+    "--take-over", "taken", is_flag=True, help="Write to the index from here; the other installation stops."
 )
 def attach(address: str, name: str, taken: bool) -> None:
-    """Make a store of an index that another installation fills.
+    """Create a read-only store from an index that another installation fills.
 
     ADDRESS is like s3vectors://BUCKET/INDEX, as `commonplace store info` shows it there. The store is only
     read here; attach it again to bring it up to date, or take it over.
@@ -206,7 +204,7 @@ def attach(address: str, name: str, taken: bool) -> None:
 @store.command("take-over")
 @options.store_argument
 def take_over(name: str) -> None:
-    """Fill the index of an attached store from here on.
+    """Write to the index of an attached store from here.
 
     It is brought up to date first. The other installation fills it no more.
     """
@@ -233,9 +231,9 @@ def _taken_over(name: str) -> str:
 @click.option(
     "--hide", multiple=True, metavar="GLOB", help="Keep these files from guests; repeat for several."
 )
-@click.option("--show", multiple=True, metavar="GLOB", help="Take such a rule away; repeat for several.")
+@click.option("--show", multiple=True, metavar="GLOB", help="Remove this rule; repeat for several.")
 def private(name: str, send: bool | None, hide: tuple[str, ...], show: tuple[str, ...]) -> None:
-    """Show or set which notes are private and may leave.
+    """Show or change which notes are private, and whether they may be sent to servers.
 
     Guests never see a private note. A note is private if it says so (`private: true` in its front matter),
     or if its path fits a rule, such as 'journal/**'. A rule takes effect at once.
@@ -270,7 +268,7 @@ store.add_command(store_verify)
 @click.command(cls=options.Answering)
 @options.stores_option
 def status(stores: tuple[str, ...]) -> None:
-    """Show every store, what is running, and what was not finished."""
+    """Show every store, running jobs and unfinished work."""
     found = options.library_of_owner().stores.status(OWNER, stores)
     running = {job.store: job for job in found.running}
     options.emit(answers.status(found, OWNER), lambda: show_status(found.stores, running, found.warnings))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -70,9 +71,8 @@ def _show_hit(hit: Hit, *, several: bool) -> None:
     click.echo(f"{hit.rank:>3}  {hit.score:.2f}  {store}{place}{mark}")
     heading = hit.headings or hit.document.title
     click.secho("     " + line(f"{heading} · {', '.join(hit.reasons)}".strip(" ·")), dim=True)
-    text = " ".join(plain(excerpt(hit)).split()) or line(wording.only_title(hit))
     room = width() - 7
-    rows = wrapped(text, room)
+    rows = _code_lines(hit, room) or wrapped(line(excerpt(hit)) or line(wording.only_title(hit)), room)
     shown = rows[: max(4, _SNIPPET // room)]
     click.echo("     " + "\n     ".join(shown) + (" …" if len(shown) < len(rows) else ""))
     if said := wording.on_disk(hit.document.state):
@@ -81,6 +81,15 @@ def _show_hit(hit: Hit, *, several: bool) -> None:
         if text:
             click.secho(f"     {label.lower()}: {line(text)}", dim=True)
     click.echo()
+
+
+def _code_lines(hit: Hit, room: int) -> list[str]:
+    """The lines of a passage of code or data from where its snippet begins; none for prose."""
+    if hit.anchor is not None or hit.document.file_type in (*wording.NOTES, "html"):
+        return []
+    start = hit.content.rfind("\n", 0, hit.snippet[0]) + 1
+    text = textwrap.dedent(plain(hit.content[start:]).expandtabs(4))
+    return [each[:room] for each in text.splitlines() if each.strip()]
 
 
 def show_documents(documents: Sequence[Document], states: Sequence[str] = ()) -> None:

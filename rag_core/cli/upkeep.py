@@ -25,7 +25,7 @@ files_option = click.option("--files", is_flag=True, help="Also compare each doc
     "path",
     metavar="PATH",
     shell_complete=options.complete_files,
-    help="Say why this file is found or not.",
+    help="Explain why this file is found or not.",
 )
 @click.option("--query", metavar="TEXT", help="With --file: also its place for this query.")
 @click.option(
@@ -33,9 +33,9 @@ files_option = click.option("--files", is_flag=True, help="Also compare each doc
     help="With --file: a store to look in; repeat for several (default: every store).",
 )  # fmt: skip
 def doctor(path: str | None, query: str | None, stores: tuple[str, ...]) -> None:
-    """Check the installation, or say why a file is not found.
+    """Check the installation, or explain why a file is not found.
 
-    Exit status 1 when something does not work, or the file cannot be found.
+    Exit status 1 if something does not work, or the file cannot be found.
     """
     library = options.library_of_owner()
     if path is None:
@@ -53,9 +53,9 @@ def doctor(path: str | None, query: str | None, stores: tuple[str, ...]) -> None
 @options.stores_option
 @files_option
 def verify(stores: tuple[str, ...], files: bool) -> None:
-    """Check whether stores are sound, and say what is broken.
+    """Check stores for damage.
 
-    Nothing is changed. Exit status 1 when something is broken: `repair` mends it.
+    Nothing is changed. Exit status 1 if a store is damaged: `repair` rebuilds it.
     """
     library = options.library_of_owner()
     healths: list[Health] = []
@@ -78,9 +78,9 @@ def verify(stores: tuple[str, ...], files: bool) -> None:
 @click.command("verify", cls=options.Answering)
 @options.any_store_argument
 @files_option
-@click.option("--heal", is_flag=True, help="Make the vector index outside the store's file right again.")
+@click.option("--heal", is_flag=True, help="Repair the vector index on a server.")
 def store_verify(name: str, files: bool, heal: bool) -> None:
-    """Check one store, its vector index on a server included."""
+    """Check one store, and its vector index on a server."""
     library = options.library_of_owner()
     if heal:
         library.placement.heal(OWNER, name)
@@ -92,10 +92,10 @@ def store_verify(name: str, files: bool, heal: bool) -> None:
 @click.command(cls=options.Answering)
 @options.store_option
 def repair(store: str) -> None:
-    """Make a store anew in which `verify` found a fault.
+    """Rebuild a store that `verify` found damaged.
 
-    Reads its folders into a new file and takes over your decisions and the vectors that are whole. The
-    damaged file is kept beside it.
+    Reads its folders into a new file, and copies your decisions and the intact vectors into it. Keeps the
+    damaged file beside it.
     """
     repaired = options.library_of_owner().upkeep.repair(OWNER, store)
     options.emit(asdict(repaired), lambda: show_repair(repaired))
@@ -105,7 +105,7 @@ def repair(store: str) -> None:
 @options.json_option
 @click.pass_context
 def config(context: click.Context) -> None:
-    """Show every setting and where its value is from, or change one."""
+    """Show every setting with its origin, or change one."""
     if context.invoked_subcommand is None:
         settings = options.settings_of_owner()
         options.emit(reports.configuration(settings), lambda: show_settings(settings))
@@ -122,7 +122,7 @@ def set_(name: str, value: str) -> None:
 @config.command()
 @click.argument("name")
 def unset(name: str) -> None:
-    """Remove a setting from config.yaml, so that its default holds."""
+    """Remove a setting from config.yaml, so that its default applies."""
     _change(name, None)
 
 

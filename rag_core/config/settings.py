@@ -79,7 +79,7 @@ class Settings(BaseSettings):
     model_dir: kinds.Folder = _place(
         ..., "The folder of installed models.", "models in the data folder", name="models")
     roots: kinds.Folders = _place(
-        ..., "The folders that the folder picker of the Index page offers.", "your home folder")
+        ..., "The folders that the Index page offers to choose from.", "your home folder and the whole disk")
 
     embedder: kinds.Embedder = _new(
         "minilm", "The embedder of a new store.", "", "embedding_model")

@@ -6,7 +6,7 @@ import hashlib
 import os
 import sqlite3
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import filterfalse, repeat
@@ -23,7 +23,7 @@ from rag_core.store import Store
 from rag_core.store.documents import FileRecord
 from rag_core.store.sources import excluded_below, shown_path
 from rag_core.types import Outcome, Source
-from rag_core.wording import plural
+from rag_core.wording import plural, some
 
 MAX_FILE_BYTES = 64_000_000
 _STRAYS = 10  # so many times fewer files than documents may lie where a disk should be
@@ -244,14 +244,16 @@ def _sides(
 
 
 def _warnings(source: Source, walk: Walk, only: Set[bytes] | None) -> tuple[str, ...]:
-    """A sentence for each path that was passed over and asked for, or for globs that match no file."""
+    """A sentence for each reason for which paths were left out, or for globs that match no file."""
     said: list[str] = []
+    left_out: defaultdict[str, list[str]] = defaultdict(list)
     if not (walk.files or walk.unreadable or walk.vanished):
         said.append(str(no_match(Path(source.root), source.include, source.exclude)))
     unlisted = zip(walk.unreadable, repeat("the folder cannot be listed"))
     for path, why in (*walk.skipped, *unlisted):
         if only is None or path in only or any(_below(each, [path]) for each in only):
-            said += [f"Passed over {display(path)}: {why}."]
+            left_out[why].append(display(path))
+    said += [f"Left out {some(paths, 'file')}: {why}." for why, paths in left_out.items()]
     return tuple(said)
 
 

@@ -27,7 +27,7 @@ from rag_core.models.chat import Call, Outcome, server_of, stream_answer
 from rag_core.replies import DEFAULT_K, MAX_K, Conversation, Draft, Ending, Reply, Turn
 from rag_core.search.query import MAX_LENGTH, asked, parse
 from rag_core.types import MAX_DEPTH, Answer, Filters, Hit, Neighbour, Notice, Viewer
-from rag_core.wording import GET_A_MODEL, pending
+from rag_core.wording import GET_A_MODEL
 
 if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
@@ -109,9 +109,6 @@ class Asking(Service):
             host = host_of(server_of(self._llm(), llm_options(self._settings)))
             notices.append(Notice("private_kept", {"host": host}))
         fitting = [hit for hit in found.hits if hit.relevant]
-        if answer.pending and not fitting:
-            said = pending(answer.pending, answer.stores, for_owner=viewer.is_owner)
-            notices.append(Notice.of(said))
         reply = Reply(
             question, "nothing found", answer.stores, message=_NOTHING, notices=tuple(notices),
             pending=answer.pending, timestamp=answer.timestamp,

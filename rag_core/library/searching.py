@@ -126,7 +126,7 @@ class Searching(Service):
         if answer.hits and max_tokens is not None and not hits:
             tokens = estimate_tokens(answer.hits[0].content)
             said.append(Notice("max_tokens", {"tokens": tokens, "limit": max_tokens}))
-        if answer.pending and not answer.convincing:
+        if answer.pending and answer.query.text and not answer.convincing:
             said.append(Notice("too_new", {"count": answer.pending}))
         more = answer.has_more or len(hits) < len(answer.hits)
         answer = replace(answer, hits=hits, notices=(*answer.notices, *said), has_more=more)

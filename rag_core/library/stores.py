@@ -96,9 +96,9 @@ class Stores(Service):
                 if job.state == "running":
                     running.append(job)
                 elif job.state != "done":
-                    last = f"The last job of {info.name!r} was {job.state}"
-                    goes_on = f"`commonplace index --store {info.name}` goes on."
-                    said.append(f"{last}; {goes_on} {job.message}".rstrip())
+                    state = "paused" if job.state == "cancelled" else job.state
+                    last = f"The last run of {info.name!r} was {state}. {job.message}".rstrip()
+                    said.append(f"{last} To continue: commonplace index --store {info.name}")
         return Status(infos, tuple(running), tuple(said), str(self._settings.data_dir))
 
     @open_to_all
