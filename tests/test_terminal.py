@@ -278,7 +278,7 @@ def test_interrupted_run_ends_as_shells_count_it_and_goes_on_next_time(home: Pat
     assert (process.returncode, out) == (130, "")
     first, second = err.splitlines()
     assert re.fullmatch(r"Error: Stopped at [\d,]+ of 3,000\.", first)
-    assert second == "What was read stays; run the same command to go on."
+    assert second == "What was read stays; run the same command to continue."
     read = len(library.documents.all(OWNER, "birds"))
     assert 0 < read < 3000
     assert [job.state for job in library.jobs.all(OWNER, "birds")] == ["cancelled"]

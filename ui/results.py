@@ -365,9 +365,9 @@ def _with_state(shown: Shown, viewer: Viewer, stores: Sequence[str], said: str) 
     is_paused = is_behind and any(_is_paused(viewer, name) for name in stores)
     parts = (said, freshness(replace(now, failed=0)), "paused" * is_paused)
     has = next((info.name for info in store_infos(viewer) if info.failed and info.name in stores), "")
-    failed = Way(f"{plural(now.failed, 'file')} failed", href=link({"store": has}, INDEX_PAGE))
+    unread = Way(f"{plural(now.failed, 'file')} failed", href=link({"store": has}, INDEX_PAGE))
     return replace(
-        shown, status=" · ".join(filter(None, parts)), failed=failed if now.failed else None,
+        shown, status=" · ".join(filter(None, parts)), unread=unread if now.failed else None,
         is_moving=is_behind and not is_paused,
     )  # fmt: skip
 

@@ -92,13 +92,13 @@ class Others:
 @dataclass(frozen=True, slots=True)
 class Shown:
     """All that the component shows. ``search`` is the search in the page's address, ``text`` the one that was
-    answered; ``status`` is one short line, which ends with the way to the files that ``failed``; ``error``
+    answered; ``status`` is one short line, which ends with the way to the ``unread`` files; ``error``
     stands in its place. ``is_moving``: files are being indexed. ``label`` names the box."""
 
     search: str
     text: str
     status: str = ""
-    failed: Way | None = None
+    unread: Way | None = None
     error: str = ""
     is_moving: bool = False
     view: str = "cards"
