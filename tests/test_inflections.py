@@ -19,6 +19,7 @@ FORMS = [
     *("log logging", "tags tagged", "pays paying", "add adding", "ask asked", "movie movies", "shoe shoes"),
     *("relation relate", "location locate", "connection connect", "protected protection"),
     *("management managing", "requirement required", "move movement"),
+    *("parse parsing", "type typing", "generate generator", "document documentation", "repeat repeating"),
     *("questions questioned", "implements implemented", "settings setting"),
 ]
 OTHERS = [
@@ -27,7 +28,16 @@ OTHERS = [
     *("state station", "series serial", "planes plan", "states stat", "car caring", "hope hopping"),
     *("age agenda", "ice iceland", "use useless", "eve event", "cry crystal", "dry drywall"),
     *("notes notion", "rates ration", "pin pine", "hopping hoping", "memory memo"),
-    *("plane plan", "number numb", "art party", "art artichoke", "bug bugle", "wedge wedding"),
+    *(
+        "format form",
+        "treat tree",
+        "plane plan",
+        "number numb",
+        "art party",
+        "art artichoke",
+        "bug bugle",
+        "wedge wedding",
+    ),
 ]
 LONGER = [
     "conditions conditional",

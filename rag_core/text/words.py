@@ -230,14 +230,15 @@ def has_phrase(text: str, phrase: str) -> bool:
 # *founded* is a *founder*, and *config* finds *configuration*.
 
 _SHORT = 3  # letters; words that begin with so few are mostly others: artichoke
+_LONG = 4  # letters; longer words lose an e at their end: parse, parsing
 _PLURAL = re.compile(r"(?<=..[^su])s\Z|(?<=ss|ch|sh|.x)es\Z")
 _PAST = re.compile(r"(?<!e)ed\Z|ing\Z")
 _VOWEL = re.compile("[aeiouy]")
 _DOUBLED = re.compile(r"(?<=..)([^aeiouflsz])\1\Z")
-_CLOSED = re.compile("[^aeiou]*[aeiou][^aeiouwxy]")  # before -ing an e went: hop(e)
+_CLOSED = re.compile("[^aeiouy]*[aeiouy][^aeiouwxy]")  # an e behind it makes another word: hop, hope
 _DERIVED = re.compile(  # behind so many letters that it is an ending: investor, not letter
-    r"(?<=.{4})(?:(?:ment)?(?:ate?|ation(?:al)?)|ment)\Z"
-    r"|(?<=.{5})(?:e(?:ment)?|er|or|ion|(?:ion)?(?<!i)al|(?<!b)ly)\Z"
+    r"(?<=.{3}[^aeiou])at(?:e|or|ion(?:al)?)\Z|(?<=.{4})e?ment(?:ation)?\Z"
+    r"|(?<=.{5})(?:er|or|ion|(?:ion)?(?<!i)al|(?<!b)e?ly)\Z"
 )
 _LAST_Y = re.compile(r"(?<=..)(?:y|ie)\Z")
 
@@ -251,8 +252,12 @@ def stem(word: str) -> str:
     rest = _PAST.sub("", word)
     if rest != word and _VOWEL.search(rest):
         word = _DOUBLED.sub(r"\1", rest)
-        word += "e" if word == rest and _CLOSED.fullmatch(rest) else ""
-    return _LAST_Y.sub("i", _DERIVED.sub("", word))
+        if word == rest and (word.endswith("at") or _CLOSED.fullmatch(word)):
+            word += "e"
+    word = _DERIVED.sub("", word)
+    if word.endswith("e") and len(word) > _LONG and not _CLOSED.fullmatch(word[:-1]):
+        word = word[:-1]
+    return _LAST_Y.sub("i", word)
 
 
 @lru_cache(maxsize=1024)
