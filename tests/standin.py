@@ -174,8 +174,20 @@ def vector_of(words: Sequence[str], dimension: int) -> npt.NDArray[np.float32]:
     return found
 
 
+_held: list[socket.socket] = []
+
+
 def nobody() -> str:
-    """An address of the loopback where nobody listens."""
+    """An address of the loopback where nobody listens. Its port stays taken, so no other test serves it."""
+    taken = socket.socket()
+    taken.bind(("127.0.0.1", 0))
+    _held.append(taken)
+    return f"http://127.0.0.1:{taken.getsockname()[1]}"
+
+
+def free_port() -> int:
+    """A port of the loopback for a server that is about to start."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{free.getsockname()[1]}"
+        port: int = free.getsockname()[1]
+    return port

@@ -40,6 +40,7 @@ from tests.speakers import (
     speaking,
     through_serve,
 )
+from tests.standin import free_port
 from ui.front import front_page
 
 # --- pages ------------------------------------------------------------------------------
@@ -336,9 +337,7 @@ def test_visits_are_kept_without_what_was_asked_for(tmp_path: Path) -> None:
 @contextmanager
 def plainly(folder: Path, address: str) -> Iterator[Server]:
     """The app as ``streamlit run app.py`` starts it."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")]
     options = ["--server.address", address, "--server.port", str(port), "--server.headless", "true"]
     told = {**os.environ, "COMMONPLACE_HOME": str(folder / "home")}

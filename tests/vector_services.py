@@ -27,7 +27,7 @@ from rag_core.vectors.qdrant import QdrantOptions
 from rag_core.vectors.s3vectors import S3Options
 from tests.s3vectors import Server
 from tests.s3vectors.http import REGION
-from tests.standin import nobody, serving
+from tests.standin import free_port, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,8 +75,8 @@ class Services:
 @contextmanager
 def chroma_server(folder: Path) -> Iterator[str]:
     """Chroma's own server, on a free port of the loopback; what it says is printed when it fails."""
-    url = nobody()
-    port = url.rpartition(":")[2]
+    port = str(free_port())
+    url = f"http://127.0.0.1:{port}"
     command = [str(Path(sys.executable).with_name("chroma")), "run", "--path", str(folder / "served")]
     log = folder / "chroma.log"
     with log.open("wb") as output:
