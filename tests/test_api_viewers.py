@@ -66,20 +66,6 @@ def test_files_of_no_store_are_those_of_the_only_one_that_there_is_to_see(serve:
 # --- a guest ----------------------------------------------------------------------------
 
 
-def test_a_guest_is_listed_no_private_document_and_no_folder(serve: Serve, notes: Path) -> None:
-    guest = serve(GUEST)
-    [file] = guest.get("/documents?store=shared").json["files"]
-    assert (file["file_path"], file["absolute_path"], file["reason"]) == ("open.md", None, "")
-    assert (file["title"], file["file_type"], file["tags"]) == ("Open", "markdown", [])
-    assert file["date"]
-    assert guest.get("/documents/shared/open.md").status == 200
-    said = "".join(
-        guest.get(path).body for path in ("/status", "/documents?store=shared", "/documents/shared/open.md")
-    )
-    assert str(notes) not in said
-    assert "ecret" not in said
-
-
 OF_THE_DISK = {"size", "file_hash", "indexed_at"}
 
 
@@ -113,21 +99,6 @@ def test_an_ungranted_store_and_an_unknown_one_are_the_same(
     ungranted, unknown = ask(guest, "mine"), ask(guest, "nine")
     assert ungranted.status == unknown.status == (404 if way in ("store", "document") else 400)
     assert ungranted.error.replace("mine", "…") == unknown.error.replace("nine", "…")
-
-
-def test_a_private_document_and_an_unknown_one_are_the_same_to_a_guest(serve: Serve) -> None:
-    guest = serve(GUEST)
-    private, unknown = guest.get("/documents/shared/secret.md"), guest.get("/documents/shared/absent.md")
-    assert private.status == unknown.status == 404
-    assert private.error.replace("secret", "…") == unknown.error.replace("absent", "…")
-
-
-def test_a_viewer_without_a_store_is_sent_to_the_owner(serve: Serve) -> None:
-    stranger = serve(Viewer("stranger@example.com"))
-    assert stranger.get("/stores").json == {"stores": [], "warnings": []}
-    answer = stranger.post("/search", {"query": "harbour"})
-    assert answer.status == 400
-    assert "Ask the owner to share one." in answer.error
 
 
 # --- faults -----------------------------------------------------------------------------

@@ -170,16 +170,6 @@ def test_requests_stay_below_what_a_server_takes(qdrant: QdrantServer) -> None:
     assert len(sizes(qdrant)) == 2
 
 
-def test_a_record_that_only_the_server_refuses_is_found_and_refused_alone(qdrant: QdrantServer) -> None:
-    index = opened(options(qdrant))
-    qdrant.poison = "devil"
-    records = [record(text="devil" if n in (3, 17) else "text") for n in range(20)]
-    receipt = index.put(records)
-    assert {*receipt.refused} == {records[3].key, records[17].key}
-    assert "poisoned" in receipt.refused[records[3].key]
-    assert {*index.keys()} == {each.key for each in records} - receipt.refused.keys()
-
-
 # --- searching --------------------------------------------------------------------------
 
 
