@@ -15,7 +15,6 @@ from rag_core.library import Library
 from rag_core.types import OWNER, Viewer
 from rag_core.vectors import RemoteIndex, VectorRecord
 from tests.conftest import index
-from tests.s3vectors import Server
 from tests.stored import store_of
 
 ADDRESS = "s3vectors://commonplace-zoo/main"
@@ -148,27 +147,6 @@ def test_it_is_only_read_until_it_is_taken_over(zoo: Library, second: Library, n
     assert {*at(second).keys()} == there
 
 
-def test_a_copy_whose_index_moved_says_what_to_do_wherever_one_looks(zoo: Library, second: Library) -> None:
-    second.placement.attach(OWNER, ADDRESS)
-    zoo.placement.switch(OWNER, "zoo", "hashing:64")
-    zoo.jobs.run(OWNER, "zoo")
-    gone = f"There is no vector index at {ADDRESS!r}."
-    [notice] = second.search(OWNER, "crabs", ["zoo"]).warnings
-    [finding] = second.upkeep.verify(OWNER, "zoo").findings
-    said = [notice, finding.sentence]
-    for act in (
-        lambda: second.placement.attach(OWNER, ADDRESS),
-        lambda: second.placement.take_over(OWNER, "zoo"),
-    ):
-        with pytest.raises(VectorError) as refused:
-            act()
-        said.append(str(refused.value))
-    assert [text for text in said if not (gone in text and "attach that one" in text)] == []
-    assert second.search(OWNER, "crabs", ["zoo"]).hits
-    second.stores.delete(OWNER, "zoo")
-    assert second.placement.attach(OWNER, zoo.stores.info(OWNER, "zoo").address).chunk_count == 2
-
-
 def test_deleting_an_attached_store_leaves_the_index(zoo: Library, second: Library) -> None:
     second.placement.attach(OWNER, ADDRESS)
     second.stores.delete(OWNER, "zoo")
@@ -198,16 +176,6 @@ def test_another_model_of_the_same_name_is_refused(
     with pytest.raises(EmbedderError, match="are from hashing"):
         second.placement.attach(OWNER, ADDRESS)
     assert second.stores.names(OWNER) == []
-
-
-@pytest.mark.parametrize("doc", ["[1", "[]", "[" * 30_000])
-def test_what_is_no_json_object_makes_no_store(
-    zoo: Library, second: Library, amazon: Server, doc: str
-) -> None:
-    there = amazon.service._buckets["commonplace-zoo"].indexes["main"]
-    there.records["0" * 36] = np.ones(256, np.float32), {"text": "text", "doc": doc}
-    with pytest.raises(VectorError, match="has a record that cannot be read"):
-        second.placement.attach(OWNER, ADDRESS, "zoo")
 
 
 HOSTILE: dict[str, dict[str, Any]] = {

@@ -75,34 +75,6 @@ def test_init_of_a_name_that_fits_no_store_is_made_to_fit(run: Run, notes: Path)
     assert run("init", folder, "--json").json["store"] == "My-notes-more-2026"
 
 
-def test_init_of_no_folder_makes_no_store(run: Run, notes: Path) -> None:
-    result = run("init", notes / "missing")
-    assert result.status == 2
-    assert "is not a folder" in result.err
-    assert run("store", "list", "--json").json["stores"] == []
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("init", "{}"),
-        ("index", "**/*", "--root", "{}", "--store", "s"),
-        ("index", "**/*", "--root", "{}", "--store", "s", "--dry-run"),
-        ("store", "export", "s", "{}"),
-        ("store", "import", "{}"),
-    ],
-)
-@pytest.mark.parametrize("path", ["~nobody-here/x", "x" * 300])
-def test_a_path_that_cannot_be_is_refused_in_two_sentences(
-    run: Run, words: tuple[str, ...], path: str
-) -> None:
-    run("store", "create", "s", "--embedder", "hashing")
-    result = run(*(word.format(path) for word in words))
-    assert result.status in (1, 2)
-    assert result.err.startswith("Error: ")
-    assert len(result.err.splitlines()) == 2
-
-
 def test_store_info_for_people_names_folder_and_counts(run: Run, garden: Path) -> None:
     out = run("store", "info", "garden").out
     assert f"folder     {garden}: every file" in out
@@ -158,13 +130,6 @@ def test_index_takes_absolute_globs_several_globs_and_exclusions(run: Run, notes
     run("index", *globs, "--store", "some", "--exclude", "draft*", "--exclude", "*.txt")
     files = run("list", "--store", "some", "--json").json["files"]
     assert [file["file_path"] for file in files] == ["a.md", "c.py"]
-
-
-def test_index_reads_only_what_changed_unless_forced(run: Run, garden: Path) -> None:
-    assert run("index", "--store", "garden", "--incremental", "--json").json["counts"] == {"unchanged": 3}
-    forced = run("index", "--store", "garden", "--force", "--json").json
-    assert forced["counts"] == {"unchanged": 0, "reread": 3}
-    assert forced["texts_embedded"] == 0
 
 
 def test_incremental_and_force_exclude_each_other(run: Run, garden: Path) -> None:
@@ -266,26 +231,6 @@ def test_status_shows_every_store_and_where_the_data_is(run: Run, garden: Path, 
     assert [store["name"] for store in status["stores"]] == ["garden"]
     assert (status["running"], status["warnings"], status["data_dir"]) == ([], [], str(home / "data"))
     assert run("status").out.splitlines()[1].split()[:3] == ["garden", "3", "3"]
-
-
-@pytest.mark.parametrize("command", [["status"], ["store", "list"]])
-def test_damaged_store_is_named_and_the_others_are_shown(
-    run: Run, garden: Path, home: Path, command: list[str]
-) -> None:
-    (home / "data" / "stores" / "broken.db").write_bytes(b"no database" * 500)
-    result = run(*command)
-    assert result.status == 0
-    assert "garden" in result.out
-    assert "'broken' cannot be opened" in result.err
-    assert "'broken' cannot be opened" in run(*command, "--json").json["warnings"][0]
-
-
-def test_status_of_one_store_is_of_no_other(run: Run, garden: Path) -> None:
-    run("store", "create", "zoo", "--embedder", "hashing")
-    assert [each["name"] for each in run("status", "--store", "zoo", "--json").json["stores"]] == ["zoo"]
-    assert "garden" not in run("status", "--store", "zoo").out
-    refused = run("status", "--store", "zo")
-    assert (refused.status, "Did you mean 'zoo'?" in refused.err) == (1, True)
 
 
 def test_model_that_is_there_is_not_installed_again(

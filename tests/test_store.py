@@ -26,12 +26,6 @@ from tests.stored import found, long_note, new_store, paths, store_of
 # --- making ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["a", "0", "A-b_C9", "x" * 63])
-def test_a_name_of_letters_digits_hyphens_and_underscores_is_taken(library: Library, name: str) -> None:
-    assert library.create_store(OWNER, name, "hashing").name == name
-    assert library.stores.names(OWNER) == [name]
-
-
 def test_a_name_is_taken_once_whatever_its_case(library: Library) -> None:
     library.create_store(OWNER, "Work", "hashing")
     with pytest.raises(InvalidInput, match="'Work' exists already"):
@@ -58,28 +52,6 @@ def test_a_store_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest
         new_store(tmp_path / "a.db")
 
     assert list(tmp_path.iterdir()) == []
-
-
-def test_two_that_make_the_same_store_at_once_make_one(tmp_path: Path) -> None:
-    made: list[str] = []
-    start = threading.Barrier(4)
-
-    def make() -> None:
-        start.wait(WAIT_S)
-        try:
-            new_store(tmp_path / "a.db").close()
-            made.append("one")
-        except StoreError as error:
-            made.append(error.message)
-
-    makers = [threading.Thread(target=make) for _ in range(4)]
-    for maker in makers:
-        maker.start()
-    for maker in makers:
-        maker.join(WAIT_S)
-
-    assert sorted(made) == ["Store 'a' exists already."] * 3 + ["one"]
-    assert not list(tmp_path.glob(".*"))
 
 
 MAKE = """
