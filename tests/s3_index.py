@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from rag_core.types import Metric
 from rag_core.vectors import VectorRecord
 from rag_core.vectors.s3vectors import S3Options, S3Vectors
 from tests.s3vectors import Server
@@ -21,10 +20,8 @@ def options(amazon: Server, **changes: Any) -> S3Options:
     return replace(S3Options(region=REGION, endpoint_url=amazon.url, backoff=0.01), **changes)
 
 
-def opened(
-    amazon: Server, address: str = ADDRESS, dimension: int = 16, metric: Metric = "cosine", **changes: Any
-) -> S3Vectors:
-    index = S3Vectors(address, dimension, metric, options(amazon, **changes))
+def opened(amazon: Server, address: str = ADDRESS, dimension: int = 16, **changes: Any) -> S3Vectors:
+    index = S3Vectors(address, dimension, "cosine", options(amazon, **changes))
     index.prepare(ME)
     return index
 

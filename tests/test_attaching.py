@@ -48,8 +48,8 @@ def at(library: Library) -> RemoteIndex:
     return found
 
 
-def about(library: Library, store: str = "zoo") -> list[tuple[Any, ...]]:
-    opened = store_of(library, store)
+def about(library: Library) -> list[tuple[Any, ...]]:
+    opened = store_of(library, "zoo")
     with opened.read() as db:
         rows = [
             tuple(row)

@@ -38,12 +38,12 @@ from tests.speakers import (
 PAGE: Final = ROOT / "docs" / "security.md"
 
 
-def exchange(server: Server, first: str, headers: Sequence[Header], body: bytes = b"") -> tuple[int, bytes]:
+def exchange(server: Server, first: str, headers: Sequence[Header]) -> tuple[int, bytes]:
     """Send a request byte by byte as it stands; the status and body of what comes back, 0 for nothing."""
     lines = [first, *(f"{name}: {value}" for name, value in headers), "Connection: close"]
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as raw, suppress(OSError):
         received = b""
-        raw.sendall(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + body)
+        raw.sendall(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
         while part := raw.recv(65536):
             received += part
     head, _, rest = received.partition(b"\r\n\r\n")

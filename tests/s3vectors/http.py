@@ -50,10 +50,10 @@ class Seen:
 class Server:
     """The stand-in on a free port of this machine, for the time of a ``with``."""
 
-    def __init__(self, *, enhanced: bool = True, vectors_per_second: float = 0) -> None:
-        self.service = Service(REGION, enhanced)
+    def __init__(self) -> None:
+        self.service = Service(REGION)
         self.faults: faults.Faults | None = None
-        self.throttle = faults.Throttle(vectors_per_second) if vectors_per_second else None
+        self.throttle: faults.Throttle | None = None
         self.seen: list[Seen] = []
         self.bodies: list[tuple[str, dict[str, Any]]] = []
         self.operations = _operations()
