@@ -63,6 +63,20 @@ def test_files_of_no_store_are_those_of_the_only_one_that_there_is_to_see(serve:
     assert serve(GUEST).get("/documents").json == serve(GUEST).get("/documents?store=shared").json
 
 
+def test_a_guest_is_listed_no_private_document_and_no_folder(serve: Serve, notes: Path) -> None:
+    guest = serve(GUEST)
+    [file] = guest.get("/documents?store=shared").json["files"]
+    assert (file["file_path"], file["absolute_path"], file["reason"]) == ("open.md", None, "")
+    assert (file["title"], file["file_type"], file["tags"]) == ("Open", "markdown", [])
+    assert file["date"]
+    assert guest.get("/documents/shared/open.md").status == 200
+    said = "".join(
+        guest.get(path).body for path in ("/status", "/documents?store=shared", "/documents/shared/open.md")
+    )
+    assert str(notes) not in said
+    assert "ecret" not in said
+
+
 # --- a guest ----------------------------------------------------------------------------
 
 
@@ -99,6 +113,14 @@ def test_an_ungranted_store_and_an_unknown_one_are_the_same(
     ungranted, unknown = ask(guest, "mine"), ask(guest, "nine")
     assert ungranted.status == unknown.status == (404 if way in ("store", "document") else 400)
     assert ungranted.error.replace("mine", "…") == unknown.error.replace("nine", "…")
+
+
+def test_a_viewer_without_a_store_is_sent_to_the_owner(serve: Serve) -> None:
+    stranger = serve(Viewer("stranger@example.com"))
+    assert stranger.get("/stores").json == {"stores": [], "warnings": []}
+    answer = stranger.post("/search", {"query": "harbour"})
+    assert answer.status == 400
+    assert "Ask the owner to share one." in answer.error
 
 
 # --- faults -----------------------------------------------------------------------------

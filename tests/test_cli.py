@@ -75,6 +75,31 @@ def test_init_of_a_name_that_fits_no_store_is_made_to_fit(run: Run, notes: Path)
     assert run("init", folder, "--json").json["store"] == "My-notes-more-2026"
 
 
+def test_init_of_no_folder_makes_no_store(run: Run, notes: Path) -> None:
+    result = run("init", notes / "missing")
+    assert result.status == 2
+    assert "is not a folder" in result.err
+    assert run("store", "list", "--json").json["stores"] == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("index", "**/*", "--root", "{}", "--store", "s"),
+        ("store", "import", "{}"),
+    ],
+)
+@pytest.mark.parametrize("path", ["~nobody-here/x", "x" * 300])
+def test_a_path_that_cannot_be_is_refused_in_two_sentences(
+    run: Run, words: tuple[str, ...], path: str
+) -> None:
+    run("store", "create", "s", "--embedder", "hashing")
+    result = run(*(word.format(path) for word in words))
+    assert result.status in (1, 2)
+    assert result.err.startswith("Error: ")
+    assert len(result.err.splitlines()) == 2
+
+
 def test_store_info_for_people_names_folder_and_counts(run: Run, garden: Path) -> None:
     out = run("store", "info", "garden").out
     assert f"folder     {garden}: every file" in out

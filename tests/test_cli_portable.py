@@ -68,3 +68,11 @@ def test_an_existing_file_is_kept_unless_forced_and_no_store_is_made_of_it(run: 
     assert result.json["error"]["message"].startswith("'zoo.commonplace' cannot be imported")
     assert (here / "zoo.commonplace").read_text() == "mine"
     assert run("store", "export", "zoo", "--force").status == 0
+
+
+def test_rename_keeps_what_is_in_a_store(run: Run, here: Path) -> None:
+    before = query(run, "zoo")
+    assert run("store", "rename", "zoo", "park").out == "Store 'zoo' is called 'park' now.\n"
+    assert query(run, "park") == before
+    assert run("store", "rename", "park", "farm", "--json").json["name"] == "farm"
+    assert run("store", "info", "park").status == 1

@@ -131,6 +131,23 @@ def test_what_else_front_matter_says_is_shown_as_far_as_it_is_short(library: Lib
     assert view(library, "long.md").properties == (("a", "b"),)
 
 
+def test_a_private_document_is_no_target_no_backlink_and_no_title_for_a_guest(
+    library: Library, notes: Path
+) -> None:
+    write(
+        notes,
+        {
+            "open.md": "# Open\n\nSee [[secret]].\n",
+            "secret.md": f"{PRIVATE}# The hidden title\n\nBack to [[open]].\n",
+        },
+    )
+    index(library, "s", notes)
+    shown = view(library, "open.md", GUEST)
+    assert [(link.target, link.path, link.title) for link in shown.links_out] == [("secret", None, None)]
+    assert shown.links_in == ()
+    assert view(library, "open.md").links_out[0].title == "The hidden title"
+
+
 # --- guests ---------------------------------------------------------------------------
 
 

@@ -54,6 +54,20 @@ def test_a_killed_job_is_interrupted_keeps_its_batches_and_the_next_one_goes_on(
     assert library.jobs.all(OWNER, "s")[1].message == UNSAID
 
 
+def test_a_failed_job_does_not_leave_its_request(library: Library, store: Store, notes: Path) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.\n")
+    library.jobs.request(OWNER, "s")
+
+    def broken(_: str) -> Hashing:
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        rag_core.index.index.run(store, broken)
+
+    assert library.jobs.all(OWNER, "s")[0].state == "failed"
+    assert not library.jobs.requested(OWNER, "s")
+
+
 def test_old_jobs_are_forgotten_with_their_results(library: Library, store: Store, notes: Path) -> None:
     (notes / "a.md").write_text("The zebra sleeps.\n")
     first = index(library, "s")

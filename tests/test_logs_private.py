@@ -196,3 +196,12 @@ def test_amazon_that_refuses_in_many_words(
         (notes / "more.md").write_text(f"# More\n\n{NOTE} Twice.\n", "utf-8")
         assert_nothing_private(said_of(library, "s"))
     assert_nothing_private(everything.text)
+
+
+def test_qdrant_and_chroma_are_asked_without_a_word_in_the_log(
+    make: Make, everything: pytest.LogCaptureFixture
+) -> None:
+    with serving(OpenAIServer()) as there:
+        library = make(qdrant_url=there.url, chroma_url=there.url)
+        library.models.connections(OWNER)
+    assert [record.name for record in everything.records if record.name in logs.CHATTY] == []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.errors import InvalidInput
+from rag_core.errors import InvalidInput, NotFound
 from rag_core.library import Library
 from rag_core.types import OWNER, Viewer
 from tests.conftest import index
@@ -43,6 +43,14 @@ def test_the_nearest_documents_come_once_without_the_document_and_its_copies(gar
 def test_copies_of_another_document_come_once(garden: Library) -> None:
     found = garden.searching.similar(OWNER, "notes", "tulips.md", limit=10)
     assert len([each for each in found if each.document.path.endswith("roses.md")]) == 1
+
+
+def test_a_guest_sees_nothing_private_among_them(garden: Library) -> None:
+    found = garden.searching.similar(GUEST, "notes", "roses.md")
+    assert sorted(each.document.path for each in found) == ["tax.md", "tulips.md"]
+    for wrong in ({"path": "hedges.md"}, {"key": garden.search(OWNER, "hedge").hits[0].key}):
+        with pytest.raises(NotFound):
+            garden.searching.similar(GUEST, "notes", **wrong)
 
 
 def test_a_passage_and_a_text_are_compared_by_themselves(garden: Library) -> None:

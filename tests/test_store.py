@@ -54,6 +54,28 @@ def test_a_store_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest
     assert list(tmp_path.iterdir()) == []
 
 
+def test_two_that_make_the_same_store_at_once_make_one(tmp_path: Path) -> None:
+    made: list[str] = []
+    start = threading.Barrier(4)
+
+    def make() -> None:
+        start.wait(WAIT_S)
+        try:
+            new_store(tmp_path / "a.db").close()
+            made.append("one")
+        except StoreError as error:
+            made.append(error.message)
+
+    makers = [threading.Thread(target=make) for _ in range(4)]
+    for maker in makers:
+        maker.start()
+    for maker in makers:
+        maker.join(WAIT_S)
+
+    assert sorted(made) == ["Store 'a' exists already."] * 3 + ["one"]
+    assert not list(tmp_path.glob(".*"))
+
+
 MAKE = """
 import sys, time
 from pathlib import Path
