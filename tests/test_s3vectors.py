@@ -19,7 +19,7 @@ from rag_core.vectors.local import LocalVectors
 from rag_core.vectors.s3vectors import MAX_FILTERABLE, compiled, fitted, size
 from tests.s3_index import ADDRESS, BUCKET, ME, opened, record
 from tests.s3vectors import Server, rules
-from tests.s3vectors.faults import Throttle
+from tests.s3vectors.faults import Faults
 from tests.vector_bench import Bench, Note, bench_store, vault, vectors
 
 FIELDS = [field.name for field in fields(Filters)]
@@ -206,8 +206,8 @@ def test_no_filter_leaves_out_what_fits(tmp_path: Path) -> None:
 
 
 def test_a_busy_service_is_asked_again_until_it_has_time(amazon: Server) -> None:
-    index = opened(amazon, backoff=0.2)
-    amazon.throttle = Throttle(1000)
+    index = opened(amazon, backoff=0.01)
+    amazon.faults = Faults(0.5, seed=1, kinds=("429",))
     index.put(note.record for note in vault(1600, 16))
     assert len([*index.keys()]) == 1600
     assert amazon.count("PutVectors", 429) > 0
