@@ -255,7 +255,8 @@ def test_status_shows_every_store_and_where_the_data_is(run: Run, garden: Path, 
     status = run("status", "--json").json
     assert [store["name"] for store in status["stores"]] == ["garden"]
     assert (status["running"], status["warnings"], status["data_dir"]) == ([], [], str(home / "data"))
-    assert run("status").out.splitlines()[1].split()[:3] == ["garden", "3", "3"]
+    for command in (["status"], ["store", "list"]):
+        assert run(*command).out.splitlines()[1].split()[:3] == ["garden", "3", "3"]
 
 
 def test_model_that_is_there_is_not_installed_again(
