@@ -75,7 +75,9 @@ def read_and_embedded(job: Job, *, bold: bool = False) -> list[str]:
     added = f"{mark}{plural(job.total_chunks_added, 'passage')}{mark} added"
     if job.texts_embedded == job.total_chunks_added > 0:
         return [f"{added} and embedded"]
-    return [added, f"{mark}{plural(job.texts_embedded, 'text')}{mark} embedded"]
+    embedded = f"{mark}{plural(job.texts_embedded, 'text')}{mark} embedded"
+    said = ((job.total_chunks_added, added), (job.texts_embedded, embedded))
+    return [each for count, each in said if count]
 
 
 def unreadable(count: int) -> str:
@@ -178,11 +180,11 @@ def covered_by(root: str, by: Source) -> str:
 
 
 def privacy(found: Privacy) -> str:
-    """How many documents of a store are private, and why, in a sentence."""
+    """How many documents of a store are private, and why."""
     if not found.private:
-        return "No note is private."
-    why = f"{found.by_note:,} by the note itself, {found.by_rule:,} by a rule"
-    return f"Private: {found.private:,} of {plural(found.documents, 'document')} ({why})."
+        return "No private notes."
+    why = f" ({found.by_note:,} marked in the file, {found.by_rule:,} by a rule)"
+    return f"{plural(found.private, 'private note')}{why if found.by_note and found.by_rule else ''}."
 
 
 def taken(source: Source) -> str:

@@ -17,7 +17,7 @@ _file_type = click.Path(path_type=Path, dir_okay=False)
 
 
 class _Evaluations(options.Commands):
-    """A group in which a file in the place of a command is evaluated."""
+    """A group that runs an evaluation unless a command is named."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -26,12 +26,15 @@ class _Evaluations(options.Commands):
         return super().resolve_command(ctx, args if args[0] in self.commands else ["run", *args])
 
 
-@click.group("eval", cls=_Evaluations, no_args_is_help=False)
-def evaluate() -> None:
-    """Measure how well searches find what you know to be relevant.
+@click.group("eval", cls=_Evaluations, no_args_is_help=False, invoke_without_command=True)
+@click.pass_context
+def evaluate(ctx: click.Context) -> None:
+    """Measure how well searches find the documents that you marked as relevant.
 
-    `eval FILE.yaml` is short for `eval run FILE.yaml`.
+    `eval` is short for `eval run`, and `eval FILE.yaml` for `eval run FILE.yaml`.
     """
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(run, file=None, stores=(), mode=None)
 
 
 @evaluate.command()

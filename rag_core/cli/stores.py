@@ -52,7 +52,7 @@ def store_create(
         OWNER, name, embedder, metric=metric, dimension=dimension, backend=backend,
         sends_private=send_private,
     )  # fmt: skip
-    next_step = f"commonplace index '**/*' --root FOLDER --store {name}"
+    next_step = f"commonplace index FOLDER --store {name}"
     options.emit(answers.Store.of(info), f"Store {name!r} is ready. Next: {next_step}")
 
 

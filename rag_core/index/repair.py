@@ -108,8 +108,8 @@ def _renew(
     with closing(Store(path)) as store:
         store.keep_decisions()
     done = [
-        f"{plural(read, 'document')} read again into a new file, {plural(taken, 'vector')} taken over.",
-        "The history of runs begins anew.",
+        f"{plural(read, 'document')} read again into a new file, {plural(taken, 'vector')} reused.",
+        "The list of earlier runs is empty now.",
         f"The damaged file is kept as {kept.name!r} beside the new one; delete it when nothing is missing.",
     ]
     if unread:
