@@ -1,4 +1,4 @@
-"""How folders, work, connections and health stand, as their owner is told. All are frozen."""
+"""Reports for the owner: folders, work, connections and health. All are frozen."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """How far stores are behind: files that a job still reads, passages that wait to be found by meaning, and
+    """How far stores are behind their folders: files that a job still reads, passages that wait to be found
+    by meaning, and
     files that could not be read."""
 
     reading: int

@@ -328,12 +328,12 @@ def only_title(hit: Hit) -> str:
     return " · ".join(part for part in (without_text(hit.document), names, tags) if part)
 
 
-CHANGED_IN_LISTS = "changed: the size or time of the file is not what it was when the file was read."
+CHANGED_IN_LISTS = "changed: the file's size or time is not the same as when it was read."
 
 _ON_DISK = {
     "changed": "The file may have changed since it was indexed.",
-    "missing": "The file is gone. The next run finds where it went, or forgets it.",
-    "unknown": "The file cannot be looked at now, so it may have changed.",
+    "missing": "The file is gone. The next run finds its new place, or removes it from the index.",
+    "unknown": "The file cannot be reached now, so it may have changed.",
     "failed": "The file could not be read the last time; this is its last good text.",
 }
 

@@ -67,5 +67,5 @@ def test_the_page_of_a_document_says_why_it_is_private(page: AppTest) -> None:
     library().privacy.set(OWNER, "notes", ["own.md", "tea.md"])
     shown = {path: said(pages.open_page("files", store="notes", path=path)) for path in NOTES}
     assert "private by a rule" in shown["tea.md"]
-    assert "private by its own word and by a rule" in shown["own.md"]
+    assert "private by its front matter and by a rule" in shown["own.md"]
     assert "private" not in shown["my.key.md"]

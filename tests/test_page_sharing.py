@@ -115,7 +115,7 @@ def test_a_person_is_removed_after_a_second_press() -> None:
     press(app, f"settings_person_keep_{ADA}")
     press(press(app, f"settings_person_remove_{ADA}"), f"settings_person_removed_{ADA}")
     assert library().sharing.viewer_for(ADA) is None
-    assert f"{ADA} has no access any more." in texts(app)
+    assert f"{ADA} no longer has access." in texts(app)
 
 
 def test_another_owner_is_named_and_removed() -> None:

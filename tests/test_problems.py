@@ -105,7 +105,7 @@ def test_reasons_outlive_the_next_run(library: Library, notes: Path) -> None:
         ("The file 'a/b.md' cannot be read: gone.", "x/a/b.md", "It cannot be read: gone."),
         ("'b.md' is binary data, not text.", "x/a/b.md", "It is binary data, not text."),
         ("Line 3 of 'b.md' is odd.", "b.md", "Line 3 of … is odd."),
-        ("Reading it went wrong (KeyError).", "b.md", "Reading it went wrong (KeyError)."),
+        ("Reading it failed (KeyError).", "b.md", "Reading it failed (KeyError)."),
         ("The file \"it's.md\" is larger than 64 MB.", "it's.md", "It is larger than 64 MB."),
     ],
 )  # fmt: skip

@@ -52,8 +52,8 @@ def _show_rules(viewer: Viewer, info: StoreInfo, found: Privacy) -> None:
     box = f"private_new_{info.name}"
     glob = st.text_input(
         "Folder, note or pattern", key=box, placeholder="journal, or journal/**/*.md", autocomplete="off",
-        help="In a pattern, `*` stays inside a folder and `**` crosses folders. A note with `private: true` in"
-        " its front matter is private, too. Guests never find private notes.",
+        help="In a pattern, `*` stays inside a folder and `**` crosses folders. A note with"
+        " `private: true` in its front matter is private, too. Guests never find private notes.",
     ).strip()  # fmt: skip
     st.button(  # above what moves when the box is left: a click would miss it
         "Keep private", key=f"private_add_{info.name}", icon=":material/visibility_off:",

@@ -101,7 +101,7 @@ def project_config(theme: str = "system") -> dict[str, Any]:
 
 
 def follow_theme() -> None:
-    """Take the colours of the setting ``theme``, and run the page anew where it has changed: Streamlit sends
+    """Take the colours of the setting ``theme``, and run the page again if it has changed: Streamlit sends
     them at the beginning of each run, to every browser."""
     with suppress(RagError):  # the page says it
         theme = load().theme

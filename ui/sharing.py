@@ -22,7 +22,7 @@ from ui.people import fill_in, show_people
 _LIFE_S: Final = 10
 
 _Colour = Literal["green", "gray", "orange", "blue"]
-_READY: Final[tuple[str, str, _Colour]] = ("Leads to this app", ":material/check:", "green")
+_READY: Final[tuple[str, str, _Colour]] = ("Forwards to this app", ":material/check:", "green")
 _BADGES: Final[Mapping[TailscaleState, tuple[str, str, _Colour]]] = {
     "not installed": ("Not installed", ":material/circle:", "gray"),
     "no answer": ("No answer", ":material/link_off:", "orange"),

@@ -19,6 +19,10 @@ _file_type = click.Path(path_type=Path, dir_okay=False)
 class _Evaluations(options.Commands):
     """A group that runs an evaluation unless a command is named."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The arguments, `run` if there are none."""
+        return super().parse_args(ctx, args or ["run"])
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -26,15 +30,12 @@ class _Evaluations(options.Commands):
         return super().resolve_command(ctx, args if args[0] in self.commands else ["run", *args])
 
 
-@click.group("eval", cls=_Evaluations, no_args_is_help=False, invoke_without_command=True)
-@click.pass_context
-def evaluate(ctx: click.Context) -> None:
+@click.group("eval", cls=_Evaluations, no_args_is_help=False)
+def evaluate() -> None:
     """Measure how well searches find the documents that you marked as relevant.
 
     `eval` is short for `eval run`, and `eval FILE.yaml` for `eval run FILE.yaml`.
     """
-    if ctx.invoked_subcommand is None:
-        ctx.invoke(run, file=None, stores=(), mode=None)
 
 
 @evaluate.command()

@@ -94,7 +94,7 @@ def _code_lines(hit: Hit, room: int) -> list[str]:
 
 def show_documents(documents: Sequence[Document], states: Sequence[str] = ()) -> None:
     """The files of a store; ``states`` are those that were asked for."""
-    empty = f"No file is {' or '.join(states)}." if states else "There is no file yet."
+    empty = f"No {' or '.join(states)} files." if states else "There is no file yet."
     rows = [
         (d.path, d.file_type, str(d.chunks), f"{d.state}, private" if d.private else d.state, d.reason)
         for d in documents
@@ -219,7 +219,7 @@ def _marks(source: Source) -> str:
 
 def show_sources(store: str, found: Sequence[SourceInfo]) -> None:
     """The folders of a store."""
-    add = f"There is no folder yet. Add one: commonplace index '**/*' --root FOLDER --store {store}"
+    add = f"There is no folder yet. Add one: commonplace index FOLDER --store {store}"
     rows = []
     for each in found:
         source = each.source

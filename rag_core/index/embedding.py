@@ -283,7 +283,7 @@ def _require_working(embedder: Embedder) -> None:
     except (ModelMissing, Unreachable):
         raise
     except EmbedderError as error:
-        raise Unreachable(f"It fails whatever it is given: {error.message}", error.suggestion) from error
+        raise Unreachable(f"It fails on every text: {error.message}", error.suggestion) from error
 
 
 def _same_identity(store: Store, embedder: Embedder) -> int:
@@ -299,6 +299,6 @@ def _same_identity(store: Store, embedder: Embedder) -> int:
         raise EmbedderError(
             f"The vectors of store {store.name!r} are from {known.identity}, this machine has"
             f" {embedder.identity}.",
-            "Search goes on by words; `commonplace store switch` embeds its texts anew.",
+            "Searches use words only; `commonplace store switch` embeds its texts again.",
         )
     return known.id

@@ -35,7 +35,7 @@ COLUMN_WEIGHTS = {
 }  # fmt: skip
 
 FEW = 2000
-"""So many matches are scored at once in a millisecond; there is nothing to spare."""
+"""The number of matches that one millisecond can score, so that none needs to be skipped."""
 
 EXACT = "printf('%!.17g', {})"
 """SQL for a floating number as a text that ``float`` reads without loss."""

@@ -139,7 +139,7 @@ def forget_retired(db: sqlite3.Connection, address: str) -> None:
 
 
 def uncut(db: sqlite3.Connection) -> bool:
-    """Whether documents that runs can reach are still to be cut anew."""
+    """Whether documents that runs can reach still have to be cut again."""
     sql = """SELECT 1 FROM documents d JOIN sources s ON s.id = d.source_id
              WHERE d.extractor = ? AND d.state = 'indexed' AND NOT s.paused LIMIT 1"""
     return db.execute(sql, (TO_CUT,)).fetchone() is not None
