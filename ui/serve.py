@@ -105,7 +105,8 @@ def follow_theme() -> None:
     them at the beginning of each run, to every browser."""
     with suppress(RagError):  # the page says it
         theme = load().theme
-        if (st.get_option("theme.base") or "system") != theme:
+        # The sections mean *system*; Streamlit also reads them from its file in the working directory.
+        if ("system" if st.get_option("theme.light.primaryColor") else st.get_option("theme.base")) != theme:
             wanted = project_config(theme)
             for name in project_config() | project_config("light"):
                 if name.startswith("theme."):
