@@ -29,7 +29,7 @@ NOT_FOUND = {
     "draft.md": ("it matches an exclude pattern: 'draft*'", EXCLUDES.replace("NUMBER", "1 --store s")),
     "ignored.md": (".gitignore", "Move or rename the file."),
     "key.pem": ("looks like a key or secret", "Move or rename the file."),
-    "song.mp3": ("It was skipped: ", "Files of this kind are not read"),
+    "song.mp3": ("It was skipped: ", "Commonplace does not read this kind of file"),
     "nowhere.md": ("cannot be read: no such file", "Check that the file is there"),
 }
 

@@ -130,4 +130,4 @@ def test_a_golden_set_that_cannot_be_written_is_an_error_in_words(shelf: Library
 
 def test_eval_alone_runs_the_set_that_mark_fills(run: Run, shelf: Library) -> None:
     run("eval", "mark", "retry queue", "queue.md", "--store", "notes")
-    assert "1 query" in run("eval").out
+    assert "hit@1    100.00" in run("eval").out

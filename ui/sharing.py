@@ -36,11 +36,6 @@ _BADGES: Final[Mapping[TailscaleState, tuple[str, str, _Colour]]] = {
 
 def show_sharing(viewer: Viewer) -> None:
     """What Tailscale says, which may take seconds, and who has access."""
-    own = library().sharing
-    if own.people(viewer) or own.visits(viewer):
-        st.header("Sharing", anchor=False)
-        _show_all(viewer)
-        return
     whole = st.expander(
         "Share with other people", SHARE in st.query_params, icon=":material/group_add:",
         key="settings_sharing", on_change="rerun",

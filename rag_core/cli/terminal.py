@@ -14,7 +14,7 @@ from rag_core.cli.screen import line, table, warn, width, wrapped
 from rag_core.hits import facts
 from rag_core.index.plan import Plan
 from rag_core.reports import Diagnosis, Evaluation, Freshness, Health, Problem, Repair, SourceInfo, Step
-from rag_core.search.snippet import excerpt
+from rag_core.search.shown import extract, shown_text
 from rag_core.types import Answer, Document, DocumentView, Hit, Job, Similar, Source, StoreInfo
 
 if TYPE_CHECKING:
@@ -72,7 +72,8 @@ def _show_hit(hit: Hit, *, several: bool) -> None:
     heading = hit.headings or hit.document.title
     click.secho("     " + line(f"{heading} · {', '.join(hit.reasons)}".strip(" ·")), dim=True)
     room = width() - 7
-    rows = _code_lines(hit, room) or wrapped(line(excerpt(hit)) or line(wording.only_title(hit)), room)
+    text = "".join(piece for piece, _ in extract(shown_text(hit), _SNIPPET))
+    rows = _code_lines(hit, room) or wrapped(line(text) or line(wording.only_title(hit)), room)
     shown = rows[: max(4, _SNIPPET // room)]
     click.echo("     " + "\n     ".join(shown) + (" …" if len(shown) < len(rows) else ""))
     if said := wording.on_disk(hit.document.state):

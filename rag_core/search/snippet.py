@@ -234,19 +234,6 @@ def pieces(
     yield text[position:end], False
 
 
-def excerpt(hit: Hit) -> str:
-    """The snippet of a hit as plain text on one line; '' where there is no text."""
-    read = "".join(piece for piece, _ in pieces(hit.content, (), hit.snippet, hit.hidden))
-    before, after = cut(hit)
-    return f"{before}{' '.join(read.split())}{after}".strip() if read.strip() else ""
-
-
-def cut(hit: Hit) -> tuple[str, str]:
-    """The ellipses before and behind a hit's snippet if its passage goes on."""
-    start, end = hit.snippet
-    return "… " if start > 0 else "", " …" if end < len(hit.content.rstrip()) else ""
-
-
 def instead(markup: str) -> str:
     """What stands for a piece of markup that is not shown: a space for a tag between words, the character of
     a reference."""
