@@ -151,7 +151,7 @@ EMBEDDERS = """
 
 `reranker` names a model that reads query and passage together: `onnx:FOLDER` (a cross-encoder, fetched or in
 a folder as above), or `MODEL@URL` for a server with `/v1/rerank`, such as vLLM, llama.cpp, Jina or Cohere.
-After `rerank_budget_ms` the plain order stands, and the answer says so. The first search after a start may
+After `rerank_budget_ms`, results keep their order, and the answer says so. The first search after a start may
 be plain, as the model is being loaded.
 
 A server receives the text of passages and queries; the other embedders run in this process. Private documents

@@ -297,7 +297,7 @@ def read_nothing(job: Job) -> bool:
 def freshness(now: Freshness) -> str:
     """How far stores are behind their folders, in one line."""
     reading = f"reading {plural(now.reading, 'file')}" if now.reading else ""
-    waiting = f"meaning: {plural(now.waiting, 'passage')} left" if now.waiting else ""
+    waiting = f"indexing meaning: {plural(now.waiting, 'passage')} left" if now.waiting else ""
     parts = [reading, waiting] if reading or waiting else ["up to date"]
     return " · ".join(filter(None, [*parts, f"{plural(now.failed, 'file')} failed" if now.failed else ""]))
 

@@ -53,14 +53,14 @@ def test_a_file_whose_pictures_wait_for_their_server_is_told_until_it_is_read_ag
     assert kinds(library) == []
 
 
-def test_pictures_that_wait_are_not_taken_for_documents_to_be_cut_anew(library: Library, notes: Path) -> None:
+def test_pictures_that_wait_are_no_documents_to_be_cut_again(library: Library, notes: Path) -> None:
     (notes / "scan.md").write_text("A note with a picture.\n")
     index(library, "s", notes)
     store = store_of(library, "s")
     with store.write() as db:
         db.execute("UPDATE documents SET extractor = ?", (UNFINISHED,))
         assert not switch.uncut(db), "a switch would wait for a server that reads pictures"
-        switch.cut_anew(db, store.spec)
+        switch.cut_again(db, store.spec)
         assert switch.uncut(db)
     assert kinds(library) == []
     index(library, "s")

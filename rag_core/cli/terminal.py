@@ -151,7 +151,8 @@ def show_evaluation(found: Evaluation) -> None:
     for name, value in found.figures.items():
         last = found.before.get(name)
         rows.append((name, f"{value:.2f}", "" if last is None else f"{value - last:+.2f}"))
-    table(("", f"{len(found.queries):,} queries", "change"), rows, if_any=("change",))
+    count = len(found.queries)
+    table(("", f"{count:,} {'query' if count == 1 else 'queries'}", "change"), rows, if_any=("change",))
     for query, before, now in found.changes:
         click.echo(f"  {before or 'none'} → {now or 'none'}  {line(query)}")
     for each in found.queries:

@@ -204,7 +204,7 @@ class Embedding:
             return
         try:
             if not self._prepared:
-                if not self._index.owner():  # it is made anew, so nothing that was sent is there
+                if not self._index.owner():  # it was created again, so nothing that was sent is there
                     with self.store.note() as db:
                         rows.queue_all(db)
                 self._index.prepare(self.store.id)

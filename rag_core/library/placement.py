@@ -94,7 +94,7 @@ class Placement(Service):
                 switch.begin(db, to)
             if rechunk:
                 sizes = self._settings.chunk_sizes, dict(self._settings.chunking)
-                switch.cut_anew(db, chunk_spec(embedder.max_tokens, *sizes))
+                switch.cut_again(db, chunk_spec(embedder.max_tokens, *sizes))
 
     def abandon_switch(self, viewer: Viewer, name: str) -> StoreInfo:
         """Keep the embedder and the vector index that searches use. Raises InvalidInput when no switch is

@@ -22,7 +22,7 @@ from rag_core.text.words import (
     stem,
     stretches,
 )
-from rag_core.types import Forms, Hit, Phrase
+from rag_core.types import Forms, Phrase
 
 SNIPPET_LENGTH = 320
 MAX_SPANS = 200

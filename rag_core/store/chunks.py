@@ -53,7 +53,7 @@ _Row = tuple[Any, ...]  # the values of _COLUMNS
 class Rows:
     """The chunks of a document as they will be stored: ``values`` of _COLUMNS. ``skipped``: how many repeat
     another one. ``shapes``: those of its lines, None for a type without furniture. ``keys``: those of new
-    chunks, if not made anew."""
+    chunks, if not rebuilt."""
 
     values: list[_Row]
     skipped: int

@@ -51,7 +51,7 @@ class Reading(sqlite3.Connection):
 
 def kept(db: sqlite3.Connection, read: Callable[[sqlite3.Connection], _Value]) -> _Value:
     """What ``read`` gives for the snapshot of ``db``: read once, until somebody writes the store. A
-    connection that writes reads it anew."""
+    connection that writes reads it again."""
     if not isinstance(db, Reading):
         return read(db)
     version: int = db.execute("PRAGMA data_version").fetchone()[0]

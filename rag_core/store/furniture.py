@@ -2,7 +2,7 @@
 
 `put` keeps the shapes of a document in the transaction that writes it. `put_repeated` keeps those that
 `count` finds and marks the documents that this changes as stale, in one transaction; `renew` finds the
-furniture of one of these anew. So every document that is not stale has the furniture that ``repeated`` says.
+furniture of one of these again. So every document that is not stale has the furniture that ``repeated`` says.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ FEWEST_SIGNS = 256  # vectors of fewer numbers have too few signs to choose by
 _ADDED_UP, _READ = 40, 6  # vectors for each one that is wanted
 _BLOCK = 16_384  # vectors whose columns fit into a core's cache
 _GROWTH = 2
-_GONE = 0.1  # the share of vectors that are gone from the file before all are loaded anew
+_GONE = 0.1  # the share of vectors that are gone from the file before all are loaded again
 
 _VECTORS_A_READ = 4096
 _MINE = "FROM embeddings WHERE identity_id = ? AND vector <> x''"
