@@ -76,27 +76,6 @@ def test_the_shapes_for_programs(stores: None, run: Run) -> None:
     assert run("share", "remove", "ada@github", "--json").json["left"] is None
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["add", "a b", "--store", "notes"], "cannot be a login"),
-        (["add", "ada@example.com"], "No store is named"),
-        (["add", "ada@example.com", "--store", "nine"], "There is no store called 'nine'."),
-        (["remove", "ada@example.com"], "has no access"),
-        (["owner", "=?utf-8?q?ada?="], "cannot be a login"),
-        (["add"], "Missing argument"),
-    ],
-)
-def test_what_cannot_be_done_is_said_with_the_next_step(
-    stores: None, run: Run, arguments: list[str], said: str
-) -> None:
-    refused = run("share", *arguments)
-    assert refused.status in (1, 2)
-    assert said in refused.err
-    assert len(refused.err.strip().splitlines()) == 2
-    assert run("share", "list", "--json").json == {"people": []}
-
-
 def test_the_command_line_makes_lists_and_revokes_tokens(run: Run) -> None:
     made = run("token", "create", "backup")
     assert made.status == 0

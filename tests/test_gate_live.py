@@ -31,7 +31,6 @@ from tests.live import ROOT, Server, run_page
 from tests.speakers import (
     CO_OWNER,
     GUEST,
-    SEARCHER,
     STRANGER,
     Place,
     Speaker,
@@ -44,29 +43,6 @@ from tests.standin import free_port
 from ui.front import front_page
 
 # --- pages ------------------------------------------------------------------------------
-
-
-OF_OWNER = {"search", "ask", "files", "index", "stores", "settings"}
-
-
-def test_each_has_their_own_pages(place: Place) -> None:
-    everyone = place.speakers
-    assert pages_of(everyone["owner"]) == pages_of(everyone["owner by login"]) == OF_OWNER
-    assert pages_of(everyone["guest"]) == {"search", "ask", "files"}
-    assert pages_of(everyone["guest without ask"]) == {"search", "files"}
-
-
-def test_a_guest_searches_and_reads_what_is_shared(place: Place) -> None:
-    guest = place.person(GUEST)
-    found = guest.visit("", "q=harbour&mode=lexical")
-    assert "opens at" in found
-    document = guest.visit("files", "store=shared&path=open.md")
-    listed = guest.visit("files", "store=shared")
-    assert "open.md" in document
-    for said in (found, document, listed):
-        for hidden in ("of my own", "own.md", "sesame", "secret.md", "underhand", "Exclude"):
-            assert hidden not in said
-        assert str(place.notes) not in said
 
 
 OF_A_VISIT = re.compile(r'^ *(script_run_id|session_id|hash): ".*"$', re.MULTILINE)
@@ -105,39 +81,6 @@ def test_whoever_is_not_let_in_gets_one_text_and_no_socket(place: Place) -> None
 
 
 # --- REST -------------------------------------------------------------------------------
-
-
-def test_a_guest_is_told_granted_names_and_counts_only(place: Place) -> None:
-    status, _, body = place.person(GUEST).get("/api/v1/stores")
-    [store] = json.loads(body)["stores"]
-    assert (status, store["name"], store["file_count"]) == (200, "shared", 1)
-    assert set(store) == {"name", "file_count", "chunk_count", "pending", "types"}
-    found = place.person(SEARCHER).post("/search", {"query": "harbour", "mode": "lexical"})[2]
-    assert [hit["file_path"] for hit in json.loads(found)["results"]] == ["open.md"]
-    owner = place.person(CO_OWNER).get("/api/v1/stores")[2]
-    assert {each["name"] for each in json.loads(owner)["stores"]} == {"shared", "mine"}
-
-
-def test_ungranted_and_unknown_stores_are_the_same_over_rest(place: Place) -> None:
-    guest = place.person(GUEST)
-    for ask in (
-        lambda store: guest.post("/search", {"query": "x", "stores": [store]}),
-        lambda store: guest.post("/search", {"query": f"x store:{store}"}),
-        lambda store: guest.get(f"/api/v1/documents?store={store}"),
-        lambda store: guest.get(f"/api/v1/documents/{store}/own.md"),
-        lambda store: guest.get(f"/api/v1/stores/{store}"),
-    ):
-        (status, _, ungranted), (other, _, unknown) = ask("mine"), ask("nine")
-        assert status == other in (400, 404)
-        assert ungranted.replace("mine", "nine") == unknown
-
-
-def test_a_token_is_the_owner_through_a_proxy_and_only_for_programs(place: Place) -> None:
-    assert {each["name"] for each in json.loads(place.bearer.get("/api/v1/stores")[2])["stores"]} >= {"mine"}
-    assert place.bearer.get("/")[0] == 403
-    assert place.bearer.handshake() == 403
-    wrong = Speaker("wrong", place.server, (*through_serve(GUEST), ("Authorization", "Bearer no")))
-    assert wrong.get("/api/v1/stores")[0] == 401
 
 
 # --- what is the owner's alone ----------------------------------------------------------

@@ -55,8 +55,8 @@ def test_a_store_tells_everything_about_itself(garden: Library) -> None:
         assert f"<dt>{name}</dt><dd>{value}</dd>" in said
 
 
-def fill(app: AppTest, name: str, embedder: str = "hashing") -> AppTest:
-    app.selectbox(key="stores_embedder").select(embedder)
+def fill(app: AppTest, name: str) -> AppTest:
+    app.selectbox(key="stores_embedder").select("hashing")
     return drawn(app.text_input(key="stores_new_name").set_value(name).run())
 
 
