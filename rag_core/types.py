@@ -137,11 +137,6 @@ class Passage:
     headings: str = ""
     kept: str | None = None
 
-    @property
-    def embedded(self) -> str:
-        """What the embedder reads, furniture included; empty for a note with nothing but its file name."""
-        return embedded_text(self.prefix, self.text)
-
 
 @dataclass(frozen=True, slots=True)
 class EmbedderIdentity:
