@@ -219,18 +219,6 @@ def test_no_file_of_the_program_or_the_library_is_served(place: Place, path: str
         assert not body.startswith(b"SQLite")
 
 
-@pytest.mark.parametrize("tool", ["search", "open", "ask", "status", "get_index_stats", "neighbors"])
-def test_ungranted_and_unknown_stores_are_the_same_over_mcp(place: Place, tool: str) -> None:
-    given = {
-        "search": {"query": "x"}, "ask": {"question": "x"}, "open": {"file_path": "own.md"},
-        "neighbors": {"id": keys(place.library, "mine", "own.md")[0]},
-    }.get(tool, {})  # fmt: skip
-    guest = place.person(GUEST)
-    (_, ungranted), (_, unknown) = (call(guest, tool, store=store, **given) for store in ("mine", "nine"))
-    assert not ungranted["success"]
-    assert json.dumps(ungranted).replace("mine", "nine") == json.dumps(unknown)
-
-
 def test_an_absolute_path_tells_a_guest_nothing(place: Place) -> None:
     def said(path: str) -> str:
         _, answer = call(place.person(GUEST), "open", file_path=str(place.notes / path), store="shared")

@@ -135,16 +135,6 @@ def test_what_else_front_matter_says_is_shown_as_far_as_it_is_short(library: Lib
 # --- guests ---------------------------------------------------------------------------
 
 
-def test_a_private_document_is_not_there_for_a_guest(library: Library, notes: Path) -> None:
-    write(notes, {"secret.md": f"{PRIVATE}# Secret\n\nThe spare key.\n"})
-    index(library, "s", notes)
-    with pytest.raises(NotFound) as hidden:
-        view(library, "secret.md", GUEST)
-    with pytest.raises(NotFound) as missing:
-        view(library, "nobody.md", GUEST)
-    assert str(hidden.value).replace("secret", "nobody") == str(missing.value)
-
-
 def test_a_private_document_is_no_target_no_backlink_and_no_title_for_a_guest(
     library: Library, notes: Path
 ) -> None:

@@ -118,20 +118,6 @@ def test_a_guest_is_told_granted_names_and_counts_only(place: Place) -> None:
     assert {each["name"] for each in json.loads(owner)["stores"]} == {"shared", "mine"}
 
 
-def test_ungranted_and_unknown_stores_are_the_same_over_rest(place: Place) -> None:
-    guest = place.person(GUEST)
-    for ask in (
-        lambda store: guest.post("/search", {"query": "x", "stores": [store]}),
-        lambda store: guest.post("/search", {"query": f"x store:{store}"}),
-        lambda store: guest.get(f"/api/v1/documents?store={store}"),
-        lambda store: guest.get(f"/api/v1/documents/{store}/own.md"),
-        lambda store: guest.get(f"/api/v1/stores/{store}"),
-    ):
-        (status, _, ungranted), (other, _, unknown) = ask("mine"), ask("nine")
-        assert status == other in (400, 404)
-        assert ungranted.replace("mine", "nine") == unknown
-
-
 def test_a_token_is_the_owner_through_a_proxy_and_only_for_programs(place: Place) -> None:
     assert {each["name"] for each in json.loads(place.bearer.get("/api/v1/stores")[2])["stores"]} >= {"mine"}
     assert place.bearer.get("/")[0] == 403
