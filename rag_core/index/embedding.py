@@ -223,7 +223,8 @@ class Embedding:
 
     def finish(self, *, text_was_dropped: bool) -> None:
         """End a switch whose texts are all embedded, then remove the vectors that nothing needs any more."""
-        self._calibrate()
+        if self.embedder is not None:
+            calibration.renew(self.store)
         with self.store.read() as db:
             to = switch.under_way(db)
             is_done = to and self.embedder and (self._index or not to.address)
@@ -248,17 +249,6 @@ class Embedding:
                 calibration.drop_unused(db)
         for address in retired:
             self._delete_index(address)
-
-    def _calibrate(self) -> None:
-        """Measure what the embedder's similarities mean in this store, where that is due."""
-        with self.store.read() as db:
-            known = target_identity(db)
-            if self.embedder is None or known is None or not calibration.is_due(db, known):
-                return
-            measured = calibration.measure(db, known.id)
-        if measured is not None:
-            with self.store.write() as db:
-                calibration.keep(db, known.id, measured)
 
     def _delete_index(self, address: str) -> None:
         """Delete a vector index that no search asks any more; what fails is tried by the next run."""

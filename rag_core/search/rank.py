@@ -36,7 +36,6 @@ from operator import attrgetter, itemgetter
 
 from rag_core.text.words import (
     SPACED_WORD,
-    STOP_WORDS,
     alternatives,
     is_form,
     query_words,
@@ -146,7 +145,6 @@ def rank(
     values = _values(found, weighed, sum(idf.values()), mode)
     named_there = _named_there(found, weighed, values) if mode != "vector" else frozenset[int]()
     asked = frozenset(idf)
-    said = {*filter(STOP_WORDS.__contains__, split_words(query.text))}
     held = Counter(map(attrgetter("held"), weighed))
     may_lift = bool(asked) and mode != "vector" and not query.corrected
     is_lifted = may_lift and (bool(query.phrases) or held[asked] <= FEW_HOLDERS)
@@ -160,7 +158,7 @@ def rank(
     for at, (item, each) in enumerate(zip(found, weighed, strict=True)):
         chance = _chance(item, each, idf, mode, less)
         is_excluded = item.is_data or (must_hold and not each.held)
-        has_title = each.title == 1.0 and said <= {*split_words(item.title)}
+        has_title = each.title == 1.0 and query.stop_words <= {*split_words(item.title)}
         is_named = not is_excluded and (item.is_named or has_title)
         fits = not is_excluded and (chance >= RELEVANT or (is_lifted and each.held == asked))
         score = 1.0 if is_named else chance if fits == (chance >= RELEVANT) else (fits + chance) / 2

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import filterfalse, pairwise
 
 from rag_core.text.numbers import MONTH_NAMES, MONTH_OF_YEAR, codes, numbers
 from rag_core.text.prose import without_runs
-from rag_core.types import Forms, Number, Phrase
+from rag_core.types import Forms, Number, Phrase, Query
 
 _UNSPACED = (
     "\u0e00-\u0eff"  # Thai, Lao
@@ -307,3 +308,44 @@ def unit_forms(words: Iterable[str]) -> dict[str, Forms]:
     """The units of ``words``, each with its forms."""
     found = units(words)
     return dict(zip(found, map(forms_of, found), strict=True))
+
+
+# --- the words of a query ---------------------------------------------------------------
+
+
+def with_words(
+    query: Query, words: Sequence[str], text: str | None = None, loose: Iterable[str] | None = None
+) -> Query:
+    """``query`` with these ``words``, their text and those of them that are ``loose``, by default all."""
+    text = " ".join(words) if text is None else text
+    typed, figures = typed_words(text)
+    return replace(
+        query,
+        text=text if typed else "",  # signs alone ask for nothing
+        name=name_key(text),
+        words=tuple(words),
+        forms=unit_forms(words),
+        loose=unit_forms(words if loose is None else filter(words.__contains__, loose)),
+        typed=tuple(zip(typed, map(tuple, typed.values()), strict=True)),
+        numbers=tuple(figures),
+        stop_words=frozenset(filter(STOP_WORDS.__contains__, split_words(text))),
+    )
+
+
+def with_corrections(query: Query, meant: Mapping[str, Sequence[str]]) -> Query:
+    """``query`` with other words in place of those in ``meant``, outside its phrases: any of them is looked
+    for. What is embedded stays as it was typed."""
+    quoted = {word for phrase in query.phrases for word in split_words(phrase.text)}
+    instead = {word: "|".join(others) for word, others in meant.items() if word not in quoted}
+    if not instead:
+        return query
+    name = SPACED_WORD.sub(lambda found: meant.get(fold(found[0]), found)[0], query.text)
+    return replace(
+        query,
+        name=name_key(name),
+        words=tuple(instead.get(word, word) for word in query.words),
+        forms=unit_forms(instead.get(unit, unit) for unit in query.forms),
+        loose=unit_forms(instead.get(unit, unit) for unit in query.loose),
+        typed=tuple((word, tuple(instead.get(unit, unit) for unit in part)) for word, part in query.typed),
+        corrected=tuple((word, tuple(meant[word])) for word in instead),
+    )
