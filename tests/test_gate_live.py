@@ -31,6 +31,7 @@ from tests.live import ROOT, Server, run_page
 from tests.speakers import (
     CO_OWNER,
     GUEST,
+    SEARCHER,
     STRANGER,
     Place,
     Speaker,

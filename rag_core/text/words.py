@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import filterfalse, pairwise
 
-from rag_core.text.numbers import MONTH_NAMES, MONTH_OF_YEAR, codes, numbers
+from rag_core.text.numbers import MONTH_NAMES, MONTH_OF_YEAR, Span, codes, numbers
 from rag_core.text.prose import without_runs
 from rag_core.types import Forms, Number, Phrase, Query
 
@@ -234,6 +234,7 @@ _SHORT = 3  # letters; words that begin with so few are mostly others: artichoke
 _LONG = 4  # letters; longer words lose an e at their end: parse, parsing
 _PLURAL = re.compile(r"(?<=..[^su])s\Z|(?<=ss|ch|sh|.x)es\Z")
 _PAST = re.compile(r"(?<!e)ed\Z|ing\Z")
+_EVERY_MARK = frozenset(_MARKS)
 _VOWEL = re.compile("[aeiouy]")
 _DOUBLED = re.compile(r"(?<=..)([^aeiouflsz])\1\Z")
 _CLOSED = re.compile("[^aeiouy]*[aeiouy][^aeiouwxy]")  # an e behind it makes another word: hop, hope
@@ -268,15 +269,39 @@ def forms_of(word: str) -> Forms:
     if "|" in word:
         return Forms(word, kind="any", others=tuple(map(forms_of, alternatives(word))))
     if is_unspaced(word) or "_" in word:
-        return Forms(word, kind="name" if "_" in word else "pair")
+        return Forms(word, beginning=word, kind="name" if "_" in word else "pair")
     root = stem(word)
     beginning = root[:-1] if len(root) >= _SHORT else root  # the last one may be another: fly, fli
     return Forms(word, root, beginning, is_open=len(word) > _SHORT)
 
 
-def is_form(word: str, forms: Forms) -> bool:
-    """Whether ``word`` is one of the ``forms`` of a word."""
-    return (forms.is_open and word.startswith(forms.whole)) or stem(word) == forms.stem
+def _is_in_a_word(sign: str) -> bool:
+    """Whether one character, or none at all, is part of a word between spaces or signs."""
+    if sign.isascii():
+        return sign.isalnum()
+    return sign in _EVERY_MARK or (sign.isalnum() and not is_unspaced(sign))
+
+
+def places(text: str, forms: Forms) -> list[Span]:
+    """The (start, end) of each word of ``text`` (folded) that is one of ``forms``, in order."""
+    if forms.kind == "any":
+        return sorted({place for each in forms.others for place in places(text, each)})
+    found: list[Span] = []
+    at = text.find(forms.beginning)
+    while at >= 0:
+        end = at + len(forms.beginning)
+        if forms.kind == "pair":
+            found.append((at, end))
+        elif not _is_in_a_word(text[at - 1 : at]):
+            if forms.kind == "name":
+                if not (text[end : end + 1] == "_" or _is_in_a_word(text[end : end + 1])):
+                    found.append((at, end))
+            elif word := SPACED_WORD.match(text, at):
+                is_longer = forms.is_open and word[0].startswith(forms.whole)
+                if is_longer or stem(word[0]) == forms.stem:
+                    found.append(word.span())
+        at = text.find(forms.beginning, at + 1)
+    return found
 
 
 _ALPHABETS = [
