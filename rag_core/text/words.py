@@ -33,8 +33,12 @@ _UNSPACED = (
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _UNSPACED_SPLIT = re.compile(f"([{_UNSPACED}]+)")
 
+_INVISIBLE = (
+    "\u00ad\u200b\u200c\u200d\u2060\ufeff"  # soft hyphens and the like, inside words of books and pages
+)
 # Marks belong to the letter before them, as in Thai and Hindi; to Python they are no letters.
 _MARKS = "".join(c for c in map(chr, range(0x300, 0x3100)) if unicodedata.category(c).startswith("M"))
+_MARKS += _INVISIBLE
 _WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*")
 _ORDINARY_OR_NOT = re.compile(rf"[A-Za-z][a-z]*(?![^\W_]|[{_MARKS}])|({_WORD.pattern})")
 _LETTER = rf"[^\W_{_UNSPACED}]"  # or a digit, of a script with spaces
@@ -46,6 +50,7 @@ stretches: Callable[[str], list[str]] = re.compile(rf"(?s)[\x00-\x7f]+(?![{_MARK
 """Cuts a text where it may be folded apart: at every letter but inside ASCII."""
 _LETTERS = str.maketrans(
     {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ħ": "h", "ŧ": "t", "ı": "i", "æ": "ae", "œ": "oe"}
+    | dict.fromkeys(_INVISIBLE, "")
 )
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 _LATIN_ACCENTS = re.compile("[\u0300-\u036f](?<=[a-z].)[\u0300-\u036f]*")
@@ -58,7 +63,7 @@ _SNAKE = re.compile("[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+", re.ASCII)
 _ARABIC = str.maketrans("أإآٱةى", "ااااهي")
 _ARABIC_WORD = re.compile("[ء-غف-ي]+")
 _VOWEL_MARKS = re.compile("[\u0640\u064b-\u065f\u0670]")
-_ARABIC_BEGINNING = re.compile("^(?:(?:وال|بال|كال|فال|لل|ال)(?=..)|و(?=...))")
+_ARABIC_BEGINNING = re.compile("^(?:(?:وال|بال|كال|فال|لل|ال)(?=..))?(?:و(?=...))?")  # also of الوزير
 _ARABIC_ENDING = re.compile("(?<=..)(?:ها|ان|ات|ون|ين|يه|ه|ي)$")
 
 # Words that say nothing of what is looked for; they count only when a query has no others.
@@ -78,7 +83,7 @@ def well_formed(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """``text`` as words are compared: no case, no accents or strokes on Latin letters."""
+    """``text`` as words are compared: no case, no accents or strokes on Latin letters, nothing invisible."""
     if text.isascii():
         return text.lower()
     return _without_accents(unicodedata.normalize("NFKD", text).casefold()).translate(_LETTERS)
