@@ -43,11 +43,12 @@ class Asked:
 @dataclass(frozen=True, slots=True)
 class Freshness:
     """How far stores are behind: files that a job still reads, passages that wait to be found by meaning, and
-    files that could not be read."""
+    files that could not be read; and in how many seconds the job does what it does now, None if unknown."""
 
     reading: int
     waiting: int
     failed: int
+    eta: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

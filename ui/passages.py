@@ -152,10 +152,11 @@ def details(view: DocumentView) -> str:
 def _links(name: str, store: str, found: Sequence[DocumentLink], origin: Origin) -> str:
     """The documents behind links, each once; those that are not there are counted."""
     there = {link.path: link for link in found if link.path is not None}
-    nowhere = len({link.target for link in found if link.path is None})
+    nowhere = sorted({one_line(link.target) for link in found if link.path is None})
     items = [f"<li>{_link(store, link, origin)}</li>" for link in there.values()]
     if nowhere:
-        items.append(f'<li class="cp-quiet">{nowhere:,} not in this store</li>')
+        names = html.escape("\n".join(nowhere))
+        items.append(f'<li class="cp-quiet" title="{names}">{len(nowhere):,} not in this store</li>')
     if not items:
         return ""
     shown, rest = "".join(items[:_OPEN]), "".join(items[_OPEN:])

@@ -16,7 +16,7 @@ from typing import Literal
 from rag_core.search.snippet import apart, best_window, instead
 from rag_core.types import Hit
 
-EXTRACT_LENGTH = 200
+EXTRACT_LENGTH = 150
 """Characters of an extract: two lines of a card."""
 
 Kind = Literal["text", "heading", "item", "row", "quote", "code"]
