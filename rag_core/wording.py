@@ -294,7 +294,7 @@ def read_nothing(job: Job) -> bool:
 
 def freshness(now: Freshness) -> str:
     """How far stores are behind their folders, in one line."""
-    behind = "up to date"
+    behind = "looking for changed files" if now.looking else "up to date"
     if now.reading:  # the passages behind it still get more
         behind = f"reading: {plural(now.reading, 'file')} left"
     elif now.waiting:

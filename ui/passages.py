@@ -279,13 +279,6 @@ def _passage(document: Document, chunk: Neighbour, origin: Origin) -> str:
     return f'<div{_here(chunk)}><p class="{kind}">{body}</p></div>'
 
 
-def marked_lines(first: int, last: int, total: int) -> str:
-    """What is laid over ``total`` lines of code, which are equally high, to mark some of them."""
-    place = f"--first: {first}; --rows: {last - first + 1}"
-    whole = f'<div class="cp-code-all" style="--rows: {total}"></div>'
-    return f'{whole}<div class="cp-code-here" id="{MARK}" style="{place}"></div>'
-
-
 def turning(view: DocumentView, start: int, end: int, most: int, origin: Origin) -> str:
     """Which passages are shown, and links to those before and behind them; nothing when all are."""
     total = len(view.chunks)

@@ -21,15 +21,14 @@ from markdown_it.token import Token
 from rag_core.search.snippet import highlight
 from rag_core.types import Query
 from ui import hits
-from ui.code_view import kinds
+from ui.code_view import lines
 from ui.links import PICTURES, address
 from ui.note_parser import make_parser, tidy
 
 MARK: Final = "marked"
 """The id of what is marked."""
 
-_LONGEST_COLOURED: Final = 20_000
-"""Characters of a block of code."""
+_CODE: Final = ("fence", "code_block")
 _ARTICLE: Final = '<article class="cp cp-note">{}</article>'
 _EXTERNAL: Final = re.compile(r"(?:https?://|mailto:)", re.I)
 _SCHEME: Final = re.compile(r"(?![A-Za-z]:[\\/])(?:[A-Za-z][A-Za-z0-9+.-]*:|//|\\\\)")
@@ -107,6 +106,18 @@ def as_written(text: str, place: Place, most: int) -> str:
     return _ARTICLE.format(f'<p class="cp-written">{html.escape(shown)}</p>')
 
 
+def render_code(text: str, language: str, place: Place) -> str:
+    """``text`` as code with the numbers of its lines, its marked lines and the words of the search marked."""
+    query, (first, last) = place.query, place.lines or (0, 0)
+    spans = highlight(text, query.loose, query.phrases) if query else ()
+    rows = []
+    for number, row in enumerate(lines(text.rstrip("\n"), language, spans), 1):
+        here = " cp-here" if first <= number <= last else ""
+        named = f' id="{MARK}"' if number == first else ""
+        rows.append(f'<span class="cp-line{here}"{named}>{row}\n</span>')
+    return f'<div class="cp cp-note cp-code"><pre><code>{"".join(rows)}</code></pre></div>'
+
+
 def _number(tokens: Sequence[Token]) -> Iterator[Heading]:
     """The headings, each of which gets an id, and one level more: the page's title is above them."""
     for number, token in enumerate(tokens):
@@ -150,12 +161,16 @@ def _marked(tokens: list[Token], first: int, last: int) -> list[Token]:
     while at < len(tokens):
         stop = _end(tokens, at)
         touches, covered = _overlap(tokens[at], first, last)
-        is_whole = touches and (covered or stop - at < 4)
+        is_code = tokens[at].type in _CODE
+        is_whole = touches and (covered or (stop - at < 4 and not is_code))
         if is_whole != opened:
             out.append(_section(MARK if is_whole and not found else "", 1 if is_whole else -1))
             opened, found = is_whole, found or is_whole
         if touches and not is_whole:
-            found = _mark_parts(tokens[at + 1 : stop - 1], first, last, found)
+            if is_code:
+                tokens[at].meta["here"], found = (first, last, not found), True
+            else:
+                found = _mark_parts(tokens[at + 1 : stop - 1], first, last, found)
         out += tokens[at:stop]
         at = stop
     return [*out, _section("", -1)] if opened else out
@@ -232,11 +247,15 @@ def _wikilink(token: Token, env: Any) -> str:
 
 def _code(token: Token, env: Any) -> str:
     kind, code = html.escape(str(token.attrs.get("class", ""))), token.content
-    spans = _searched(code, env)
-    [language] = (token.info.split() or [""])[:1] if len(code) <= _LONGEST_COLOURED else [""]
-    parts = ((name, hits.marked(code, spans, (start, end))) for start, end, name in kinds(code, language))
-    coloured = "".join(f'<span class="{name}">{part}</span>' if name else part for name, part in parts)
-    return f'<pre class="{kind}"><code>{coloured}</code></pre>\n'
+    [language] = (token.info.split() or [""])[:1]
+    rows = [f"{row}\n" for row in lines(code.rstrip("\n"), language, _searched(code, env))]
+    if here := token.meta.get("here"):
+        first, last, is_first = here
+        begins = (token.map or [0])[0] + (token.type == "fence")
+        first, last = max(0, first - begins), max(0, last - begins)
+        name = f' id="{MARK}"' if is_first else ""
+        rows[first:last] = [f'<span class="cp-here"{name}>', *rows[first:last], "</span>"]
+    return f'<pre class="{kind}"><code>{"".join(rows)}</code></pre>\n'
 
 
 def _html_inline(token: Token, _: Any) -> str:

@@ -347,7 +347,8 @@ def quick(viewer: Viewer, request: Request, cards: Sequence[Card]) -> tuple[Way,
     suggest = library().searching.suggest
     there = {card.path for card in cards}
     named = () if request.filters != Filters() else suggest(viewer, request.q, request.store).documents
-    ways = [_way_to(note, with_store=False) for note in [each for each in named if each.path not in there][:_QUICK]]
+    notes = [note for note in named if note.path not in there]
+    ways = [_way_to(note, with_store=False) for note in notes[:_QUICK]]
     *rest, last = request.q.split() or [""]
     begun = last.removeprefix("tag:")
     for tag, count in suggest(viewer, begun, request.store, _QUICK).tags if begun else ():
@@ -366,7 +367,7 @@ def _with_state(shown: Shown, viewer: Viewer, stores: Sequence[str], said: str) 
     if not viewer.is_owner:
         return replace(shown, status=said)
     now = library().jobs.freshness(viewer, stores)
-    is_behind = bool(now.reading or now.waiting)
+    is_behind = bool(now.reading or now.waiting or now.looking)
     is_paused = is_behind and any(_is_paused(viewer, name) for name in stores)
     parts = (said, freshness(replace(now, failed=0)), "paused" * is_paused)
     has = next((info.name for info in store_infos(viewer) if info.failed and info.name in stores), "")

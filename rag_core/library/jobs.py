@@ -155,7 +155,7 @@ class Jobs(Service):
     def freshness(self, viewer: Viewer, stores: Sequence[str]) -> Freshness:
         """How far ``stores`` are behind their folders; those that cannot be read are left out."""
         reading = waiting = failed = 0
-        eta = None
+        looking, eta = False, None
         for store in stores:
             with suppress(StoreError, NotFound), self._stores.reading(viewer, store) as db:
                 waiting += find.waiting(db, viewer)
@@ -163,9 +163,10 @@ class Jobs(Service):
                 for job in jobs.newest(db, store, running=True, limit=1):
                     if job.state == "running":
                         eta = job.progress.eta
-                        if job.progress.phase in ("scanning", "reading"):
+                        looking = looking or job.progress.phase == "scanning"
+                        if job.progress.phase == "reading":
                             reading += max(1, job.progress.total - job.progress.done)
-        return Freshness(reading, waiting, failed, eta)
+        return Freshness(looking, reading, waiting, failed, eta)
 
     def results(self, viewer: Viewer, store: str, job_id: int, limit: int = 100_000) -> list[FileResult]:
         """The result of each file of a job, failures first; unchanged files are only counted."""

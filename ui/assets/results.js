@@ -186,7 +186,7 @@ export function results({ open, ask, forget, box, say, signal }) {
   }, { signal, capture: true });
 
   const wayOf = (way, press) => {
-    const said = [way.label, way.beside && made("span", { className: "cps-crumb" }, way.beside)];
+    const said = [made("span", {}, way.label), way.beside && made("span", { className: "cps-crumb" }, way.beside)];
     return way.href
       ? made("a", { href: way.href, className: "cps-item", onclick: follow(way.href), title: way.hint }, ...said)
       : made("button", { type: "button", className: "cps-item", onclick: () => press(way.params) }, ...said);
