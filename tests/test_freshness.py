@@ -107,5 +107,11 @@ def test_programs_are_told_how_far_a_store_is_behind_and_guests_are_not(
     tool = partial(reading.search, _=threading.Event())
     for ask in (rest, tool):
         shown = json.loads(json_text(ask(library, OWNER, given)))["freshness"]
-        assert shown == {"looking": False, "reading": 0, "waiting": 0, "failed": 1, "summary": "up to date · 1 file failed"}
+        assert shown == {
+            "looking": False,
+            "reading": 0,
+            "waiting": 0,
+            "failed": 1,
+            "summary": "up to date · 1 file failed",
+        }
         assert json.loads(json_text(ask(library, GUEST, given)))["freshness"] is None

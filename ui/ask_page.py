@@ -52,11 +52,8 @@ def show_conversation(viewer: Viewer, stores: Sequence[str]) -> None:
         elif job.error is not None:
             show_error(job.error)
     _offer_question(viewer, stores, turns, busy=job is not None and job.running)
-    if not library().settings.llm and (job is None or not job.running):
-        if viewer.is_owner:
-            answering_model.offer(viewer)
-        elif not turns:
-            st.html(hits.sentences("No model answers questions here; you get the passages that fit best."))
+    if not turns and not viewer.is_owner and not library().settings.llm:
+        st.html(hits.sentences("No model answers questions here; you get the passages that fit best."))
 
 
 def _turns(viewer: Viewer, conversation: str, job: Job | None) -> list[Reply]:
@@ -80,10 +77,12 @@ def _show_turn(viewer: Viewer, reply: Reply, number: int, *, last: bool) -> None
     with said:
         if reply.statements:
             st.html(ask_html.answer(reply.statements, number))
-        st.html(hits.sentences(reply.message, "Stopped." if reply.ending == "stopped" else ""))
-        lacks_model = reply.ending == "no model" and viewer.is_owner and not library().settings.llm
+        lacks_model = reply.ending == "no model" and _lacks_model(viewer)
+        said_too = "" if lacks_model else reply.message
+        st.html(hits.sentences(said_too, "Stopped." if reply.ending == "stopped" else ""))
         if notices := [each for each in reply.notices if not (lacks_model and each.code == "error")]:
             show_warning(*map(sentence, notices))
+        st.html(hits.paragraphs(reply.model))
         if reply.found:
             with st.container(key=f"copy_answer_{number}"):
                 st.code(markdown(reply), language=None)
@@ -111,11 +110,11 @@ def _show_draft(job: Job, number: int) -> None:
 
 def _offer_question(viewer: Viewer, stores: Sequence[str], turns: Sequence[Reply], *, busy: bool) -> None:
     label = "Ask a follow-up" if turns or busy else "Ask your notes"
-    with (
-        st.container(key="ask_next" if turns or busy else None),
-        st.form("ask", border=False),
-        st.container(horizontal=True),
-    ):
+    below = st.container(key="ask_next" if turns or busy else None)
+    if turns and not busy and _lacks_model(viewer):
+        with below:
+            answering_model.offer(viewer)
+    with below, st.form("ask", border=False), st.container(horizontal=True):
         st.text_input(
             label, key=BOX, label_visibility="collapsed", placeholder=label, autocomplete="off", disabled=busy
         )
@@ -124,9 +123,16 @@ def _offer_question(viewer: Viewer, stores: Sequence[str], turns: Sequence[Reply
         )
     offered, where = _where(viewer, stores)
     chips = (*filters.chips(offered, where, date.today()), filters.how_many(where))
-    search_box.show_filters(chips, urlencode(in_address(_NARROWED_BY), doseq=True), _narrow)
+    search_box.show_filters(chips, urlencode(in_address(_NARROWED_BY), doseq=True), _narrow, busy=busy)
+    if not turns and not busy and _lacks_model(viewer):
+        answering_model.offer(viewer)
     if gone := unknown_store(stores):
         show_unknown_store(viewer, gone)
+
+
+def _lacks_model(viewer: Viewer) -> bool:
+    """Whether the owner, who can choose one, has no model that answers."""
+    return viewer.is_owner and not library().settings.llm
 
 
 def _where(viewer: Viewer, stores: Sequence[str]) -> tuple[Choices, Request]:
