@@ -186,6 +186,15 @@ def test_the_blocks_of_the_passage_are_marked_and_no_others(
     assert "End" not in here or lines[1] == 19
 
 
+def test_of_a_long_block_of_code_only_the_lines_of_the_passage_are_marked() -> None:
+    body = html_of("One.\n\n```c\na;\n/* b\nc\nd */\ne;\n```\n", Place("notes", "tea.md", lines=(6, 7)))
+    check(body)
+    here = body.partition(f'<span class="cp-here" id="{MARK}">')[2]
+    assert here.startswith(
+        '<span class="cp-comment">c</span>\n<span class="cp-comment">d */</span>\n</span>e;'
+    )
+
+
 def test_front_matter_is_not_shown_and_does_not_move_the_mark() -> None:
     note = "---\ntitle: Tea\n---\n# Tea\n\nOne.\n\nTwo.\n"
     shown = render(note, Place("notes", "tea.md", begins=4, lines=(8, 8)), "Tea")

@@ -108,13 +108,10 @@ def as_written(text: str, place: Place, most: int) -> str:
 
 def render_code(text: str, language: str, place: Place) -> str:
     """``text`` as code with the numbers of its lines, its marked lines and the words of the search marked."""
-    query, (first, last) = place.query, place.lines or (0, 0)
-    spans = highlight(text, query.loose, query.phrases) if query else ()
-    rows = []
-    for number, row in enumerate(lines(text.rstrip("\n"), language, spans), 1):
-        here = " cp-here" if first <= number <= last else ""
-        named = f' id="{MARK}"' if number == first else ""
-        rows.append(f'<span class="cp-line{here}"{named}>{row}\n</span>')
+    spans = _searched(text, {"place": place})
+    rows = [f'<span class="cp-line">{row}\n</span>' for row in lines(text.rstrip("\n"), language, spans)]
+    if place.lines:
+        rows = _with_mark(rows, place.lines[0] - 1, place.lines[1], MARK)
     return f'<div class="cp cp-note cp-code"><pre><code>{"".join(rows)}</code></pre></div>'
 
 
@@ -168,7 +165,7 @@ def _marked(tokens: list[Token], first: int, last: int) -> list[Token]:
             opened, found = is_whole, found or is_whole
         if touches and not is_whole:
             if is_code:
-                tokens[at].meta["here"], found = (first, last, not found), True
+                tokens[at].meta["here"], found = (first, last, "" if found else MARK), True
             else:
                 found = _mark_parts(tokens[at + 1 : stop - 1], first, last, found)
         out += tokens[at:stop]
@@ -212,6 +209,12 @@ def _overlap(token: Token, first: int, last: int) -> tuple[bool, bool]:
     return start < last and first < end, first <= start and end <= last
 
 
+def _with_mark(rows: Sequence[str], first: int, last: int, name: str) -> list[str]:
+    """Rows of code of which those from ``first`` to ``last``, exclusive, are marked."""
+    named = f' id="{name}"' if name else ""
+    return [*rows[:first], f'<span class="cp-here"{named}>', *rows[first:last], "</span>", *rows[last:]]
+
+
 def _section(name: str, nesting: Any) -> Token:
     attrs: dict[str, str | int | float] = {"class": "cp-here"} if nesting == 1 else {}
     if name:
@@ -250,11 +253,9 @@ def _code(token: Token, env: Any) -> str:
     [language] = (token.info.split() or [""])[:1]
     rows = [f"{row}\n" for row in lines(code.rstrip("\n"), language, _searched(code, env))]
     if here := token.meta.get("here"):
-        first, last, is_first = here
+        first, last, name = here
         begins = (token.map or [0])[0] + (token.type == "fence")
-        first, last = max(0, first - begins), max(0, last - begins)
-        name = f' id="{MARK}"' if is_first else ""
-        rows[first:last] = [f'<span class="cp-here"{name}>', *rows[first:last], "</span>"]
+        rows = _with_mark(rows, max(0, first - begins), max(0, last - begins), name)
     return f'<pre class="{kind}"><code>{"".join(rows)}</code></pre>\n'
 
 

@@ -140,14 +140,14 @@ def _answered(shown: Shown, viewer: Viewer, request: Request, answer: Answer) ->
     cards = tuple(card(viewer, hit, search, with_store=several, today=today) for hit in answer.hits)
     corrections = [notice for notice in answer.notices if notice.code == "corrected"]
     said = [sentence(notice) for notice in answer.notices if notice not in corrections]
-    if answer.mode == "lexical" != request.mode:
-        said.append("The meaning index is loading; these are found by words.")
     if answer.pending and not viewer.is_owner:  # whose status says it
         said.append(sentence(say("pending_guest", count=answer.pending)))
     offers = [_correction(request, notice) for notice in corrections]
     if not answer.convincing:
         offers += [*loosen(request), *_why_missing(viewer, answer)]
-    shown = _with_state(shown, viewer, answer.stores, said_of(answer))
+    is_by_words = answer.mode == "lexical" != request.mode
+    count = said_of(answer) + " by words · the model is loading" * is_by_words
+    shown = _with_state(shown, viewer, answer.stores, count)
     return replace(
         shown, cards=cards, said=tuple(said), offers=tuple(offers),
         quick=quick(viewer, request, cards), others=_others(viewer, request, answer, search),
