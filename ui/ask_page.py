@@ -20,12 +20,9 @@ from ui import access, answering_model, ask_html, ask_jobs, components, filters,
 from ui.access import require_viewer
 from ui.ask_jobs import Job, Question
 from ui.deps import library
-from ui.links import ASK_PAGE
+from ui.links import ASK_PAGE, CONVERSATION
 from ui.messages import errors_wait, sentence, show_error, show_unknown_store, show_waiting, show_warning
 from ui.search_state import DEFAULT, Choices, Request, from_params, in_address, searched, unknown_store
-
-PARAM: Final = "c"
-"""The parameter of the address that names the conversation shown."""
 
 BOX: Final = "ask_box"
 _POLL_S: Final = 0.3
@@ -36,7 +33,7 @@ _NARROWED_BY: Final = ("store", "type", "tag", "path", "after", "before", "k")
 def show_conversation(viewer: Viewer, stores: Sequence[str]) -> None:
     """The turns so far, the answer under way, and the box for the next question."""
     components.show("reader", "reader")
-    conversation = st.query_params.get(PARAM, "")
+    conversation = st.query_params.get(CONVERSATION, "")
     job = ask_jobs.of(library(), viewer, conversation) if conversation else None
     turns = _turns(viewer, conversation, job)
     if job is not None and job.kept:  # since just now
@@ -145,7 +142,7 @@ def _where(viewer: Viewer, stores: Sequence[str]) -> tuple[Choices, Request]:
 def _narrow() -> None:
     """As a callback: write the filters that were chosen into the address, as one history entry."""
     params = {name: some for name, some in searched(search_box.filtered()).items() if name in _NARROWED_BY}
-    here = {PARAM: [st.query_params[PARAM]]} if PARAM in st.query_params else {}
+    here = {CONVERSATION: [st.query_params[CONVERSATION]]} if CONVERSATION in st.query_params else {}
     st.query_params.from_dict({**here, **params})
 
 
@@ -158,14 +155,14 @@ def _ask(turns: Sequence[Reply]) -> None:
     history = tuple(reply.turn for reply in turns)
     question = Question(text, where.store, where.k, where.filters, history)
     if not turns:
-        st.query_params[PARAM] = uuid.uuid4().hex
-    ask_jobs.start(library(), now, st.query_params[PARAM], question)
+        st.query_params[CONVERSATION] = uuid.uuid4().hex
+    ask_jobs.start(library(), now, st.query_params[CONVERSATION], question)
     st.session_state[BOX] = ""
 
 
 def start_anew() -> None:
     """A link to a page without a conversation and with the same filters, where one is shown."""
-    if st.query_params.get(PARAM):
+    if st.query_params.get(CONVERSATION):
         st.page_link(
             ASK_PAGE, label="New conversation", icon=":material/add_comment:",
             query_params=in_address(_NARROWED_BY),
@@ -194,7 +191,7 @@ def show_history(viewer: Viewer) -> None:
         for each in kept[:_MOST]:
             with st.container(horizontal=True, vertical_alignment="center", key=f"ask_kept_{each.id}"):
                 title = hits.label(each.title[:_LONGEST])
-                st.page_link(ASK_PAGE, label=title, query_params={PARAM: each.id}, width="stretch")
+                st.page_link(ASK_PAGE, label=title, query_params={CONVERSATION: each.id}, width="stretch")
                 st.button(
                     "Delete", key=f"ask_delete_{each.id}", type="tertiary", on_click=_forget,
                     args=(viewer, [each.id]),
@@ -225,5 +222,5 @@ def _forget(viewer: Viewer, conversations: Sequence[str]) -> None:
     with errors_wait(_HISTORY):
         for each in conversations:
             library().asking.forget_conversations(viewer, each)
-    if st.query_params.get(PARAM) in conversations:
-        del st.query_params[PARAM]
+    if st.query_params.get(CONVERSATION) in conversations:
+        del st.query_params[CONVERSATION]

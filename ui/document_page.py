@@ -18,7 +18,7 @@ from ui import components, hits, passages
 from ui.code_view import TYPES
 from ui.deps import library
 from ui.file_actions import is_asked_for, runs_now, show_file_outcome, show_run
-from ui.links import FILES_PAGE, SEARCH_PAGE
+from ui.links import ASK_PAGE, CONVERSATION, FILES_PAGE, SEARCH_PAGE
 from ui.messages import show_warning
 from ui.note_menus import show_menus
 from ui.passages import Origin
@@ -96,7 +96,13 @@ def show_document(viewer: Viewer, asked: Asked) -> None:
 
 
 def _show_way_back(store: str, search: dict[str, list[str]] | None) -> None:
-    if search:
+    conversation = st.query_params.get(CONVERSATION, "")
+    if conversation:
+        st.page_link(
+            ASK_PAGE, label="Answer", icon=":material/arrow_back:", query_params={CONVERSATION: conversation},
+            help="Back to the answer",
+        )  # fmt: skip
+    elif search:
         st.page_link(
             SEARCH_PAGE, label="Results", icon=":material/arrow_back:", query_params=search,
             help="Back to the results",

@@ -139,7 +139,8 @@ def _answered(shown: Shown, viewer: Viewer, request: Request, answer: Answer) ->
     several, today = len(answer.stores) > 1, date.today()
     cards = tuple(card(viewer, hit, search, with_store=several, today=today) for hit in answer.hits)
     corrections = [notice for notice in answer.notices if notice.code == "corrected"]
-    said = [sentence(notice) for notice in answer.notices if notice not in corrections]
+    in_status = [notice for notice in answer.notices if notice.code == "too_new" and viewer.is_owner]
+    said = [sentence(each) for each in answer.notices if each not in [*corrections, *in_status]]
     if answer.pending and not viewer.is_owner:  # whose status says it
         said.append(sentence(say("pending_guest", count=answer.pending)))
     offers = [_correction(request, notice) for notice in corrections]
