@@ -69,6 +69,10 @@ def extract(blocks: Sequence[Block], length: int = EXTRACT_LENGTH) -> tuple[Piec
             text += piece
     text = text.rstrip()
     start, end = best_window(text, tuple(spans), length)
+    first = next((at for at, _ in spans if at >= start), start)
+    if first - start > length // 3:  # near the end of the text; a narrow card shows fewer characters
+        start = text.rfind(" ", 0, first - length // 6) + 1
+    start = start if start > length // 8 else 0
     before, after = "… " if start else "", " …" if end < len(text) else ""
     shown = list(_cut(text, start, end, spans, ()))
     return tuple(piece for piece in ((before, False), *shown, (after, False)) if piece[0])

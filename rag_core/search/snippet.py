@@ -127,7 +127,7 @@ def best_window(
         return _window_around(text, apart(spans, hidden), length, hidden)
     if len(text) <= length + _A_WORD:
         return (0, len(text))
-    start = max(0, min(_richest(text, spans, length), len(text) - length // 2))
+    start = max(0, min(_richest(text, spans, length), len(text) - length))
     starts = (at for at in range(start, start - _A_WORD, -1) if at <= 0 or text[at - 1].isspace())
     start = max(0, next(starts, start))
     end = start + length
