@@ -23,7 +23,7 @@ ATTRIBUTES = {
     "a": {"href"},
     "img": {"src", "alt", "loading"},
     "ol": {"start", "class", "id"},
-    "span": {"class", "title"},
+    "span": {"class", "id", "title"},
     "td": {"style"},
     "th": {"style"},
 }
