@@ -296,10 +296,14 @@ def read_nothing(job: Job) -> bool:
 
 def freshness(now: Freshness) -> str:
     """How far stores are behind their folders, in one line."""
-    reading = f"reading {plural(now.reading, 'file')}" if now.reading else ""
-    waiting = f"indexing meaning: {plural(now.waiting, 'passage')} left" if now.waiting else ""
-    parts = [reading, waiting] if reading or waiting else ["up to date"]
-    return " · ".join(filter(None, [*parts, f"{plural(now.failed, 'file')} failed" if now.failed else ""]))
+    behind = "looking for changed files" if now.looking else "up to date"
+    if now.reading:  # the passages behind it still get more
+        behind = f"reading: {plural(now.reading, 'file')} left"
+    elif now.waiting:
+        behind = f"indexing meaning: {plural(now.waiting, 'passage')} left"
+    left = duration(now.eta) if now.eta else ""
+    failed = f"{plural(now.failed, 'file')} failed" if now.failed else ""
+    return " · ".join(filter(None, (behind, left, failed)))
 
 
 def unshown(answer: Answer) -> str:
@@ -325,7 +329,7 @@ def only_title(hit: Hit) -> str:
     """What there is of a document without text."""
     names = f"also called {', '.join(hit.aliases)}" if hit.aliases else ""
     tags = " ".join(f"#{tag}" for tag in hit.document.tags)
-    return " · ".join(part for part in (without_text(hit.document), names, tags) if part)
+    return " · ".join(filter(None, (names, tags))) or without_text(hit.document)
 
 
 CHANGED_IN_LISTS = "changed: the file's size or time is not the same as when it was read."

@@ -153,10 +153,11 @@ def details(view: DocumentView) -> str:
 def _links(name: str, store: str, found: Sequence[DocumentLink], origin: Origin) -> str:
     """The documents behind links, each once; those that are not there are counted."""
     there = {link.path: link for link in found if link.path is not None}
-    nowhere = len({link.target for link in found if link.path is None})
+    nowhere = sorted({one_line(link.target) for link in found if link.path is None})
     items = [f"<li>{_link(store, link, origin)}</li>" for link in there.values()]
     if nowhere:
-        items.append(f'<li class="cp-quiet">{nowhere:,} not in this store</li>')
+        names = html.escape("\n".join(nowhere))
+        items.append(f'<li class="cp-quiet" title="{names}">{len(nowhere):,} not in this store</li>')
     if not items:
         return ""
     shown, rest = "".join(items[:_OPEN]), "".join(items[_OPEN:])
@@ -277,13 +278,6 @@ def _passage(document: Document, chunk: Neighbour, origin: Origin) -> str:
         return f"<div{_here(chunk)}>{_with_tables(filter(str.strip, read.splitlines()), origin)}</div>"
     kind = " ".join(["cp-words", *([] if prose else ["cp-mono"]), *(["cp-goes-on"] if chunk.repeats else [])])
     return f'<div{_here(chunk)}><p class="{kind}">{body}</p></div>'
-
-
-def marked_lines(first: int, last: int, total: int) -> str:
-    """What is laid over ``total`` lines of code, which are equally high, to mark some of them."""
-    place = f"--first: {first}; --rows: {last - first + 1}"
-    whole = f'<div class="cp-code-all" style="--rows: {total}"></div>'
-    return f'{whole}<div class="cp-code-here" id="{MARK}" style="{place}"></div>'
 
 
 def turning(view: DocumentView, start: int, end: int, most: int, origin: Origin) -> str:
