@@ -31,7 +31,7 @@ def test_guests_are_let_in_listed_and_let_in_no_more(stores: None, run: Run) -> 
     assert listed[1].split()[:4] == ["ada@example.com", "notes,", "work", "yes"]
     less = run("share", "remove", "ada@example.com", "--store", "work")
     assert less.out == "ada@example.com may search notes, and ask questions.\n"
-    assert run("share", "remove", "ada@example.com").out == "ada@example.com has no access any more.\n"
+    assert run("share", "remove", "ada@example.com").out == "ada@example.com no longer has access.\n"
     assert run("share", "list", "--json").json == {"people": []}
 
 
@@ -40,7 +40,7 @@ def test_whoever_deletes_a_store_hears_who_loses_it(
 ) -> None:
     run("share", "add", "ada@example.com", "--store", "notes")
     run("share", "add", "bob@example.com", "--store", "notes")
-    parted = "ada@example.com and bob@example.com can search it no more."
+    parted = "ada@example.com and bob@example.com can no longer search it."
     monkeypatch.setattr(sys, "stdin", io.StringIO("no\n"))
     assert parted in run("store", "delete", "notes").err
     deleted = run("store", "delete", "notes", "--yes").out

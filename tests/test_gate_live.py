@@ -31,6 +31,7 @@ from tests.live import ROOT, Server, run_page
 from tests.speakers import (
     CO_OWNER,
     GUEST,
+    SEARCHER,
     STRANGER,
     Place,
     Speaker,
@@ -81,6 +82,25 @@ def test_whoever_is_not_let_in_gets_one_text_and_no_socket(place: Place) -> None
 
 
 # --- REST -------------------------------------------------------------------------------
+
+
+def test_a_guest_is_told_granted_names_and_counts_only(place: Place) -> None:
+    status, _, body = place.person(GUEST).get("/api/v1/stores")
+    [store] = json.loads(body)["stores"]
+    assert (status, store["name"], store["file_count"]) == (200, "shared", 1)
+    assert set(store) == {"name", "file_count", "chunk_count", "pending", "types"}
+    found = place.person(SEARCHER).post("/search", {"query": "harbour", "mode": "lexical"})[2]
+    assert [hit["file_path"] for hit in json.loads(found)["results"]] == ["open.md"]
+    owner = place.person(CO_OWNER).get("/api/v1/stores")[2]
+    assert {each["name"] for each in json.loads(owner)["stores"]} == {"shared", "mine"}
+
+
+def test_a_token_is_the_owner_through_a_proxy_and_only_for_programs(place: Place) -> None:
+    assert {each["name"] for each in json.loads(place.bearer.get("/api/v1/stores")[2])["stores"]} >= {"mine"}
+    assert place.bearer.get("/")[0] == 403
+    assert place.bearer.handshake() == 403
+    wrong = Speaker("wrong", place.server, (*through_serve(GUEST), ("Authorization", "Bearer no")))
+    assert wrong.get("/api/v1/stores")[0] == 401
 
 
 # --- what is the owner's alone ----------------------------------------------------------
