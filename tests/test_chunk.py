@@ -27,8 +27,8 @@ def read(text: str, name: str = "a.md") -> Extracted:
     return extract(text.encode(), PurePosixPath(name))
 
 
-def passages(text: str, name: str = "a.md", tokens: int = 256) -> list[Passage]:
-    return cut(read(text, name), chunk_spec(tokens), count_tokens)
+def passages(text: str, name: str = "a.md") -> list[Passage]:
+    return cut(read(text, name), chunk_spec(256), count_tokens)
 
 
 def test_the_seeds_sizes_hold_where_the_embedder_reads_enough() -> None:

@@ -26,7 +26,7 @@ from rag_core.files.paths import cannot_be_read, display, kind, with_sep
 
 KEY_LIKE = "looks like a key or secret"
 LEAVES = "is a symbolic link that leaves the folder"
-ANOTHER_NAME = "is another name of what is read already"
+ANOTHER_NAME = "is a second name of a file that is read already"
 NOT_MATCHED = "matches no include pattern"
 EXCLUDED = "matches an exclude pattern"
 HIDDEN = "is hidden: its name starts with a dot and no include pattern names it"

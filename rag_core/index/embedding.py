@@ -204,7 +204,7 @@ class Embedding:
             return
         try:
             if not self._prepared:
-                if not self._index.owner():  # it is made anew, so nothing that was sent is there
+                if not self._index.owner():  # it was created again, so nothing that was sent is there
                     with self.store.note() as db:
                         rows.queue_all(db)
                 self._index.prepare(self.store.id)
@@ -273,7 +273,7 @@ def _require_working(embedder: Embedder) -> None:
     except (ModelMissing, Unreachable):
         raise
     except EmbedderError as error:
-        raise Unreachable(f"It fails whatever it is given: {error.message}", error.suggestion) from error
+        raise Unreachable(f"It fails on every text: {error.message}", error.suggestion) from error
 
 
 def _same_identity(store: Store, embedder: Embedder) -> int:
@@ -289,6 +289,6 @@ def _same_identity(store: Store, embedder: Embedder) -> int:
         raise EmbedderError(
             f"The vectors of store {store.name!r} are from {known.identity}, this machine has"
             f" {embedder.identity}.",
-            "Search goes on by words; `commonplace store switch` embeds its texts anew.",
+            "Searches use words only; `commonplace store switch` embeds its texts again.",
         )
     return known.id

@@ -414,7 +414,7 @@ class Runner:
             raise
         except Exception as error:  # whatever is wrong with one file fails that file only
             self._look_for_requests()  # its process may have been killed to end the run
-            reason = f"Reading it went wrong ({type(error).__name__}); the rest of the run is not affected."
+            reason = f"Reading it failed ({type(error).__name__}); the rest of the run is not affected."
             if isinstance(error, RagError):
                 reason = error.message
             elif isinstance(error, OSError):

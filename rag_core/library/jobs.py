@@ -158,14 +158,18 @@ class Jobs(Service):
     def freshness(self, viewer: Viewer, stores: Sequence[str]) -> Freshness:
         """How far ``stores`` are behind their folders; those that cannot be read are left out."""
         reading = waiting = failed = 0
+        looking, eta = False, None
         for store in stores:
             with suppress(StoreError, NotFound), self._stores.reading(viewer, store) as db:
                 waiting += find.waiting(db, viewer)
                 failed += db.execute("SELECT count(*) FROM documents WHERE state = 'failed'").fetchone()[0]
                 for job in jobs.newest(db, store, running=True, limit=1):
-                    if job.state == "running" and job.progress.phase in ("scanning", "reading"):
-                        reading += max(1, job.progress.total - job.progress.done)
-        return Freshness(reading, waiting, failed)
+                    if job.state == "running":
+                        eta = job.progress.eta
+                        looking = looking or job.progress.phase == "scanning"
+                        if job.progress.phase == "reading":
+                            reading += max(1, job.progress.total - job.progress.done)
+        return Freshness(looking, reading, waiting, failed, eta)
 
     def results(
         self, viewer: Viewer, store: str, job_id: int, limit: int = _MOST_RESULTS

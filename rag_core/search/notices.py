@@ -29,8 +29,8 @@ def words_only(reasons: Mapping[str, RagError]) -> list[Notice]:
 
 
 def hints(stores: Sequence[Store], query: Query, unmatched: find.Unmatched, viewer: Viewer) -> list[Notice]:
-    """What in ``query`` nothing has that ``viewer`` may see in ``stores``, with what may be meant or, for its
-    words, was searched instead."""
+    """The parts of ``query`` that nothing visible to ``viewer`` in ``stores`` has, with suggestions, or the
+    words that were searched instead."""
     said = [Notice("corrected", {"word": word, "meant": meant[0]}) for word, meant in query.corrected]
     try:
         for kind, value in unmatched.values:
@@ -46,7 +46,7 @@ def hints(stores: Sequence[Store], query: Query, unmatched: find.Unmatched, view
 
 
 def _undated(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> Notice:
-    """That nothing is of the days between ``after`` and ``before``, and of which days there is."""
+    """A notice that no document is dated between ``after`` and ``before``, with the dates that exist."""
     after, before = filters.after, filters.before
     if after and before and after >= before:
         return Notice("reversed_dates")

@@ -2,8 +2,9 @@
 
 A minus before a filter (``-tag:draft``) leaves out what fits it.
 
-Anything else is searched as it stands; an unknown ``key:`` is plain words. Signs without a letter or digit
-are ignored, but in quotes they are found exactly. A text of more than 2,000 characters has no operators.
+Anything else is searched as it stands; an unknown ``key:`` is plain words, and so is ``-F``, an option.
+Signs without a letter or digit are ignored, but in quotes they are found exactly. A text of more than 2,000
+characters has no operators.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _TOKEN = re.compile(
     rf"""(?P<not>(?<!\S)-)?(?:
           (?P<day>(?i:date|after|before)):(?P<days>(?i:{WORDS}))
         | (?P<key>[A-Za-z_]+):(?:"(?P<quoted>[^"]*)"|(?P<value>\S+)))
-      | (?P<minus>(?<!\S)-)?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))
+      | (?P<minus>(?<!\S)-(?![a-zA-Z0-9](?!\S)))?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))
       | (?P<stray>")""",
     re.VERBOSE,
 )

@@ -19,7 +19,7 @@ SAMPLE = 400
 """The most passages that are measured, two of each document."""
 
 GROWTH = 4
-"""An embedder is measured again when a store has so many times the vectors."""
+"""An embedder is measured again when a store has grown by this factor."""
 
 # The built-in model's levels: medians over seven stores of notes, documentation, manual pages and code, where
 # they go from 0.12 to 0.25 and from 0.71 to 0.77.

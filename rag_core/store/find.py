@@ -28,6 +28,8 @@ from rag_core.types import DATA, Document, Filters, PrivateBy, Query, Viewer
 HIDDEN = "SELECT c.id FROM documents d JOIN chunks c ON c.document_id = d.id WHERE d.private"
 """The SQL of all private chunks."""
 
+EVERYTHING = "1"  # SQL
+
 _ALL_TEXT = " || char(1) || ".join(f"c.{column}" for column in ("title", "headings", "tags", "path", "text"))
 # +c.id: a filter, never the planner's way in, which would meet every match for every key.
 _HAS_WORDS = "+c.id IN (SELECT rowid FROM words WHERE words MATCH ?)"
@@ -156,7 +158,7 @@ def eligible(query: Query, viewer: Viewer) -> Eligible:
             elif match:
                 held, values = f"{_HAS_ANYWHERE} AND {held}", (match, aside, phrase.text)
             parts.append((f"{sign}({held})", values))
-    condition = "1" if viewer.is_owner else "NOT d.private"
+    condition = EVERYTHING if viewer.is_owner else "NOT d.private"
     bound: list[Any] = []
     for sql, values in parts:
         condition += f" AND ({sql})"
@@ -292,8 +294,9 @@ def skipped_count(db: sqlite3.Connection, suffix: str) -> int:
 
 def chunk_ids(db: sqlite3.Connection, keys: Sequence[str], allowed: Eligible) -> dict[str, int]:
     """The ids of those chunks among ``keys`` that are eligible."""
+    documents = "" if allowed.sql == EVERYTHING else "JOIN documents d ON d.id = c.document_id"
     sql = f"""SELECT c.key, c.id FROM json_each(?) wanted CROSS JOIN chunks c ON c.key = wanted.value
-              JOIN documents d ON d.id = c.document_id WHERE {allowed.sql}"""
+              {documents} WHERE {allowed.sql}"""
     return dict(rows_at_once(db, ["key", "id"], sql, (json.dumps(list(keys)), *allowed.values)))
 
 
@@ -332,19 +335,18 @@ def candidates(
 ) -> dict[int, Candidate]:
     """Those of the chunks ``ids`` that are there, which an Eligible has let through already; the ``whole``
     ones are ranked with their furniture."""
-    sql = """SELECT id, title || ' ' || headings || ' ' || tags || ' ' || title_terms || ' ' || terms
-                 || ' ' || coalesce(kept_text, text), furniture, title, path,
-                 CASE text WHEN '' THEN key ELSE text END, anchor_type, document_id,
+    sql = """SELECT id, key, title, headings || ' ' || tags || ' ' || title_terms || ' ' || terms, path, text,
+                 kept_text, furniture, anchor_type, document_id,
                  (SELECT date FROM documents WHERE id = document_id)
              FROM chunks WHERE id IN (SELECT value FROM json_each(?))"""
-    columns = ["id", "words", "furniture", "title", "path", "identity", "anchor_type", "document", "date"]
+    columns = "id key title terms path text kept_text furniture anchor_type document date".split()
     found: dict[int, Candidate] = {}
     rows = rows_at_once(db, columns, sql, (json.dumps(list(ids)),))
-    for chunk_id, words, furniture, title, path, identity, kind, document, date in rows:
-        if chunk_id in whole:
-            words += f" {furniture}"
-        text = fold_words(f"{words} {splitext(basename(path))[0]}")
-        found[chunk_id] = Candidate(text, fold_words(title), identity, kind == DATA, document, date)
+    for chunk_id, key, title, terms, path, text, kept_text, furniture, kind, document, date in rows:
+        name = basename(path).rpartition(".")
+        words = f"{title} {terms} {text if kept_text is None else kept_text} {name[0] or name[2]}"
+        words = fold_words(f"{words} {furniture}" if chunk_id in whole else words)
+        found[chunk_id] = Candidate(words, fold_words(title), text or key, kind == DATA, document, date)
     return found
 
 
