@@ -33,9 +33,7 @@ _UNSPACED = (
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _UNSPACED_SPLIT = re.compile(f"([{_UNSPACED}]+)")
 
-_INVISIBLE = (
-    "\u00ad\u200b\u200c\u200d\u2060\ufeff"  # soft hyphens and the like, inside words
-)
+_INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"  # soft hyphens and the like, inside words
 # Marks belong to the letter before them, as in Thai and Hindi; to Python they are no letters.
 _MARKS = "".join(c for c in map(chr, range(0x300, 0x3100)) if unicodedata.category(c).startswith("M"))
 _MARKS += _INVISIBLE
