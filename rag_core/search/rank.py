@@ -36,7 +36,16 @@ from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
-from rag_core.text.words import alternatives, places, query_words, split_words, units
+from rag_core.text.numbers import Span
+from rag_core.text.words import (
+    SPACED_WORD,
+    alternatives,
+    is_in_a_word,
+    query_words,
+    split_words,
+    stem,
+    units,
+)
 from rag_core.types import Forms, Mode, Number, Query
 
 RELEVANT = 0.5
@@ -306,6 +315,28 @@ def _chance(
     similarity = _stand_in(bm25, weighed.coverage) if item.similarity is None else item.similarity
     weight = _SIGNAL_ONE if len(weighed.held) == 1 < len(idf) else _SIGNAL_WORDS
     return CURVES[mode](similarity + weight * bm25 - less)
+
+
+def places(text: str, forms: Forms) -> list[Span]:
+    """The (start, end) of each word of ``text`` (folded) that is one of ``forms``, in order."""
+    if forms.kind == "any":
+        return sorted({place for each in forms.others for place in places(text, each)})
+    found: list[Span] = []
+    at = text.find(forms.beginning)
+    while at >= 0:
+        end = at + len(forms.beginning)
+        if forms.kind == "pair":
+            found.append((at, end))
+        elif not is_in_a_word(text[at - 1 : at]):
+            if forms.kind == "name":
+                if not (text[end : end + 1] == "_" or is_in_a_word(text[end : end + 1])):
+                    found.append((at, end))
+            elif word := SPACED_WORD.match(text, at):
+                is_longer = forms.is_open and word[0].startswith(forms.whole)
+                if is_longer or stem(word[0]) == forms.stem:
+                    found.append(word.span())
+        at = text.find(forms.beginning, at + 1)
+    return found
 
 
 def occurrences(text: str, wanted: Mapping[str, Forms], numbers: Sequence[Number]) -> dict[str, int]:
