@@ -203,7 +203,9 @@ def test_where_a_word_stands_that_the_passage_has_not_is_said(library: Library, 
     assert above == [("the word in its name or headings",)] * 5
 
 
-@pytest.mark.parametrize("query", ["مكتبة", "المكتبات", "والمكتبة", "كتاب", "الكتاب", "اول", "الأوّل", "قديم", "وزير"])
+@pytest.mark.parametrize(
+    "query", ["مكتبة", "المكتبات", "والمكتبة", "كتاب", "الكتاب", "اول", "الأوّل", "قديم", "وزير"]
+)
 def test_an_arabic_word_is_found_without_article_ending_and_marks(library: Library, query: str) -> None:
     assert found(library, query) == ["arabic"]
 

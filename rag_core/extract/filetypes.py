@@ -231,7 +231,7 @@ def current_sql() -> tuple[str, tuple[str | int, ...]]:
 def reader_of(path: PurePosixPath) -> str:
     """Who reads the file at ``path``, in words."""
     package = package_of(path)
-    return f"the package {package}" if package else "Commonplace itself"
+    return f"the package {package}" if package else "Commonplace"
 
 
 def _number(package: Extension) -> int:
