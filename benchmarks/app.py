@@ -46,7 +46,7 @@ _TICK_X, _OPEN_X, _TITLE_X = 16, 68, 560
 
 RESTS = "document.querySelector('[data-testid=stApp][data-test-script-state=notRunning]')"
 READY = f"{RESTS} && document.querySelector('#cps-q')"
-NOTE = "document.querySelector('.cp-note, .cp-text, .st-key-code .stCode')"
+NOTE = "document.querySelector('.cp-note, .cp-text')"
 # From the next key or press to the first picture in which ``becomes`` is true.
 WATCH = """([becomes, patience]) => {
     let began = 0;

@@ -8,7 +8,7 @@ from rag_core.errors import RagError
 from rag_core.library.asking import check_may_ask
 from ui import results
 from ui.access import require_viewer
-from ui.ask_page import show_conversation, show_history, start_anew
+from ui.ask_page import show_conversation, show_history, start_over
 from ui.deps import library
 from ui.messages import show_error
 
@@ -22,7 +22,7 @@ def main() -> None:
     if not stores:
         results.first_run(viewer)
         return
-    start_anew()
+    start_over()
     show_conversation(viewer, stores)
     show_history(viewer)
 

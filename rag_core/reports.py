@@ -1,4 +1,4 @@
-"""How folders, work, connections and health stand, as their owner is told. All are frozen."""
+"""Reports for the owner: folders, work, connections and health. All are frozen."""
 
 from __future__ import annotations
 
@@ -42,12 +42,15 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """How far stores are behind: files that a job still reads, passages that wait to be found by meaning, and
-    files that could not be read."""
+    """How far stores are behind: whether a job still looks for changed files, the files that it still reads,
+    the passages that wait to be found by meaning, and the files that could not be read. ``eta``: so many
+    seconds a job still takes for what it does now."""
 
+    looking: bool
     reading: int
     waiting: int
     failed: int
+    eta: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,12 @@ def test_what_is_typed_is_found_before_enter_and_enter_writes_it_into_the_addres
 def test_what_can_be_typed_inserts_itself(app: Watched) -> None:
     page, box = app.page, app.page.get_by_label("Search your notes")
     app.open("/")
-    page.get_by_role("button", name="What can be typed").click()
+    help_button = page.get_by_role("button", name="What can be typed")
+    help_button.click()
+    page.keyboard.press("Escape")
+    expect(help_button).to_have_attribute("aria-expanded", "false")
+    expect(box).to_be_focused()
+    help_button.click()
     page.get_by_role("button", name="exact words").click()
     expect(box).to_be_focused()
     page.keyboard.type("heron 7")

@@ -92,8 +92,9 @@ def test_below_what_was_found_stands_how_far_the_store_is_behind(
     assert run("query", "tea", "--store", "s").out.rstrip().endswith("Up to date.")
     (shelf / "bad.docx").write_bytes(b"no archive")
     index(library, "s", shelf)
-    assert library.jobs.freshness(OWNER, ["s"]) == Freshness(0, 0, 1)
-    assert freshness(Freshness(12, 3, 2)) == "reading 12 files · meaning: 3 passages left · 2 files failed"
+    assert library.jobs.freshness(OWNER, ["s"]) == Freshness(False, 0, 0, 1)
+    assert freshness(Freshness(False, 12, 3, 2)) == "reading: 12 files left · 2 files failed"
+    assert freshness(Freshness(False, 0, 3, 0, eta=200)) == "indexing meaning: 3 passages left · 3 min"
 
 
 def test_programs_are_told_how_far_a_store_is_behind_and_guests_are_not(
@@ -106,5 +107,11 @@ def test_programs_are_told_how_far_a_store_is_behind_and_guests_are_not(
     tool = partial(reading.search, _=threading.Event())
     for ask in (rest, tool):
         shown = json.loads(json_text(ask(library, OWNER, given)))["freshness"]
-        assert shown == {"reading": 0, "waiting": 0, "failed": 1, "summary": "up to date · 1 file failed"}
+        assert shown == {
+            "looking": False,
+            "reading": 0,
+            "waiting": 0,
+            "failed": 1,
+            "summary": "up to date · 1 file failed",
+        }
         assert json.loads(json_text(ask(library, GUEST, given)))["freshness"] is None

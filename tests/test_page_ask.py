@@ -68,7 +68,9 @@ def test_an_answer_stands_with_its_marks_beside_its_passages() -> None:
     assert '&quot;closes&quot;</span><span class="cp-flag">not in the passage</span>' in body
     assert '<span class="cp-unsourced">Pay me.<span class="cp-flag">no source</span></span>' in body
     assert "The harbour <mark>opens at six</mark>. In winter" in body
-    assert "port/harbour.md :: Harbour > Hours, lines 1-5" in said(app)
+    assert "Harbour lines 1-5" in said(app)
+    assert "Open note · harbour.md" in said(app)
+    assert "ollama:talker" in said(app)
     assert 'href="files?store=port&amp;path=harbour.md&amp;passage=' in body
     targets = set(re.findall(r'<a href="#([^"]+)"', body))
     assert targets
@@ -95,6 +97,13 @@ def test_nothing_of_model_or_note_is_markup(talker: OllamaChat, notes: Path) -> 
     assert "evil.example" not in "".join(str(element.value) for element in app.markdown)
 
 
+def test_lists_and_bold_words_of_an_answer_are_shown_as_such(talker: OllamaChat) -> None:
+    talker.script = say("It says:\n- **Six** [1].\n* 2 * 3 [1].\n")
+    body = markup(ask(page()))
+    assert "\n• <strong>Six</strong> " in body
+    assert "\n• 2 * 3 " in body
+
+
 def test_a_question_that_cannot_be_asked_is_told() -> None:
     app = ask(page(), "harbour after:someday")
     assert "'someday' is not a date" in said(app)
@@ -108,13 +117,12 @@ def test_without_a_model_the_page_says_what_to_do_and_shows_passages(home: Path)
     app = page()
     assert "Install Ollama from ollama.com and run ollama pull llama3.2:3b" in said(app)
     app = ask(app)
-    assert "There is no answer; these are the passages that fit best." in said(app)
     assert "The harbour opens at six." in said(app)
     assert "# Harbour" not in said(app), "passages are clean text"
     assert not app.warning, "one line says it"
     assert "<code>ollama pull llama3.2:3b</code>" in markup(app), "what is typed is shown as such"
     assert any(each.proto.page == "settings" for each in app.get("page_link")), "where config.yaml is"
-    assert markup(app).index("harbour opens at six") < markup(app).index("There is no answer"), (
+    assert markup(app).index("harbour opens at six") < markup(app).index("No model answers yet"), (
         "first they come"
     )
     assert markup(app).count(" open><summary>") == markup(app).count("<details") > 0, "all can be read"

@@ -91,6 +91,14 @@ def article(page: AppTest) -> str:
     return found[1] if found else ""
 
 
+def code_of(page: AppTest) -> tuple[str, str]:
+    """The code on the page, and what is marked of it."""
+    [code] = re.findall(r"<pre><code>(.*)</code></pre>", markup(page), re.DOTALL)
+    marked = code.partition('<span class="cp-here" id="marked">')[2].partition("</span></span>")[0]
+    whole, part = (html.unescape(re.sub(r"<[^>]*>", "", each)) for each in (code, marked))
+    return whole, part
+
+
 def words(page: AppTest) -> list[tuple[bool, str]]:
     """Whether it is marked, and the text, of each passage of a document that is not shown in full."""
     found = re.findall(
@@ -146,19 +154,18 @@ def test_the_source_of_a_note_is_shown_on_demand(shelf: Path) -> None:
     page = open_page(store="notes", path="tea.md", passage=key_of("tea.md", 1))
     asked = dict(parse_qsl(page_links(page)["Show source"]))
     page = open_page(**asked)
-    shown = [block.value for block in page.code if block.language == "markdown"]
-    assert shown == [TEA.strip()]
-    assert 'id="marked" style="--first: 10; --rows: 3"' in markup(page)
+    whole, marked = code_of(page)
+    assert whole == TEA
+    assert marked.splitlines() == TEA.splitlines()[9:12]
     assert "As it looks" in page_links(page)
 
 
 def test_the_lines_of_code_that_were_found_are_marked(shelf: Path) -> None:
     found = library().documents.get(OWNER, "notes", "boil.py").chunks
     page = open_page(store="notes", path="boil.py", passage=found[-1].key)
-    [code] = [block.value for block in page.code if block.language == "python"]
-    assert code.startswith("def fill(pot):")
-    assert code.count("\n") == 5
-    assert 'id="marked" style="--first: 5; --rows: 2"' in markup(page)
+    whole, marked = code_of(page)
+    assert whole.startswith("def fill(pot):")
+    assert marked.splitlines() == whole.splitlines()[4:6]
     assert 'id="marked"' not in markup(open_page(store="notes", path="boil.py"))
 
 
@@ -219,7 +226,7 @@ def test_the_state_is_that_of_the_file_now(shelf: Path) -> None:
     assert "Changed:" not in said(open_page(store="notes", path="tea.md"))
     (shelf / "tea.md").write_text("Cold tea.\n")
     page = open_page(store="notes", path="tea.md")
-    assert "Changed: the file is no longer what was read." in said(page)
+    assert "Changed: the file was changed after it was read." in said(page)
     assert "Leaves are dried" in article(page), "as it was read"
     idle(press(page, "file_Read again"))
     assert "Changed:" not in said(page)

@@ -198,11 +198,11 @@ def test_an_empty_store_says_so() -> None:
 def test_the_owner_is_told_that_indexing_is_paused(
     water_notes: Indexing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(type(library().jobs), "freshness", lambda *_: Freshness(0, 3, 0))
-    assert shown(open_page())["status"].endswith(" · meaning: 3 passages left")
+    monkeypatch.setattr(type(library().jobs), "freshness", lambda *_: Freshness(False, 0, 3, 0))
+    assert shown(open_page())["status"].endswith(" · indexing meaning: 3 passages left")
     with library()._shared.stores.open(OWNER, "notes").store.note() as db:
         db.execute("INSERT INTO jobs (state, start_time) VALUES ('cancelled', '2026-01-01T00:00:00Z')")
-    assert shown(open_page())["status"].endswith(" · meaning: 3 passages left · paused")
+    assert shown(open_page())["status"].endswith(" · indexing meaning: 3 passages left · paused")
 
 
 def test_an_error_stands_in_the_place_of_the_honest_line(water_notes: Indexing) -> None:
@@ -217,7 +217,7 @@ def test_words_are_found_while_the_model_is_loading(
     monkeypatch.setattr("ui.deps.meaning_is_loading", lambda _viewer: True)
     page = open_page(q="green tea")
     assert titles(page) == ["Tea"]
-    assert shown(page)["said"] == ["The meaning index is loading; these are found by words."]
+    assert " by words · the model is loading" in shown(page)["status"]
 
 
 def test_a_guest_never_sees_a_private_note_or_an_absolute_path(
@@ -355,6 +355,7 @@ def test_what_is_typed_may_be_the_beginning_of_a_title_or_a_tag(water_notes: Ind
     assert "Garden plan" in [each["label"] for each in quick]
     [tag] = [each for each in shown(open_page(q="water dri"))["quick"] if each["label"] == "#drink"]
     assert tag["params"] == {"tag": ["drink"], "q": ["water"]}
+    assert quick != shown(open_page(q="gard", type="markdown"))["quick"] == [], "a filter may leave it out"
 
 
 def test_a_mistake_in_the_settings_is_shown_with_its_line(home: Path) -> None:

@@ -23,7 +23,7 @@ ATTRIBUTES = {
     "a": {"href"},
     "img": {"src", "alt", "loading"},
     "ol": {"start", "class", "id"},
-    "span": {"class", "title"},
+    "span": {"class", "id", "title"},
     "td": {"style"},
     "th": {"style"},
 }
@@ -60,8 +60,8 @@ class Elements(HTMLParser):
         self.found.append(("a declaration", {}))
 
 
-def html_of(text: str, place: Place = HERE, title: str = "") -> str:
-    body = render(text, place, title).html
+def html_of(text: str, place: Place = HERE) -> str:
+    body = render(text, place, "").html
     return body.removeprefix('<article class="cp cp-note">').removesuffix("</article>")
 
 
@@ -184,6 +184,15 @@ def test_the_blocks_of_the_passage_are_marked_and_no_others(
     here = body[at : body.index(end, at) + len(end)]
     assert all(each in here for each in marked)
     assert "End" not in here or lines[1] == 19
+
+
+def test_of_a_long_block_of_code_only_the_lines_of_the_passage_are_marked() -> None:
+    body = html_of("One.\n\n```c\na;\n/* b\nc\nd */\ne;\n```\n", Place("notes", "tea.md", lines=(6, 7)))
+    check(body)
+    here = body.partition(f'<span class="cp-here" id="{MARK}">')[2]
+    assert here.startswith(
+        '<span class="cp-comment">c</span>\n<span class="cp-comment">d */</span>\n</span>e;'
+    )
 
 
 def test_front_matter_is_not_shown_and_does_not_move_the_mark() -> None:

@@ -116,3 +116,11 @@ def test_an_extract_is_one_line_without_headings_around_the_words() -> None:
     assert "Head" not in said
     assert len(said) < EXTRACT_LENGTH + 50
     assert extract(clean("# Only a head", "markdown", (), ())) == (("Only a head", False),)
+
+
+def test_an_extract_begins_near_the_words_wherever_they_stand() -> None:
+    for text in ("before " * 60 + "a needle here", "It says: a needle here " + "after " * 60):
+        at = text.index("needle")
+        said = "".join(piece for piece, _ in extract(clean(text, "markdown", ((at, at + 6),), ())))
+        assert said.index("needle") < EXTRACT_LENGTH // 3
+        assert said.startswith("… " if text.startswith("before") else "It says")

@@ -18,14 +18,16 @@ from ui.task_status import found as tasks_of
 
 _LIFE_S = 20
 _PICKED = "ask_model"
-_GET_ONE = f"Install Ollama from ollama.com and run `ollama pull {EXAMPLE_MODEL}`; then choose the model"
+_GET_ONE = (
+    f"Install Ollama from ollama.com and run `ollama pull {EXAMPLE_MODEL}`; then choose the model here."
+)
 
 
 def show_setting(viewer: Viewer) -> None:
     """The row of the Settings page."""
     show_waiting(PLACE)
     models = _there(viewer)
-    effect = "Answers on the Ask page, from your notes." if models else f"{_GET_ONE} here."
+    effect = "Answers on the Ask page, from your notes." if models else _GET_ONE
     options = {"": "None: passages only", **{model: model for model in models}}
     choose(viewer, "llm", "Model that answers", effect, options)
 
@@ -35,7 +37,7 @@ def offer(viewer: Viewer) -> None:
     models = _there(viewer)
     with st.container(horizontal=True, vertical_alignment="center", key="ask_offer"):
         if not models:
-            st.html(hits.sentences(f"No model answers yet. {_GET_ONE} in Settings."))
+            st.html(hits.sentences(f"No model answers yet. {_GET_ONE}"))
             st.page_link(SETTINGS_PAGE, label="Settings", icon=":material/settings:")
             return
 

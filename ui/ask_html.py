@@ -13,14 +13,16 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Final, Literal
 
-from rag_core.ask.markdown import where
 from rag_core.replies import Draft, Reference, Statement, fault, lacks
 from rag_core.search.shown import Block, Kind, clean
+from rag_core.wording import where
 from ui.hits import one_line
 
 State = Literal["coming", "answered", "unanswered"]
 """Whether there is an answer to the question above some passages."""
 
+_ITEM = re.compile(r"^( *)[-*](?= )", re.M)
+_BOLD = re.compile(r"\*\*(?=\S)([^*\n]+)(?<=\S)\*\*")
 _NUMBERS = re.compile(r"\[(\d+(?:\s*[,;–-]\s*\d+)*)\]")
 
 
@@ -31,7 +33,9 @@ def question(text: str, number: int) -> str:
 
 def answer(statements: Sequence[Statement], number: int, rest: str = "") -> str:
     """The statements of turn ``number`` with their marks, then the ``rest`` that is not checked yet."""
-    said = "".join(html.escape(each.lead) + _statement(each, number) for each in statements).lstrip()
+    leads = (_ITEM.sub(r"\1•", html.escape(each.lead)) for each in statements)
+    said = "".join(lead + _statement(each, number) for lead, each in zip(leads, statements, strict=True))
+    said = said.lstrip()
     more = f'<span class="cp-unchecked">{html.escape(rest)}</span>' if rest.strip() else ""
     return f'<div class="cp cp-answer">{said}{more}</div>'
 
@@ -61,7 +65,7 @@ def _numbered(text: str, each: Statement, number: int) -> str:
         links = (f'<a href="#{_anchor(number, one)}" aria-label="Passage {one}">{one}</a>' for one in found)
         return f'<span class="cp-number">[{", ".join(links)}]</span>'
 
-    return _NUMBERS.sub(link, html.escape(text))
+    return _NUMBERS.sub(link, _BOLD.sub(r"<strong>\1</strong>", html.escape(text)))
 
 
 def sources(references: Sequence[Reference], number: int, state: State, *, opened: bool = True) -> str:
@@ -74,6 +78,7 @@ def sources(references: Sequence[Reference], number: int, state: State, *, opene
 
 def _source(each: Reference, number: int, state: State, *, is_open: bool) -> str:
     known = [
+        one_line(where(each)),
         "private" if each.private else "",
         f"{len(each.spans)} quoted" if each.spans else "",
         "not cited" if state == "answered" and not each.cited else "",
@@ -86,7 +91,7 @@ def _source(each: Reference, number: int, state: State, *, is_open: bool) -> str
         f"<strong>{html.escape(one_line(each.title) or one_line(each.rel_path))}</strong>"
         f'<span class="cp-quiet"> {quiet}</span></summary>'
         f'<p><a href="{html.escape(each.address)}">Open note</a>'
-        f'<span class="cp-quiet"> · {html.escape(one_line(where(each)))}</span></p>'
+        f'<span class="cp-quiet"> · {html.escape(one_line(" › ".join(each.rel_path.split("/"))))}</span></p>'
         f'<div class="cp-passage">{_passage(each)}</div></details>'
     )
 

@@ -20,12 +20,9 @@ from ui import access, answering_model, ask_html, ask_jobs, components, filters,
 from ui.access import require_viewer
 from ui.ask_jobs import Job, Question
 from ui.deps import library
-from ui.links import ASK_PAGE
+from ui.links import ASK_PAGE, CONVERSATION
 from ui.messages import errors_wait, sentence, show_error, show_unknown_store, show_waiting, show_warning
 from ui.search_state import DEFAULT, Choices, Request, from_params, in_address, searched, unknown_store
-
-PARAM: Final = "c"
-"""The parameter of the address that names the conversation shown."""
 
 BOX: Final = "ask_box"
 _POLL_S: Final = 0.3
@@ -36,7 +33,7 @@ _NARROWED_BY: Final = ("store", "type", "tag", "path", "after", "before", "k")
 def show_conversation(viewer: Viewer, stores: Sequence[str]) -> None:
     """The turns so far, the answer under way, and the box for the next question."""
     components.show("reader", "reader")
-    conversation = st.query_params.get(PARAM, "")
+    conversation = st.query_params.get(CONVERSATION, "")
     job = ask_jobs.of(library(), viewer, conversation) if conversation else None
     turns = _turns(viewer, conversation, job)
     if job is not None and job.kept:  # since just now
@@ -52,11 +49,8 @@ def show_conversation(viewer: Viewer, stores: Sequence[str]) -> None:
         elif job.error is not None:
             show_error(job.error)
     _offer_question(viewer, stores, turns, busy=job is not None and job.running)
-    if not library().settings.llm and (job is None or not job.running):
-        if viewer.is_owner:
-            answering_model.offer(viewer)
-        elif not turns:
-            st.html(hits.sentences("No model answers questions here; you get the passages that fit best."))
+    if not turns and not viewer.is_owner and not library().settings.llm:
+        st.html(hits.sentences("No model answers questions here; you get the passages that fit best."))
 
 
 def _turns(viewer: Viewer, conversation: str, job: Job | None) -> list[Reply]:
@@ -80,10 +74,12 @@ def _show_turn(viewer: Viewer, reply: Reply, number: int, *, last: bool) -> None
     with said:
         if reply.statements:
             st.html(ask_html.answer(reply.statements, number))
-        st.html(hits.sentences(reply.message, "Stopped." if reply.ending == "stopped" else ""))
-        lacks_model = reply.ending == "no model" and viewer.is_owner and not library().settings.llm
+        lacks_model = reply.ending == "no model" and _lacks_model(viewer)
+        said_too = "" if lacks_model else reply.message
+        st.html(hits.sentences(said_too, "Stopped." if reply.ending == "stopped" else ""))
         if notices := [each for each in reply.notices if not (lacks_model and each.code == "error")]:
             show_warning(*map(sentence, notices))
+        st.html(hits.paragraphs(reply.model))
         if reply.found:
             with st.container(key=f"copy_answer_{number}"):
                 st.code(markdown(reply), language=None)
@@ -111,11 +107,11 @@ def _show_draft(job: Job, number: int) -> None:
 
 def _offer_question(viewer: Viewer, stores: Sequence[str], turns: Sequence[Reply], *, busy: bool) -> None:
     label = "Ask a follow-up" if turns or busy else "Ask your notes"
-    with (
-        st.container(key="ask_next" if turns or busy else None),
-        st.form("ask", border=False),
-        st.container(horizontal=True),
-    ):
+    below = st.container(key="ask_next" if turns or busy else None)
+    if turns and not busy and _lacks_model(viewer):
+        with below:
+            answering_model.offer(viewer)
+    with below, st.form("ask", border=False), st.container(horizontal=True):
         st.text_input(
             label, key=BOX, label_visibility="collapsed", placeholder=label, autocomplete="off", disabled=busy
         )
@@ -124,9 +120,16 @@ def _offer_question(viewer: Viewer, stores: Sequence[str], turns: Sequence[Reply
         )
     offered, where = _where(viewer, stores)
     chips = (*filters.chips(offered, where, date.today()), filters.how_many(where))
-    search_box.show_filters(chips, urlencode(in_address(_NARROWED_BY), doseq=True), _narrow)
+    search_box.show_filters(chips, urlencode(in_address(_NARROWED_BY), doseq=True), _narrow, busy=busy)
+    if not turns and not busy and _lacks_model(viewer):
+        answering_model.offer(viewer)
     if gone := unknown_store(stores):
         show_unknown_store(viewer, gone)
+
+
+def _lacks_model(viewer: Viewer) -> bool:
+    """Whether the owner, who can choose one, has no model that answers."""
+    return viewer.is_owner and not library().settings.llm
 
 
 def _where(viewer: Viewer, stores: Sequence[str]) -> tuple[Choices, Request]:
@@ -139,7 +142,7 @@ def _where(viewer: Viewer, stores: Sequence[str]) -> tuple[Choices, Request]:
 def _narrow() -> None:
     """As a callback: write the filters that were chosen into the address, as one history entry."""
     params = {name: some for name, some in searched(search_box.filtered()).items() if name in _NARROWED_BY}
-    here = {PARAM: [st.query_params[PARAM]]} if PARAM in st.query_params else {}
+    here = {CONVERSATION: [st.query_params[CONVERSATION]]} if CONVERSATION in st.query_params else {}
     st.query_params.from_dict({**here, **params})
 
 
@@ -152,14 +155,14 @@ def _ask(turns: Sequence[Reply]) -> None:
     history = tuple(reply.turn for reply in turns)
     question = Question(text, where.store, where.k, where.filters, history)
     if not turns:
-        st.query_params[PARAM] = uuid.uuid4().hex
-    ask_jobs.start(library(), now, st.query_params[PARAM], question)
+        st.query_params[CONVERSATION] = uuid.uuid4().hex
+    ask_jobs.start(library(), now, st.query_params[CONVERSATION], question)
     st.session_state[BOX] = ""
 
 
-def start_anew() -> None:
+def start_over() -> None:
     """A link to a page without a conversation and with the same filters, where one is shown."""
-    if st.query_params.get(PARAM):
+    if st.query_params.get(CONVERSATION):
         st.page_link(
             ASK_PAGE, label="New conversation", icon=":material/add_comment:",
             query_params=in_address(_NARROWED_BY),
@@ -188,7 +191,7 @@ def show_history(viewer: Viewer) -> None:
         for each in kept[:_MOST]:
             with st.container(horizontal=True, vertical_alignment="center", key=f"ask_kept_{each.id}"):
                 title = hits.label(each.title[:_LONGEST])
-                st.page_link(ASK_PAGE, label=title, query_params={PARAM: each.id}, width="stretch")
+                st.page_link(ASK_PAGE, label=title, query_params={CONVERSATION: each.id}, width="stretch")
                 st.button(
                     "Delete", key=f"ask_delete_{each.id}", type="tertiary", on_click=_forget,
                     args=(viewer, [each.id]),
@@ -219,5 +222,5 @@ def _forget(viewer: Viewer, conversations: Sequence[str]) -> None:
     with errors_wait(_HISTORY):
         for each in conversations:
             library().asking.forget_conversations(viewer, each)
-    if st.query_params.get(PARAM) in conversations:
-        del st.query_params[PARAM]
+    if st.query_params.get(CONVERSATION) in conversations:
+        del st.query_params[CONVERSATION]

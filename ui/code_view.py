@@ -1,4 +1,4 @@
-"""Code: the types of files that are read as code, and the kinds of the pieces of code in a note.
+"""Code as HTML: the types of files that are read as code, and the kinds of its pieces.
 
 Threat. A note is untrusted. Some lexers of Pygments take seconds for 20,000 characters made for it; here one
 expression reads every language, each of whose steps is bounded.
@@ -7,33 +7,27 @@ expression reads every language, each of whose steps is bounded.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Final
 
-_LIKE_THEIR_TYPE: Final = (
+from ui import hits
+
+TYPES: Final = frozenset(
     "python typescript javascript kotlin scala groovy rust yaml json sql ini css c cpp csharp ruby php perl"
     " haskell elixir erlang clojure julia ocaml fsharp lisp powershell batch cobol solidity protobuf graphql"
     " latex diff makefile cmake dart go java lua nim nix r swift toml vue xml csv tsv svelte dockerfile zig"
+    " shell terraform visualbasic bibtex calendar contacts subtitles".split()
 )
-LANGUAGES: Final[Mapping[str, str]] = {name: name for name in _LIKE_THEIR_TYPE.split()} | {
-    "shell": "bash",
-    "terraform": "hcl",
-    "visualbasic": "vbnet",
-    "csv": "text",
-    "tsv": "text",
-    "bibtex": "latex",
-    "calendar": "text",
-    "contacts": "text",
-    "subtitles": "text",
-}
-"""File type → what the browser's highlighter calls it: the types that are read as code."""
+"""The types of files that are read as code."""
 
 _COMMENTS: Final = {
     r"(?<!\S)\#[^\n]*": "bash cmake docker dockerfile elixir graphql hcl julia make makefile nim nix perl php"
     " powershell ps1 py python r rb ruby sh shell terraform toml yaml yml zsh",
-    r"//[^\n]*|/\*.*?(?:\*/|\Z)": "c cpp cs csharp css dart fsharp go groovy java javascript js json jsx"
+    r"//[^\n]*|/\*.*?(?:\*/|\Z)": "c cpp cs csharp css dart fsharp go groovy java javascript js jsx"
     " kotlin protobuf rs rust scala solidity swift ts tsx typescript zig",
+    r"(?!)": "json",
     r"--[^\n]*": "haskell lua sql",
     r"<!--.*?(?:-->|\Z)|</?[A-Za-z][\w-]*": "html svelte vue xml",
     r"(?<!\S);[^\n]*": "clojure ini lisp",
@@ -43,7 +37,7 @@ _KINDS: Final = ("", "comment", "string", "number", "word")
 """The groups of `_PIECE` by their numbers."""
 _PIECE: Final = r"""
     ({comment})
-    |(\"{{3}}.*?(?:\"{{3}}|\Z)|"(?:\\.|[^"\\\n]){{0,200}}"|'(?:\\.|[^'\\\n]){{0,200}}')
+    |(\"{{3}}.*?(?:\"{{3}}|\Z)|"(?:\\.|[^"\\\n])*(?:"|(?=\n)|\Z)|'(?:\\.|[^'\\\n]){{0,200}}')
     |(\b\d\w*)
     |([^\W\d]\w*)
 """
@@ -55,6 +49,19 @@ _KEYWORDS: Final = frozenset(
     " select self set static struct super switch table then this throw trait true try type typeof undefined"
     " unless until update use using values var void where while with yield".split()
 )
+
+
+def lines(code: str, language: str, spans: Sequence[hits.Span]) -> list[str]:
+    """The lines of ``code`` as HTML, with the sorted ``spans`` marked."""
+    starts, ends = [start for start, _ in spans], [end for _, end in spans]
+    parts = []
+    for start, end, name in kinds(code, language):
+        near = spans[bisect_right(ends, start) : bisect_left(starts, end)]
+        part = hits.marked(code, near, (start, end))
+        if name:
+            part = "\n".join(f'<span class="{name}">{row}</span>' for row in part.split("\n"))
+        parts.append(part)
+    return "".join(parts).split("\n")
 
 
 def kinds(code: str, language: str) -> Iterator[tuple[int, int, str]]:

@@ -15,19 +15,19 @@ from rag_core.errors import NotFound, RagError
 from rag_core.search.query import parse
 from rag_core.types import DocumentView, Viewer
 from ui import components, hits, passages
-from ui.code_view import LANGUAGES
+from ui.code_view import TYPES
 from ui.deps import library
 from ui.file_actions import is_asked_for, runs_now, show_file_outcome, show_run
-from ui.links import FILES_PAGE, SEARCH_PAGE
+from ui.links import ASK_PAGE, CONVERSATION, FILES_PAGE, SEARCH_PAGE
 from ui.messages import show_warning
 from ui.note_menus import show_menus
 from ui.passages import Origin
-from ui.rendered import Place, Rendered, as_written, render
+from ui.rendered import Place, Rendered, as_written, render, render_code
 from ui.search_state import last_search, searched
 
 STYLE: Final = Path(__file__).with_name("note.css")
 PAGE: Final = 200
-"""So many passages are shown at once, where a text is not shown in full."""
+"""The number of passages that are shown at once if a text is not shown in full."""
 MOST_RENDERED: Final = 400_000
 """Characters of a text that is shown in full."""
 _SLOW: Final = 40_000
@@ -96,7 +96,13 @@ def show_document(viewer: Viewer, asked: Asked) -> None:
 
 
 def _show_way_back(store: str, search: dict[str, list[str]] | None) -> None:
-    if search:
+    conversation = st.query_params.get(CONVERSATION, "")
+    if conversation:
+        st.page_link(
+            ASK_PAGE, label="Answer", icon=":material/arrow_back:", query_params={CONVERSATION: conversation},
+            help="Back to the answer",
+        )  # fmt: skip
+    elif search:
         st.page_link(
             SEARCH_PAGE, label="Results", icon=":material/arrow_back:", query_params=search,
             help="Back to the results",
@@ -121,38 +127,24 @@ def _show_text(viewer: Viewer, view: DocumentView, asked: Asked, origin: Origin)
     marked = next((chunk for chunk in view.chunks if chunk.is_hit), None)
     lines = (marked.start_line, marked.end_line) if marked else None
     has_lines = bool(view.chunks) and all(chunk.anchor is None for chunk in view.chunks)
-    if has_lines and (file.file_type == "markdown" or file.file_type in LANGUAGES):
+    if has_lines and (file.file_type == "markdown" or file.file_type in TYPES):
         text = _text(viewer, file.store, file.path, library().stores.generations(viewer, [file.store]))
         if len(text) <= MOST_RENDERED:
-            if file.file_type != "markdown" or asked.source:
-                _show_code(text, LANGUAGES.get(file.file_type, "markdown"), lines)
-                return None
             leads = {link.target: link.path for link in view.links_out if link.path is not None}
             place = Place(
                 file.store, file.path, view.chunks[0].start_line, leads, origin.search, origin.query, lines,
                 asked.heading,
             )  # fmt: skip
-            return _show_note(text, place, file.title)
+            if file.file_type == "markdown" and not asked.source:
+                return _show_note(text, place, file.title)
+            st.html(_render_code(text, file.file_type, place))
+            return None
     start, end = window(view, asked.first)
     turning = passages.turning(view, start, end, PAGE, origin)
     parts = [turning, passages.text(view, start, end, origin), turning] if view.chunks else []
     for part in filter(None, parts):
         st.html(part)
     return None
-
-
-def _show_code(text: str, language: str, lines: tuple[int, int] | None) -> None:
-    """``text`` as code with the numbers of its lines, those from ``lines`` (first, last, from 1) marked.
-
-    All lines are equally high, so the mark is laid over them by their numbers, in an empty element as high as
-    all of them: the browser scrolls to it before it has coloured the code.
-    """
-    left_out = len(text) - len(text.lstrip("\n"))  # as st.code does
-    with st.container(key="code"):
-        if lines:
-            first, last = lines[0] - left_out, lines[1] - left_out
-            st.html(passages.marked_lines(first, last, text.count("\n") + 1))
-        st.code(text, language=language, line_numbers=True)
 
 
 def _show_note(text: str, place: Place, title: str) -> Rendered:
@@ -167,6 +159,11 @@ def _show_note(text: str, place: Place, title: str) -> Rendered:
 @st.cache_data(max_entries=64, show_spinner=False)
 def _text(viewer: Viewer, store: str, path: str, generations: tuple[tuple[str, int], ...]) -> str:  # noqa: ARG001
     return library().originals.text(viewer, store, path)
+
+
+@st.cache_data(max_entries=16, show_spinner=False, hash_funcs={Place: repr})
+def _render_code(text: str, language: str, place: Place) -> str:
+    return render_code(text, language, place)
 
 
 @st.cache_data(max_entries=64, show_spinner=False, hash_funcs={Place: repr})

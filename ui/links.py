@@ -13,6 +13,8 @@ from rag_core.types import Document
 
 _PAGES: Final = Path(__file__).resolve().parent.parent / "pages"
 ASK_PAGE: Final = _PAGES / "ask.py"
+CONVERSATION: Final = "c"
+"""The parameter of an address that names a conversation with a model."""
 FILES_PAGE: Final = _PAGES / "files.py"
 INDEX_PAGE: Final = _PAGES / "index.py"
 SEARCH_PAGE: Final = _PAGES / "search.py"

@@ -64,13 +64,14 @@ def _show_rest(
             query_params=here if shows_source else here | {"source": "1"},
         )  # fmt: skip
     if viewer.is_owner:
+        query = searched(search).get("q", [""])[-1].strip()
         st.page_link(
             FILES_PAGE, label="Why is it found?", icon=":material/help:",
-            query_params={"store": file.store, WHY: "1", OF: file.path},
+            query_params={"store": file.store, WHY: query or "1", OF: file.path},
         )  # fmt: skip
-        if query := searched(search).get("q", [""])[-1].strip():
+        if query:
             st.button(
-                "Right answer for this search", icon=":material/check_circle:", key="note_right",
+                "Mark as right for this search", icon=":material/check_circle:", key="note_right",
                 help="`commonplace eval` measures how well searches find the right answers.",
                 on_click=_mark, args=(viewer, query, file.path),
             )  # fmt: skip

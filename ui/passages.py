@@ -65,11 +65,11 @@ def said_of(file: Document) -> str:
     """The state of a file in a sentence, with its reason; nothing for what is as it was read."""
     match file.state:
         case "changed":
-            return "Changed: the file is no longer what was read."
+            return "Changed: the file was changed after it was read."
         case "missing":
             return "Missing: the file is no longer where it was."
         case "unknown":
-            return "Unknown: the file cannot be looked at just now."
+            return "Unknown: the file cannot be reached now."
         case "failed" | "skipped" | "excluded":
             kept = " Its last good text is below." if file.state == "failed" and file.chunks else ""
             return f"{file.state.capitalize()}: {file.reason}{kept}"
@@ -91,7 +91,8 @@ def breadcrumb(file: Document) -> str:
 def facts(view: DocumentView) -> str:
     """What a reader wants to know of a document before its text, in one quiet line; and its state."""
     file = view.document
-    because = " and ".join(f"by {'its own word' if why == 'note' else 'a rule'}" for why in file.private_by)
+    reasons = {"note": "by its front matter", "rule": "by a rule"}
+    because = " and ".join(reasons[why] for why in file.private_by)
     known = [dated(view), f"private {because}" if because else "", " ".join(f"#{tag}" for tag in file.tags)]
     said = html.escape(one_line(" · ".join(each for each in known if each)))
     quiet = f'<p class="cp-quiet">{said}</p>' if said else ""
@@ -100,7 +101,7 @@ def facts(view: DocumentView) -> str:
 
 
 def beside(view: DocumentView, headings: Sequence[Heading], origin: Origin) -> str:
-    """What stands beside the text: its contents, and the links out of it and to it."""
+    """The column beside the text: its contents, and the links out of it and to it."""
     parts = [_contents(headings)]
     parts += [_links(name, view.document.store, found, origin) for name, found in _both(view)]
     return f'<nav class="cp cp-beside-text" aria-label="In this document">{"".join(parts)}</nav>'
@@ -152,10 +153,11 @@ def details(view: DocumentView) -> str:
 def _links(name: str, store: str, found: Sequence[DocumentLink], origin: Origin) -> str:
     """The documents behind links, each once; those that are not there are counted."""
     there = {link.path: link for link in found if link.path is not None}
-    nowhere = len({link.target for link in found if link.path is None})
+    nowhere = sorted({one_line(link.target) for link in found if link.path is None})
     items = [f"<li>{_link(store, link, origin)}</li>" for link in there.values()]
     if nowhere:
-        items.append(f'<li class="cp-quiet">{nowhere:,} not in this store</li>')
+        names = html.escape("\n".join(nowhere))
+        items.append(f'<li class="cp-quiet" title="{names}">{len(nowhere):,} not in this store</li>')
     if not items:
         return ""
     shown, rest = "".join(items[:_OPEN]), "".join(items[_OPEN:])
@@ -276,13 +278,6 @@ def _passage(document: Document, chunk: Neighbour, origin: Origin) -> str:
         return f"<div{_here(chunk)}>{_with_tables(filter(str.strip, read.splitlines()), origin)}</div>"
     kind = " ".join(["cp-words", *([] if prose else ["cp-mono"]), *(["cp-goes-on"] if chunk.repeats else [])])
     return f'<div{_here(chunk)}><p class="{kind}">{body}</p></div>'
-
-
-def marked_lines(first: int, last: int, total: int) -> str:
-    """What is laid over ``total`` lines of code, which are equally high, to mark some of them."""
-    place = f"--first: {first}; --rows: {last - first + 1}"
-    whole = f'<div class="cp-code-all" style="--rows: {total}"></div>'
-    return f'{whole}<div class="cp-code-here" id="{MARK}" style="{place}"></div>'
 
 
 def turning(view: DocumentView, start: int, end: int, most: int, origin: Origin) -> str:

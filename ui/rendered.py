@@ -1,7 +1,7 @@
 """A note's Markdown as HTML.
 
 Threat. A note is untrusted: it may bring HTML, links and pictures that run, load or restyle something. So no
-HTML of a note is passed on: of its tags only line breaks and a few without attributes are made anew, the rest
+HTML of a note is passed on: of its tags only line breaks and a few without attributes are rebuilt, the rest
 is left out. A link leads to http(s), mailto, a heading of the note or a document's page. A picture comes from
 our own route, which decides what it shows. All else is text, escaped. The class names are those of note.css.
 """
@@ -21,15 +21,14 @@ from markdown_it.token import Token
 from rag_core.search.snippet import highlight
 from rag_core.types import Query
 from ui import hits
-from ui.code_view import kinds
+from ui.code_view import lines
 from ui.links import PICTURES, address
 from ui.note_parser import make_parser, tidy
 
 MARK: Final = "marked"
 """The id of what is marked."""
 
-_LONGEST_COLOURED: Final = 20_000
-"""Characters of a block of code."""
+_CODE: Final = ("fence", "code_block")
 _ARTICLE: Final = '<article class="cp cp-note">{}</article>'
 _EXTERNAL: Final = re.compile(r"(?:https?://|mailto:)", re.I)
 _SCHEME: Final = re.compile(r"(?![A-Za-z]:[\\/])(?:[A-Za-z][A-Za-z0-9+.-]*:|//|\\\\)")
@@ -107,6 +106,15 @@ def as_written(text: str, place: Place, most: int) -> str:
     return _ARTICLE.format(f'<p class="cp-written">{html.escape(shown)}</p>')
 
 
+def render_code(text: str, language: str, place: Place) -> str:
+    """``text`` as code with the numbers of its lines, its marked lines and the words of the search marked."""
+    spans = _searched(text, {"place": place})
+    rows = [f'<span class="cp-line">{row}\n</span>' for row in lines(text.rstrip("\n"), language, spans)]
+    if place.lines:
+        rows = _with_mark(rows, place.lines[0] - 1, place.lines[1], MARK)
+    return f'<div class="cp cp-note cp-code"><pre><code>{"".join(rows)}</code></pre></div>'
+
+
 def _number(tokens: Sequence[Token]) -> Iterator[Heading]:
     """The headings, each of which gets an id, and one level more: the page's title is above them."""
     for number, token in enumerate(tokens):
@@ -150,12 +158,16 @@ def _marked(tokens: list[Token], first: int, last: int) -> list[Token]:
     while at < len(tokens):
         stop = _end(tokens, at)
         touches, covered = _overlap(tokens[at], first, last)
-        is_whole = touches and (covered or stop - at < 4)
+        is_code = tokens[at].type in _CODE
+        is_whole = touches and (covered or (stop - at < 4 and not is_code))
         if is_whole != opened:
             out.append(_section(MARK if is_whole and not found else "", 1 if is_whole else -1))
             opened, found = is_whole, found or is_whole
         if touches and not is_whole:
-            found = _mark_parts(tokens[at + 1 : stop - 1], first, last, found)
+            if is_code:
+                tokens[at].meta["here"], found = (first, last, "" if found else MARK), True
+            else:
+                found = _mark_parts(tokens[at + 1 : stop - 1], first, last, found)
         out += tokens[at:stop]
         at = stop
     return [*out, _section("", -1)] if opened else out
@@ -197,6 +209,12 @@ def _overlap(token: Token, first: int, last: int) -> tuple[bool, bool]:
     return start < last and first < end, first <= start and end <= last
 
 
+def _with_mark(rows: Sequence[str], first: int, last: int, name: str) -> list[str]:
+    """Rows of code of which those from ``first`` to ``last``, exclusive, are marked."""
+    named = f' id="{name}"' if name else ""
+    return [*rows[:first], f'<span class="cp-here"{named}>', *rows[first:last], "</span>", *rows[last:]]
+
+
 def _section(name: str, nesting: Any) -> Token:
     attrs: dict[str, str | int | float] = {"class": "cp-here"} if nesting == 1 else {}
     if name:
@@ -232,11 +250,13 @@ def _wikilink(token: Token, env: Any) -> str:
 
 def _code(token: Token, env: Any) -> str:
     kind, code = html.escape(str(token.attrs.get("class", ""))), token.content
-    spans = _searched(code, env)
-    [language] = (token.info.split() or [""])[:1] if len(code) <= _LONGEST_COLOURED else [""]
-    parts = ((name, hits.marked(code, spans, (start, end))) for start, end, name in kinds(code, language))
-    coloured = "".join(f'<span class="{name}">{part}</span>' if name else part for name, part in parts)
-    return f'<pre class="{kind}"><code>{coloured}</code></pre>\n'
+    [language] = (token.info.split() or [""])[:1]
+    rows = [f"{row}\n" for row in lines(code.rstrip("\n"), language, _searched(code, env))]
+    if here := token.meta.get("here"):
+        first, last, name = here
+        begins = (token.map or [0])[0] + (token.type == "fence")
+        rows = _with_mark(rows, max(0, first - begins), max(0, last - begins), name)
+    return f'<pre class="{kind}"><code>{"".join(rows)}</code></pre>\n'
 
 
 def _html_inline(token: Token, _: Any) -> str:

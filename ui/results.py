@@ -16,7 +16,7 @@ from rag_core.errors import RagError
 from rag_core.hits import facts
 from rag_core.messages import say
 from rag_core.search.shown import Block, clean, extract, shown_text
-from rag_core.types import Answer, Hit, Named, Notice, Viewer
+from rag_core.types import Answer, Filters, Hit, Named, Notice, Viewer
 from rag_core.wording import age, documents, freshness, only_title, plural, where
 from ui import deps, downloads, filters, hits, search_box, visit
 from ui.access import require_viewer
@@ -51,7 +51,7 @@ HELP: Final = (
     ("tag:", "a tag"),
     ("type:", "a type of file"),
     ("path:", "a folder"),
-    ("after:", "from a day on"),
+    ("after:", "since a day"),
     ("before:", "before a day"),
     ("store:", "one store"),
 )
@@ -139,15 +139,16 @@ def _answered(shown: Shown, viewer: Viewer, request: Request, answer: Answer) ->
     several, today = len(answer.stores) > 1, date.today()
     cards = tuple(card(viewer, hit, search, with_store=several, today=today) for hit in answer.hits)
     corrections = [notice for notice in answer.notices if notice.code == "corrected"]
-    said = [sentence(notice) for notice in answer.notices if notice not in corrections]
-    if answer.mode == "lexical" != request.mode:
-        said.append("The meaning index is loading; these are found by words.")
+    in_status = [notice for notice in answer.notices if notice.code == "too_new" and viewer.is_owner]
+    said = [sentence(each) for each in answer.notices if each not in [*corrections, *in_status]]
     if answer.pending and not viewer.is_owner:  # whose status says it
         said.append(sentence(say("pending_guest", count=answer.pending)))
     offers = [_correction(request, notice) for notice in corrections]
     if not answer.convincing:
         offers += [*loosen(request), *_why_missing(viewer, answer)]
-    shown = _with_state(shown, viewer, answer.stores, said_of(answer))
+    is_by_words = answer.mode == "lexical" != request.mode
+    count = said_of(answer) + " by words · the model is loading" * is_by_words
+    shown = _with_state(shown, viewer, answer.stores, count)
     return replace(
         shown, cards=cards, said=tuple(said), offers=tuple(offers),
         quick=quick(viewer, request, cards), others=_others(viewer, request, answer, search),
@@ -205,12 +206,8 @@ def card(viewer: Viewer, hit: Hit, search: str, *, with_store: bool, today: date
     """A note that was found, by its best passage. Its links lead back to the ``search``."""
     doc = hit.document
     folder, _, name = doc.path.rpartition("/")
-    title = hits.one_line(doc.title) or hits.one_line(name)
-    stem = name.rpartition(".")[0] or name
-    trail = [hit.store] if with_store else []
-    trail += filter(None, folder.split("/"))
-    trail += [] if _words(title) in (_words(stem), _words(name)) else [name]
-    trail += [hit.anchor] if hit.anchor and doc.file_type != "picture" else []
+    anchor = hit.anchor if hit.anchor and doc.file_type != "picture" else ""
+    title, crumb = _named(hit.store if with_store else "", doc.path, doc.title, anchor)
     app, app_name = program(doc, hit.start_line if hit.anchor is None else 0)
     passage = _passage(viewer, hit, search)
     return Card(
@@ -219,7 +216,7 @@ def card(viewer: Viewer, hit: Hit, search: str, *, with_store: bool, today: date
         path=doc.path,
         name=hits.one_line(name),
         folder=hits.one_line(folder),
-        crumb=hits.one_line(" › ".join(trail)),
+        crumb=crumb,
         day=doc.date[:10],
         age=age(doc.date[:10], today),
         reason=hit.reasons[0].partition(" in its")[0].partition(":")[0],
@@ -236,6 +233,16 @@ def card(viewer: Viewer, hit: Hit, search: str, *, with_store: bool, today: date
         app_name=app_name,
         facts=tuple(_facts(hit).items()),
     )
+
+
+def _named(store: str, path: str, title: str, anchor: str = "") -> tuple[str, str]:
+    """The title of a note, and where it is: its folders, its file name if the title does not tell it, and
+    the place in it."""
+    *folders, name = path.split("/")
+    title = hits.one_line(title) or hits.one_line(name)
+    tells = _words(title) in (_words(name.rpartition(".")[0]), _words(name))
+    trail = [store, *folders, "" if tells else name, anchor]
+    return title, hits.one_line(" › ".join(filter(None, trail)))
 
 
 def _words(text: str) -> str:
@@ -336,10 +343,12 @@ def _beginning(shown: Shown, viewer: Viewer, names: Sequence[str], types: Collec
 
 
 def quick(viewer: Viewer, request: Request, cards: Sequence[Card]) -> tuple[Way, ...]:
-    """Notes and tags whose names begin with what is typed, without the notes that are on the page."""
+    """Notes and tags whose names begin with what is typed, without the notes that are on the page. What a
+    filter may leave out is not offered."""
     suggest = library().searching.suggest
     there = {card.path for card in cards}
-    notes = [note for note in suggest(viewer, request.q, request.store).documents if note.path not in there]
+    named = () if request.filters != Filters() else suggest(viewer, request.q, request.store).documents
+    notes = [note for note in named if note.path not in there]
     ways = [_way_to(note, with_store=False) for note in notes[:_QUICK]]
     *rest, last = request.q.split() or [""]
     begun = last.removeprefix("tag:")
@@ -350,10 +359,8 @@ def quick(viewer: Viewer, request: Request, cards: Sequence[Card]) -> tuple[Way,
 
 
 def _way_to(note: Named, *, with_store: bool) -> Way:
-    folder, _, name = note.path.rpartition("/")
-    trail = ([note.store] if with_store else []) + [part for part in folder.split("/") if part]
-    title = hits.one_line(note.title) or hits.one_line(name)
-    return Way(title, hits.one_line(" › ".join(trail)), link(address(note.store, note.path)), hint=note.path)
+    title, crumb = _named(note.store if with_store else "", note.path, note.title)
+    return Way(title, crumb, link(address(note.store, note.path)), hint=note.path)
 
 
 def _with_state(shown: Shown, viewer: Viewer, stores: Sequence[str], said: str) -> Shown:
@@ -361,7 +368,7 @@ def _with_state(shown: Shown, viewer: Viewer, stores: Sequence[str], said: str) 
     if not viewer.is_owner:
         return replace(shown, status=said)
     now = library().jobs.freshness(viewer, stores)
-    is_behind = bool(now.reading or now.waiting)
+    is_behind = bool(now.reading or now.waiting or now.looking)
     is_paused = is_behind and any(_is_paused(viewer, name) for name in stores)
     parts = (said, freshness(replace(now, failed=0)), "paused" * is_paused)
     has = next((info.name for info in store_infos(viewer) if info.failed and info.name in stores), "")

@@ -135,9 +135,12 @@ def forgets() -> bool:
     return components.asked(KEY).get("forget") is True
 
 
-def show_filters(chips: Sequence[Chip], search: str, on_asked: Callable[[], None]) -> None:
-    """Draw filters alone, as the ``search`` has them. ``on_asked`` is called when `filtered` changes."""
-    data = {"chips": [asdict(chip) for chip in chips], "search": search}
+def show_filters(
+    chips: Sequence[Chip], search: str, on_asked: Callable[[], None], *, busy: bool = False
+) -> None:
+    """Draw filters alone, as the ``search`` has them. ``on_asked`` is called when `filtered` changes. Unless
+    ``busy``, the box above them gets the focus."""
+    data = {"chips": [asdict(chip) for chip in chips], "search": search, "busy": busy}
     components.show("filters", _FILTERS, data, on_asked)
 
 

@@ -127,6 +127,7 @@ class Hit(Shown):
 
 
 class Freshness(Shown):
+    looking: Annotated[bool, said("Whether a run still looks for changed files.")]
     reading: Annotated[int, said("Files that a run still reads.")]
     waiting: Annotated[int, said("Passages that are found by words only until they are embedded.")]
     failed: Annotated[int, said("Files that could not be read.")]
@@ -134,7 +135,7 @@ class Freshness(Shown):
     @computed_field
     def summary(self) -> str:
         """All of it in one line, such as *up to date*."""
-        return wording.freshness(reports.Freshness(self.reading, self.waiting, self.failed))
+        return wording.freshness(reports.Freshness(self.looking, self.reading, self.waiting, self.failed))
 
 
 @shows(types.Answer, without="notices fitting fits_more by_words")

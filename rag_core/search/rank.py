@@ -15,7 +15,8 @@ the more words count.
 The *signal* is absolute and decides what fits: similarity + 0.6 · BM25 / its upper bound, (k1 + 1) · Σ IDF;
 −0.1 for a passage with only one of several words, which makes part of its similarity.
 The score is a logistic curve of it, raised to the best score behind it. Documents that are called as the
-query come first, then the others by value, last what cannot fit. The few passages with every word of the
+query come first, then those whose name begins with it, unless it is one word that passages hold, then the
+others by value, last what cannot fit. The few passages with every word of the
 query fit, however far they are in meaning: a rare word says little to a model. Words that neither a passage
 nor the embedder's vocabulary has may be made up: the more of them, the more similarity it takes. For a query
 that is only a number, a date or a code, no passage without it fits. Base64 and minified code never fit. The
@@ -35,7 +36,7 @@ from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
-from rag_core.text.words import STOP_WORDS, alternatives, places, query_words, split_words, units
+from rag_core.text.words import alternatives, places, query_words, split_words, units
 from rag_core.types import Forms, Mode, Number, Query
 
 RELEVANT = 0.5
@@ -46,6 +47,7 @@ _MOST_COUNTED = 20  # of one word; further ones hardly change BM25
 FEW_HOLDERS = 20
 """At most so many passages with every word of a query fit for that: a reader can look through them."""
 ITS_NAME = "its name"
+_BEGINS_NAME = "the beginning of its name"
 _PHRASE, _PHRASES, _EVERY = "the exact phrase", "the exact phrases", "every word"
 _WORD_HELD, _DATE_HELD, _NUMBER_HELD = "the word", "the date", "the number"
 _NAMED_THERE = "named in a top result"
@@ -136,7 +138,6 @@ def rank(
     values = _values(found, weighed, sum(idf.values()), mode)
     named_there = _named_there(found, weighed, values) if mode != "vector" else frozenset[int]()
     asked = frozenset(idf)
-    said = {*filter(STOP_WORDS.__contains__, split_words(query.text))}
     held = Counter(map(attrgetter("held"), weighed))
     may_lift = bool(asked) and mode != "vector" and not query.corrected
     is_lifted = may_lift and (bool(query.phrases) or held[asked] <= FEW_HOLDERS)
@@ -144,26 +145,31 @@ def rank(
     # A query of nothing but numbers: one is as near as another to a model.
     must_hold = mode == "hybrid" and bool(numbers) and parts.issuperset(chain(*words.values()))
     held_words = {present: _words_held(query, words, present) for present in held}
-    less = _MADE_UP * _made_up(words, frozenset(chain(*held)), idf, real)
+    known = frozenset(chain(*held))
+    less = _MADE_UP * _made_up(words, known, idf, real)
+    may_begin = len(words) > 1 or not known  # one word that passages hold is what is looked for
     newness = _newness(found) if recency else [0.0] * len(found)
     placed: list[tuple[int, float, str, int, float, int]] = []
     for at, (item, each) in enumerate(zip(found, weighed, strict=True)):
         chance = _chance(item, each, idf, mode, less)
         is_excluded = item.is_data or (must_hold and not each.held)
-        has_title = each.title == 1.0 and said <= {*split_words(item.title)}
+        has_title = each.title == 1.0 and query.stop_words <= {*split_words(item.title)}
         is_named = not is_excluded and (item.is_named or has_title)
-        fits = not is_excluded and (chance >= RELEVANT or (is_lifted and each.held == asked))
+        begins = not is_excluded and may_begin and item.begun > 0
+        has_all = is_lifted and each.held == asked
+        fits = not is_excluded and (begins or has_all or chance >= RELEVANT)
         score = 1.0 if is_named else chance if fits == (chance >= RELEVANT) else (fits + chance) / 2
         score = score if is_named or fits else min(score, _NEARLY)
         value = values[at] + _NAMED * (at in named_there) + recency * newness[at]
-        tier = 2 * is_named + (not is_excluded)
+        tier = 3 if is_named else 2 if begins else int(not is_excluded)
         placed.append((tier, value, item.date, -item.chunk_id, score, at))
     ranked: list[Ranked] = []
     least = 0.0
     for tier, _, _, _, score, at in sorted(placed):  # from the last one: no score is lower than one behind it
         least = max(least, score)
         item, each = found[at], weighed[at]
-        reasons = _reasons(item, tier > 1, held_words[each.held], at in named_there)
+        name = {3: ITS_NAME, 2: _BEGINS_NAME}.get(tier, "")
+        reasons = _reasons(item, name, held_words[each.held], at in named_there)
         ranked.append(Ranked(item, least, reasons, each.bm25 if each.bm25 and mode != "vector" else None))
     return ranked[::-1]
 
@@ -321,9 +327,10 @@ def occurrences(text: str, wanted: Mapping[str, Forms], numbers: Sequence[Number
     return counts
 
 
-def _reasons(found: Found, is_named: bool, words: str, named_there: bool) -> tuple[str, ...]:
-    """Why this passage was found, in a few words for people; ``words`` is of `_words_held`."""
-    reasons = [ITS_NAME] if is_named else []
+def _reasons(found: Found, name: str, words: str, named_there: bool) -> tuple[str, ...]:
+    """Why this passage was found, in a few words for people: what the query says of its ``name``, and its
+    ``words``, of `_words_held`."""
+    reasons = [name] if name else []
     if words and not (reasons and words not in TELLS_OF_WORDS):  # a title that matches holds every word
         reasons.append(words)
     elif found.by_words:

@@ -16,7 +16,7 @@ from typing import Literal
 from rag_core.search.snippet import apart, best_window, instead
 from rag_core.types import Hit
 
-EXTRACT_LENGTH = 200
+EXTRACT_LENGTH = 150
 """Characters of an extract: two lines of a card."""
 
 Kind = Literal["text", "heading", "item", "row", "quote", "code"]
@@ -69,6 +69,10 @@ def extract(blocks: Sequence[Block], length: int = EXTRACT_LENGTH) -> tuple[Piec
             text += piece
     text = text.rstrip()
     start, end = best_window(text, tuple(spans), length)
+    first = next((at for at, _ in spans if at >= start), start)
+    if first - start > length // 3:  # near the end of the text; a narrow card shows fewer characters
+        start = text.rfind(" ", 0, first - length // 6) + 1
+    start = start if start > length // 8 else 0
     before, after = "… " if start else "", " …" if end < len(text) else ""
     shown = list(_cut(text, start, end, spans, ()))
     return tuple(piece for piece in ((before, False), *shown, (after, False)) if piece[0])

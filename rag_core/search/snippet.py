@@ -12,7 +12,7 @@ from itertools import chain
 from rag_core.text.furniture import between
 from rag_core.text.numbers import MONTHS, Span, numbers
 from rag_core.text.words import STOP_WORDS, alternatives, fold, forms_of, places, stem, stretches
-from rag_core.types import Forms, Hit, Phrase
+from rag_core.types import Forms, Phrase
 
 SNIPPET_LENGTH = 320
 MAX_SPANS = 200
@@ -187,19 +187,6 @@ def pieces(
             yield (text[first:last], True) if is_marked else (instead(text[first:last]), False)
             position = last
     yield text[position:end], False
-
-
-def excerpt(hit: Hit) -> str:
-    """The snippet of a hit as plain text on one line; '' where there is no text."""
-    read = "".join(piece for piece, _ in pieces(hit.content, (), hit.snippet, hit.hidden))
-    before, after = cut(hit)
-    return f"{before}{' '.join(read.split())}{after}".strip() if read.strip() else ""
-
-
-def cut(hit: Hit) -> tuple[str, str]:
-    """The ellipses before and behind a hit's snippet if its passage goes on."""
-    start, end = hit.snippet
-    return "… " if start > 0 else "", " …" if end < len(hit.content.rstrip()) else ""
 
 
 def instead(markup: str) -> str:

@@ -9,16 +9,17 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import chain
 from operator import itemgetter
 from posixpath import basename, splitext
 from typing import Any, NamedTuple
 
-from rag_core.errors import InvalidInput
+from rag_core.errors import InvalidInput, StoreError
 from rag_core.extract import frontmatter, type_of_suffix
 from rag_core.store.connection import rows_at_once
-from rag_core.store.file import ACTIVE
+from rag_core.store.file import ACTIVE, Store
 from rag_core.text.days import EXAMPLES, span
 from rag_core.text.words import SPACED_WORD, alternatives, clusters, is_unspaced, name_key, well_formed
 from rag_core.text.words import fold as fold_words
@@ -242,26 +243,39 @@ def few(db: sqlite3.Connection, allowed: Eligible, limit: int) -> list[int] | No
     return [chunk_id for (chunk_id,) in found] if len(found) <= limit else None
 
 
-def matches(db: sqlite3.Connection, query: Query, viewer: Viewer) -> bool:
-    """Whether any passage that ``viewer`` may see fits the filters, phrases and exclusions of ``query``."""
-    return few(db, eligible(query, viewer), 0) is None
+class Unmatched(NamedTuple):
+    """The filters of a query that no document matches: those that none does, each with its value (the two
+    days are one, without a value), and whether none matches all ``together``."""
+
+    values: Sequence[tuple[Filter, str]] = ()
+    together: bool = False
 
 
-def unknown(db: sqlite3.Connection, query: Query, viewer: Viewer) -> list[tuple[Filter, str]]:
-    """The filters of ``query``, each with a value that matches nothing ``viewer`` may see; the two days are
-    one, without a value. Patterns and the root folder may well match nothing."""
-    found: list[tuple[Filter, str]] = []
+def unmatched(stores: Iterable[Store], query: Query, viewer: Viewer) -> Unmatched:
+    """The filters of ``query`` that match nothing ``viewer`` may see in any of ``stores``; those that cannot
+    be read are left out. Patterns and the root folder may well match nothing."""
+    values: dict[tuple[int, str], Query] = {}
     for filters in (query.filters, query.beside):
-        for each in FILTERS:
+        for at, each in enumerate(FILTERS):
             for value in getattr(filters, each.field) if each.lacks else ():
-                alone = Filters(**{each.field: (value,)})  # type: ignore[arg-type]
-                may_match_none = each.field == "paths" and ("*" in value or not value.strip("/"))
-                if not may_match_none and not matches(db, Query("", "", (), filters=alone), viewer):
-                    found.append((each, value))
+                if each.field != "paths" or not ("*" in value or not value.strip("/")):
+                    alone = Filters(**{each.field: (value,)})  # type: ignore[arg-type]
+                    values[at, value] = Query("", "", (), filters=alone)
         days = Filters(after=filters.after, before=filters.before)
-        if days != Filters() and not matches(db, Query("", "", (), filters=days), viewer):
-            found.append((FILTERS[-1], ""))
-    return found
+        if days != Filters():
+            values[len(FILTERS) - 1, ""] = Query("", "", (), filters=days)
+    narrowed = replace(query, phrases=(), without=())
+    together = eligible(narrowed, viewer).narrows
+    for store in stores:
+        with suppress(StoreError), store.read() as db:
+            for key in [key for key, alone in values.items() if _matches(db, alone, viewer)]:
+                del values[key]
+            together = together and not _matches(db, narrowed, viewer)
+    return Unmatched([(FILTERS[at], value) for at, value in values], together)
+
+
+def _matches(db: sqlite3.Connection, query: Query, viewer: Viewer) -> bool:
+    return few(db, eligible(query, viewer), 0) is None
 
 
 def file_names(db: sqlite3.Connection, viewer: Viewer, limit: int) -> list[str]:

@@ -39,7 +39,7 @@ export function box({ ask, commit, down, signal }) {
   const keys = {
     Enter: () => { clearTimeout(timer); waiting = 0; commit(input.value); },
     ArrowDown: down,
-    Escape: () => (panel.hidden ? clear() : unfold(false)),
+    Escape: clear,
   };
   input.addEventListener("input", (event) => { if (!event.isComposing) sendSoon(); });
   input.addEventListener("compositionend", sendSoon);
@@ -50,6 +50,12 @@ export function box({ ask, commit, down, signal }) {
     keys[event.key]();
   });
   help.onclick = () => unfold(panel.hidden);
+  element.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || panel.hidden) return;
+    event.stopPropagation();
+    unfold(false);
+    input.focus();
+  }, { capture: true });
   window.addEventListener("pointerdown", (event) => {
     if (!element.contains(event.target)) unfold(false);
   }, { signal });
@@ -76,8 +82,8 @@ export function box({ ask, commit, down, signal }) {
     input.placeholder = input.ariaLabel = label;
     const chips = rows.map(([text, what]) => made("button", { type: "button", onclick: () => insert(text) },
       made("code", {}, text), made("span", { className: "cps-quiet" }, what)));
-    const keysSaid = [["↑ ↓", "move"], ["Enter", "open"], ["o", "open in its program"], ["c", "copy"],
-      ["Space", "select"], ["/", "search"]];
+    const keysSaid = [["↑ ↓", "move"], ["Enter", "open"], ["o", "open in its program"], ["c", "copy path"],
+      ["Space", "select"], ["/", "search"], ["Esc", "clear"]];
     const row = keysSaid.map(([key, what]) => made("span", {}, made("kbd", {}, key), ` ${what}`));
     panel.replaceChildren(made("div", { className: "cps-syntax" }, ...chips), made("p", { className: "cps-keys" }, ...row));
   };

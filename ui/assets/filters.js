@@ -14,7 +14,7 @@ export default function mount(component) {
 
 function viewOf(root) {
   const off = new AbortController();
-  let search = "", send;
+  let search = "", send, busy;
   const change = (changes) => {
     search = changed(search, changes).toString();
     send("asked", { search });
@@ -27,6 +27,10 @@ function viewOf(root) {
       send = setTriggerValue;
       search = data.search;
       update(data.chips, search);
+      if (data.busy === busy) return;
+      busy = data.busy;
+      const now = document.activeElement, box = document.querySelector(".st-key-ask_box input");
+      if (!busy && (now === document.body || now.closest(".st-key-pages"))) box.focus({ preventScroll: true });
     },
   };
 }

@@ -22,6 +22,8 @@ function follow(event) {
     window.open(to.href, "_blank", "noopener,noreferrer");
   } else if (link.getAttribute("href").startsWith("files?")) {
     event.preventDefault();
+    const asked = new URLSearchParams(location.search).get("c"); // the conversation that led here
+    if (asked) to.searchParams.set("c", asked);
     window.history.pushState({}, "", to.href);
     window.dispatchEvent(new PopStateEvent("popstate", { state: {} }));
   }

@@ -124,6 +124,7 @@ export function results({ open, ask, forget, box, say, signal }) {
   const drawPreview = (card) => {
     heading.textContent = card.title;
     crumb.textContent = card.crumb;
+    copies.textContent = "Copy path";
     opens.href = card.passage.href;
     program.hidden = !card.app;
     program.href = card.app || "#";
@@ -136,10 +137,11 @@ export function results({ open, ask, forget, box, say, signal }) {
   };
   const passageOf = (passage) => made("div", { className: "cps-passage" }, ...blocks(passage.blocks));
 
-  const copy = (text, done) => {
-    if (navigator.clipboard) navigator.clipboard.writeText(text).then(() => say(done));
-    else say("This browser copies only over https");
+  const copy = (text, done, button = copies) => {
+    if (!navigator.clipboard) return say("This browser copies only over https");
+    return navigator.clipboard.writeText(text).then(() => { button.textContent = "Copied"; say(done); });
   };
+  const copyMarked = () => copy(asMarkdown(), "Copied as Markdown", chosen.children[1]);
   const asMarkdown = () => [...marked].map((number) => {
     const card = cards[number];
     const text = card.passage.blocks.map((block) => said(block.pieces)).join("\n\n").replace(/\n/g, "\n> ");
@@ -149,7 +151,7 @@ export function results({ open, ask, forget, box, say, signal }) {
     if (!marked.delete(number)) marked.add(number);
     rows.forEach((row, each) => row.classList.toggle("cps-marked", marked.has(each)));
     chosen.hidden = !marked.size;
-    const all = { type: "button", onclick: () => copy(asMarkdown(), "Copied as Markdown") };
+    const all = { type: "button", onclick: copyMarked };
     const none = { type: "button", onclick: unmark };
     chosen.replaceChildren(made("span", {}, `${marked.size} selected`), made("button", all, "Copy as Markdown"),
       made("button", none, "Clear"));
@@ -164,7 +166,7 @@ export function results({ open, ask, forget, box, say, signal }) {
   const keys = {
     j: () => move(1),
     k: () => move(-1),
-    c: () => (marked.size ? copy(asMarkdown(), "Copied as Markdown") : copy(cards[at].place, "Path copied")),
+    c: () => (marked.size ? copyMarked() : copy(cards[at].place, "Path copied")),
     o: () => { if (cards[at].app) program.click(); },
     " ": () => select(at),
     Enter: () => leave(cards[at].passage.href),
@@ -184,7 +186,7 @@ export function results({ open, ask, forget, box, say, signal }) {
   }, { signal, capture: true });
 
   const wayOf = (way, press) => {
-    const said = [way.label, way.beside && made("span", { className: "cps-crumb" }, way.beside)];
+    const said = [made("span", {}, way.label), way.beside && made("span", { className: "cps-crumb" }, way.beside)];
     return way.href
       ? made("a", { href: way.href, className: "cps-item", onclick: follow(way.href), title: way.hint }, ...said)
       : made("button", { type: "button", className: "cps-item", onclick: () => press(way.params) }, ...said);

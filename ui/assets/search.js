@@ -111,7 +111,7 @@ function viewOf(root) {
       typed = box.input.value = data.text;
     }
     if (isNew) box.name(data.label, data.help);
-    if (isNew && document.activeElement === document.body) box.input.focus();
+    if (isNew && !document.activeElement.matches("input, textarea")) box.input.focus();
     filters.update(data.chips, committed);
     drawAround(data);
     found.update(data, change);
