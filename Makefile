@@ -62,7 +62,7 @@ clean:  ## Remove the environment and every cache; notes and indexes stay
 # Stamps: pip runs again only when what it installs from has changed.
 $(VENV)/installed: $(BIN)/python $(INPUTS)
 	@echo "Installing Commonplace into $(VENV) (the first time this takes about two minutes) …"
-	@$(PIP) install -c constraints.txt -e '.[ocr]'
+	@$(PIP) install --quiet -c constraints.txt -e '.[ocr]'
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed $(INPUTS)
@@ -71,7 +71,7 @@ $(VENV)/installed-dev: $(VENV)/installed $(INPUTS)
 	@touch $@
 
 $(VENV)/installed-build: $(BIN)/python $(INPUTS)
-	@$(PIP) install -c constraints.txt hatchling
+	@$(PIP) install --quiet -c constraints.txt hatchling
 	@touch $@
 
 $(BIN)/python:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import sys
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -150,7 +151,7 @@ EMBEDDERS = """
 
 `reranker` names a model that reads query and passage together: `onnx:FOLDER` (a cross-encoder, fetched or in
 a folder as above), or `MODEL@URL` for a server with `/v1/rerank`, such as vLLM, llama.cpp, Jina or Cohere.
-After `rerank_budget_ms` the plain order stands, and the answer says so. The first search after a start may
+After `rerank_budget_ms`, results keep their order, and the answer says so. The first search after a start may
 be plain, as the model is being loaded.
 
 A server receives the text of passages and queries; the other embedders run in this process. Private documents
@@ -215,12 +216,17 @@ def _other_tools() -> Iterator[str]:
     rows = other_tools()
     for tool in dict.fromkeys(row.tool for row in rows):
         yield f"\n### {tool}\n\n"
-        mine = ((f"`{row.name}`", _verdict(row)) for row in rows if row.tool == tool)
-        yield _table(("there", "here"), mine)
+        names = defaultdict[str, list[str]](list)
+        for row in rows:
+            if row.tool == tool:
+                names[_verdict(row)].append(f"`{row.name}`")
+        yield _table(("there", "here"), ((", ".join(there), here) for here, there in names.items()))
 
 
 def _verdict(row: Row) -> str:
     if row.verdict == "ours":
+        if row.target == f"commonplace {row.name}" and not row.note:
+            return "the same, of `commonplace`"
         return f"`{row.target}`" + (f"; {row.note}" if row.note else "")
     return f"dropped, because {row.target}"
 

@@ -7,7 +7,7 @@ import streamlit as st
 from rag_core.errors import RagError
 from rag_core.library.asking import check_may_ask
 from ui.access import require_viewer
-from ui.ask_page import show_conversation, show_history, start_anew
+from ui.ask_page import show_conversation, show_history, start_over
 from ui.deps import library
 from ui.first_run import choose_first_folder
 from ui.messages import show_error
@@ -22,7 +22,7 @@ def main() -> None:
         return
     st.title("Ask", anchor=False)
     check_may_ask(viewer)
-    start_anew()
+    start_over()
     show_conversation(viewer, stores)
     show_history(viewer)
 

@@ -22,16 +22,16 @@ from ui.sharing import show_sharing
 from ui.tokens import show_tokens
 
 _OCR = {
-    "auto": "With the installed program",
-    "tesseract": "With Tesseract",
-    "rapidocr": "With RapidOCR",
-    "off": "No",
+    "auto": "Automatic",
+    "tesseract": "Tesseract",
+    "rapidocr": "RapidOCR",
+    "off": "Off",
 }
 _RERANKER = (
-    "Orders the best hits anew. Fetch one with `commonplace model install hf:ORG/NAME`,"
+    "Sorts the best results again. Fetch one with `commonplace model install hf:ORG/NAME`,"
     " or type `onnx:FOLDER` or `MODEL@URL`."
 )
-_THEMES = {"system": "As the browser", "light": "Light", "dark": "Dark"}
+_THEMES = {"system": "Same as the browser", "light": "Light", "dark": "Dark"}
 
 
 def main() -> None:
@@ -55,13 +55,13 @@ def show_general(viewer: Viewer) -> None:
     """The rows that need no server."""
     embedders = at_hand(viewer, load().embedder)
     choose(
-        viewer, "embedder", "Model of new stores", "Finds by meaning. A store keeps the model it has.",
+        viewer, "embedder", "Model for new stores", "Finds notes by meaning. Existing stores keep theirs.",
         {name: in_words(name, goes) for name, goes in embedders.items()},
     )  # fmt: skip
     look_for_others(viewer, "settings")
     switch(viewer, "watch", "Keep folders up to date", "Reads a file as soon as it changes.")
     choose(viewer, "ocr", "Read text in pictures", "Makes scans and screenshots searchable.", _OCR)
-    choose(viewer, "theme", "Theme", "The colours of every page, for everybody.", _THEMES)
+    choose(viewer, "theme", "Theme", "Applies to every visitor.", _THEMES)
 
 
 def show_advanced(viewer: Viewer) -> None:

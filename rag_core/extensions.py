@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 from typing import Any, Literal
 
 from rag_core.errors import RagError
@@ -110,12 +111,9 @@ def catalogue(kind: Kind, built_in: Collection[str]) -> dict[str, Extension]:
 
     shape, said = _SUFFIXED if kind == "extractors" else _NAME
     found: dict[str, Extension] = {}
-    entries = [
-        Extension(kind, entry.name, entry.dist.name, entry.dist.version, entry.value)
-        for entry in entry_points(group=f"commonplace.{kind}")
-        if entry.dist is not None  # it never is of an installed package
-    ]
-    for each in sorted(entries, key=lambda each: (each.name, each.package)):
+    for entry in sorted(entry_points(group=f"commonplace.{kind}"), key=attrgetter("name", "dist.name")):
+        assert entry.dist is not None  # noqa: S101 - it is of an installed package
+        each = Extension(kind, entry.name, entry.dist.name, entry.dist.version, entry.value)
         is_name = re.fullmatch(shape, each.name)
         first, dot, suffix = each.name.partition(".") if is_name else (each.name, "", "")
         key = dot + suffix or first

@@ -1,4 +1,4 @@
-"""How folders, work, connections and health stand, as their owner is told. All are frozen."""
+"""Reports for the owner: folders, work, connections and health. All are frozen."""
 
 from __future__ import annotations
 

@@ -137,11 +137,6 @@ class Passage:
     headings: str = ""
     kept: str | None = None
 
-    @property
-    def embedded(self) -> str:
-        """What the embedder reads, furniture included; empty for a note with nothing but its file name."""
-        return embedded_text(self.prefix, self.text)
-
 
 @dataclass(frozen=True, slots=True)
 class EmbedderIdentity:
@@ -218,10 +213,10 @@ class Phrase:
 class Query:
     """A parsed query. ``text`` is embedded and shown, and ``name`` is that as names are compared. Its
     ``words`` are ranked by their units, whose ``forms`` count, those outside the ``phrases`` are ``loose``.
-    ``typed``: the words as typed, each with its units. ``numbers``: also dates and codes. ``corrected``:
-    words that no passage has, each with those that are looked for in its place. ``phrases`` must occur,
-    ``without`` must not; a document must fit ``filters`` and ``beside``, and one that fits any field of
-    ``excluded`` is left out."""
+    ``typed``: the words as typed, each with its units. ``numbers``: also dates and codes.
+    ``stop_words``: those in ``text``. ``corrected``: words that no passage has, each with those that are
+    looked for in its place. ``phrases`` must occur, ``without`` must not; a document must fit ``filters``
+    and ``beside``, and one that fits any field of ``excluded`` is left out."""
 
     raw: str
     text: str
@@ -231,6 +226,7 @@ class Query:
     loose: Mapping[str, Forms] = field(default_factory=dict)
     typed: tuple[tuple[str, tuple[str, ...]], ...] = ()
     numbers: tuple[Number, ...] = ()
+    stop_words: frozenset[str] = frozenset()
     corrected: tuple[tuple[str, tuple[str, ...]], ...] = ()
     phrases: tuple[Phrase, ...] = ()
     without: tuple[Phrase, ...] = ()

@@ -75,7 +75,9 @@ def read_and_embedded(job: Job, *, bold: bool = False) -> list[str]:
     added = f"{mark}{plural(job.total_chunks_added, 'passage')}{mark} added"
     if job.texts_embedded == job.total_chunks_added > 0:
         return [f"{added} and embedded"]
-    return [added, f"{mark}{plural(job.texts_embedded, 'text')}{mark} embedded"]
+    embedded = f"{mark}{plural(job.texts_embedded, 'text')}{mark} embedded"
+    said = ((job.total_chunks_added, added), (job.texts_embedded, embedded))
+    return [each for count, each in said if count]
 
 
 def unreadable(count: int) -> str:
@@ -178,11 +180,11 @@ def covered_by(root: str, by: Source) -> str:
 
 
 def privacy(found: Privacy) -> str:
-    """How many documents of a store are private, and why, in a sentence."""
+    """How many documents of a store are private, and why."""
     if not found.private:
-        return "No note is private."
-    why = f"{found.by_note:,} by the note itself, {found.by_rule:,} by a rule"
-    return f"Private: {found.private:,} of {plural(found.documents, 'document')} ({why})."
+        return "No private notes."
+    why = f" ({found.by_note:,} marked in the file, {found.by_rule:,} by a rule)"
+    return f"{plural(found.private, 'private note')}{why if found.by_note and found.by_rule else ''}."
 
 
 def taken(source: Source) -> str:
@@ -298,7 +300,7 @@ def freshness(now: Freshness) -> str:
     if now.reading:  # the passages behind it still get more
         behind = f"reading: {plural(now.reading, 'file')} left"
     elif now.waiting:
-        behind = f"meaning: {plural(now.waiting, 'passage')} left"
+        behind = f"indexing meaning: {plural(now.waiting, 'passage')} left"
     left = duration(now.eta) if now.eta else ""
     failed = f"{plural(now.failed, 'file')} failed" if now.failed else ""
     return " · ".join(filter(None, (behind, left, failed)))
@@ -330,12 +332,12 @@ def only_title(hit: Hit) -> str:
     return " · ".join(filter(None, (names, tags))) or without_text(hit.document)
 
 
-CHANGED_IN_LISTS = "changed: the size or time of the file is not what it was when the file was read."
+CHANGED_IN_LISTS = "changed: the file's size or time is not the same as when it was read."
 
 _ON_DISK = {
     "changed": "The file may have changed since it was indexed.",
-    "missing": "The file is gone. The next run finds where it went, or forgets it.",
-    "unknown": "The file cannot be looked at now, so it may have changed.",
+    "missing": "The file is gone. The next run finds its new place, or removes it from the index.",
+    "unknown": "The file cannot be reached now, so it may have changed.",
     "failed": "The file could not be read the last time; this is its last good text.",
 }
 

@@ -87,7 +87,6 @@ class OpenAIChat(OpenAIServer):
     script: Script = _SILENT
     reason: str = "stop"
     ended: int = 0
-    streams: bool = True
     newer: bool = False
     """Whether it wants ``max_completion_tokens`` and no temperature."""
     models: dict[str, int] = field(default_factory=lambda: {"talker": 8})
@@ -104,10 +103,6 @@ class OpenAIChat(OpenAIServer):
             said = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
             raise Refusal(400, {"error": {"message": said}})
         assert not body.get("tools")
-        if not self.streams:
-            text = "".join(self.script(body["messages"]))
-            message = {"role": "assistant", "content": text}
-            return {"choices": [{"index": 0, "message": message, "finish_reason": self.reason}]}
         return _Events(self._events(body["messages"]))
 
     def _events(self, messages: Messages) -> Iterator[bytes]:

@@ -54,8 +54,8 @@ THOROUGH = frozenset({
     "test_page_guests", "test_page_index_run", "test_page_paging", "test_page_placement",
     "test_page_sharing", "test_page_stores", "test_page_transfer", "test_paging", "test_placement",
     "test_portable_hostile", "test_portable_interrupted", "test_qdrant",
-    "test_refusals", "test_refused_remote_writes", "test_remote_contract", "test_remote_search",
-    "test_remote_store", "test_repair", "test_restart", "test_s3_standin", "test_security_table",
+    "test_refusals", "test_remote_contract", "test_remote_search",
+    "test_remote_store", "test_repair", "test_restart", "test_security_table",
     "test_server_log", "test_smuggling", "test_switching", "test_terminal", "test_vector_bars",
     "test_vector_servers",
 })  # fmt: skip

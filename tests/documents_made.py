@@ -135,21 +135,19 @@ def xlsx(**sheets: Sequence[Sequence[object]]) -> bytes:
     return made.getvalue()
 
 
-def odt(body: str, title: str = "") -> bytes:
+def odt(body: str) -> bytes:
     """An OpenDocument text with this content of ``office:text``."""
-    return _opendocument(f"<office:text>{body}</office:text>", title)
+    return _opendocument(f"<office:text>{body}</office:text>")
 
 
 def odp(*pages: str) -> bytes:
     """An OpenDocument presentation with this content of each page."""
     drawn = "".join(f"<draw:page>{page}</draw:page>" for page in pages)
-    return _opendocument(f"<office:presentation>{drawn}</office:presentation>", "")
+    return _opendocument(f"<office:presentation>{drawn}</office:presentation>")
 
 
-def _opendocument(body: str, title: str) -> bytes:
-    names = {
-        "office": "office", "text": "text", "table": "table", "draw": "drawing", "meta": "meta",
-    }  # fmt: skip
+def _opendocument(body: str) -> bytes:
+    names = {"office": "office", "text": "text", "table": "table", "draw": "drawing", "meta": "meta"}
     spaces = " ".join(
         f'xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for short, name in names.items()
     )
@@ -159,7 +157,7 @@ def _opendocument(body: str, title: str) -> bytes:
             "META-INF/manifest.xml": "<manifest/>",
             "content.xml": f"<office:document-content {spaces}><office:body>{body}</office:body>"
             "</office:document-content>",
-            "meta.xml": f"<office:document-meta {spaces} {dublin}><office:meta><dc:title>{title}</dc:title>"
+            "meta.xml": f"<office:document-meta {spaces} {dublin}><office:meta><dc:title></dc:title>"
             "<meta:creation-date>2024-02-03T10:00:00</meta:creation-date></office:meta></office:document-meta>",
         }
     )
@@ -175,7 +173,7 @@ def epub(title: str, **chapters: str) -> bytes:
     )
     book = (
         '<package xmlns="http://www.idpf.org/2007/opf"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/">'
-        f"<dc:title>{title}</dc:title><dc:creator>Ada Lovelace</dc:creator></metadata>"
+        f"<dc:title></dc:title><dc:creator>Ada Lovelace</dc:creator></metadata>"
         f"<manifest>{items}</manifest><spine>{order}</spine></package>"
     )
     pages = {f"OEBPS/{name}.xhtml": f"<html><body>{body}</body></html>" for name, body in chapters.items()}

@@ -48,9 +48,9 @@ def errors(app: AppTest) -> str:
     return "\n".join(str(error.value).replace("\\", "") for error in app.error)
 
 
-def until(app: AppTest, wanted: Callable[[AppTest], bool], seconds: float = 20) -> AppTest:
+def until(app: AppTest, wanted: Callable[[AppTest], bool]) -> AppTest:
     """Draw the page again and again, as its timer would, until ``wanted``."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + 20
     while not wanted(drawn(app.run())):
         assert time.monotonic() < end, texts(app)
         time.sleep(0.05)

@@ -48,8 +48,7 @@ class Model:
 
 @dataclass
 class OllamaServer(StandIn):
-    """The server's state. A text with ``nan`` gets no numbers, one with ``crash`` ends the model's process,
-    as does one of more tokens than ``crashes_beyond``, which some builds do below the limit."""
+    """The server's state. A text with ``nan`` gets no numbers; one with ``crash`` ends the model."""
 
     models: dict[str, Model] = field(default_factory=lambda: {"embeddinggemma:latest": Model()})
     seconds_a_text: float = 0.0
@@ -57,7 +56,6 @@ class OllamaServer(StandIn):
     max_queue: int = 512
     nan: str = "⊥nan"
     crash: str = "⊥crash"
-    crashes_beyond: int = 10**9
     old_errors: bool = False
     loaded: dict[str, str] = field(default_factory=dict)
     loads: int = 0
@@ -132,10 +130,7 @@ class OllamaServer(StandIn):
             self.models.setdefault(name, Model())
             yield {"status": "success"}
 
-        if body.get("stream", True):
-            return steps()
-        *_, last = steps()
-        return last
+        return steps()
 
     # --- embedding ----------------------------------------------------------------------
 
@@ -181,7 +176,7 @@ class OllamaServer(StandIn):
         context = min(options.get("num_ctx", 4096), model.context)
         room = min(context, options.get("num_batch", min(2048, context))) - SPECIAL_TOKENS
         words = [match.group() for match in _WORD.finditer(text)]
-        if self.crash in text or len(words) > self.crashes_beyond:
+        if self.crash in text:
             self.loaded.pop(name, None)
             raise Refusal(500 if self.old_errors else 400, {"error": EOF})
         if len(words) > room and not body.get("truncate", True):

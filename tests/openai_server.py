@@ -7,7 +7,6 @@ an empty text, and fails a whole request for one bad input.
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +26,6 @@ class OpenAIServer(StandIn):
     shortens: bool = True
     bad: str = "⊥nan"
     turn: int = 0
-    seconds_a_text: float = 0.0
     texts: list[str] = field(default_factory=list)
 
     def answer(self, asked: Asked) -> Any:
@@ -59,7 +57,6 @@ class OpenAIServer(StandIn):
         return {"object": "list", "model": body["model"], "data": data[::-1], "usage": usage}
 
     def _one(self, text: str, body: dict[str, Any]) -> list[float]:
-        time.sleep(self.seconds_a_text)
         words = _WORD.findall(text)
         if len(words) + 2 > self.context:
             said = f"This model's maximum context length is {self.context} tokens, not {len(words)}."

@@ -17,11 +17,9 @@ from tests.standin import Asked, Refusal, StandIn
 
 @dataclass
 class QdrantServer(StandIn):
-    """``key`` is what it wants to see; ``poison`` a text that it refuses with all beside it; ``indexes`` the
-    payload indexes that were made, by collection."""
+    """``key`` is what it wants to see; ``indexes`` the payload indexes that were made, by collection."""
 
     key: str = ""
-    poison: str = ""
     indexes: dict[str, dict[str, Any]] = field(default_factory=lambda: defaultdict(dict))
     engine: QdrantClient = field(default_factory=lambda: QdrantClient(":memory:"))
 
@@ -68,8 +66,6 @@ class QdrantServer(StandIn):
             numbers: Any = point.vector
             if not all(math.isfinite(number) for number in numbers):
                 raise ValueError("not a number")
-            if self.poison and self.poison in (point.payload or {}).get("text", ""):
-                raise ValueError("it is poisoned")
         only = models.Filter(**body["update_filter"]) if body.get("update_filter") else None
         return _plain(self.engine.upsert(name, points, update_filter=only))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,14 +12,11 @@ from tests.standin import Asked, Refusal, StandIn
 
 @dataclass
 class Relay(StandIn):
-    """``target`` is the address of the other one; ``poison`` a word that it does not want to be sent."""
+    """``target`` is the address of the other one."""
 
     target: str = ""
-    poison: str = ""
 
     def answer(self, asked: Asked) -> Any:
-        if self.poison and self.poison in json.dumps(asked.body):
-            raise Refusal(400, {"error": "InvalidArgumentError", "message": "It is poisoned"})
         with httpx.Client(trust_env=False, verify=False, timeout=30) as client:  # noqa: S501 - no https here
             found = client.request(asked.method, self.target + asked.path, json=asked.body)
         if found.is_error:

@@ -5,10 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import boto3
-from botocore.config import Config
-
-from rag_core.types import Metric
 from rag_core.vectors import VectorRecord
 from rag_core.vectors.s3vectors import S3Options, S3Vectors
 from tests.s3vectors import Server
@@ -18,27 +14,16 @@ from tests.vector_bench import vectors
 ME = "owner-1"
 BUCKET = "commonplace-notes"
 ADDRESS = f"s3vectors://{BUCKET}/main"
-HERE = {"vectorBucketName": BUCKET, "indexName": "main"}
 
 
 def options(amazon: Server, **changes: Any) -> S3Options:
     return replace(S3Options(region=REGION, endpoint_url=amazon.url, backoff=0.01), **changes)
 
 
-def opened(
-    amazon: Server, address: str = ADDRESS, dimension: int = 16, metric: Metric = "cosine", **changes: Any
-) -> S3Vectors:
-    index = S3Vectors(address, dimension, metric, options(amazon, **changes))
+def opened(amazon: Server, address: str = ADDRESS, dimension: int = 16, **changes: Any) -> S3Vectors:
+    index = S3Vectors(address, dimension, "cosine", options(amazon, **changes))
     index.prepare(ME)
     return index
-
-
-def raw(amazon: Server) -> Any:
-    """The service without anything of ours between."""
-    return boto3.client(
-        "s3vectors", region_name=REGION, endpoint_url=amazon.url,
-        config=Config(retries={"total_max_attempts": 1}, proxies={}, parameter_validation=False),
-    )  # fmt: skip
 
 
 def record(key: str = "k", **changes: Any) -> VectorRecord:

@@ -34,11 +34,11 @@ Indexing = Callable[..., None]
 def indexing(owner: None, tmp_path: Path) -> Indexing:
     """Write files and index them: ``indexing({path: text}, store)``."""
 
-    def write_and_index(notes: Mapping[str, str], store: str = "notes", embedder: str = "hashing") -> None:
+    def write_and_index(notes: Mapping[str, str], store: str = "notes") -> None:
         folder = tmp_path / store
         write(folder, notes)
         if store not in library().stores.names(OWNER):
-            library().create_store(OWNER, store, embedder)
+            library().create_store(OWNER, store, "hashing")
             library().add_source(OWNER, store, folder, ("**/*",))
         library().jobs.request(OWNER, store)
         library().jobs.run(OWNER, store)

@@ -40,11 +40,11 @@ def running(**changes: Any) -> dict[str, Any]:
     return said | changes
 
 
-def forwarding(port: int, *, at: int = 443, funnel: bool = False) -> dict[str, Any]:
-    """``tailscale serve status --json`` where ``at`` leads to ``port``."""
-    place = f"{NAME}:{at}"
+def forwarding(port: int, *, funnel: bool = False) -> dict[str, Any]:
+    """``tailscale serve status --json`` where the name leads to ``port``."""
+    place = f"{NAME}:443"
     config: dict[str, Any] = {
-        "TCP": {str(at): {"HTTPS": True}},
+        "TCP": {"443": {"HTTPS": True}},
         "Web": {place: {"Handlers": {"/": {"Proxy": f"http://127.0.0.1:{port}"}}}},
     }
     return config | ({"AllowFunnel": {place: True}} if funnel else {})

@@ -63,9 +63,6 @@ def test_files_of_no_store_are_those_of_the_only_one_that_there_is_to_see(serve:
     assert serve(GUEST).get("/documents").json == serve(GUEST).get("/documents?store=shared").json
 
 
-# --- a guest ----------------------------------------------------------------------------
-
-
 def test_a_guest_is_listed_no_private_document_and_no_folder(serve: Serve, notes: Path) -> None:
     guest = serve(GUEST)
     [file] = guest.get("/documents?store=shared").json["files"]
@@ -78,6 +75,9 @@ def test_a_guest_is_listed_no_private_document_and_no_folder(serve: Serve, notes
     )
     assert str(notes) not in said
     assert "ecret" not in said
+
+
+# --- a guest ----------------------------------------------------------------------------
 
 
 OF_THE_DISK = {"size", "file_hash", "indexed_at"}
@@ -113,13 +113,6 @@ def test_an_ungranted_store_and_an_unknown_one_are_the_same(
     ungranted, unknown = ask(guest, "mine"), ask(guest, "nine")
     assert ungranted.status == unknown.status == (404 if way in ("store", "document") else 400)
     assert ungranted.error.replace("mine", "…") == unknown.error.replace("nine", "…")
-
-
-def test_a_private_document_and_an_unknown_one_are_the_same_to_a_guest(serve: Serve) -> None:
-    guest = serve(GUEST)
-    private, unknown = guest.get("/documents/shared/secret.md"), guest.get("/documents/shared/absent.md")
-    assert private.status == unknown.status == 404
-    assert private.error.replace("secret", "…") == unknown.error.replace("absent", "…")
 
 
 def test_a_viewer_without_a_store_is_sent_to_the_owner(serve: Serve) -> None:

@@ -15,8 +15,7 @@ from rag_core.library import Library
 from rag_core.types import OWNER, Viewer
 from rag_core.vectors import RemoteIndex, VectorRecord
 from tests.conftest import index
-from tests.s3vectors import Faults, Server
-from tests.stored import contents, store_of
+from tests.stored import store_of
 
 ADDRESS = "s3vectors://commonplace-zoo/main"
 
@@ -49,8 +48,8 @@ def at(library: Library) -> RemoteIndex:
     return found
 
 
-def about(library: Library, store: str = "zoo") -> list[tuple[Any, ...]]:
-    opened = store_of(library, store)
+def about(library: Library) -> list[tuple[Any, ...]]:
+    opened = store_of(library, "zoo")
     with opened.read() as db:
         rows = [
             tuple(row)
@@ -148,27 +147,6 @@ def test_it_is_only_read_until_it_is_taken_over(zoo: Library, second: Library, n
     assert {*at(second).keys()} == there
 
 
-def test_a_copy_whose_index_moved_says_what_to_do_wherever_one_looks(zoo: Library, second: Library) -> None:
-    second.placement.attach(OWNER, ADDRESS)
-    zoo.placement.switch(OWNER, "zoo", "hashing:64")
-    zoo.jobs.run(OWNER, "zoo")
-    gone = f"There is no vector index at {ADDRESS!r}."
-    [notice] = second.search(OWNER, "crabs", ["zoo"]).warnings
-    [finding] = second.upkeep.verify(OWNER, "zoo").findings
-    said = [notice, finding.sentence]
-    for act in (
-        lambda: second.placement.attach(OWNER, ADDRESS),
-        lambda: second.placement.take_over(OWNER, "zoo"),
-    ):
-        with pytest.raises(VectorError) as refused:
-            act()
-        said.append(str(refused.value))
-    assert [text for text in said if not (gone in text and "attach that one" in text)] == []
-    assert second.search(OWNER, "crabs", ["zoo"]).hits
-    second.stores.delete(OWNER, "zoo")
-    assert second.placement.attach(OWNER, zoo.stores.info(OWNER, "zoo").address).chunk_count == 2
-
-
 def test_deleting_an_attached_store_leaves_the_index(zoo: Library, second: Library) -> None:
     second.placement.attach(OWNER, ADDRESS)
     second.stores.delete(OWNER, "zoo")
@@ -190,16 +168,6 @@ def test_an_address_where_nothing_is_makes_no_store(second: Library) -> None:
     assert second.stores.names(OWNER) == []
 
 
-def test_cut_off_midway_nothing_is_left(zoo: Library, second: Library, amazon: Server) -> None:
-    second.placement.attach(OWNER, ADDRESS)
-    before = about(second)
-    amazon.faults = Faults(1.0, 1, ("503",))
-    with pytest.raises(VectorError):
-        second.placement.attach(OWNER, ADDRESS)
-    assert about(second) == before
-    assert not list(second.settings.store_dir.glob(".unfinished*"))
-
-
 def test_another_model_of_the_same_name_is_refused(
     zoo: Library, second: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,35 +176,6 @@ def test_another_model_of_the_same_name_is_refused(
     with pytest.raises(EmbedderError, match="are from hashing"):
         second.placement.attach(OWNER, ADDRESS)
     assert second.stores.names(OWNER) == []
-
-
-def test_nothing_is_said_of_folders_and_files_that_an_attached_store_does_not_have(
-    zoo: Library, second: Library
-) -> None:
-    second.placement.attach(OWNER, ADDRESS)
-    assert second.upkeep.verify(OWNER, "zoo", files=True).findings == ()
-    assert not second.sources.all(OWNER, "zoo")[0].missing
-    [found] = second.upkeep.explain(OWNER, "otter.md", ["zoo"])
-    assert [step.state for step in found.steps] == ["ok"] * 3
-
-
-def test_a_control_character_in_a_path_is_shown_escaped(zoo: Library, second: Library) -> None:
-    there = at(zoo)
-    doc = {"path": "a\x1b[31m\n.md", "start": 0, "end": 4, "start_line": 1, "end_line": 1}
-    there.put([VectorRecord("0" * 36, np.ones(256, np.float32), "text", doc)])
-    second.placement.attach(OWNER, ADDRESS)
-    assert "a\\x1b[31m\\n.md" in [document.path for document in second.documents.all(OWNER, "zoo")]
-    assert second.upkeep.verify(OWNER, "zoo").sound
-
-
-@pytest.mark.parametrize("doc", ["[1", "[]", "[" * 30_000])
-def test_what_is_no_json_object_makes_no_store(
-    zoo: Library, second: Library, amazon: Server, doc: str
-) -> None:
-    there = amazon.service._buckets["commonplace-zoo"].indexes["main"]
-    there.records["0" * 36] = np.ones(256, np.float32), {"text": "text", "doc": doc}
-    with pytest.raises(VectorError, match="has a record that cannot be read"):
-        second.placement.attach(OWNER, ADDRESS, "zoo")
 
 
 HOSTILE: dict[str, dict[str, Any]] = {
@@ -262,16 +201,3 @@ def test_records_that_are_not_ours_make_no_store(zoo: Library, second: Library, 
     with pytest.raises(VectorError, match="vector index"):
         second.placement.attach(OWNER, ADDRESS, "zoo")
     assert second.stores.names(OWNER) == []
-
-
-def test_an_exported_store_keeps_its_vectors_and_loses_its_index(
-    zoo: Library, second: Library, tmp_path: Path
-) -> None:
-    zoo.stores.export(OWNER, "zoo", tmp_path / "zoo.commonplace")
-    info = second.stores.import_file(OWNER, tmp_path / "zoo.commonplace")
-    assert (info.backend, info.address, info.unsent) == ("local", "", 0)
-    assert contents(second, "zoo").keys() == contents(zoo, "zoo").keys()
-    assert (
-        second.search(OWNER, "The badger dug.", ["zoo"], mode="vector").hits[0].document.path
-        == "deep/badger.md"
-    )

@@ -9,10 +9,10 @@ import json
 import os
 import re
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -22,8 +22,6 @@ from websockets.sync.client import ClientConnection
 from rag_core.access import REFUSAL
 from rag_core.access.limits import MAX_HEADERS, MAX_OPEN
 from rag_core.types import OWNER
-from tests.chat_servers import OllamaChat, say
-from tests.conftest import index
 from tests.live import ROOT, Server, run_page
 from tests.speakers import (
     CO_OWNER,
@@ -31,24 +29,21 @@ from tests.speakers import (
     TAILNET,
     Header,
     Place,
-    Speaker,
     call,
     shown,
     speaking,
     through_serve,
 )
-from tests.stored import keys
-from tests.trees import write
 
 PAGE: Final = ROOT / "docs" / "security.md"
 
 
-def exchange(server: Server, first: str, headers: Sequence[Header], body: bytes = b"") -> tuple[int, bytes]:
+def exchange(server: Server, first: str, headers: Sequence[Header]) -> tuple[int, bytes]:
     """Send a request byte by byte as it stands; the status and body of what comes back, 0 for nothing."""
     lines = [first, *(f"{name}: {value}" for name, value in headers), "Connection: close"]
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as raw, suppress(OSError):
         received = b""
-        raw.sendall(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + body)
+        raw.sendall(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
         while part := raw.recv(65536):
             received += part
     head, _, rest = received.partition(b"\r\n\r\n")
@@ -219,18 +214,6 @@ def test_no_file_of_the_program_or_the_library_is_served(place: Place, path: str
         assert not body.startswith(b"SQLite")
 
 
-@pytest.mark.parametrize("tool", ["search", "open", "ask", "status", "get_index_stats", "neighbors"])
-def test_ungranted_and_unknown_stores_are_the_same_over_mcp(place: Place, tool: str) -> None:
-    given = {
-        "search": {"query": "x"}, "ask": {"question": "x"}, "open": {"file_path": "own.md"},
-        "neighbors": {"id": keys(place.library, "mine", "own.md")[0]},
-    }.get(tool, {})  # fmt: skip
-    guest = place.person(GUEST)
-    (_, ungranted), (_, unknown) = (call(guest, tool, store=store, **given) for store in ("mine", "nine"))
-    assert not ungranted["success"]
-    assert json.dumps(ungranted).replace("mine", "nine") == json.dumps(unknown)
-
-
 def test_an_absolute_path_tells_a_guest_nothing(place: Place) -> None:
     def said(path: str) -> str:
         _, answer = call(place.person(GUEST), "open", file_path=str(place.notes / path), store="shared")
@@ -280,90 +263,6 @@ def test_a_page_of_an_owner_is_not_resumed_by_a_guest(place: Place, thief: str) 
 
 
 # --- a private document -----------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory, talker: OllamaChat) -> Iterator[Place]:
-    """A store whose notes are private by what they say and by a rule, and linked from one that is not."""
-    told = {"COMMONPLACE_LLM": "ollama:talker", "COMMONPLACE_OLLAMA_URL": talker.url}
-    with speaking(tmp_path_factory.mktemp("private"), **told) as place:
-        plan = (
-            "---\ntags: [underhand]\naliases: [sesame]\n---\n# Diary\n\nSee [[open]]. The word is sesame.\n"
-        )
-        write(place.notes / "shared", {"locked/secret.md": plan})
-        index(place.library, "shared")
-        place.library.privacy.set(OWNER, "shared", ["locked/**"])
-        talker.script = say("So it is [1].")
-        yield place
-        assert place.owner.get("/_stcore/health")[0] == 200
-        assert "Traceback" not in place.server.log
-
-
-Look = Callable[[Place, Speaker], str]
-
-
-def rest(path: str, **body: Any) -> Look:
-    return lambda _, who: (who.post(path, body) if body else who.get(f"/api/v1{path}"))[2]
-
-
-def mcp(tool: str, **given: Any) -> Look:
-    return lambda _, who: json.dumps(call(who, tool, store="shared", **given)[1])
-
-
-def mcp_by_id(tool: str, path: str) -> Look:
-    return lambda place, who: json.dumps(
-        call(who, tool, store="shared", id=keys(place.library, "shared", path)[0])[1]
-    )
-
-
-def page(name: str, query: str) -> Look:
-    return lambda _, who: who.visit(name, query)
-
-
-SECRETS: Final = ("sesame", "Diary", "underhand", "secret.md", "locked")
-"""The last three a guest may have guessed, and an answer repeats what was asked for."""
-LOOKS: dict[str, Look] = {
-    "REST by path": rest("/documents/shared/locked/secret.md"),
-    "REST documents": rest("/documents?store=shared"),
-    "REST counts": rest("/stores/shared"),
-    "REST status": rest("/status"),
-    "REST links": rest("/documents/shared/open.md"),
-    "REST search": rest("/search", query="word", min_score=0),
-    "REST facet": rest("/search", query="harbour", filters={"tag": ["underhand"]}),
-    "REST path filter": rest("/search", query="word", filters={"path": ["locked"]}),
-    "REST ask": rest("/ask", question="What is the word?", k=20),
-    "MCP by path": mcp("open", file_path="locked/secret.md"),
-    "MCP by id": mcp_by_id("open", "locked/secret.md"),
-    "MCP neighbour": mcp_by_id("neighbors", "locked/secret.md"),
-    "MCP neighbours of another": mcp_by_id("neighbors", "open.md"),
-    "MCP search": mcp("search", query="word"),
-    "MCP budget": mcp("search_with_budget", query="word", max_tokens=5000),
-    "MCP facet": mcp("search_with_filters", query="harbour", filters={"tag": "underhand"}),
-    "MCP ask": mcp("ask", question="What is the word?", k=20),
-    "MCP counts": mcp("get_index_stats"),
-    "MCP status": mcp("status"),
-    "search page": page("", "q=word&mode=lexical"),
-    "search page with its facets": page("", "q=harbour"),
-    "search page by tag": page("", "q=harbour&tag=underhand"),
-    "files page": page("files", "store=shared"),
-    "document page": page("files", "store=shared&path=locked/secret.md"),
-    "document page with its links": page("files", "store=shared&path=open.md"),
-    "ask page": page("ask", ""),
-}
-
-
-@pytest.mark.parametrize(("way", "look"), LOOKS.items(), ids=LOOKS)
-def test_a_private_document_is_nowhere_for_a_guest(house: Place, way: str, look: Look) -> None:
-    said = look(house, house.person(GUEST))
-    names_it = any(word in way for word in ("by path", "facet", "tag", "filter", "document page"))
-    assert [secret for secret in SECRETS[: 2 if names_it else None] if secret in said] == []
-    assert not re.search(r'"?(file_count|total|unique_files|total_chunks)"?: [23]\b', said)
-
-
-def test_the_owner_meets_it_in_each_of_these_ways(house: Place) -> None:
-    """Else the attacks above would prove nothing."""
-    blind = {way for way, look in LOOKS.items() if not any(s in look(house, house.owner) for s in SECRETS)}
-    assert blind <= {"REST counts", "REST status", "MCP status", "ask page"}, "they tell numbers"
 
 
 # --- too much, too slowly ---------------------------------------------------------------

@@ -118,22 +118,6 @@ def test_every_key_that_metadata_may_have_or_leave_out_is_known() -> None:
     assert undated["unfiltered"] == (*MAY_BE_UNFILTERED,)
 
 
-def test_requests_stay_below_what_a_server_takes(server: Relay, index: Chroma) -> None:
-    receipt = index.put(record(f"{n}", text="ü" * 600_000) for n in range(7))  # 3.6 MB to send, each
-    assert len(receipt.sent) == 7
-    assert [len(body["ids"]) for body in sent(server, "/upsert")] == [4, 3]
-
-
-def test_a_record_that_only_the_server_refuses_is_found_and_refused_alone(
-    server: Relay, index: Chroma
-) -> None:
-    server.poison = "devil"
-    records = [record(f"{n}", text="devil" if n in (3, 17) else "text") for n in range(20)]
-    receipt = index.put(records)
-    assert receipt.refused == {"3": "It is poisoned", "17": "It is poisoned"}
-    assert {*index.keys()} == {*receipt.sent} == {f"{n}" for n in range(20)} - {"3", "17"}
-
-
 # --- searching --------------------------------------------------------------------------
 
 

@@ -14,7 +14,7 @@ from rag_core.errors import ExtractError
 from rag_core.extract import extract
 from rag_core.extract.chunk import chunk_spec, cut
 from rag_core.text.prose import blocks
-from rag_core.types import Extracted, Passage
+from rag_core.types import Extracted, Passage, embedded_text
 from tests.test_chunk import count_tokens
 
 NAMES = ["a.md", "a.py", "a.json", "a.yaml", "a.csv", "a.rst", "a.html", "a.txt", "a.tex", "a.js"]
@@ -64,7 +64,7 @@ def check(document: Extracted) -> None:
     passages = cut(document, SPEC, count_tokens)
     check_passages(document, passages)
     for passage in passages:
-        assert count_tokens(passage.embedded) <= SPEC.max_tokens
+        assert count_tokens(embedded_text(passage.prefix, passage.text)) <= SPEC.max_tokens
 
 
 WORDS = [

@@ -76,7 +76,7 @@ def test_a_download_that_is_interrupted_says_how_to_go_on(
     monkeypatch.setattr("rag_core.cli.screen.ProgressLine.say", interrupted)
     done = run("connections", "pull", "bge-m3")
     assert done.status == 130
-    assert "the same command goes on from there" in done.err
+    assert "run the same command to continue" in done.err
 
 
 def test_a_sentence_is_tried(run: Run, here: OllamaServer) -> None:

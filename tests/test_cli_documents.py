@@ -54,19 +54,6 @@ def test_show_prints_the_text_and_the_links(run: Run, garden: Path) -> None:
     assert not {"\x1b", "\x07"} & {*shown}
 
 
-def test_show_has_all_of_a_document_as_json(run: Run, garden: Path) -> None:
-    shown = run("show", "bee.md", "--store", "garden", "--json").json
-    known = [shown[name] for name in ("store", "file_path", "state", "title")]
-    assert known == ["garden", "bee.md", "fresh", "Bee"]
-    headings = [(each["start_line"], each["heading_path"]) for each in shown["passages"]]
-    assert headings == [(1, ["Bee"]), (5, ["Bee", "Hive"])]
-    assert {*shown["passages"][0]} == {"id", "start_line", "end_line", "heading_path", "content", "repeats"}
-    assert [(each["target"], each["file_path"], each["title"]) for each in shown["links_out"]] == [
-        ("rose", "rose.md", "Rose")
-    ]
-    assert [each["file_path"] for each in shown["links_in"]] == ["rose.md"]
-
-
 def test_an_excluded_file_is_gone_until_it_is_taken_back(run: Run, garden: Path) -> None:
     job = run("exclude", "todo.txt", "--store", "garden", "--reason", "Not a note.", "--json").json
     assert job["counts"]["excluded"] == job["total_files"] == 1
@@ -102,15 +89,6 @@ def test_of_several_stores_that_have_a_file_only_these_are_named(run: Run, shed:
     assert "Did you mean 'rake.md'?" in run(command, "rke.md").err
     named = run(command, "gone.md", "--store", "garden")
     assert (named.status, named.out, "'gone.md'" in named.err) == (1, "", True)
-
-
-def test_a_damaged_store_keeps_no_file_of_another_from_being_found(run: Run, shed: Path, home: Path) -> None:
-    for part in (home / "data").rglob("*garden*"):
-        for file in [part, *part.rglob("*")]:
-            if file.is_file():
-                file.write_bytes(b"damaged" * 4096)
-    assert run("show", "bee.md", "--store", "garden").status == 1
-    assert run("show", "rake.md", "--json").json["store"] == "shed"
 
 
 def test_the_only_store_that_has_a_file_is_meant(

@@ -60,7 +60,7 @@ def test_a_file_goes_by_its_path_from_here(run: Run, tea: Path, monkeypatch: pyt
     assert run("reindex", tea / "people" / "ada.md").status == 0
     assert "Did you mean 'people/ada.md'?" in run("exclude", "adda.md").err
     outside = run("exclude", tea.parent / "x.md")
-    assert (outside.status, "lies in no folder of store 'tea'" in outside.err) == (2, True)
+    assert (outside.status, "is not in a folder of store 'tea'" in outside.err) == (2, True)
 
 
 def test_lines_behind_a_path_are_those_that_are_shown(run: Run, tea: Path) -> None:

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.library import Library
-from rag_core.types import OWNER
 from tests.command import Run
 from tests.trees import write
 
@@ -60,32 +58,6 @@ def test_another_word_leads_to_what_is_near(run: Run, words: list[str], meant: s
     assert meant in result.err.partition("Did you mean")[2]
 
 
-@pytest.mark.parametrize(
-    ("words", "hint"),
-    [
-        (["*.foo"], "Its files end in .md, .txt. Name what to take, like '**/*.md'."),
-        (["*.foo", "--dry-run"], "Its files end in .md, .txt. Name what to take, like '**/*.md'."),
-        (["*.md", "--exclude", "*"], "Leave out less, or take more."),
-    ],
-    ids=" ".join,
-)
-def test_a_pattern_that_matches_nothing_is_refused(
-    run: Run, garden: Path, tmp_path: Path, words: list[str], hint: str
-) -> None:
-    other = tmp_path / "other"
-    other.mkdir()
-    for name in ("a.md", "b.txt"):
-        (other / name).write_text("It is other.\n")
-    refused = run("index", *words, "--root", other)
-    assert (refused.status, refused.out) == (2, "")
-    assert refused.err.startswith(f"Error: No file below {str(other)!r} matches {words[0]!r}")
-    assert refused.err.endswith(f"{hint}\n")
-    assert [each["root"] for each in run("source", "list", "--json").json["sources"]] == [str(garden)]
-    edit = run("source", "edit", 1, "--include", "*.foo")
-    assert (edit.status, f"No file below {str(garden)!r} matches '*.foo'." in edit.err) == (2, True)
-    assert run("source", "list", "--json").json["sources"][0]["include"] == ["**/*"]
-
-
 @pytest.mark.parametrize("option", [[], ["--dry-run"]])
 def test_a_run_over_paused_folders_says_that_they_are_paused(
     run: Run, garden: Path, option: list[str]
@@ -100,26 +72,6 @@ def test_a_run_over_paused_folders_says_that_they_are_paused(
     command = said.partition("To go on: ")[2].splitlines()[0]
     assert run(*shlex.split(command)[1:]).status == 0
     assert "paused" not in run("index").err.lower()
-
-
-@pytest.mark.parametrize("forgotten", [True, False], ids=["forgotten", "not forgotten yet"])
-@pytest.mark.parametrize("again", ["reindex", "exclude"])
-def test_an_excluded_file_is_said_to_be_excluded(
-    run: Run, garden: Path, library: Library, again: str, *, forgotten: bool
-) -> None:
-    name = "a 'b'.md"
-    (garden / name).write_text("It has an odd name.\n")
-    run("index")
-    if forgotten:
-        run("exclude", name)
-    else:
-        library.files.exclude(OWNER, "garden", name)
-    result = run(again, name)
-    assert result.status == 1
-    assert "is excluded from store 'garden'." in result.err
-    command = result.err.splitlines()[1].partition("`")[2].rpartition("`")[0]
-    assert run(*shlex.split(command)[1:]).status == 0
-    assert run("reindex", name).status == 0
 
 
 def test_a_run_tells_its_files_in_one_order_and_why_fewer_texts_were_embedded(run: Run, notes: Path) -> None:

@@ -99,14 +99,6 @@ def test_bash_completes_commands_and_names(run: Run, tmp_path: Path, line: str, 
     assert sorted(completed(run, tmp_path, line)) == sorted(answers.split())
 
 
-@needs_bash
-def test_a_mistake_in_the_settings_does_not_show_up_while_typing(
-    run: Run, home: Path, tmp_path: Path
-) -> None:
-    configure(home, "topk: 5\n")
-    assert completed(run, tmp_path, "commonplace store cr") == ["create"]
-
-
 def completed(run: Run, tmp_path: Path, line: str) -> list[str]:
     """What bash offers for the last word of a line."""
     script = tmp_path / "completion.bash"
@@ -126,8 +118,3 @@ def completed(run: Run, tmp_path: Path, line: str) -> list[str]:
     )
     assert ended.stderr == ""
     return ended.stdout.split()
-
-
-@pytest.mark.parametrize(("shell", "sign"), [("zsh", "#compdef"), ("fish", "complete ")])
-def test_other_shells_have_a_script_too(run: Run, shell: str, sign: str) -> None:
-    assert sign in run("completion", shell).out

@@ -31,7 +31,7 @@ def test_guests_are_let_in_listed_and_let_in_no_more(stores: None, run: Run) -> 
     assert listed[1].split()[:4] == ["ada@example.com", "notes,", "work", "yes"]
     less = run("share", "remove", "ada@example.com", "--store", "work")
     assert less.out == "ada@example.com may search notes, and ask questions.\n"
-    assert run("share", "remove", "ada@example.com").out == "ada@example.com has no access any more.\n"
+    assert run("share", "remove", "ada@example.com").out == "ada@example.com no longer has access.\n"
     assert run("share", "list", "--json").json == {"people": []}
 
 
@@ -40,7 +40,7 @@ def test_whoever_deletes_a_store_hears_who_loses_it(
 ) -> None:
     run("share", "add", "ada@example.com", "--store", "notes")
     run("share", "add", "bob@example.com", "--store", "notes")
-    parted = "ada@example.com and bob@example.com can search it no more."
+    parted = "ada@example.com and bob@example.com can no longer search it."
     monkeypatch.setattr(sys, "stdin", io.StringIO("no\n"))
     assert parted in run("store", "delete", "notes").err
     deleted = run("store", "delete", "notes", "--yes").out
@@ -74,27 +74,6 @@ def test_the_shapes_for_programs(stores: None, run: Run) -> None:
     people = run("share", "list", "--json").json["people"]
     assert [each["login"] for each in people] == ["me@example.com", "ada@github"]
     assert run("share", "remove", "ada@github", "--json").json["left"] is None
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["add", "a b", "--store", "notes"], "cannot be a login"),
-        (["add", "ada@example.com"], "No store is named"),
-        (["add", "ada@example.com", "--store", "nine"], "There is no store called 'nine'."),
-        (["remove", "ada@example.com"], "has no access"),
-        (["owner", "=?utf-8?q?ada?="], "cannot be a login"),
-        (["add"], "Missing argument"),
-    ],
-)
-def test_what_cannot_be_done_is_said_with_the_next_step(
-    stores: None, run: Run, arguments: list[str], said: str
-) -> None:
-    refused = run("share", *arguments)
-    assert refused.status in (1, 2)
-    assert said in refused.err
-    assert len(refused.err.strip().splitlines()) == 2
-    assert run("share", "list", "--json").json == {"people": []}
 
 
 def test_the_command_line_makes_lists_and_revokes_tokens(run: Run) -> None:

@@ -54,8 +54,8 @@ def test_repair_says_what_it_did_and_what_is_left_to_do(run: Run, stores: Path) 
     assert result.status == 0
     [kept] = stores.glob("a.db.damaged-*")
     assert result.out.splitlines() == [
-        "1 document read again into a new file, 0 vectors taken over.",
-        "The history of runs begins anew.",
+        "1 document read again into a new file, 0 vectors reused.",
+        "The list of earlier runs is empty now.",
         f"The damaged file is kept as {kept.name!r} beside the new one; delete it when nothing is missing.",
         "Store 'a' is sound.",
         "1 text to be embedded again. Next: commonplace index --store a",

@@ -126,13 +126,6 @@ def test_k_lex_and_k_vec_are_how_many_candidates_are_taken(
     assert taken == {"words": 30, "meaning": 40}, "20 more: the index may round"
 
 
-def test_few_candidates_still_give_as_many_passages_as_asked(configured: OpenLibrary, notes: Path) -> None:
-    library = configured("k_lex: 1\nk_vec: 1\n")
-    zoo(notes, 60)
-    index(library, "zoo", notes)
-    assert len(library.search(OWNER, "zebra", top_k=50).hits) == 50
-
-
 # --- new stores -------------------------------------------------------------------------
 
 
@@ -155,26 +148,6 @@ def test_chunk_size_is_for_every_file_type_that_is_not_named(configured: OpenLib
     )
     library.create_store(OWNER, "a")
     assert sizes(library, "a") == {kind: [300, 60] for kind in CHUNK_SIZES} | {"sql": [500, 0]}
-
-
-def test_passages_have_the_configured_sizes(configured: OpenLibrary, notes: Path) -> None:
-    text = "".join(f"Sentence number {n} is about the sea. " for n in range(60))
-    (notes / "a.md").write_text(text)
-    (notes / "a.sql").write_text(text)
-    library = configured("embedder: hashing\nchunk_size: 200\nchunking:\n  sql: {chunk_size: 700}\n")
-    library.create_store(OWNER, "sea")
-    index(library, "sea", notes)
-    found = library.search(OWNER, "sea", top_k=100).hits
-    assert 150 < max(len(hit.content) for hit in found if hit.document.file_type == "markdown") <= 200
-    assert 500 < max(len(hit.content) for hit in found if hit.document.file_type == "sql") <= 700
-
-
-def test_no_size_makes_passages_longer_than_the_embedder_reads(configured: OpenLibrary, notes: Path) -> None:
-    (notes / "a.md").write_text("".join(f"Sentence number {n} is about the sea. " for n in range(2000)))
-    library = configured("embedder: hashing\nchunk_size: 20000\n")
-    library.create_store(OWNER, "sea")
-    index(library, "sea", notes)
-    assert max(len(h.content) for h in library.search(OWNER, "sea", top_k=100).hits) < 2000
 
 
 def test_a_store_keeps_its_sizes_and_embedder_when_the_settings_change(configured: OpenLibrary) -> None:

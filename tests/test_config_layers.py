@@ -199,7 +199,7 @@ def test_folder_that_is_not_absolute_is_refused_by_name(key: str, value: str) ->
 def test_a_variable_that_means_nothing_is_named_in_a_warning(tmp_path: Path) -> None:
     [warning] = settings(tmp_path, TOPK="5").warnings
     assert warning == (
-        "The variable COMMONPLACE_TOPK means nothing to Commonplace. Did you mean 'COMMONPLACE_TOP_K'?"
+        "The variable COMMONPLACE_TOPK is not a setting of Commonplace. Did you mean 'COMMONPLACE_TOP_K'?"
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +17,7 @@ from rag_core.types import OWNER
 from tests.connected import KEY, Make, connection
 from tests.ollama_server import OllamaServer
 from tests.openai_server import OpenAIServer
-from tests.standin import Refusal, nobody, serving
+from tests.standin import nobody
 
 # --- all of them ------------------------------------------------------------------------
 
@@ -130,20 +129,3 @@ def test_the_key_of_the_chat_model_goes_to_no_other_server(make: Make, openai: O
     library = make(chat_base_url=nobody(), chat_api_key=KEY, embedding_base_url=openai.url)
     assert "answers without a key" in connection(library, "openai").sentence
     assert all("authorization" not in asked.headers for asked in openai.asked)
-
-
-def test_a_server_that_sends_us_elsewhere_is_not_followed(make: Make, openai: OpenAIServer) -> None:
-    with serving(OpenAIServer()) as elsewhere:
-        openai.fail("/models", Refusal(307, "", Location=f"{elsewhere.url}/v1/models"))
-        found = connection(make(embedding_base_url=openai.url, embedding_api_key=KEY), "openai")
-        assert elsewhere.asked == []
-    assert found.state == "refused"
-
-
-def test_checks_log_nothing_private(
-    make: Make, openai: OpenAIServer, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.DEBUG)
-    openai.key = "another"
-    make(embedding_base_url=openai.url, embedding_api_key=KEY).models.connections(OWNER)
-    assert KEY not in caplog.text

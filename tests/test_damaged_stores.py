@@ -78,23 +78,6 @@ def test_of_a_store_that_was_damaged_meanwhile_the_others_are_still_known(two: L
     assert any("Store 'broken' cannot be read: no such table" in said for said in status.warnings)
 
 
-def test_a_store_with_a_torn_page_says_what_to_do(two: Library) -> None:
-    with closing(sqlite3.connect(path(two))) as db:
-        [page] = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'documents'").fetchone()
-    with path(two).open("r+b") as file:
-        file.seek((page - 1) * 8192)
-        file.write(bytes(8192))
-    with pytest.raises(StoreError) as refused:
-        two.files.all(OWNER, "broken")
-    assert refused.value.message == "Store 'broken' cannot be read: database disk image is malformed."
-    assert refused.value.suggestion == (
-        "Check the disk, then repair the store. Where that fails, delete it, and import its export or index"
-        " its folders again."
-    )
-    two.upkeep.repair(OWNER, "broken")
-    assert two.upkeep.verify(OWNER, "broken").sound
-
-
 @pytest.mark.parametrize(
     ("content", "why"),
     [

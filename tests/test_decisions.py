@@ -88,7 +88,7 @@ def test_a_damaged_copy_is_found_and_written_anew(library: Library, expected: Ex
     assert finding.examples == ("the copy of them beside the store is damaged",)
 
     assert library.upkeep.repair(OWNER, "s").done == (
-        "The copy of your decisions beside the store was written anew.",
+        "The copy of your decisions beside the store was written again.",
     )
 
     assert decided(library) == expected.decided

@@ -29,7 +29,7 @@ NOT_FOUND = {
     "draft.md": ("it matches an exclude pattern: 'draft*'", EXCLUDES.replace("NUMBER", "1 --store s")),
     "ignored.md": (".gitignore", "Move or rename the file."),
     "key.pem": ("looks like a key or secret", "Move or rename the file."),
-    "song.mp3": ("It was skipped: ", "Files of this kind are not read"),
+    "song.mp3": ("It was skipped: ", "Commonplace does not read this kind of file"),
     "nowhere.md": ("cannot be read: no such file", "Check that the file is there"),
 }
 
@@ -121,7 +121,7 @@ def test_an_excluded_file_says_who_excluded_it(library: Library, vault: Path) ->
     library.files.exclude(OWNER, "s", "a.md", "Too long.")
     before = ask(library, vault / "a.md")
     assert before.findable
-    assert "It is found until the next run." in before.steps[1].sentence
+    assert "It can be found until the next run." in before.steps[1].sentence
     library.jobs.run(OWNER, "s")
     found = ask(library, vault / "a.md")
     assert not found.findable
@@ -146,7 +146,7 @@ def test_what_an_unplugged_disk_held_is_found_still_and_not_forgotten(
     found = ask(library, "a.md")
     assert found.findable
     assert found.steps[1].sentence == (
-        f"The folder {str(vault)!r} does not exist. What was read of it is still found."
+        f"The folder {str(vault)!r} does not exist. Its indexed text can still be found."
     )
     assert "forgets" not in " ".join(step.sentence for step in found.steps)
     library.jobs.request(OWNER, "s")

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_core.config import Settings
-from rag_core.errors import NotFound
 from rag_core.library import Library
 from rag_core.types import OWNER, DocumentView, Viewer
 from tests.conftest import index
@@ -132,19 +131,6 @@ def test_what_else_front_matter_says_is_shown_as_far_as_it_is_short(library: Lib
     assert view(library, "long.md").properties == (("a", "b"),)
 
 
-# --- guests ---------------------------------------------------------------------------
-
-
-def test_a_private_document_is_not_there_for_a_guest(library: Library, notes: Path) -> None:
-    write(notes, {"secret.md": f"{PRIVATE}# Secret\n\nThe spare key.\n"})
-    index(library, "s", notes)
-    with pytest.raises(NotFound) as hidden:
-        view(library, "secret.md", GUEST)
-    with pytest.raises(NotFound) as missing:
-        view(library, "nobody.md", GUEST)
-    assert str(hidden.value).replace("secret", "nobody") == str(missing.value)
-
-
 def test_a_private_document_is_no_target_no_backlink_and_no_title_for_a_guest(
     library: Library, notes: Path
 ) -> None:
@@ -160,6 +146,9 @@ def test_a_private_document_is_no_target_no_backlink_and_no_title_for_a_guest(
     assert [(link.target, link.path, link.title) for link in shown.links_out] == [("secret", None, None)]
     assert shown.links_in == ()
     assert view(library, "open.md").links_out[0].title == "The hidden title"
+
+
+# --- guests ---------------------------------------------------------------------------
 
 
 def test_a_guest_is_led_past_a_private_namesake(library: Library, notes: Path) -> None:
@@ -188,11 +177,3 @@ def test_a_guest_sees_neither_states_nor_places_on_disk(library: Library, notes:
     shown = view(library, "a.md", GUEST).document
     assert (shown.state, shown.reason, shown.root) == ("indexed", "", "")
     assert [(each.state, each.reason) for each in library.documents.all(GUEST, "s")] == [("indexed", "")]
-
-
-def test_a_failed_file_without_text_is_not_there_for_a_guest(library: Library, notes: Path) -> None:
-    (notes / "bad.md").write_bytes(b"\xef\xbb\xbf" + b"\xff" * 20)
-    index(library, "s", notes)
-    assert view(library, "bad.md").document.state == "failed"
-    with pytest.raises(NotFound):
-        view(library, "bad.md", GUEST)

@@ -128,5 +128,6 @@ def test_a_golden_set_that_cannot_be_written_is_an_error_in_words(shelf: Library
         shelf.evaluating.mark(OWNER, "queue", "queue.md", tmp_path / "no folder" / "golden.yaml")
 
 
-def test_eval_alone_says_what_is_missing(run: Run) -> None:
-    assert "Missing command" in run("eval").err
+def test_eval_alone_runs_the_set_that_mark_fills(run: Run, shelf: Library) -> None:
+    run("eval", "mark", "retry queue", "queue.md", "--store", "notes")
+    assert "hit@1    100.00" in run("eval").out

@@ -68,19 +68,6 @@ def test_around_a_passage_with_the_links_of_its_document(sea: Library) -> None:
     assert [each.key for each in sea.documents.around(OWNER, "s", whole[5].key).chunks] == [whole[5].key]
 
 
-def test_a_guest_reads_no_private_document_and_is_told_of_none(sea: Library) -> None:
-    [secret] = sea.documents.get(OWNER, "s", "diary.md").chunks
-    with pytest.raises(NotFound) as private:
-        sea.documents.around(GUEST, "s", secret.key)
-    with pytest.raises(NotFound) as unknown:
-        sea.documents.around(GUEST, "s", "nothing")
-    assert str(private.value) == str(unknown.value)
-    with pytest.raises(NotFound):
-        sea.documents.excerpt(GUEST, "s", "diary.md")
-    moon = sea.documents.excerpt(GUEST, "s", "moon.md")
-    assert [link.path for link in moon.links_out] == ["tides.md", None]
-
-
 def test_the_store_that_is_meant(library: Library, notes: Path) -> None:
     with pytest.raises(NotFound, match="no store yet"):
         library.stores.resolve(OWNER)

@@ -51,16 +51,6 @@ def test_every_file_has_the_state_it_has_on_disk_now(library: Library, shelf: Pa
 # --- reading one again ----------------------------------------------------------------
 
 
-def test_reading_one_file_again_reads_no_other(library: Library, shelf: Path) -> None:
-    for name in ("tea", "pot"):
-        (shelf / f"{name}.md").write_text(f"# {name}\n\nThe {name} is broken.\n")
-    (shelf / "new.md").write_text("Nobody asked for it.\n")
-    library.jobs.request_file(OWNER, "s", "tea.md")
-    assert outcomes(run(library)) == {"tea.md": "changed"}
-    assert found(library, "is broken") == ["tea.md"]
-    assert states(library) == {"cup.md": "fresh", "pot.md": "changed", "tea.md": "fresh"}
-
-
 def test_a_file_is_read_again_though_it_did_not_change(library: Library, shelf: Path) -> None:
     before = keys(library, "s", "tea.md")
     library.jobs.request_file(OWNER, "s", "tea.md")

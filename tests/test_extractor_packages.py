@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -19,7 +18,6 @@ from rag_core.extract import worker as worker_module
 from rag_core.library import Library
 from rag_core.types import OWNER, Extracted
 from tests.conftest import index
-from tests.consistency import check_library
 from tests.installed_packages import Install
 from tests.stored import store_of
 
@@ -216,37 +214,6 @@ def reader(install: Install) -> Callable[..., None]:
 Reader = Callable[..., None]
 
 
-def test_the_files_of_a_run_are_read_by_few_processes_which_end_with_it(
-    reader: Reader, library: Library, notes: Path
-) -> None:
-    reader("document(f'Read by {os.getpid()}.')")
-    for number in range(20):
-        (notes / f"{number}.foo").write_text("x")
-    index(library, "s", notes)
-    texts = {hit.content for hit in library.search(OWNER, "read", ["s"]).hits}
-    processes = {int(text.removeprefix("Read by ").removesuffix(".")) for text in texts}
-    assert 1 <= len(processes) <= 4
-    assert os.getpid() not in processes
-    for process in processes:
-        with pytest.raises(ProcessLookupError):
-            os.kill(process, 0)
-
-
-def test_a_run_keeps_the_last_good_text_of_a_file_that_a_package_fails_on(
-    reader: Reader, library: Library, notes: Path
-) -> None:
-    reader("document('A heron.')")
-    (notes / "a.foo").write_text("x")
-    index(library, "s", notes)
-    reader("{}[secret]", version="2")
-    job = index(library, "s")
-    assert job.counts["failed"] == 1
-    [document] = library.documents.all(OWNER, "s")
-    assert (document.state, "failed in reading this file (KeyError)" in document.reason) == ("failed", True)
-    assert library.search(OWNER, "heron", ["s"]).hits
-    check_library(library, "s")
-
-
 def test_files_are_read_again_when_a_package_comes_changes_or_goes(
     reader: Reader, library: Library, notes: Path, tmp_path: Path, extended: Callable[[Path], None]
 ) -> None:
@@ -274,5 +241,5 @@ def test_files_are_read_again_when_a_package_comes_changes_or_goes(
     information.unlink()
     extended(tmp_path / "packages")
     told = library.upkeep.explain(OWNER, str(notes / "a.foo"))[0].steps
-    assert any(step.sentence == "The next run reads it again, by Commonplace itself." for step in told)
+    assert any(step.sentence == "The next run reads it again, by Commonplace." for step in told)
     assert run() == ({"reread": 1, "unchanged": 1}, "text", "plain words")

@@ -74,7 +74,7 @@ def test_a_link_to_its_own_ancestor_ends_and_reads_nothing_twice(tmp_path: Path)
     (tmp_path / "a/b/up2").symlink_to(tmp_path / "a")
     (tmp_path / "self").symlink_to("self")
     assert found(tmp_path) == ["a/b/note.md"]
-    assert skipped(tmp_path)["a/b/up"] == "is another name of what is read already"
+    assert skipped(tmp_path)["a/b/up"] == "is a second name of a file that is read already"
     assert skipped(tmp_path)["self"].startswith("cannot be read")
 
 
@@ -91,7 +91,7 @@ def test_a_linked_file_is_found_under_its_targets_own_path(tmp_path: Path) -> No
     plant(tmp_path, "z/real.md")
     (tmp_path / "a.md").symlink_to(tmp_path / "z/real.md")
     assert found(tmp_path) == ["z/real.md"]
-    assert skipped(tmp_path) == {"a.md": "is another name of what is read already"}
+    assert skipped(tmp_path) == {"a.md": "is a second name of a file that is read already"}
 
 
 @pytest.mark.parametrize("target", ["id_rsa", ".env", ".git/config", "venv/x.md", ".hidden.md", "x.log"])

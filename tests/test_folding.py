@@ -98,19 +98,6 @@ def test_a_document_says_how_many_others_fit_and_gives_them(library: Library, no
     assert [hit.more for hit in hits if hit.document.path == "b.md"] == [0]
 
 
-def test_a_guest_is_told_of_no_private_copy_and_no_private_count(library: Library, notes: Path) -> None:
-    text = "The harbour has forty boats, and each of them is painted blue and white in spring."
-    write(
-        notes, {"open.md": f"# Open\n\n{text}\n", "closed.md": f"---\nprivate: true\n---\n# Open\n\n{text}\n"}
-    )
-    index(library, "notes", notes)
-    assert library.search(OWNER, "harbour", group="document").hits[0].copies
-    found = library.search(GUEST, "harbour", group="document", facets=True)
-    assert [(hit.document.path, hit.copies, hit.more) for hit in found.hits] == [("open.md", (), 0)]
-    assert found.facets is not None
-    assert found.facets["type"] == {"markdown": 1}
-
-
 @pytest.mark.parametrize(
     ("one", "other", "alike"),
     [

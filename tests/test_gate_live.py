@@ -46,29 +46,6 @@ from ui.front import front_page
 # --- pages ------------------------------------------------------------------------------
 
 
-OF_OWNER = {"search", "ask", "files", "index", "stores", "settings"}
-
-
-def test_each_has_their_own_pages(place: Place) -> None:
-    everyone = place.speakers
-    assert pages_of(everyone["owner"]) == pages_of(everyone["owner by login"]) == OF_OWNER
-    assert pages_of(everyone["guest"]) == {"search", "ask", "files"}
-    assert pages_of(everyone["guest without ask"]) == {"search", "files"}
-
-
-def test_a_guest_searches_and_reads_what_is_shared(place: Place) -> None:
-    guest = place.person(GUEST)
-    found = guest.visit("", "q=harbour&mode=lexical")
-    assert "opens at" in found
-    document = guest.visit("files", "store=shared&path=open.md")
-    listed = guest.visit("files", "store=shared")
-    assert "open.md" in document
-    for said in (found, document, listed):
-        for hidden in ("of my own", "own.md", "sesame", "secret.md", "underhand", "Exclude"):
-            assert hidden not in said
-        assert str(place.notes) not in said
-
-
 OF_A_VISIT = re.compile(r'^ *(script_run_id|session_id|hash): ".*"$', re.MULTILINE)
 """What is never the same twice, and what is made of the store's name."""
 
@@ -116,20 +93,6 @@ def test_a_guest_is_told_granted_names_and_counts_only(place: Place) -> None:
     assert [hit["file_path"] for hit in json.loads(found)["results"]] == ["open.md"]
     owner = place.person(CO_OWNER).get("/api/v1/stores")[2]
     assert {each["name"] for each in json.loads(owner)["stores"]} == {"shared", "mine"}
-
-
-def test_ungranted_and_unknown_stores_are_the_same_over_rest(place: Place) -> None:
-    guest = place.person(GUEST)
-    for ask in (
-        lambda store: guest.post("/search", {"query": "x", "stores": [store]}),
-        lambda store: guest.post("/search", {"query": f"x store:{store}"}),
-        lambda store: guest.get(f"/api/v1/documents?store={store}"),
-        lambda store: guest.get(f"/api/v1/documents/{store}/own.md"),
-        lambda store: guest.get(f"/api/v1/stores/{store}"),
-    ):
-        (status, _, ungranted), (other, _, unknown) = ask("mine"), ask("nine")
-        assert status == other in (400, 404)
-        assert ungranted.replace("mine", "nine") == unknown
 
 
 def test_a_token_is_the_owner_through_a_proxy_and_only_for_programs(place: Place) -> None:

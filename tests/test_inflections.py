@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rag_core.search.rank import find_word
 from rag_core.search.snippet import highlight
-from rag_core.text.words import forms_of, unit_forms
+from rag_core.text.words import forms_of, places, unit_forms
 
 FORMS = [
     *("stop stopped", "bug bugs", "plan planning", "plan planned", "story stories", "party parties"),
@@ -53,7 +52,7 @@ def counts(query: str, word: str) -> bool:
     """Whether ``word`` of a text counts as ``query``; it is highlighted if so, and only then."""
     text = f"we {word} here"
     forms = unit_forms([query])
-    held = find_word(text, forms[query]) >= 0
+    held = bool(places(text, forms[query]))
     assert held == bool(highlight(text, forms))
     return held
 
@@ -78,5 +77,5 @@ def test_a_longer_word_that_begins_with_the_whole_one_counts(pair: str) -> None:
 
 
 def test_what_is_inside_a_word_does_not_count() -> None:
-    assert find_word("the artist reindexed it", forms_of("index")) == -1
-    assert find_word("the artist reindexed the index", forms_of("index")) >= 0
+    assert not places("the artist reindexed it", forms_of("index"))
+    assert places("the artist reindexed the index", forms_of("index")) == [(25, 30)]

@@ -25,15 +25,13 @@ def herd(library: Library, notes: Path) -> Library:
     return library
 
 
-def run(library: Library, act: Callable[[], object], times: int = 1, *, force: bool = False) -> Job:
-    """Index the store and ``act`` between a scan and the reading of what it found, the first ``times``."""
-    left = times
+def run(library: Library, act: Callable[[], object], *, force: bool = False) -> Job:
+    """Index the store and ``act`` between the first scan and the reading of what it found."""
+    waiting = [act]
 
     def report(job: Job) -> None:
-        nonlocal left
-        if job.progress.phase == "reading" and job.progress.done == 0 and left:
-            left -= 1
-            act()
+        if job.progress.phase == "reading" and job.progress.done == 0 and waiting:
+            waiting.pop()()
 
     library.jobs.request(OWNER, "s", force=force)
     job = library.jobs.run(OWNER, "s", report)

@@ -77,6 +77,14 @@ def set_options(talker: Talker, **changes: Any) -> None:
 # --- what it says -----------------------------------------------------------------------
 
 
+def test_a_model_that_wants_the_newer_name_of_the_limit_gets_it(openai_chat: OpenAIChat) -> None:
+    openai_chat.newer, openai_chat.script = True, say("It opens.")
+    talker = Talker("openai:talker", openai_chat, LLMOptions(openai_url=openai_chat.url, max_tokens=99))
+    assert talker.talk() == ("It opens.", "done")
+    assert talker.sent["max_completion_tokens"] == 99
+    assert not talker.sent.keys() & {"max_tokens", "temperature"}
+
+
 def test_words_come_one_by_one(talker: Talker) -> None:
     go = threading.Event()
 

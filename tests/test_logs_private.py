@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rag_core.config import Settings, logs
-from rag_core.errors import EmbedderError, RagError
+from rag_core.errors import EmbedderError
 from rag_core.library import Library
 from rag_core.types import OWNER
 from tests.conftest import index
@@ -205,12 +205,3 @@ def test_qdrant_and_chroma_are_asked_without_a_word_in_the_log(
         library = make(qdrant_url=there.url, chroma_url=there.url)
         library.models.connections(OWNER)
     assert [record.name for record in everything.records if record.name in logs.CHATTY] == []
-
-
-def test_an_error_of_ours_never_holds_the_key_of_its_settings(make: Make, openai: OpenAIServer) -> None:
-    openai.key = "another"
-    library = make(embedding_base_url=openai.url, embedding_api_key=API_KEY)
-    with pytest.raises(RagError) as refused:
-        library.create_store(OWNER, "s", "openai:nomic-embed-text")
-    assert_nothing_private(str(refused.value))
-    assert_nothing_private(repr(library.settings))

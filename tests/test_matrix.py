@@ -15,9 +15,9 @@ from rag_core.vectors.local import Matrix
 MANY = 26_000
 
 
-def clustered(count: int, dimension: int = 384, seed: int = 1) -> Vectors:
+def clustered(count: int, dimension: int = 384) -> Vectors:
     """Unit vectors in groups, as texts about the same things are, rounded as a store keeps them."""
-    chance = np.random.default_rng(seed)
+    chance = np.random.default_rng(1)
     centres = chance.standard_normal((100, dimension))
     rows = centres[chance.integers(0, 100, count)] + 1.5 * chance.standard_normal((count, dimension))
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)

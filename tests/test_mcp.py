@@ -186,10 +186,10 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     (
         "index_file",
         {"file_path": "/etc/passwd"},
-        "file_path: '/etc/passwd' lies in no folder of store 'sea'.",
+        "file_path: '/etc/passwd' is not in a folder of store 'sea'.",
     ),
     ("index_file", {"file_path": "../mine/own.md"}, "lies in no folder"),
-    ("index_directory", {"dir_path": "/"}, "dir_path: '/' lies in no folder of store 'sea'."),
+    ("index_directory", {"dir_path": "/"}, "dir_path: '/' is not in a folder of store 'sea'."),
     ("delete_chunks", {"ids": []}, "ids: The list is empty."),
     ("delete_chunks", {"ids": ["absent"]}, "ids: Store 'sea' has no passage 'absent'."),
     ("delete_file", {"source_file": "boat.md"}, "source_file: Store 'sea' has no file 'boat.md'."),

@@ -9,6 +9,7 @@ from rag_core.library import Library
 from tests.assistant import Assistant
 from tests.conftest import index
 from tests.mcp_door import Talk
+from tests.stored import keys
 
 
 def test_a_guest_is_told_no_folder_of_this_machine(mcp_guest: Assistant, notes: Path) -> None:
@@ -31,7 +32,7 @@ def test_an_ungranted_store_and_an_unknown_one_are_the_same(
     for name, arguments in {
         "search": {"query": "harbour"},
         "open": {"file_path": "own.md"},
-        "neighbors": {"id": "x"},
+        "neighbors": {"id": keys(mcp_library, "mine", "own.md")[0]},
         "ask": {"question": "harbour"},
         "status": {},
         "get_index_stats": {},

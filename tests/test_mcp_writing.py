@@ -134,7 +134,7 @@ def test_links_are_resolved_before_the_roots_are_compared(
     (notes / "in").symlink_to(notes / "shelf" / "deep")
     for path in ("shelf/out", "shelf/../mine", "mine"):
         said = adding.error("index_directory", dir_path=str(notes / path))
-        assert "lies in no folder of store 'sea'" in said
+        assert "is not in a folder of store 'sea'" in said
         assert str(notes / "shelf") in said
     assert "lies in no folder" in adding.error("index_file", file_path=str(notes / "shelf/out/own.md"))
     assert len(mcp_library.sources.all(OWNER, "sea")) == 1
@@ -162,5 +162,5 @@ def test_without_roots_nothing_is_added(mcp_owner: Assistant, mcp_library: Libra
     for name, given in {"index_file": {"file_path": "own.md"}, "index_directory": {"dir_path": ""}}.items():
         [(field, inside)] = given.items()
         said = mcp_owner.error(name, **{field: str(notes / "mine" / inside)})
-        assert "lies in no folder of store 'sea'" in said
+        assert "is not in a folder of store 'sea'" in said
     assert len(mcp_library.sources.all(OWNER, "sea")) == 1

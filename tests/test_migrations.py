@@ -11,7 +11,7 @@ import pytest
 from rag_core.errors import StoreError
 from rag_core.library import Library
 from rag_core.store import Store, migrations
-from rag_core.store.decisions import copy_path
+from rag_core.store.decisions import COPY
 from rag_core.types import OWNER
 from tests.conftest import index
 from tests.consistency import check_library
@@ -108,13 +108,13 @@ def test_a_store_without_checksums_gets_them_and_nothing_is_embedded_again(
     index(library, "s")
     library.close()
     path = library.settings.store_dir / "s.db"
-    copy_path(path).unlink()
+    path.with_suffix(COPY).unlink()
     make_older(path, 6)
 
     assert found(library, TEXT) == ["a.md"]
 
     assert library.upkeep.verify(OWNER, "s").findings == ()
-    assert copy_path(path).exists()
+    assert path.with_suffix(COPY).exists()
     job = index(library, "s")
     assert (job.texts_embedded, job.counts) == (0, {"unchanged": 1})
 

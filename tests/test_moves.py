@@ -152,31 +152,6 @@ def test_one_of_two_equal_files_that_moves_leaves_the_other_alone(library: Libra
     assert keys(library, "s", "c.md") == before["a.md"]
 
 
-def test_a_copy_is_added_and_the_original_stays(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("The same words.\n")
-    index(library, "s", notes)
-    before = keys(library, "s", "a.md")
-    (notes / "b.md").write_text("The same words.\n")
-
-    assert outcomes(index(library, "s")) == {"b.md": "added"}
-    assert keys(library, "s", "a.md") == before
-    assert not set(keys(library, "s", "b.md")) & set(before)
-
-
-def test_files_that_swap_their_names_end_as_a_fresh_index_has_them(library: Library, notes: Path) -> None:
-    (notes / "a.md").write_text("# First\n\nThe zebra sleeps.\n")
-    (notes / "b.md").write_text("# Second\n\nThe giraffe sleeps.\n")
-    index(library, "s", notes)
-    (notes / "a.md").rename(notes / "x")
-    (notes / "b.md").rename(notes / "a.md")
-    (notes / "x").rename(notes / "b.md")
-
-    job = index(library, "s")
-
-    assert job.texts_embedded == 0
-    assert contents(library, "s") == fresh_contents(library, notes)
-
-
 def test_a_file_that_moves_to_another_source_embeds_nothing(
     library: Library, notes: Path, tmp_path: Path
 ) -> None:

@@ -160,15 +160,6 @@ def test_value_that_is_there_or_left_out_is_not_named(library: Library, query: s
     assert said(library, query, "kitchen") == ()
 
 
-def test_guest_is_not_told_which_tags_private_documents_have(library: Library) -> None:
-    assert said(library, "tag:surprise", "kitchen") == ()
-    assert said(library, "tag:surprise", viewer=GUEST) == (
-        "No document in store 'kitchen' has the tag 'surprise'.",
-    )
-    assert "Did you mean" not in said(library, "tag:surprises", viewer=GUEST)[0]
-    assert "secret" not in said(library, "tag:recipes-secre", viewer=GUEST)[0].partition("Did you")[2]
-
-
 def test_long_or_odd_value_is_shown_short_and_plain(library: Library) -> None:
     (message,) = said(library, f'tag:"\x1b]0;x\x07{"y" * 500}"', "kitchen")
     assert "\x1b" not in message

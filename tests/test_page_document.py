@@ -226,7 +226,7 @@ def test_the_state_is_that_of_the_file_now(shelf: Path) -> None:
     assert "Changed:" not in said(open_page(store="notes", path="tea.md"))
     (shelf / "tea.md").write_text("Cold tea.\n")
     page = open_page(store="notes", path="tea.md")
-    assert "Changed: the file is no longer what was read." in said(page)
+    assert "Changed: the file was changed after it was read." in said(page)
     assert "Leaves are dried" in article(page), "as it was read"
     idle(press(page, "file_Read again"))
     assert "Changed:" not in said(page)

@@ -177,7 +177,7 @@ def test_words_are_indexed_without_the_model_and_the_rest_is_offered_with_it(
     library().create_store(OWNER, "garden")
     app = until(press(with_folder(four_files), "index_now"), finished)
     assert "**0 texts** embedded" in texts(app)
-    assert "meaning: 4 passages left" in texts(app)
+    assert "indexing meaning: 4 passages left" in texts(app)
     assert not has_key(app, "index_go_on")
     monkeypatch.setattr("ui.model_notice.is_installed", lambda model_dir: True)
     assert has_key(drawn(app.run()), "index_go_on")

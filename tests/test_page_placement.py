@@ -44,8 +44,8 @@ def said(app: AppTest) -> str:
     return html.unescape(markup(app))
 
 
-def at_rest(app: AppTest, name: str = "sea") -> AppTest:
-    until(lambda: not background.working(library(), name))
+def at_rest(app: AppTest) -> AppTest:
+    until(lambda: not background.working(library(), "sea"))
     until(lambda: not any(task.running for task in tasks.known(library_name())))
     return app.run()
 

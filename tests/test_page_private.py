@@ -47,17 +47,17 @@ def test_notes_that_do_not_say_for_certain_are_listed_with_the_reason(page: AppT
 
 
 def test_a_rule_is_tried_added_and_removed_on_the_stores_page(page: AppTest) -> None:
-    assert "Private: 1 of 6 documents (1 by the note itself, 0 by a rule)." in said(page)
+    assert "1 private note." in said(page)
     drawn(page.text_input(key="private_new_notes").set_value("journal/**").run())
-    assert "It hides 2 of 6 documents." in said(page)
+    assert "Hides 2 files, and later ones that match." in said(page)
     assert tuple(library().privacy.report(OWNER, "notes").rules) == ()
     press(page, "private_add_notes")
     assert tuple(library().privacy.report(OWNER, "notes").rules) == ("journal/**",)
-    assert "hides 2 documents" in said(page)
+    assert "hides 2 files" in said(page)
     assert page.text_input(key="private_new_notes").value == ""
     press(page, "private_remove_notes_0")
     assert tuple(library().privacy.report(OWNER, "notes").rules) == ()
-    assert "Private: 1 of 6 documents" in said(page)
+    assert "1 private note." in said(page)
     [rule] = library().privacy.set(OWNER, "notes", [HOSTILE]).rules
     assert f"**{hits.label(rule)}**" in [each.value for each in drawn(page.run()).markdown]
     assert "<script>" not in markup(page)
@@ -67,5 +67,5 @@ def test_the_page_of_a_document_says_why_it_is_private(page: AppTest) -> None:
     library().privacy.set(OWNER, "notes", ["own.md", "tea.md"])
     shown = {path: said(pages.open_page("files", store="notes", path=path)) for path in NOTES}
     assert "private by a rule" in shown["tea.md"]
-    assert "private by its own word and by a rule" in shown["own.md"]
+    assert "private by its front matter and by a rule" in shown["own.md"]
     assert "private" not in shown["my.key.md"]

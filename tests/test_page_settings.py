@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import streamlit as st
+from streamlit import config as streamlit_config
 from streamlit.testing.v1 import AppTest
 
 from rag_core import config
@@ -50,10 +51,13 @@ def test_the_model_that_answers_is_chosen_on_the_ask_page(home: Path, ollama_cha
     assert page().selectbox(key="setting_llm").value == "ollama:talker"
 
 
-def test_a_theme_holds_at_once_and_a_reranker_that_was_typed_is_shown(home: Path) -> None:
+def test_a_theme_holds_from_the_start_and_at_once_and_a_reranker_that_was_typed_is_shown(home: Path) -> None:
+    configure(home, "theme: dark\n")
+    streamlit_config.set_option("theme.base", "dark")  # as `serve` starts; its file has both sections
     app = page()
-    drawn(app.selectbox(key="setting_theme").set_value("dark").run())
     assert (st.get_option("theme.base"), st.get_option("theme.light.primaryColor")) == ("dark", None)
+    drawn(app.selectbox(key="setting_theme").set_value("light").run())
+    assert (st.get_option("theme.base"), st.get_option("theme.light.primaryColor")) == ("light", None)
     drawn(app.selectbox(key="setting_theme").set_value("system").run())
     assert (st.get_option("theme.base"), bool(st.get_option("theme.light.primaryColor"))) == (None, True)
     configure(home, "reranker: onnx:/models/mine\n")

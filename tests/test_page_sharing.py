@@ -71,7 +71,7 @@ def test_a_guest_is_let_in_to_the_chosen_stores() -> None:
     assert (person.login, person.stores, person.may_ask, person.is_owner) == (ADA, ("work",), True, False)
     said = texts(app)
     assert f"{ADA} may search work as soon as Tailscale runs here." in said
-    assert "searches work · may ask · since" in said
+    assert "searches work · may ask questions · since" in said
     assert f"<strong>{ADA}</strong>" in markup(app), "as it is to be copied"
     assert app.text_input(key="settings_share_login").value == ""
 
@@ -115,7 +115,7 @@ def test_a_person_is_removed_after_a_second_press() -> None:
     press(app, f"settings_person_keep_{ADA}")
     press(press(app, f"settings_person_remove_{ADA}"), f"settings_person_removed_{ADA}")
     assert library().sharing.viewer_for(ADA) is None
-    assert f"{ADA} has no access any more." in texts(app)
+    assert f"{ADA} no longer has access." in texts(app)
 
 
 def test_another_owner_is_named_and_removed() -> None:
@@ -132,7 +132,7 @@ def test_another_owner_is_named_and_removed() -> None:
 def test_an_owner_of_the_configuration_is_removed_there(home: Path) -> None:
     configure(home, f"ollama_url: {nobody()}\naccess_owners: [{ADA}]\n")
     app = page()
-    assert "Named by the setting <code>access_owners</code>" in texts(app)
+    assert "Named in the setting <code>access_owners</code>" in texts(app)
     assert not has_key(app, f"settings_person_remove_{ADA}")
     assert "by the configuration" in share(app, ADA, "notes").error[0].value
 

@@ -55,8 +55,8 @@ def test_a_store_tells_everything_about_itself(garden: Library) -> None:
         assert f"<dt>{name}</dt><dd>{value}</dd>" in said
 
 
-def fill(app: AppTest, name: str, embedder: str = "hashing") -> AppTest:
-    app.selectbox(key="stores_embedder").select(embedder)
+def fill(app: AppTest, name: str) -> AppTest:
+    app.selectbox(key="stores_embedder").select("hashing")
     return drawn(app.text_input(key="stores_new_name").set_value(name).run())
 
 
@@ -134,7 +134,7 @@ def test_faults_are_named_and_repaired(garden: Library) -> None:
     settled(press(app, "store_repair_garden"))
     until(lambda: not background.working(garden, "garden"))
     assert not garden.jobs.requested(OWNER, "garden"), "what was asked meanwhile is done"
-    assert "3 documents read again into a new file, 3 vectors taken over." in texts(app)
+    assert "3 documents read again into a new file, 3 vectors reused." in texts(app)
     assert not has_key(app, "store_repair_garden")
     assert "Sound: 12 checks" in texts(settled(press(app, "store_verify_garden")))
 

@@ -79,6 +79,8 @@ def test_a_store_that_somebody_has_not_cannot_be_taken_from_them(library: Librar
     library.sharing.share(OWNER, ADA, ["notes"])
     with pytest.raises(NotFound, match=r"no access to store 'note'\. They may search: notes"):
         library.sharing.unshare(OWNER, ADA, ["notes", "note"])
+    with pytest.raises(NotFound, match=r"'bob@example.com' has no access\."):
+        library.sharing.unshare(OWNER, "bob@example.com")
     assert library.sharing.viewer_for(ADA) == Viewer(ADA, stores=frozenset({"notes"}))
     library.sharing.make_owner(OWNER, ADA)
     with pytest.raises(InvalidInput, match="is an owner, who may see everything"):

@@ -271,16 +271,6 @@ def test_a_search_waits_for_a_silent_index_once_and_then_nobody_waits(
     assert hurried.search(OWNER, "badger", ["zoo"]).notices == ()
 
 
-def test_a_guest_is_not_told_which_server_is_silent(hurried: Library, amazon: Server) -> None:
-    amazon.faults = Faults(1.0, 1, ("silent",))
-    for _ in range(2):
-        answer = hurried.search(GUEST, "otter", ["zoo"])
-        assert answer.hits
-        assert [notice.message for notice in answer.notices] == [
-            "Only words are searched in store 'zoo'. The vector index is not available just now."
-        ]
-
-
 def test_a_guest_is_not_told_whether_private_notes_leave(remote_zoo: Library) -> None:
     remote_zoo.placement.let_private_leave(OWNER, "zoo", allowed=True)
     assert not remote_zoo.stores.info(GUEST, "zoo").sends_private

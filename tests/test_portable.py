@@ -16,7 +16,7 @@ from rag_core.errors import InvalidInput
 from rag_core.library import Library
 from rag_core.library.portable import Transfer
 from rag_core.store import migrations
-from rag_core.types import OWNER, Viewer
+from rag_core.types import OWNER
 from tests import portable_file
 from tests.conftest import index
 from tests.consistency import check_library
@@ -53,13 +53,6 @@ def test_a_store_that_was_exported_and_imported_answers_the_same(sea: Library, e
     assert answers(sea, "back") == answers(sea, "sea")
     assert sea.upkeep.verify(OWNER, "back", files=True).sound
     check_library(sea, "back")
-
-
-def test_private_notes_travel_and_stay_private(sea: Library, exported: Path) -> None:
-    sea.stores.import_file(OWNER, exported, "back")
-    assert found(sea, "secret", "back") == ["diary.md"]
-    guest = Viewer("ann", stores=frozenset({"back"}))
-    assert "diary.md" not in [each.path for each in sea.documents.all(guest, "back")]
 
 
 def test_an_import_goes_on_where_the_store_was(sea: Library, exported: Path, notes: Path) -> None:
@@ -263,9 +256,7 @@ def test_a_folder_that_holds_the_whole_home_is_paused(
     monkeypatch.setenv("HOME", str(notes))
     imported = sea.stores.import_file(OWNER, exported, "back")
     assert [source.paused for source in imported.sources] == [True]
-    assert imported.notices == (
-        f"Folders that hold so much that they should be chosen here are paused: '{notes}'.",
-    )
+    assert imported.notices == (f"Folders that are too large to index unasked are paused: '{notes}'.",)
 
 
 def test_a_store_of_an_older_version_is_brought_up_to_date(

@@ -14,7 +14,6 @@ from rag_core.library import Library
 from rag_core.library.portable import Transfer
 from rag_core.types import OWNER
 from tests.sea_store import leftovers, names_in
-from tests.unwritable import no_file_grows
 
 
 class Stop(Exception):
@@ -56,14 +55,6 @@ def test_export_and_import_tell_how_far_they_are(sea: Library, tmp_path: Path) -
         assert done == sorted(done)
         assert (done[0], done[-1]) == (0, next(now.total for now in told if now.phase == phase))
     assert [now.phase for now in told if now.phase != "copying"][-1] == "checking"
-
-
-def test_a_full_disk_ends_an_export_and_nothing_is_left(sea: Library, tmp_path: Path) -> None:
-    with no_file_grows(), pytest.raises(StoreError, match="'sea' cannot be exported") as refused:
-        sea.stores.export(OWNER, "sea", tmp_path)
-    assert "is not full" in refused.value.suggestion
-    assert names_in(tmp_path) == ["home", "notes"]
-    assert leftovers(sea) == []
 
 
 def test_a_damaged_store_is_sent_to_repair(sea: Library, tmp_path: Path) -> None:

@@ -53,14 +53,14 @@ def test_a_file_whose_pictures_wait_for_their_server_is_told_until_it_is_read_ag
     assert kinds(library) == []
 
 
-def test_pictures_that_wait_are_not_taken_for_documents_to_be_cut_anew(library: Library, notes: Path) -> None:
+def test_pictures_that_wait_are_no_documents_to_be_cut_again(library: Library, notes: Path) -> None:
     (notes / "scan.md").write_text("A note with a picture.\n")
     index(library, "s", notes)
     store = store_of(library, "s")
     with store.write() as db:
         db.execute("UPDATE documents SET extractor = ?", (UNFINISHED,))
         assert not switch.uncut(db), "a switch would wait for a server that reads pictures"
-        switch.cut_anew(db, store.spec)
+        switch.cut_again(db, store.spec)
         assert switch.uncut(db)
     assert kinds(library) == []
     index(library, "s")
@@ -105,7 +105,7 @@ def test_reasons_outlive_the_next_run(library: Library, notes: Path) -> None:
         ("The file 'a/b.md' cannot be read: gone.", "x/a/b.md", "It cannot be read: gone."),
         ("'b.md' is binary data, not text.", "x/a/b.md", "It is binary data, not text."),
         ("Line 3 of 'b.md' is odd.", "b.md", "Line 3 of … is odd."),
-        ("Reading it went wrong (KeyError).", "b.md", "Reading it went wrong (KeyError)."),
+        ("Reading it failed (KeyError).", "b.md", "Reading it failed (KeyError)."),
         ("The file \"it's.md\" is larger than 64 MB.", "it's.md", "It is larger than 64 MB."),
     ],
 )  # fmt: skip

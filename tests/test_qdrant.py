@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import logging
 import uuid
 from dataclasses import replace
@@ -14,7 +13,6 @@ from qdrant_client import QdrantClient, models
 
 from rag_core.errors import VectorError
 from rag_core.types import Filters
-from rag_core.vectors import Receipt
 from rag_core.vectors.qdrant import INDEXED, QdrantOptions
 from tests.qdrant_index import ME, QUERY, opened, options, record, unprepared
 from tests.qdrant_server import QdrantServer
@@ -132,52 +130,6 @@ def test_a_point_has_exactly_the_keys_that_other_programs_read_and_ours(qdrant: 
         "chunk_index": 3,
         "note_title": "Meetings",
     }
-
-
-def test_many_records_are_listed_page_by_page(qdrant: QdrantServer) -> None:
-    index = opened(options(qdrant))
-    notes = vault(600, 16)
-    index.put(note.record for note in notes)
-    assert {each.key for each in index.records()} == {note.key for note in notes}
-    assert len(qdrant.bodies("/collections/notes/points/scroll")) == 3
-
-
-def sizes(qdrant: QdrantServer) -> list[int]:
-    """How many points each request held, but for the owner's mark."""
-    bodies = [
-        asked.body for asked in qdrant.asked if asked.method == "PUT" and asked.path.endswith("/points")
-    ]
-    return [len(body["points"]) for body in bodies if "update_filter" not in body]
-
-
-def test_requests_hold_500_points_at_most(qdrant: QdrantServer) -> None:
-    index = opened(options(qdrant))
-    receipts: list[Receipt] = []
-    total = index.put((note.record for note in vault(1001, 16)), receipts.append)
-    assert sizes(qdrant) == [len(receipt.sent) for receipt in receipts] == [500, 500, 1]
-    assert len(total.sent) == 1001
-
-
-def test_requests_stay_below_what_a_server_takes(qdrant: QdrantServer) -> None:
-    index = opened(options(qdrant))
-    receipt = index.put(record(text="ü" * 40_000) for _ in range(150))  # 240,000 bytes to send, each
-    assert len(receipt.sent) == 150
-    bodies = [
-        asked.body for asked in qdrant.asked if asked.method == "PUT" and asked.path.endswith("/points")
-    ]
-    largest = max(len(json.dumps(body)) for body in bodies)
-    assert 20 * 2**20 < largest < 26 * 2**20
-    assert len(sizes(qdrant)) == 2
-
-
-def test_a_record_that_only_the_server_refuses_is_found_and_refused_alone(qdrant: QdrantServer) -> None:
-    index = opened(options(qdrant))
-    qdrant.poison = "devil"
-    records = [record(text="devil" if n in (3, 17) else "text") for n in range(20)]
-    receipt = index.put(records)
-    assert {*receipt.refused} == {records[3].key, records[17].key}
-    assert "poisoned" in receipt.refused[records[3].key]
-    assert {*index.keys()} == {each.key for each in records} - receipt.refused.keys()
 
 
 # --- searching --------------------------------------------------------------------------

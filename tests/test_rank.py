@@ -227,11 +227,11 @@ def test_title_with_capitals_beyond_ascii_is_a_name_in_any_case(library: Library
     assert reasons(library, "über uns") == ("its name", "every word")
 
 
-def ranked(count: int, *, is_exact: bool = False, far: float = -0.2) -> list[float]:
+def ranked(count: int, *, is_exact: bool = False) -> list[float]:
     """The scores of ``count`` passages that hold the only word of a query and are far from it in meaning,
     beside one that lacks it and is nearer."""
     text = "a clove from zanzibar" + " and other spices" * 20
-    found = [Found(number, text, similarity=far) for number in range(count)]
+    found = [Found(number, text, similarity=-0.2) for number in range(count)]
     lacking = Found(count, "a clove from elsewhere", similarity=0.3)
     query = parse('"zanzibar"' if is_exact else "zanzibar")
     placed = rank([lacking, *found], query, {"zanzibar": 5.0}, "hybrid")

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,7 @@ from rag_core.types import OWNER, Job
 from tests.command import Run
 from tests.conftest import index
 from tests.runner import RUN_AT_A_WORD, child
-from tests.unwritable import for_reading_only, let_everybody_reach, no_file_grows, without_rights
+from tests.unwritable import for_reading_only, let_everybody_reach, without_rights
 
 
 def found(library: Library, query: str) -> list[str]:
@@ -139,22 +138,6 @@ def leave_a_log(library: Library) -> Path:
     for each, data in copies.items():
         each.write_bytes(data)
     return path
-
-
-def test_a_store_that_is_made_on_a_full_disk_is_whole_or_not_there(
-    library: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """SQLite says nothing when it cannot fold a log into its file at the end."""
-
-    class Full(sqlite3.Connection):
-        def close(self) -> None:
-            with no_file_grows():
-                super().close()
-
-    monkeypatch.setattr("sqlite3.connect", partial(sqlite3.connect, factory=Full))
-    library.create_store(OWNER, "new", "hashing")
-    library.close()
-    assert library.upkeep.verify(OWNER, "new").sound
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ ACCESS = Said(
 )
 HISTORY = Said(
     "The history of questions cannot be read or written: {why}.",
-    f"{STATE} without it the history begins anew.",
+    f"{STATE} without it the history starts empty.",
 )
 
 

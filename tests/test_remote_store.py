@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -258,25 +257,6 @@ def test_what_was_withheld_is_embedded_once_the_server_is_on_this_machine(
 
 
 # --- what is written down -----------------------------------------------------------------
-
-
-def test_logs_hold_neither_key_nor_text(
-    make: Make, openai: OpenAIServer, notes: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.DEBUG)
-    caplog.set_level(logging.DEBUG, "httpx")  # which a command that ran before may have made quiet
-    openai.key = "sk-sesame-42"
-    write(notes, 3, "The heron waits by river {}.\n")
-    (notes / "bad.md").write_text(f"The heron is {openai.bad}.\n")
-    library = make(embedding_base_url=openai.url, embedding_api_key=openai.key)
-    library.create_store(OWNER, "o", "openai:nomic-embed-text")
-    assert index(library, "o", notes).texts_embedded == 3
-    library.search(OWNER, "where is the heron", ["o"])
-    openai.key = "another"
-    library.search(OWNER, "who is the heron", ["o"])
-    assert "127.0.0.1" in caplog.text, "the requests themselves are logged"
-    assert "sesame" not in caplog.text
-    assert "heron" not in caplog.text
 
 
 def test_a_guest_is_not_told_of_servers(library: Library, make: Make, notes: Path) -> None:

@@ -60,8 +60,8 @@ class Elements(HTMLParser):
         self.found.append(("a declaration", {}))
 
 
-def html_of(text: str, place: Place = HERE, title: str = "") -> str:
-    body = render(text, place, title).html
+def html_of(text: str, place: Place = HERE) -> str:
+    body = render(text, place, "").html
     return body.removeprefix('<article class="cp cp-note">').removesuffix("</article>")
 
 

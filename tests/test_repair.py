@@ -322,7 +322,7 @@ def test_a_paused_folder_of_which_nothing_is_known_is_not_read(library: Library,
     library.close()
     file_of(library, "own").write_bytes(b"nothing is left")
     said = library.upkeep.repair(OWNER, "own").done
-    assert said[-1] == f"Paused folders whose files are not known any more were not read: {own}."
+    assert said[-1] == f"Paused folders whose files are no longer known were not read: {own}."
     assert library.documents.all(OWNER, "own") == []
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -19,7 +17,7 @@ from rag_core.types import OWNER, Job
 from tests import documents_made as made
 from tests.conftest import index
 from tests.consistency import check_library
-from tests.runner import HOLD, REPOSITORY, WAIT_S, Gate, Run, child
+from tests.runner import Gate, Run
 from tests.stored import found, new_store, paths
 
 
@@ -123,39 +121,6 @@ def test_two_requests_that_wait_are_one_reading(library: Library, store: Store, 
     assert (job.total_files, job.counts["reread"]) == (3, 3)
 
 
-LOOK = """
-import sys
-from pathlib import Path
-from rag_core.store import lock
-store = Path(sys.argv[1])
-print("ready", flush=True)
-sys.stdin.readline()
-print(sum(lock.holder(store) is not None for _ in range(20_000)))
-"""
-
-
-def test_two_processes_that_look_at_once_do_not_take_each_other_for_a_runner(
-    library: Library, store: Store
-) -> None:
-    index(library, "s")  # which leaves a lock file
-    lookers = [
-        subprocess.Popen(
-            [sys.executable, "-c", LOOK, str(store.path)],
-            cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )
-        for _ in range(2)
-    ]  # fmt: skip
-    for looker in lookers:
-        assert looker.stdout is not None
-        assert looker.stdout.readline() == "ready\n"
-    for looker in lookers:
-        assert looker.stdin is not None
-        looker.stdin.write("go\n")
-        looker.stdin.flush()
-
-    assert [looker.communicate(timeout=WAIT_S)[0] for looker in lookers] == ["0\n", "0\n"]
-
-
 # --- while something else than a run has the lock -------------------------------------
 
 
@@ -209,17 +174,6 @@ def test_a_repair_is_not_shown_as_a_run(library: Library, store: Store) -> None:
         assert library.jobs.all(OWNER, "s")[0].state == "interrupted"
     with lock.hold(store.path):
         assert library.jobs.all(OWNER, "s")[0].state == "running"
-
-
-def test_a_killed_repair_is_not_taken_for_one_when_a_run_has_the_lock(library: Library, store: Store) -> None:
-    process = child(HOLD.replace("lock.hold(Path(sys.argv[1]))", "lock.hold(Path(sys.argv[1]), 'repair')"),
-                    store.path)  # fmt: skip
-    assert lock.holder(store.path) == "repair"
-    process.kill()
-    process.communicate()
-    assert lock.holder(store.path) is None
-    with lock.hold(store.path):
-        assert store.running()
 
 
 # --- a store that is gone or another one ----------------------------------------------

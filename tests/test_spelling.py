@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rag_core.library import Library
-from rag_core.types import OWNER, Mode, Viewer
+from rag_core.types import OWNER, Viewer
 from tests.conftest import stores_of
 
 GUEST = Viewer("friend@example.com", stores=frozenset({"firms"}))
@@ -35,8 +35,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
         yield opened
 
 
-def meant(library: Library, query: str, viewer: Viewer = OWNER, mode: Mode = "lexical") -> tuple[str, ...]:
-    return library.search(viewer, query, mode=mode).warnings
+def meant(library: Library, query: str, viewer: Viewer = OWNER) -> tuple[str, ...]:
+    return library.search(viewer, query, mode="lexical").warnings
 
 
 def said(typed: str, word: str) -> str:

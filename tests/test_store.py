@@ -26,12 +26,6 @@ from tests.stored import found, long_note, new_store, paths, store_of
 # --- making ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["a", "0", "A-b_C9", "x" * 63])
-def test_a_name_of_letters_digits_hyphens_and_underscores_is_taken(library: Library, name: str) -> None:
-    assert library.create_store(OWNER, name, "hashing").name == name
-    assert library.stores.names(OWNER) == [name]
-
-
 def test_a_name_is_taken_once_whatever_its_case(library: Library) -> None:
     library.create_store(OWNER, "Work", "hashing")
     with pytest.raises(InvalidInput, match="'Work' exists already"):

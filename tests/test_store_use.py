@@ -150,15 +150,6 @@ def test_what_a_run_reads_waits_for_no_disk(library: Library, notes: Path, commi
     assert {*commits} == {_NORMAL}
 
 
-def test_a_damaged_store_can_be_deleted(library: Library) -> None:
-    library.create_store(OWNER, "notes", "hashing")
-    library.close()
-    (library.settings.store_dir / "notes.db").write_bytes(b"garbage" * 1000)
-    library.stores.delete(OWNER, "notes")
-    assert library.stores.names(OWNER) == []
-    assert list(library.settings.store_dir.iterdir()) == []
-
-
 def test_a_thread_that_borrows_a_second_connection_is_told_so(library: Library) -> None:
     library.create_store(OWNER, "notes", "hashing")
     store = Store(library.settings.store_dir / "notes.db")

@@ -231,26 +231,6 @@ def test_nothing_of_an_abandoned_switch_is_left(remote_zoo: Library, amazon: Ser
     assert remote_zoo.upkeep.verify(OWNER, "zoo").findings == ()
 
 
-@pytest.mark.parametrize("then_cut", [False, True])
-def test_what_was_removed_during_a_switch_is_gone_when_it_is_abandoned(
-    remote_zoo: Library, notes: Path, then_cut: bool
-) -> None:
-    remote_zoo.placement.switch(OWNER, "zoo", "hashing:64")
-    (notes / "otter.md").unlink()
-    with pytest.MonkeyPatch.context() as patched, embedder_away():
-        patched.setattr(
-            "rag_core.index.outbox.forget", lambda *_, **__: None
-        )  # as if it could not be reached
-        run(remote_zoo)
-    assert len(keys_here(remote_zoo)) == 2
-    remote_zoo.placement.abandon_switch(OWNER, "zoo")
-    if then_cut:
-        remote_zoo.placement.switch(OWNER, "zoo", rechunk=True)
-    remote_zoo.jobs.run(OWNER, "zoo")
-    assert keys_there(remote_zoo) == keys_here(remote_zoo)
-    assert remote_zoo.upkeep.verify(OWNER, "zoo").findings == ()
-
-
 def test_what_becomes_private_during_a_switch_leaves_the_index_that_is_searched(
     remote_zoo: Library, notes: Path, amazon: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -262,18 +242,6 @@ def test_what_becomes_private_during_a_switch_leaves_the_index_that_is_searched(
     assert remote_zoo.stores.info(OWNER, "zoo").switching
     there = amazon.service._buckets["commonplace-zoo"].indexes["main"].records.values()
     assert not [metadata for _, metadata in there if "otter" in metadata["text"]]
-
-
-def test_a_store_that_was_never_read_can_switch_and_stay(library: Library, notes: Path) -> None:
-    library.create_store(OWNER, "zoo", "hashing")
-    for embedder in ("hashing:64", "hashing:32"):
-        library.placement.switch(OWNER, "zoo", embedder)
-        assert library.upkeep.verify(OWNER, "zoo").findings == ()
-    library.placement.abandon_switch(OWNER, "zoo")
-    assert library.upkeep.verify(OWNER, "zoo").findings == ()
-    (notes / "otter.md").write_text("The otter swam.\n", "utf-8")
-    index(library, "zoo", notes)
-    assert library.stores.info(OWNER, "zoo").dimension == 256
 
 
 def test_another_model_of_the_same_name_is_switched_to(

@@ -31,13 +31,6 @@ def test_a_search_during_which_a_switch_ends_mixes_nothing(
     assert answer.hits[0].similarity == pytest.approx(1, abs=1e-3)
 
 
-def test_during_a_switch_a_file_is_not_said_to_wait(local_zoo: Library, notes: Path) -> None:
-    local_zoo.placement.switch(OWNER, "zoo", "hashing:64")
-    [found] = local_zoo.upkeep.explain(OWNER, str(notes / "otter.md"))
-    assert [step.state for step in found.steps] == ["ok"] * 4
-    assert "1 passage can be found by meaning." in found.steps[-1].sentence
-
-
 DAMAGE = (
     "DELETE FROM meta WHERE key = 'next_identity_id'",
     "UPDATE meta SET value = 's3vectors' WHERE key = 'next_backend'",

@@ -176,18 +176,14 @@ def test_reader_that_goes_away_is_no_error(library: Library, notes: Path) -> Non
     assert errors == b""
 
 
-def in_terminal(
-    *arguments: str | Path, columns: int = 80, answers: int | None = None, **variables: str
-) -> str:
-    """What a terminal of so many columns is sent; ``answers`` is where standard output goes instead."""
+def in_terminal(*arguments: str | Path, columns: int = 80, **variables: str) -> str:
+    """What a terminal of so many columns is sent."""
     controller, terminal = pty.openpty()
     termios.tcsetwinsize(terminal, (24, columns))
     environment = {**os.environ, "TERM": "xterm", **variables}
     environment.pop("COLUMNS", None)
-    process = subprocess.Popen(
-        [*COMMAND, *arguments], cwd=ROOT, env=environment,
-        stdout=terminal if answers is None else answers, stderr=terminal,
-    )  # fmt: skip
+    command = [*COMMAND, *arguments]
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=terminal, stderr=terminal)
     os.close(terminal)
     shown = b""
     while True:

@@ -218,16 +218,6 @@ def test_an_edit_during_the_run_is_seen_by_the_next_one(library: Library, notes:
     assert found(library, "hyena") == ["a.md"]
 
 
-def test_a_file_that_is_too_large_is_skipped_with_the_reason(library: Library, notes: Path) -> None:
-    library._shared.settings = library.settings.model_copy(update={"max_file_mb": 1})
-    (notes / "a.md").write_text("word " * 200_001)
-
-    [result] = index(library, "s", notes).results
-
-    assert result.outcome == "skipped"
-    assert "larger than 1 MB" in result.message
-
-
 # --- folders --------------------------------------------------------------------------
 
 

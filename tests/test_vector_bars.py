@@ -1,4 +1,4 @@
-"""What remote vector indexes find among many vectors: all that comparing each of them finds, or nearly all.
+"""What indexes that search by links find among many vectors: nearly all that comparing each of them finds.
 Filters are tried in test_vector_contract and test_remote_search.
 
 Qdrant in this process compares all of them itself: how good its links are, only a real server tells."""
@@ -17,10 +17,8 @@ from rag_core.vectors import RemoteIndex, VectorRecord
 from rag_core.vectors.chroma import Chroma, ChromaOptions
 from rag_core.vectors.local import LocalVectors
 from rag_core.vectors.qdrant import Qdrant, QdrantOptions
-from rag_core.vectors.s3vectors import S3Options, S3Vectors
-from tests.vector_bench import Bench, Note, assert_same, bench_store, vault, vectors
-from tests.vector_fixtures import CREDENTIALS
-from tests.vector_services import QDRANT_SWITCH, S3_SWITCH, Services
+from tests.vector_bench import Bench, Note, bench_store, vault, vectors
+from tests.vector_services import QDRANT_SWITCH, Services
 
 COUNT = 5000
 DIMENSION = 64
@@ -37,15 +35,6 @@ def chroma(options: ChromaOptions) -> RemoteIndex:
     return Chroma(address, DIMENSION, "cosine", options)
 
 
-def s3vectors(options: S3Options) -> RemoteIndex:
-    address = S3Vectors.address_of(f"contract-{uuid.uuid4().hex[:12]}", "", options)
-    return S3Vectors(address, DIMENSION, "cosine", options)
-
-
-COMPARE_ALL: dict[str, Callable[[Services], RemoteIndex]] = {
-    "s3vectors": lambda services: s3vectors(services.s3),
-    "qdrant_folder": lambda services: qdrant(QdrantOptions(path=services.folder / "qdrant")),
-}
 LINKED: dict[str, Callable[[Services], RemoteIndex]] = {
     "chroma_server": lambda services: chroma(services.chroma)
 }
@@ -72,29 +61,19 @@ def store(notes: list[Note], tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield store
 
 
-@pytest.fixture(scope="module", params=COMPARE_ALL)
+@pytest.fixture(scope="module", params=LINKED)
 def bench(
     request: pytest.FixtureRequest, services: Services, store: Store, records: list[VectorRecord]
 ) -> Iterator[Bench]:
     """The index under trial with the notes in it."""
     request.getfixturevalue("no_waiting_for_the_disk")
-    with pytest.MonkeyPatch.context() as patch:
-        if S3_SWITCH not in os.environ:
-            for name, value in CREDENTIALS.items():
-                patch.setenv(name, value)
-        index = {**COMPARE_ALL, **LINKED}[request.param](services)
-        index.prepare("me")
-        assert len(index.put(records).sent) == COUNT
-        yield Bench(store, lambda _: (index, index), DIMENSION)
-        index.drop("me")
+    index = LINKED[request.param](services)
+    index.prepare("me")
+    assert len(index.put(records).sent) == COUNT
+    yield Bench(store, lambda _: (index, index), DIMENSION)
+    index.drop("me")
 
 
-def test_a_search_without_filters_finds_what_comparing_all_finds(bench: Bench) -> None:
-    for query in QUERIES[:3]:
-        assert_same(bench.search(query, 100), bench.exact(query, 100))
-
-
-@pytest.mark.parametrize("bench", LINKED, indirect=True)
 def test_a_search_by_links_finds_99_of_100_of_the_nearest(bench: Bench) -> None:
     found = 0
     for query in QUERIES:

@@ -25,20 +25,20 @@ Index = Qdrant | Chroma
 NOTES = vault(8, 16)
 
 
-def open_qdrant(folder: Path, name: str = "notes") -> Qdrant:
-    index = Qdrant(f"qdrant:///notes#{name}", 16, "cosine", QdrantOptions(path=folder))
+def open_qdrant(folder: Path) -> Qdrant:
+    index = Qdrant("qdrant:///notes#notes", 16, "cosine", QdrantOptions(path=folder))
     index.prepare("me")
     return index
 
 
-def open_chroma(folder: Path, name: str = "notes") -> Chroma:
-    index = Chroma(f"chroma:///{name}", 16, "cosine", ChromaOptions(path=folder))
+def open_chroma(folder: Path) -> Chroma:
+    index = Chroma("chroma:///notes", 16, "cosine", ChromaOptions(path=folder))
     index.prepare("me")
     return index
 
 
 ENGINES = pytest.mark.parametrize("open_index", [open_qdrant, open_chroma])
-Open = Callable[..., Index]
+Open = Callable[[Path], Index]
 
 HOLD = """
 import sys

@@ -148,14 +148,6 @@ def test_a_server_of_another_program_is_named_as_such(kind: str, answer: Any) ->
 
 
 @pytest.mark.parametrize("kind", OPTIONS)
-def test_an_answer_that_never_comes_is_not_waited_for(kind: str) -> None:
-    with serving(Other(lambda: time.sleep(1.5))) as silent:
-        index = index_at(kind, url=silent.url, timeout=0.5, attempts=1)
-        with pytest.raises(VectorsUnreachable, match="ReadTimeout"):
-            index.prepare(ME)
-
-
-@pytest.mark.parametrize("kind", OPTIONS)
 def test_a_server_that_is_not_there_is_unreachable(kind: str) -> None:
     with pytest.raises(VectorsUnreachable, match="cannot be used: ConnectError") as caught:
         index_at(kind, url=nobody(), attempts=2).prepare(ME)

@@ -45,7 +45,8 @@ def by_brute_force(store: Store, query: Vectors, k: int) -> list[Match]:
     return sorted(matches, key=lambda match: (-match.similarity, match.key))[:k]
 
 
-def assert_same(found: list[Match], expected: list[Match], within: float = 2e-5) -> None:
+def assert_same(found: list[Match], expected: list[Match]) -> None:
+    within = 2e-5
     similarities = [match.similarity for match in expected]
     assert [match.similarity for match in found] == pytest.approx(similarities, abs=within)
     close = {match.key for match in expected if match.similarity > similarities[-1] + within}

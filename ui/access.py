@@ -25,7 +25,7 @@ def viewer() -> Viewer | None:
     try:
         return viewer_of(_headers(), deps.library)
     except RagError:
-        _LOG.exception("Who may come in cannot be read.")
+        _LOG.exception("The list of people with access cannot be read.")
         return None
 
 

@@ -160,7 +160,7 @@ def _ask(turns: Sequence[Reply]) -> None:
     st.session_state[BOX] = ""
 
 
-def start_anew() -> None:
+def start_over() -> None:
     """A link to a page without a conversation and with the same filters, where one is shown."""
     if st.query_params.get(CONVERSATION):
         st.page_link(

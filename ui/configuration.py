@@ -27,8 +27,8 @@ def show_configuration() -> None:
     settings = library().settings
     st.header(
         "Configuration", anchor=False,
-        help="Command options come before environment variables, these before .env, and that before"
-        " config.yaml. A saved file counts at once.",
+        help="The first that has a value wins: an option, an environment variable, .env, config.yaml."
+        " Changes of these files apply when they are saved.",
     )  # fmt: skip
     for warning in settings.warnings:
         show_warning(warning)

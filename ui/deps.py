@@ -41,7 +41,7 @@ def _library(settings: Settings) -> Library:
 
 
 def search(viewer: Viewer, request: Request, mode: Mode) -> Answer:
-    """``Library.search``, cached as long as no store changes; the state of files is looked at anew.
+    """``Library.search``, cached as long as no store changes; the state of files is read again.
 
     An answer with notices is not cached: their cause (a missing model) can go away without a change in a
     store.

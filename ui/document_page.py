@@ -27,7 +27,7 @@ from ui.search_state import last_search, searched
 
 STYLE: Final = Path(__file__).with_name("note.css")
 PAGE: Final = 200
-"""So many passages are shown at once, where a text is not shown in full."""
+"""The number of passages that are shown at once if a text is not shown in full."""
 MOST_RENDERED: Final = 400_000
 """Characters of a text that is shown in full."""
 _SLOW: Final = 40_000

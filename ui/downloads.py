@@ -43,10 +43,10 @@ def _made(answer: Answer, viewer: Viewer, kind: Kind, session: str) -> bytes:
     Streamlit would make it for any page that names its id.
     """
     if not session or current_session() != session:
-        raise NotFound("These results are not of this page.", "Search again.")
+        raise NotFound("These results are from another page.", "Search again.")
     now = viewer if viewer.is_owner else library().sharing.viewer_for(viewer.login)
     if now is None or not all(map(now.may_see, answer.stores)):
-        raise NotFound("A store that was searched is not there any more.", "Search again.")
+        raise NotFound("A store that was searched no longer exists.", "Search again.")
     return json_bytes(answers.Answer.of(answer)) if kind == "json" else hits_csv(answer, viewer)
 
 

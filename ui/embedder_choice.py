@@ -9,6 +9,7 @@ import streamlit as st
 
 from rag_core.errors import InvalidInput
 from rag_core.models import DEFAULT_EMBEDDER
+from rag_core.models.addresses import destination
 from rag_core.reports import Connection
 from rag_core.types import Viewer
 from ui import hits
@@ -18,7 +19,7 @@ from ui.links import SETTINGS_PAGE
 _FOUND: Final = "embedders_found"
 _IN_WORDS: Final[Mapping[str, str]] = {
     DEFAULT_EMBEDDER: "Built-in model",
-    "hashing": "Spelling only, for trying out",
+    "hashing": "Spelling only",
 }
 
 
@@ -38,8 +39,8 @@ def _goes(viewer: Viewer, name: str) -> str:
 
 
 def in_words(name: str, goes: str) -> str:
-    """An embedder as a line of a box."""
-    return _IN_WORDS.get(name) or f"{name} ({goes})"
+    """An embedder as a line of a box, with the place of its text unless that is this computer."""
+    return _IN_WORDS.get(name) or (name if goes == destination("") else f"{name} ({goes})")
 
 
 def look_for_others(viewer: Viewer, key: str) -> None:
@@ -47,9 +48,14 @@ def look_for_others(viewer: Viewer, key: str) -> None:
     if st.button("Look for other models", key=f"{key}_look", icon=":material/sensors:", type="tertiary"):
         with st.spinner("Looking …"):
             found = library().models.connections(viewer)
+        st.session_state[f"{key}_looked"] = True
         offer(found)
-        st.html(hits.paragraphs("No other model is available.", status=True))
-        st.page_link(SETTINGS_PAGE, label="See Advanced, Connections", icon=":material/settings:")
+    if st.session_state.get(f"{key}_looked"):
+        others = [name for name in st.session_state.get(_FOUND, []) if name not in _IN_WORDS]
+        said = f"Found: {', '.join(others)}." if others else "No other model was found."
+        st.html(hits.paragraphs(said, status=True))
+        if not others:
+            st.page_link(SETTINGS_PAGE, label="See Advanced, Connections", icon=":material/settings:")
 
 
 def offer(found: Sequence[Connection]) -> None:

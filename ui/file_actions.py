@@ -20,22 +20,21 @@ _Action = tuple[str, str, _Act, str]  # name, icon, what it does, help
 _POLL_S: Final = 0.5
 _INCLUDE: Final = "Include again"
 _NOW: Final = {
-    "": "is not there any more: it was forgotten, or is listed where it has moved to",
+    "": "is gone: it was deleted or moved",
     "fresh": "was read again",
     "failed": "could not be read",
     "skipped": "was skipped",
 }
 _ASKED: Final = "file_asked"  # what was asked for last, until its run has ended
 _EXCLUDE: Final = (
-    "Leaves it out from now on, whatever the folder's patterns say. The file itself stays as it is; "
-    "moved to another path, it is a file like any other."
+    "Leaves this path out of the index, whatever the folder's patterns say. The file itself does not change."
 )
 
 
 def show_actions(viewer: Viewer, file: Document) -> None:
     """The buttons for ``file``."""
     files, read = library().files, library().jobs.request_file
-    looks = "Finds it where it has moved to in its folder, or forgets it."
+    looks = "Finds its new place in the folder, or removes it from the index."
     actions: list[_Action] = [("Exclude", ":material/block:", files.exclude, _EXCLUDE)]
     if file.state == "excluded":
         actions = [(_INCLUDE, ":material/undo:", files.include, "Reads it again.")]

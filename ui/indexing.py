@@ -64,7 +64,7 @@ def preview_folder(viewer: Viewer, info: StoreInfo, choice: FileChoice) -> None:
         st.info(label(covered_by(shown(choice.root), source)))
         return
     if source.id and not any(each.id == source.id and each.removed for each in info.sources):
-        st.caption("This folder is in the store already; these patterns are added to those it has.")
+        st.caption("This folder is in the store already. These patterns are added to its own.")
     if shared := shared_files(source.root, [each.root for each in info.sources if not each.removed]):
         st.info(label(shared))
     offer_dry_run(viewer, info, source)
@@ -80,7 +80,7 @@ def show_start(viewer: Viewer, choice: FileChoice, store: Callable[[], str]) -> 
         sure = st.checkbox("Yes, index all of it", key=f"index_sure_{root}")
 
     def add_and_start() -> None:
-        """Index what the boxes say by now, unless that has to be asked about first."""
+        """Index what the boxes now say, unless that must be confirmed first."""
         with errors_wait(PLACE):
             root = folder_in_box()
             now = choice_in_boxes(root) if root else None
@@ -98,7 +98,7 @@ def show_start(viewer: Viewer, choice: FileChoice, store: Callable[[], str]) -> 
 
 
 _SUFFIXES_SHOWN: Final = 8
-_LINES: Final = "One pattern a line, from this folder on."
+_LINES: Final = "One pattern per line, starting in this folder."
 
 KINDS: Final[Mapping[str, str]] = {
     "Everything readable": "**/*",

@@ -39,7 +39,7 @@ _BADGES: Final = {
 
 
 def show_job_status(viewer: Viewer, info: StoreInfo, *, active: bool, read: bool) -> None:
-    """The run under way, which moves by itself, or the last one. The page is drawn again when the run ends,
+    """The current run, which updates itself, or the last one. The page is drawn again when the run ends,
     and when it has ``read`` the files."""
     unembedded = info.pending > 0 and not is_model_missing(info)
     fragment = st.fragment(_status, run_every=_POLL_S if active else None)

@@ -63,7 +63,7 @@ def show_ollama(viewer: Viewer, found: Sequence[Connection]) -> None:
 
 
 def _models(viewer: Viewer, found: Sequence[Connection]) -> list[OllamaModel] | None:
-    """What Ollama has; None where it does not answer."""
+    """The models that Ollama has; None if it does not answer."""
     ollama = next(each for each in found if each.key == "ollama")
     if ollama.state in ("unreachable", "refused"):
         return None

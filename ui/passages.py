@@ -65,11 +65,11 @@ def said_of(file: Document) -> str:
     """The state of a file in a sentence, with its reason; nothing for what is as it was read."""
     match file.state:
         case "changed":
-            return "Changed: the file is no longer what was read."
+            return "Changed: the file was changed after it was read."
         case "missing":
             return "Missing: the file is no longer where it was."
         case "unknown":
-            return "Unknown: the file cannot be looked at just now."
+            return "Unknown: the file cannot be reached now."
         case "failed" | "skipped" | "excluded":
             kept = " Its last good text is below." if file.state == "failed" and file.chunks else ""
             return f"{file.state.capitalize()}: {file.reason}{kept}"
@@ -91,7 +91,8 @@ def breadcrumb(file: Document) -> str:
 def facts(view: DocumentView) -> str:
     """What a reader wants to know of a document before its text, in one quiet line; and its state."""
     file = view.document
-    because = " and ".join(f"by {'its own word' if why == 'note' else 'a rule'}" for why in file.private_by)
+    reasons = {"note": "by its front matter", "rule": "by a rule"}
+    because = " and ".join(reasons[why] for why in file.private_by)
     known = [dated(view), f"private {because}" if because else "", " ".join(f"#{tag}" for tag in file.tags)]
     said = html.escape(one_line(" · ".join(each for each in known if each)))
     quiet = f'<p class="cp-quiet">{said}</p>' if said else ""
@@ -100,7 +101,7 @@ def facts(view: DocumentView) -> str:
 
 
 def beside(view: DocumentView, headings: Sequence[Heading], origin: Origin) -> str:
-    """What stands beside the text: its contents, and the links out of it and to it."""
+    """The column beside the text: its contents, and the links out of it and to it."""
     parts = [_contents(headings)]
     parts += [_links(name, view.document.store, found, origin) for name, found in _both(view)]
     return f'<nav class="cp cp-beside-text" aria-label="In this document">{"".join(parts)}</nav>'

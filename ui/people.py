@@ -88,12 +88,12 @@ def _show(viewer: Viewer, person: Person, stores: Sequence[str]) -> None:
             st.badge("Owner", icon=":material/shield_person:", color="violet")
         else:
             st.badge("Guest", icon=":material/person:", color="blue")
-    asks = "may ask" if person.may_ask else "may not ask"
+    asks = "may ask questions" if person.may_ask else "may not ask questions"
     may = "sees everything" if person.is_owner else f"searches {', '.join(person.stores)} · {asks}"
     since = f" · since {moment(person.since)}" if person.since else ""
     st.html(hits.paragraphs(may + since))
     if person.configured:
-        st.html(hits.sentences("Named by the setting `access_owners`, and to be removed there."))
+        st.html(hits.sentences("Named in the setting `access_owners`; remove the name there."))
         return
     match st.session_state.get(_OPEN):
         case (person.login, "change") if not person.is_owner:
@@ -135,14 +135,14 @@ def _change(viewer: Viewer, person: Person, stores: Sequence[str]) -> None:
 def _choose(stores: Sequence[str], chosen: str, may_ask: str, person: Person) -> None:
     given = [name for name in person.stores if name in stores]
     st.multiselect("Stores", stores, given or None, key=chosen, placeholder="Choose stores")
-    asks = "Your language model answers them from these stores, too."
-    st.checkbox("May ask", person.may_ask, key=may_ask, help=asks)
+    asks = "Your answering model may also answer their questions from these stores."
+    st.checkbox("May also ask questions", person.may_ask, key=may_ask, help=asks)
 
 
 def _confirm_removal(viewer: Viewer, person: Person) -> None:
     def remove() -> str:
         library().sharing.unshare(viewer, person.login)
-        return f"{person.login} has no access any more"
+        return f"{person.login} no longer has access"
 
     st.html(hits.sentences(f"Remove {person.login}? {_REMOVED}"))
     with st.container(horizontal=True):

@@ -55,26 +55,27 @@ def choose(
         "Model", offered, key=f"{key}_embedder", format_func=lambda name: in_words(name, offered[name])
     )
     goes = offered[chosen]
-    st.html(hits.paragraphs(f"What it embeds {goes}."))
+    st.html(hits.paragraphs(f"Its text {goes}."))
     look_for_others(viewer, key)
     kinds = library().placement.backends(viewer)
     where = st.selectbox(
         "Vectors", list(kinds), key=f"{key}_backend",
         index=list(kinds).index(backend if backend in kinds else LOCAL),  # its package may be gone
         format_func=lambda kind: _KINDS.get(kind, kind),
-        help="The numbers by which passages of like meaning are found.",
+        help="The numbers that find passages of similar meaning.",
     )  # fmt: skip
-    st.html(hits.paragraphs(f"What is kept there {kinds[where]}."))
+    st.html(hits.paragraphs(f"This data {kinds[where]}."))
     leaves = any("stays" not in each for each in (goes, kinds[where]))
     private = leaves and st.checkbox(
         "Private notes, too", sends_private, key=f"{key}_private",
-        help="Notes that are marked private stay on this machine unless this is on; words find them.",
+        help="If off, private notes stay on this machine and are found by words only.",
     )  # fmt: skip
     return Placed(chosen, where, bool(private) if leaves else sends_private)
 
 
 def show_placement(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
-    """Where a store stands, and the ways to change that. ``running``: whether it is being indexed."""
+    """The embedder and vector index of a store, and the ways to change them. ``running``: whether it is being
+    indexed."""
     if info.attached:
         _attached(viewer, info)
         return
@@ -145,8 +146,8 @@ def _under_way(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
 
 def _attached(viewer: Viewer, info: StoreInfo) -> None:
     st.html(hits.paragraphs(
-        f"It is a copy of {info.address}, which another installation fills; it is only read here. Taking it"
-        " over lets this installation fill it, and the other one no more.",
+        f"This is a read-only copy of {info.address}, which another installation writes. If you take it over,"
+        " this installation writes it, and the other one stops.",
     ))  # fmt: skip
     actions = (("Bring up to date", "again", False), ("Take over", "take_over", True))
     with st.container(horizontal=True):

@@ -38,12 +38,12 @@ def _show_rules(viewer: Viewer, info: StoreInfo, found: Privacy) -> None:
     """A button to remove each rule, and a box for another."""
     st.html(hits.paragraphs(privacy(found), status=True))
     if info.attached:
-        st.html(hits.paragraphs("The computer that fills its index decides what is private."))
+        st.html(hits.paragraphs("The computer that writes the index decides what is private."))
         return
     for number, (rule, count) in enumerate(found.rules.items()):
         with st.container(horizontal=True, vertical_alignment="center", key=f"private_{info.name}_{number}"):
             st.markdown(f"**{hits.label(rule)}**", width="content")
-            st.html(hits.paragraphs(f"hides {plural(count, 'document')}" if count else "hides nothing yet"))
+            st.html(hits.paragraphs(f"hides {plural(count, 'file')}" if count else "hides nothing yet"))
             st.button(
                 "Remove", key=f"private_remove_{info.name}_{number}", icon=":material/visibility:",
                 help="Guests see these notes again, unless another rule hides them.",
@@ -51,9 +51,9 @@ def _show_rules(viewer: Viewer, info: StoreInfo, found: Privacy) -> None:
             )  # fmt: skip
     box = f"private_new_{info.name}"
     glob = st.text_input(
-        "Folder, note or pattern", key=box, placeholder="for example journal", autocomplete="off",
-        help="* and ? stay inside a folder, ** crosses folders. A note is private, too, if its front matter"
-        " says `private: true`. Guests never find it.",
+        "Folder, note or pattern", key=box, placeholder="journal, or journal/**/*.md", autocomplete="off",
+        help="In a pattern, `*` stays inside a folder and `**` crosses folders. A note with"
+        " `private: true` in its front matter is private, too. Guests never find private notes.",
     ).strip()  # fmt: skip
     st.button(  # above what moves when the box is left: a click would miss it
         "Keep private", key=f"private_add_{info.name}", icon=":material/visibility_off:",
@@ -62,8 +62,8 @@ def _show_rules(viewer: Viewer, info: StoreInfo, found: Privacy) -> None:
     if glob:
         try:
             count = library().privacy.hidden_by(viewer, info.name, glob)
-            said = f"It hides {count:,} of {plural(found.documents, 'document')}."
-            st.html(hits.paragraphs(said, "It applies to later files, too.", status=True))
+            said = f"Hides {plural(count, 'file')}, and later ones that match."
+            st.html(hits.paragraphs(said, status=True))
         except RagError as error:
             show_error(error)
 

@@ -21,7 +21,7 @@ _MOST_FILES: Final = 200
 
 
 def show_problems(viewer: Viewer, info: StoreInfo) -> None:
-    """What of the store could not be read when it was last looked at; nothing when all could."""
+    """The files of the store that could not be read in the last run, if any."""
     newest = newest_job(viewer, info.name)
     # A refused text does not move the generation; the run that it was refused in has another state.
     state = (info.generation, newest.id if newest else 0, newest.state if newest else "")

@@ -1,7 +1,7 @@
 """A note's Markdown as HTML.
 
 Threat. A note is untrusted: it may bring HTML, links and pictures that run, load or restyle something. So no
-HTML of a note is passed on: of its tags only line breaks and a few without attributes are made anew, the rest
+HTML of a note is passed on: of its tags only line breaks and a few without attributes are rebuilt, the rest
 is left out. A link leads to http(s), mailto, a heading of the note or a document's page. A picture comes from
 our own route, which decides what it shows. All else is text, escaped. The class names are those of note.css.
 """

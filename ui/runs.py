@@ -52,7 +52,7 @@ def start_run(
 
 def scroll_to_the_run() -> None:
     """The place that the browser scrolls to when a button far below has started a run: only in the visit in
-    which it was pressed, as the browser scrolls again whenever the place is drawn anew."""
+    which it was pressed, as the browser scrolls again whenever the place is drawn again."""
     started_in, number = st.session_state.get(_STARTED, ("", 0))
     if number and started_in == visit.current():
         st.html(hits.arrival("Indexing has begun.", number))

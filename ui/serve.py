@@ -101,11 +101,12 @@ def project_config(theme: str = "system") -> dict[str, Any]:
 
 
 def follow_theme() -> None:
-    """Take the colours of the setting ``theme``, and run the page anew where it has changed: Streamlit sends
+    """Take the colours of the setting ``theme``, and run the page again if it has changed: Streamlit sends
     them at the beginning of each run, to every browser."""
     with suppress(RagError):  # the page says it
         theme = load().theme
-        if (st.get_option("theme.base") or "system") != theme:
+        # The sections mean *system*; Streamlit also reads them from its file in the working directory.
+        if ("system" if st.get_option("theme.light.primaryColor") else st.get_option("theme.base")) != theme:
             wanted = project_config(theme)
             for name in project_config() | project_config("light"):
                 if name.startswith("theme."):

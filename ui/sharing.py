@@ -22,7 +22,7 @@ from ui.people import fill_in, show_people
 _LIFE_S: Final = 10
 
 _Colour = Literal["green", "gray", "orange", "blue"]
-_READY: Final[tuple[str, str, _Colour]] = ("Leads to this app", ":material/check:", "green")
+_READY: Final[tuple[str, str, _Colour]] = ("Forwards to this app", ":material/check:", "green")
 _BADGES: Final[Mapping[TailscaleState, tuple[str, str, _Colour]]] = {
     "not installed": ("Not installed", ":material/circle:", "gray"),
     "no answer": ("No answer", ":material/link_off:", "orange"),
@@ -36,11 +36,6 @@ _BADGES: Final[Mapping[TailscaleState, tuple[str, str, _Colour]]] = {
 
 def show_sharing(viewer: Viewer) -> None:
     """What Tailscale says, which may take seconds, and who has access."""
-    own = library().sharing
-    if own.people(viewer) or own.visits(viewer):
-        st.header("Sharing", anchor=False)
-        _show_all(viewer)
-        return
     whole = st.expander(
         "Share with other people", SHARE in st.query_params, icon=":material/group_add:",
         key="settings_sharing", on_change="rerun",

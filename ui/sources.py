@@ -43,7 +43,7 @@ def show_sources(viewer: Viewer, info: StoreInfo, *, active: bool, read: bool) -
             st.button(
                 "Read everything again", key="index_force", type="tertiary", icon=":material/restart_alt:",
                 on_click=start_run, args=(viewer, info.name), kwargs={"force": True},
-                help="Reads every file anew. Passages that did not change keep their vectors.",
+                help="Reads every file again. Unchanged passages keep their vectors.",
             )  # fmt: skip
     asked = library().jobs.requests(viewer, info.name) if active else ()
     named = {root for each in asked for root in each.folders or ()}
@@ -101,7 +101,7 @@ def _show(viewer: Viewer, info: StoreInfo, found: SourceInfo, *, busy: str, acti
 
 
 def _counts(found: SourceInfo, busy: str) -> str:
-    """How many files there are in which state. While they are read they are those of the beginning."""
+    """The number of files in each state. While they are read they are those of the beginning."""
     parts = [plural(found.indexed, "file"), *left_out(found.failed, found.skipped)]
     if not (found.indexed or found.failed or found.skipped):
         parts = ["not counted yet" if busy == _READ else "no file read yet"]
@@ -122,7 +122,7 @@ def _keep_up_to_date(viewer: Viewer, store: str, source: Source, *, active: bool
     st.session_state[key] = not source.paused
     st.toggle(
         "Kept up to date", key=key, on_change=pause, disabled=active,
-        help="Off: it is left as it is, and can still be found.",
+        help="If off, changes are not read; what was read can still be found.",
     )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ def counts(info: StoreInfo) -> str:
     if info.unreadable:
         parts.append(f"{info.unreadable:,} found by words only")
     if info.pending:
-        parts.append(f"meaning: {plural(info.pending, 'passage')} left")
+        parts.append(f"indexing meaning: {plural(info.pending, 'passage')} left")
     parts.append(size(info.size_bytes))
     parts += [info.embedder] if info.embedder != "minilm" else []
     parts += [f"vectors in {info.backend}"] if info.backend != "local" else []

@@ -155,7 +155,7 @@ def _start_import(viewer: Viewer) -> None:
                     file.write_bytes(dropped)
                 except OSError as error:
                     raise StoreError(
-                        f"What was dropped cannot be kept: {error.strerror}.",
+                        f"The dropped file cannot be saved: {error.strerror}.",
                         "Type the path of the file instead.",
                     ) from error
                 return own.stores.import_file(viewer, file, name, report)

@@ -116,7 +116,7 @@ def _health(viewer: Viewer, name: str) -> None:
             st.button(
                 "Heal the vector index", key=f"store_heal_{name}", icon=":material/healing:", type="primary",
                 disabled=at_work, on_click=_begin, args=("heal", name, heal),
-                help="Sends it what it lacks, and removes what it has too much.",
+                help="Sends missing vectors, and removes surplus ones.",
             )  # fmt: skip
         if faults - {VECTOR_INDEX}:
             _repair_button(viewer, name, at_work=at_work)
@@ -204,8 +204,8 @@ def _refused(name: str, error: RagError) -> None:
 def _delete(viewer: Viewer, name: str, contents: str) -> None:
     lost = f"Deleting the store forgets its {contents}." if contents else ""
     guests = library().sharing.guests(viewer, name)
-    taken = f"{some(guests, 'guest')} can search it no more." if guests else ""
-    stay = "The files that it was read from stay. Type its name to delete it."
+    taken = f"{some(guests, 'guest')} can no longer search it." if guests else ""
+    stay = "Your files stay. Type its name to delete it."
     with st.expander("Delete", icon=":material/delete:", key=f"store_deleting_{name}"):
         st.html(hits.paragraphs(" ".join(filter(None, (lost, taken, stay)))))
         typed = _asked("delete", name, "Name of the store", "", "Delete store")

@@ -53,7 +53,7 @@ def under_way(kinds: Sequence[Kind], name: str | None = None) -> bool:
 
 
 def show_tasks(kinds: Sequence[Kind], name: str | None = None, *, polling: bool) -> None:
-    """Each task of these kinds, which moves by itself while one is under way. ``polling`` is what `under_way`
+    """Each task of these kinds; the list updates itself while one is running. ``polling`` is what `under_way`
     said before the page was drawn: a task that has ended since has it drawn again."""
     if polling or found(kinds, name):
         st.fragment(_show, run_every=_POLL_S if polling else None)(kinds, name, polling=polling)
@@ -102,7 +102,7 @@ def _show_ended(task: Task, key: str) -> None:
         case OllamaModel() as model:
             uses = [name for name, can in (("embed", model.embeds), ("answer", model.chats)) if can]
             show_done(
-                f"{model.called} is there now. It can {' and '.join(uses) or 'neither embed nor answer'}."
+                f"{model.called} is installed. It can {' and '.join(uses) or 'neither embed nor answer'}."
             )
     with st.container(horizontal=True, vertical_alignment="center"):
         _offer_next(task.result, key)

@@ -62,7 +62,7 @@ def start(library: str, kind: Kind, name: str, act: Callable[[Report], Result]) 
 
 
 def known(library: str) -> list[Task]:
-    """What is at work or has ended and was not closed, in the order it began."""
+    """Tasks that are running, or have ended and were not closed, oldest first."""
     return [task for task in work.known(_TASKS, library).values() if isinstance(task, Task)]
 
 

@@ -14,8 +14,8 @@ from ui.deps import library
 from ui.messages import errors_wait, say_later, show_waiting
 
 _WHAT_FOR: Final = (
-    "A script (REST) or an assistant (MCP) on another computer is you with a token: it reads every store,"
-    " private notes as well. The setting mcp_allow_writes lets assistants change the index, too."
+    "With a token, a script (REST) or an assistant (MCP) on another computer reads every store, private notes"
+    " included. With the setting mcp_allow_writes, assistants also change the index."
 )
 _NAME: Final = "settings_token_name"
 _MADE: Final = "settings_token_made"

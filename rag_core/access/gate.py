@@ -36,7 +36,9 @@ _NO_TOKEN: Final = Refused(
 )
 _UNGUARDED: Final = Refused("the app was not started by `commonplace serve`, so no login counts")
 _LOG = logging.getLogger(__name__)
-_UNREADABLE: Final = Refused("who may come in cannot be read", 500, "`commonplace token list` says why.")
+_UNREADABLE: Final = Refused(
+    "the list of people with access cannot be read", 500, "`commonplace token list` says why."
+)
 
 
 class AccessGate:
@@ -102,7 +104,7 @@ class AccessGate:
             return _UNREADABLE
         if viewer is None:
             self._visits.count(sender.login, path, refused=True)
-            return Refused("the owner has not let its login in")
+            return Refused("the owner has not given its login access")
         if not viewer.is_owner and not _is_for_guests(scope):
             return Refused("only the owner may do this")
         declared = [value for name, value in headers if name.lower() == "content-length"]

@@ -79,7 +79,7 @@ class Viewers:
         try:
             now = await self.find(requests[0].sender)
         except Exception:  # without an answer nobody continues
-            _LOG.exception("Who may come in cannot be read.")
+            _LOG.exception("The list of people with access cannot be read.")
             now = None
         for each in requests:
             if now is None or _has_lost(each, now):

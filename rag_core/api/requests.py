@@ -117,7 +117,7 @@ class Turn(TypedDict):
 class Question(TypedDict, total=False):
     question: Required[Asked]
     vaults: Annotated[StoreNames, said(f"The stores to ask. {_ALL_STORES}")]
-    stores: Annotated[StoreNames, said("Another name for `vaults`, as a search has it.")]
+    stores: Annotated[StoreNames, said("Another name for `vaults`, as in a search.")]
     folders: Annotated[_Texts, said('Only documents below these; "" is those at the top.')]
     k: Annotated[K, said("Passages; 0 is 5.")]
     filters: Filters

@@ -35,7 +35,7 @@ class Conversations:
     def __init__(self, data_dir: Path, busy_timeout_s: float) -> None:
         self._state = State(
             data_dir, busy_timeout_s, tables=_TABLE,
-            called="The history of questions", without="the history begins anew",
+            called="The history of questions", without="the history starts empty",
         )  # fmt: skip
 
     def all_of(self, login: str) -> list[Conversation]:

@@ -16,7 +16,7 @@ _FRAME = 40  # tokens around a passage: its number, place and fence
 _LEAST = 400
 
 Around = Callable[[Hit, int], Sequence[Neighbour]]
-"""The chunks around a hit, so many on both sides, in reading order."""
+"""The chunks around a hit, in reading order."""
 
 
 def tokens(text: str) -> int:

@@ -22,7 +22,7 @@ _CLOSERS = {
 }  # fmt: skip
 """Marks that open → those that close."""
 _OTHER_CLOSERS = {"“": '"', "”": '"', "„": '"', "‟": '"'}
-"""Those that close where none of the others does in that line: the marks of a quote may be of two kinds."""
+"""Closing marks to try where no regular one follows in the line: a quote may mix two kinds of marks."""
 _SINGLE = frozenset("‘’'‚‛❛＇´")
 _INCHES = frozenset('"″＂')
 _CLOSES_TOO = frozenset("”’»›")  # these open only behind a space

@@ -98,7 +98,7 @@ def _words(given: Sequence[str], *, from_stdin: bool) -> str:
     type=int,
     help="Stop before the passages take more tokens than this.",
 )
-@click.option("--offset", type=int, default=0, show_default=True, help="Pass over so many passages first.")
+@click.option("--offset", type=int, default=0, show_default=True, help="Skip this many passages first.")
 @click.option(
     "--group", type=click.Choice(["document", "none"]),
     help="List documents with their best passage (the default), or every passage (with --json and --csv).",

@@ -77,7 +77,7 @@ def connections_pull(model: str) -> None:
                 OWNER, model, lambda now: progress.say(f"{model} · {now.said}")
             )
         except KeyboardInterrupt:
-            kept = "Ollama keeps what it has; the same command goes on from there."
+            kept = "Ollama keeps what it has; run the same command to continue."
             raise ByKey("Stopped.", kept) from None
     use = f"Set it as: llm: ollama:{pulled.called}" if pulled.chats else "It can neither embed nor answer."
     use = f"Use it as: --embedder {pulled.embedder}" if pulled.embeds else use
@@ -94,7 +94,7 @@ def connections_try(sentence: str, embedder: str) -> None:
     lines = [
         f"embedder   {trial.identity}",
         f"vector     {trial.dimension:,} numbers: {numbers}, …",
-        f"took       {trial.took_ms:,.0f} ms, and {trial.open_ms:,.0f} ms to have the embedder",
+        f"took       {trial.took_ms:,.0f} ms, and {trial.open_ms:,.0f} ms to load the embedder",
         f"text       {trial.text}",
     ]
     emit(asdict(trial), "\n".join(lines))

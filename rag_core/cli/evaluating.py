@@ -17,7 +17,11 @@ _file_type = click.Path(path_type=Path, dir_okay=False)
 
 
 class _Evaluations(options.Commands):
-    """A group in which a file in the place of a command is evaluated."""
+    """A group that runs an evaluation unless a command is named."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The arguments, `run` if there are none."""
+        return super().parse_args(ctx, args or ["run"])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -28,9 +32,9 @@ class _Evaluations(options.Commands):
 
 @click.group("eval", cls=_Evaluations, no_args_is_help=False)
 def evaluate() -> None:
-    """Measure how well searches find what you know to be relevant.
+    """Measure how well searches find the documents that you marked as relevant.
 
-    `eval FILE.yaml` is short for `eval run FILE.yaml`.
+    `eval` is short for `eval run`, and `eval FILE.yaml` for `eval run FILE.yaml`.
     """
 
 

@@ -150,7 +150,7 @@ def _said_of_paused(info: StoreInfo) -> str:
 def _explain(
     library: Library, store: str, folder: Path, patterns: Sequence[str], exclude: Sequence[str] = ()
 ) -> None:
-    """Print what adding patterns does to a folder that the store has, or has a part of, already."""
+    """Print how new patterns affect a folder that the store already has, wholly or in part."""
     draft = library.sources.draft(OWNER, store, folder, patterns, exclude)
     others = [each for each in library.stores.info(OWNER, store).sources if not each.removed]
     known = next((each for each in others if each.id == draft.id), None)

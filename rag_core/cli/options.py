@@ -134,6 +134,7 @@ _SYNONYMS = {
     "import": "store import",
     "install": "model install",
     "ls": "list",
+    "open": "show",
     "search": "query",
     "sources": "source list",
     "start": "serve",

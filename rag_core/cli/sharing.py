@@ -105,7 +105,7 @@ def share_remove(login: str, stores: Sequence[str]) -> None:
     library.sharing.unshare(OWNER, login, stores)
     left = next((each for each in library.sharing.people(OWNER) if each.login == login.lower()), None)
     value = {"removed": login.lower(), "stores": list(stores), "left": reports.person(left) if left else None}
-    options.emit(value, f"{login} has no access any more." if left is None else _granted(left))
+    options.emit(value, f"{login} no longer has access." if left is None else _granted(left))
 
 
 def _warn_without_tailscale(library: Library) -> None:

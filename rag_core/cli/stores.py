@@ -52,7 +52,7 @@ def store_create(
         OWNER, name, embedder, metric=metric, dimension=dimension, backend=backend,
         sends_private=send_private,
     )  # fmt: skip
-    next_step = f"commonplace index '**/*' --root FOLDER --store {name}"
+    next_step = f"commonplace index FOLDER --store {name}"
     options.emit(answers.Store.of(info), f"Store {name!r} is ready. Next: {next_step}")
 
 
@@ -128,7 +128,7 @@ def store_delete(name: str, force: bool, leave_index: bool) -> None:
     try:
         lost = _counted(library.stores.info(OWNER, name))
         if names := library.sharing.guests(OWNER, name):
-            guests = f" {some(names, 'guest')} can search it no more."
+            guests = f" {some(names, 'guest')} can no longer search it."
     except StoreError as error:  # a damaged store can be deleted, too
         lost = error.message
     if not force:
@@ -220,7 +220,7 @@ def _read(count: int) -> str:
 
 
 def _taken_over(name: str) -> str:
-    return f"Store {name!r} is yours now. Next: commonplace index '**/*' --root FOLDER --store {name}"
+    return f"Store {name!r} is yours now. Next: commonplace index FOLDER --store {name}"
 
 
 @store.command("private")

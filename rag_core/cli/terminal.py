@@ -14,7 +14,7 @@ from rag_core.cli.screen import line, table, warn, width, wrapped
 from rag_core.hits import facts
 from rag_core.index.plan import Plan
 from rag_core.reports import Diagnosis, Evaluation, Freshness, Health, Problem, Repair, SourceInfo, Step
-from rag_core.search.snippet import excerpt
+from rag_core.search.shown import extract, shown_text
 from rag_core.types import Answer, Document, DocumentView, Hit, Job, Similar, Source, StoreInfo
 
 if TYPE_CHECKING:
@@ -72,7 +72,8 @@ def _show_hit(hit: Hit, *, several: bool) -> None:
     heading = hit.headings or hit.document.title
     click.secho("     " + line(f"{heading} · {', '.join(hit.reasons)}".strip(" ·")), dim=True)
     room = width() - 7
-    rows = _code_lines(hit, room) or wrapped(line(excerpt(hit)) or line(wording.only_title(hit)), room)
+    text = "".join(piece for piece, _ in extract(shown_text(hit), _SNIPPET))
+    rows = _code_lines(hit, room) or wrapped(line(text) or line(wording.only_title(hit)), room)
     shown = rows[: max(4, _SNIPPET // room)]
     click.echo("     " + "\n     ".join(shown) + (" …" if len(shown) < len(rows) else ""))
     if said := wording.on_disk(hit.document.state):
@@ -94,7 +95,7 @@ def _code_lines(hit: Hit, room: int) -> list[str]:
 
 def show_documents(documents: Sequence[Document], states: Sequence[str] = ()) -> None:
     """The files of a store; ``states`` are those that were asked for."""
-    empty = f"No file is {' or '.join(states)}." if states else "There is no file yet."
+    empty = f"No {' or '.join(states)} files." if states else "There is no file yet."
     rows = [
         (d.path, d.file_type, str(d.chunks), f"{d.state}, private" if d.private else d.state, d.reason)
         for d in documents
@@ -150,7 +151,8 @@ def show_evaluation(found: Evaluation) -> None:
     for name, value in found.figures.items():
         last = found.before.get(name)
         rows.append((name, f"{value:.2f}", "" if last is None else f"{value - last:+.2f}"))
-    table(("", f"{len(found.queries):,} queries", "change"), rows, if_any=("change",))
+    count = len(found.queries)
+    table(("", f"{count:,} {'query' if count == 1 else 'queries'}", "change"), rows, if_any=("change",))
     for query, before, now in found.changes:
         click.echo(f"  {before or 'none'} → {now or 'none'}  {line(query)}")
     for each in found.queries:
@@ -219,7 +221,7 @@ def _marks(source: Source) -> str:
 
 def show_sources(store: str, found: Sequence[SourceInfo]) -> None:
     """The folders of a store."""
-    add = f"There is no folder yet. Add one: commonplace index '**/*' --root FOLDER --store {store}"
+    add = f"There is no folder yet. Add one: commonplace index FOLDER --store {store}"
     rows = []
     for each in found:
         source = each.source

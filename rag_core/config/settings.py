@@ -94,7 +94,7 @@ class Settings(BaseSettings):
         (), "Sizes, and chunkers of packages, for single file types of new stores.", "by file type")
     stores: tables.Stores = _new(
         (), "Stores that `commonplace serve` makes when it starts, unless they exist.",
-        "none but those you make yourself")
+        "none")
 
     ollama_url: Annotated[str, address(11434)] | None = _embed(
         None, "The address of Ollama, for the embedders `ollama:MODEL`.",
@@ -109,10 +109,10 @@ class Settings(BaseSettings):
     embedding_context: Annotated[int, whole(64, 32_768)] | None = _embed(
         None, "The tokens of a text that a model of Ollama, of a server or in a folder reads. It counts when "
         "a store is made, and more takes more memory there.",
-        "what the model is known to read, with Ollama up to 2048, on other servers 512")
+        "the model's own limit, with Ollama up to 2048; 512 on other servers")
     prompts: tables.Prompts = _embed(
-        (), "What single embedders put in front of a query and of a passage.",
-        "what their models learnt, as far as it is known")
+        (), "The text that an embedder puts before a query and before a passage.",
+        "those the model was trained with, if known")
     device: _Device | None = _embed(
         None, "Where `sentence-transformers:FOLDER` computes.", "the package chooses")
     offline: Switch = _embed(
@@ -135,11 +135,11 @@ class Settings(BaseSettings):
         None, _KEY.format("chat_base_url"), "none", "llm_api_key", secret=True)
 
     s3_region: _Region | None = _vectors(
-        None, "The region of Amazon S3 Vectors.", "as the AWS CLI is set up", "aws_region")
+        None, "The region of Amazon S3 Vectors.", "that of the AWS CLI", "aws_region")
     s3_profile: _Profile | None = _vectors(
-        None, "The AWS profile whose credentials are used.", "as the AWS CLI is set up", "aws_profile")
+        None, "The AWS profile whose credentials are used.", "that of the AWS CLI", "aws_profile")
     s3_endpoint_url: kinds.Address | None = _vectors(
-        None, "The address of Amazon S3 Vectors.", "where AWS has it in this region")
+        None, "The address of Amazon S3 Vectors.", "AWS's own in this region")
     s3_bucket_prefix: _BucketPrefix = _vectors(
         "commonplace", "How the names of vector buckets begin; the name of the store follows.")
     s3_kms_key: _KmsKey | None = _vectors(
@@ -161,11 +161,11 @@ class Settings(BaseSettings):
 
     default_store: kinds.StoreName | None = _search(
         None, "The store that a command takes when --store is left out.",
-        "query searches all, the others ask", "collection", "collection_name")
+        "query searches all; others ask for --store", "collection", "collection_name")
     top_k: Annotated[int, whole(1, 1_000)] = _search(10, "The number of passages that a search gives.")
     mode: _Mode = _search("hybrid", "Search by words and meaning, by meaning alone, or by words alone.")
     min_score: Annotated[float, number(0, 1)] | None = _search(
-        None, "Passages with a lower score are left out.", "none is left out", "min_similarity")
+        None, "Passages with a lower score are left out.", "all are shown", "min_similarity")
     max_tokens: Annotated[int, whole(1, 1_000_000)] | None = _search(
         None, "The most tokens of all passages of a search together; the browser shows them all.", "no limit")
     recency: Annotated[float, number(0, 1)] = _search(
@@ -174,15 +174,15 @@ class Settings(BaseSettings):
     k_vec: Annotated[int, whole(1, 2_000)] = _search(100, "The number of candidates by meaning.")
 
     reranker: kinds.Reranker | None = _search(
-        None, "A model that reads each of the best 50 hits beside the query, and orders them anew.", "none")
+        None, "A model that reads each of the best 50 hits beside the query, and sorts them again.", "none")
     rerank_budget_ms: Annotated[int, whole(10, 60_000)] = _search(
-        300, "The milliseconds that `reranker` may take; behind them, the plain order stands.")
+        300, "The milliseconds that `reranker` may take; after that, results keep their order.")
     reranker_api_key: kinds.Secret | None = _search(None, _KEY.format("reranker"), "none", secret=True)
 
     batch_size: Annotated[int, whole(1, 1_024)] = _index(32, "The number of texts that are embedded at once.")
-    max_file_mb: Annotated[int, whole(1, 1_024)] = _index(64, "Files of more megabytes are not read.")
+    max_file_mb: Annotated[int, whole(1, 1_024)] = _index(64, "The largest file that is read, in megabytes.")
     extractor_timeout_s: Seconds = _index(
-        60.0, "The seconds that reading one file may take, and reading each picture in it.")
+        60.0, "The most seconds for reading one file, and for each picture in it.")
     ocr: _Ocr = _index(
         "auto", "What reads the text in pictures and scans: `auto` (what is installed), `off`, `tesseract`, "
         "`rapidocr`, or a model that sees pictures: `ollama:MODEL`, `gemini`, `gemini:MODEL`, `vertex_ai`, "
@@ -199,9 +199,9 @@ class Settings(BaseSettings):
     vertex_location: _Region = _index(
         "us-central1", "The location of Vertex AI, such as europe-west4, or global.")
     vertex_credentials_file: kinds.File | None = _index(
-        None, "The key file of a service account for Vertex AI.", "as gcloud is set up", "credentials_file")
+        None, "The key file of a service account for Vertex AI.", "that of gcloud", "credentials_file")
     vertex_base_url: kinds.Address | None = _index(
-        None, "The address of Vertex AI.", "where Google has it in this location")
+        None, "The address of Vertex AI.", "Google's own in this location")
     watch: Switch = _index(
         True, "Whether `commonplace serve` reads a file as soon as it changes, unless its folder is paused.")
     scan_on_start: Switch = _index(
@@ -222,15 +222,15 @@ class Settings(BaseSettings):
     guest_asks: Annotated[int, whole(1, 1_000)] = _serve(
         2, "The number of a guest's questions that are answered at once.")
     max_body_kb: Annotated[int, whole(16, 1_048_576)] = _serve(
-        256, "Larger requests are refused, uploads of the owner aside; REST itself takes 256 kB at most.")
+        256, "Larger requests are refused, except uploads by the owner; REST itself takes 256 kB at most.")
     body_timeout_s: Seconds = _serve(
-        30.0, "The seconds that a request may take to arrive, uploads of the owner aside.")
+        30.0, "The seconds that a request may take to arrive, except uploads by the owner.")
     mcp_allow_writes: Switch = _serve(
-        False, "Whether assistants may index files and take them out of the index, too, over MCP.")
+        False, "Whether assistants may also index files and remove them from the index, over MCP.")
     mcp_roots: kinds.Folders = _serve(
         (), "Assistants may add folders below these to a store, if `mcp_allow_writes` is true.", "none")
     log_level: _LogLevel = _serve(
-        "warning", "What is logged on standard error, which never holds the text of notes or queries.")
+        "warning", "The least severe messages that are logged. Logs never hold the text of notes or queries.")
     # fmt: on
 
     def __init__(
@@ -325,12 +325,12 @@ class Key:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names it goes by in config.yaml, its own first."""
+        """Its names in config.yaml, the main one first."""
         return (self.name, *self.aliases)
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The environment variables it is read from, its own first; none for tables."""
+        """Its environment variables, the main one first; none for tables."""
         return () if self.kind.in_yaml_only else tuple(f"{PREFIX}{name.upper()}" for name in self.names)
 
 

@@ -93,7 +93,7 @@ def _load(
     if settings.chunk_overlap is not None:
         origin = settings.origin("chunk_overlap")
         if settings.chunk_size is None:
-            raise origin.error(f"{origin.name} stands without a chunk_size", "Give both, or none.")
+            raise origin.error(f"{origin.name} is set without a chunk_size", "Give both, or none.")
         check_overlap(settings.chunk_size, settings.chunk_overlap, origin)
     return settings
 
@@ -117,7 +117,7 @@ def _from_dotenv(text: str, file: Origin) -> Given:
         place = file.at(binding.original.line + written[:blank].count("\n"), binding.key or "")
         if binding.error or (binding.key and binding.value is None):
             advice = "Write NAME=VALUE, or NAME='VALUE' where it holds a quote or ' #'."
-            raise place.error("This is no assignment", advice)
+            raise place.error("This is not an assignment", advice)
         if binding.key == HOME:
             raise place.error(f"{HOME} says where this file is", "Set it in the environment.")
         if binding.key:
@@ -144,7 +144,7 @@ def _from_environment(given: tuple[tuple[str, str], ...]) -> tuple[Given, Given,
             except InvalidInput as error:
                 warnings.append(f"{error.message} It is ignored.")
         elif not name.startswith(NOT_SETTINGS):
-            said = f"The variable {name} means nothing to Commonplace. {suggest(name, _VARIABLES)}"
+            said = f"The variable {name} is not a setting of Commonplace. {suggest(name, _VARIABLES)}"
             warnings.append(said)
     return _from_variables(ours), borrowed, warnings
 

@@ -45,7 +45,7 @@ def parse(text: str, file: Origin) -> Table:
     if isinstance(found, Text) and found.empty:
         return Table(file)
     if not isinstance(found, Table):
-        raise found.origin.error("These are no names and values", _SHAPE)
+        raise found.origin.error("These are not names and values", _SHAPE)
     return found
 
 
@@ -63,7 +63,7 @@ def _written(node: yaml.Node, place: Origin) -> Written:
     for name, value in node.value:
         here = place.at(_line(name), str(name.value))
         if not isinstance(name, yaml.ScalarNode):
-            raise here.error("A name here is no plain text", _SHAPE)
+            raise here.error("A name here is not plain text", _SHAPE)
         if name.value in table:
             raise here.error(f"{name.value[:80]!r} is there twice", "Remove one of them.")
         table[Text(name.value, here)] = _written(value, here)

@@ -357,7 +357,8 @@ class _Cutter:
         return fitting
 
     def _trimmed(self, start: int, end: int) -> tuple[int, int]:
-        """Without blank lines around and space behind; the first line keeps its indentation."""
+        """The text without blank lines around it and spaces after it; the first line keeps its
+        indentation."""
         text = self.document.text
         part = text[start:end]
         body = part.lstrip()

@@ -17,7 +17,7 @@ from typing import Protocol
 from rag_core.extensions import Extension, catalogue
 from rag_core.types import Extracted
 
-EXTRACTOR_VERSION = 11
+EXTRACTOR_VERSION = 12
 """Raised whenever the same bytes would be read differently; documents read by an older one are read again."""
 
 UNFINISHED = 0
@@ -231,7 +231,7 @@ def current_sql() -> tuple[str, tuple[str | int, ...]]:
 def reader_of(path: PurePosixPath) -> str:
     """Who reads the file at ``path``, in words."""
     package = package_of(path)
-    return f"the package {package}" if package else "Commonplace itself"
+    return f"the package {package}" if package else "Commonplace"
 
 
 def _number(package: Extension) -> int:

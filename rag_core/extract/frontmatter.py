@@ -95,7 +95,7 @@ def aliases(values: dict[str, Any]) -> tuple[str, ...]:
 
 
 def ids(values: dict[str, Any]) -> tuple[str, ...]:
-    """The values of ``id`` and ``uid``, by which a note is known, too."""
+    """The values of ``id`` and ``uid``, which are other names of the note."""
     return unique((_said(_value(values, "id")), _said(_value(values, "uid"))))
 
 

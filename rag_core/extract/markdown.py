@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Any
 from urllib.parse import unquote
 
 from rag_core.extract import frontmatter
@@ -87,13 +86,17 @@ def read(text: str, name: str, encoding: str, warning: str) -> Extracted:
     segments = sections(outline.headings, front.body, len(text), marked=True)
     if not front.readable:
         segments = (Segment(0, front.body), *segments)
-    title, title_from = _title(front.values, outline.headings, name)
+    title_from: TitleSource = "file name"
+    if title := frontmatter.title(front.values):
+        title_from = "front matter"
+    elif outline.headings and (first := min(outline.headings, key=attrgetter("level"))).level < 3:
+        title, title_from = first.text, "heading" if first.level == 1 else "section"
     kept, left_out = tags.bounded(frontmatter.unique([*frontmatter.tags(front.values), *outline.tags]))
     return Extracted(
         text=text,
         file_type="markdown",
         encoding=encoding,
-        title=title,
+        title=title or name,
         title_from=title_from,
         segments=segments,
         aliases=frontmatter.aliases(front.values),
@@ -104,16 +107,6 @@ def read(text: str, name: str, encoding: str, warning: str) -> Extracted:
         metadata=front.values,
         warnings=tuple(filter(None, (warning, front.warning, front.unsure, left_out))),
     )
-
-
-def _title(values: dict[str, Any], headings: list[Heading], name: str) -> tuple[str, TitleSource]:
-    """The title and where it is from."""
-    if given := frontmatter.title(values):
-        return given, "front matter"
-    for heading in sorted(headings, key=attrgetter("level")):
-        if heading.level < 3:
-            return heading.text, "heading" if heading.level == 1 else "section"
-    return name, "file name"
 
 
 def _plain(heading: str) -> str:

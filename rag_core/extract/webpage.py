@@ -46,7 +46,7 @@ class Page:
 
 
 def parse(markup: str) -> Page:
-    """A web page without what is not seen."""
+    """The visible part of a web page."""
     from lxml import etree  # only now: it is slow to import
 
     parser = etree.HTMLParser(

@@ -21,6 +21,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from rag_core.errors import InvalidInput
@@ -58,7 +59,7 @@ class Globs:
                 if is_folder or (segments and not _WILD.search(segments[-1])):
                     rests.add((*segments, "**"))
         self.start: State = frozenset(rests)
-        self.spelled = {os.fsencode(part.lower()) for rest in rests for part in rest}
+        self.spelled = set(map(os.fsencode, map(str.lower, chain.from_iterable(rests))))
 
     def enter(self, state: State, name: bytes) -> State:
         """The state inside the folder ``name`` of a folder in ``state``; empty where nothing can match."""

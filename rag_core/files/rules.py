@@ -26,7 +26,7 @@ from rag_core.files.paths import cannot_be_read, display, kind, with_sep
 
 KEY_LIKE = "looks like a key or secret"
 LEAVES = "is a symbolic link that leaves the folder"
-ANOTHER_NAME = "is another name of what is read already"
+ANOTHER_NAME = "is a second name of a file that is read already"
 NOT_MATCHED = "matches no include pattern"
 EXCLUDED = "matches an exclude pattern"
 HIDDEN = "is hidden: its name starts with a dot and no include pattern names it"
@@ -68,7 +68,20 @@ class Rules:
         self.include = Globs(include or EVERYTHING)
         self.exclude = Globs(exclude, dots=True)
         self._excluded = exclude
-        self.root = _real_root(root)
+        shown = repr(str(root))
+        try:
+            real = os.path.realpath(os.fsencode(root))
+            mode = os.stat(real).st_mode  # noqa: PTH116  (bytes)
+        except (OSError, ValueError) as error:
+            why = "does not exist" if isinstance(error, FileNotFoundError) else cannot_be_read(error)
+            said = f"The folder {shown} {why}."
+            raise InvalidInput(said, "Check the spelling, or connect the drive it is on.") from error
+        if not stat.S_ISDIR(mode):
+            said = f"{shown} is not a folder."
+            raise InvalidInput(said, "Choose the folder it is in and a pattern for its name.")
+        if SECRET_FOLDERS.intersection(real.lower().split(os.fsencode(os.sep))):
+            raise InvalidInput(f"The folder {shown} {KEY_LIKE}.", "Choose a folder that holds documents.")
+        self.root = with_sep(real)
         ignores = ignore_files_above(self.root)
         self.top = Place(self.root, b"", self.include.start, self.exclude.start, ignores)
 
@@ -173,20 +186,3 @@ class Rules:
             target = self.target(place.rel + name)
             return target if isinstance(target, str) else None
         return reason if reason or stat.S_ISREG(mode) else kind(mode)
-
-
-def _real_root(root: Path) -> bytes:
-    shown = repr(str(root))
-    try:
-        real = os.path.realpath(os.fsencode(root))
-        mode = os.stat(real).st_mode  # noqa: PTH116  (bytes)
-    except (OSError, ValueError) as error:
-        why = "does not exist" if isinstance(error, FileNotFoundError) else cannot_be_read(error)
-        said = f"The folder {shown} {why}."
-        raise InvalidInput(said, "Check the spelling, or connect the drive it is on.") from error
-    if not stat.S_ISDIR(mode):
-        said = f"{shown} is not a folder."
-        raise InvalidInput(said, "Choose the folder it is in and a pattern for its name.")
-    if SECRET_FOLDERS.intersection(real.lower().split(os.fsencode(os.sep))):
-        raise InvalidInput(f"The folder {shown} {KEY_LIKE}.", "Choose a folder that holds documents.")
-    return with_sep(real)

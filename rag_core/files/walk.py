@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -83,7 +82,7 @@ def preview(
 ) -> Preview:
     """Count what ``scan`` would find, looking at no more than ``max_files`` names, matching or not. Raises
     InvalidInput as ``scan`` does."""
-    walker = _Walker(Rules(root, include, exclude), limit=max_files)
+    walker = _Walker(Rules(root, include, exclude), names_left=max_files)
     files = walker.run().files
     shown = [display(file.path) for file in files]
     by_suffix: dict[str, list[str]] = {}
@@ -100,32 +99,29 @@ def preview(
     )
 
 
+@dataclass
 class _Walker:
     """One walk. Links wait until all else is read, so that a target's own path wins."""
 
-    def __init__(
-        self, rules: Rules, on_progress: Callable[[int], None] | None = None, limit: int = sys.maxsize
-    ) -> None:
-        self.truncated = False
-        self._rules = rules
-        self._walk = Walk()
-        self._on_progress = on_progress
-        self._reported = 0
-        self._names_left = limit
-        self._visited: set[tuple[int, int]] = set()
-        self._links: list[bytes] = []
-        self._folder_links: list[Place] = []
-        self._real_paths: set[bytes] = set()
+    rules: Rules
+    on_progress: Callable[[int], None] | None = None
+    names_left: int = sys.maxsize
+    truncated: bool = False
+    _walk: Walk = field(default_factory=Walk)
+    _reported: int = 0
+    _visited: set[tuple[int, int]] = field(default_factory=set)
+    _links: list[bytes] = field(default_factory=list)
+    _folder_links: list[Place] = field(default_factory=list)
+    _real_paths: set[bytes] = field(default_factory=set)
 
     def run(self) -> Walk:
         walk = self._walk
-        root = self._rules.top.full
-        folder = _folder(root)
-        self._read_below(self._rules.top)
+        root = self.rules.top.full
+        self._read_below(self.rules.top)
         while self._folder_links:
             waiting, self._folder_links = sorted(self._folder_links, key=attrgetter("rel")), []
             for place in waiting:
-                target = self._rules.target(place.rel[:-1])
+                target = self.rules.target(place.rel[:-1])
                 if isinstance(target, str):
                     walk.skipped.append((place.rel[:-1], target))
                     continue
@@ -135,7 +131,12 @@ class _Walker:
                     self._real_paths.add(target[0] + b"/" + file.path[len(place.rel) :])
         if self._links:
             self._follow_files()
-        if _folder(root) != folder:  # then every file that was not met yet looks deleted
+        try:
+            status = os.stat(root)  # noqa: PTH116  (bytes)
+            is_there = (status.st_dev, status.st_ino) in self._visited
+        except OSError:
+            is_there = False
+        if not is_there:  # then every file that was not met yet looks deleted
             raise InvalidInput(
                 f"The folder {os.fsdecode(root[:-1] or root)!r} disappeared while it was scanned.",
                 "Mount its disk again, then index again.",
@@ -143,8 +144,8 @@ class _Walker:
         walk.files.sort(key=itemgetter(0))  # the path
         walk.skipped.sort()
         walk.unreadable.sort()
-        if self._on_progress:
-            self._on_progress(len(walk.files))
+        if self.on_progress:
+            self.on_progress(len(walk.files))
         return walk
 
     def _read_below(self, top: Place) -> None:
@@ -157,23 +158,23 @@ class _Walker:
                     self._walk.skipped.append((place.rel[:-1], ANOTHER_NAME))
                     continue
                 self._visited.add((status.st_dev, status.st_ino))
-                stack += self._read(self._rules.with_ignore_file(place, self._walk.skipped))
+                stack += self._read(self.rules.with_ignore_file(place, self._walk.skipped))
             except OSError as error:
                 self._unreadable(place, error)
-            if self._on_progress and len(self._walk.files) - self._reported >= PROGRESS_STEP:
+            if self.on_progress and len(self._walk.files) - self._reported >= PROGRESS_STEP:
                 self._reported = len(self._walk.files)
-                self._on_progress(self._reported)
+                self.on_progress(self._reported)
 
     def _read(self, place: Place) -> list[Place]:
         """Take the files of one folder and return the folders to enter, the first one last."""
-        refuses, rel, take = self._rules.refusal(place), place.rel, self._walk.files.append
+        refuses, rel, take = self.rules.refusal(place), place.rel, self._walk.files.append
         folders: list[bytes] = []
         with os.scandir(place.full) as entries:
             for entry in entries:
-                if not self._names_left:
+                if not self.names_left:
                     self.truncated = True
                     break
-                self._names_left -= 1
+                self.names_left -= 1
                 if entry.is_file(follow_symlinks=False):
                     reason = refuses(entry.name)
                     if reason is None:
@@ -185,15 +186,19 @@ class _Walker:
                     folders.append(entry.name)
                 else:
                     self._take_other(place, entry, refuses)
-        entered = map(partial(self._rules.enter, place), sorted(folders, reverse=True))
-        return [below for below in entered if isinstance(below, Place)]
+        entered: list[Place] = []
+        for name in sorted(folders, reverse=True):
+            below = self.rules.enter(place, name)
+            if isinstance(below, Place):
+                entered.append(below)
+        return entered
 
     def _take_other(
         self, place: Place, entry: os.DirEntry[bytes], refuses: Callable[[bytes], str | None]
     ) -> None:
         """A link, or something that is no file."""
         if entry.is_symlink() and os.path.isdir(entry.path):  # noqa: PTH112  (entry.is_dir raises)
-            below = self._rules.enter(place, entry.name)
+            below = self.rules.enter(place, entry.name)
             if isinstance(below, Place):
                 self._folder_links.append(below)
             return
@@ -207,7 +212,7 @@ class _Walker:
     def _follow_files(self) -> None:
         taken = self._real_paths.union(file.path for file in self._walk.files)
         for link in sorted(self._links):
-            target = self._rules.target(link)
+            target = self.rules.target(link)
             if isinstance(target, str):
                 reason = target
             elif target[0] in taken:
@@ -230,15 +235,6 @@ class _Walker:
         else:
             self._walk.unreadable.append(path)
             self._walk.skipped.append((path, reason))
-
-
-def _folder(path: bytes) -> tuple[int, int] | None:
-    """The device and inode of a folder, which tell it from another of its name; None where there is none."""
-    try:
-        status = os.stat(path)  # noqa: PTH116  (bytes)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
 
 
 def file_stat(path: bytes, status: os.stat_result) -> FileStat:

@@ -204,7 +204,7 @@ class Embedding:
             return
         try:
             if not self._prepared:
-                if not self._index.owner():  # it is made anew, so nothing that was sent is there
+                if not self._index.owner():  # it was created again, so nothing that was sent is there
                     with self.store.note() as db:
                         rows.queue_all(db)
                 self._index.prepare(self.store.id)
@@ -223,7 +223,8 @@ class Embedding:
 
     def finish(self, *, text_was_dropped: bool) -> None:
         """End a switch whose texts are all embedded, then remove the vectors that nothing needs any more."""
-        self._calibrate()
+        if self.embedder is not None:
+            calibration.renew(self.store)
         with self.store.read() as db:
             to = switch.under_way(db)
             is_done = to and self.embedder and (self._index or not to.address)
@@ -249,17 +250,6 @@ class Embedding:
         for address in retired:
             self._delete_index(address)
 
-    def _calibrate(self) -> None:
-        """Measure what the embedder's similarities mean in this store, where that is due."""
-        with self.store.read() as db:
-            known = target_identity(db)
-            if self.embedder is None or known is None or not calibration.is_due(db, known):
-                return
-            measured = calibration.measure(db, known.id)
-        if measured is not None:
-            with self.store.write() as db:
-                calibration.keep(db, known.id, measured)
-
     def _delete_index(self, address: str) -> None:
         """Delete a vector index that no search asks any more; what fails is tried by the next run."""
         try:
@@ -283,7 +273,7 @@ def _require_working(embedder: Embedder) -> None:
     except (ModelMissing, Unreachable):
         raise
     except EmbedderError as error:
-        raise Unreachable(f"It fails whatever it is given: {error.message}", error.suggestion) from error
+        raise Unreachable(f"It fails on every text: {error.message}", error.suggestion) from error
 
 
 def _same_identity(store: Store, embedder: Embedder) -> int:
@@ -299,6 +289,6 @@ def _same_identity(store: Store, embedder: Embedder) -> int:
         raise EmbedderError(
             f"The vectors of store {store.name!r} are from {known.identity}, this machine has"
             f" {embedder.identity}.",
-            "Search goes on by words; `commonplace store switch` embeds its texts anew.",
+            "Searches use words only; `commonplace store switch` embeds its texts again.",
         )
     return known.id

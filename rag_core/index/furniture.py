@@ -32,8 +32,8 @@ class Furniture:
             self._next = 2 * self._read
 
     def settle(self, *, text_changed: bool = True) -> None:
-        """Count the shapes of all documents if any may be another, and find the furniture anew where that
-        changes it."""
+        """Count the shapes of all documents again if any changed, and find the furniture again where that
+        matters."""
         left_over = self._renew()  # what a killed run left, and the documents of an older version
         if not (left_over or text_changed):
             return
@@ -48,7 +48,7 @@ class Furniture:
         self._renew()
 
     def _renew(self) -> bool:
-        """Find the furniture of stale documents anew; returns whether there were any."""
+        """Find the furniture of stale documents again; returns whether there were any."""
         found = False
         while True:
             with self.store.read() as db:

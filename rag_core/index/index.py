@@ -27,6 +27,7 @@ from rag_core.extract import (
     extract,
     extractor_number,
     ocr,
+    plain,
     private,
     reader_in_worker,
 )
@@ -370,10 +371,11 @@ class Runner:
         data = read_bytes(root, file.stat.path, self.limits.max_file_bytes)
         file_hash, path = hashlib.sha256(data).hexdigest(), PurePosixPath(file.display)
         try:
-            if not reader_in_worker(path):
-                return file_hash, extract(data, path, None)
+            reader = reader_in_worker(path)
+            if reader is None:
+                return file_hash, plain.read(data, path)
             with self._workers.one() as worker:
-                return file_hash, extract(data, path, worker, self._remote_ocr(file))
+                return file_hash, worker.read(reader, data, path, self._remote_ocr(file))
         except RagError as error:
             return file_hash, error
 
@@ -412,7 +414,7 @@ class Runner:
             raise
         except Exception as error:  # whatever is wrong with one file fails that file only
             self._look_for_requests()  # its process may have been killed to end the run
-            reason = f"Reading it went wrong ({type(error).__name__}); the rest of the run is not affected."
+            reason = f"Reading it failed ({type(error).__name__}); the rest of the run is not affected."
             if isinstance(error, RagError):
                 reason = error.message
             elif isinstance(error, OSError):

@@ -84,7 +84,7 @@ class _Sending:
                     yield entry
 
     def settled(self, receipt: Receipt) -> None:
-        """Take off the outbox what the index received, and note what it refused."""
+        """Remove what the index received from the outbox, and record what it refused."""
         done = [self._ids.pop(key) for key in receipt.sent]
         refused = {self._ids.pop(key): reason for key, reason in receipt.refused.items()}
         with self.store.note() as db:
@@ -117,7 +117,7 @@ def heal(store: Store, index: RemoteIndex, *, private: bool = False) -> Comparis
     found. Raises VectorError when the index is another owner's."""
     if index.owner() != store.id:
         said = f"The vector index of store {store.name!r} belongs to another installation."
-        raise VectorError(said, "Nothing was changed there; take it over first if it shall be this store's.")
+        raise VectorError(said, "Nothing was changed there. To use it for this store, take it over first.")
     found = _queue_differences(store, index, private)
     with store.note() as db:
         rows.retry(db)

@@ -48,7 +48,7 @@ class _Old:
 
 
 def repair(path: Path, open_embedder: OpenEmbedder, limits: Limits, priority: SearchPriority) -> Repair:
-    """Make the store ``path`` anew if it is damaged; the result says what was done, nothing when it is sound.
+    """Rebuild the store ``path`` if it is damaged; the result says what was done, nothing when it is sound.
     Raises StoreBusy while it is indexed or changed, InUpkeep while others mend or move it, StoreError when
     its folders are not there or the disk is full. It is then as it was."""
     started = time.perf_counter()
@@ -62,7 +62,7 @@ def repair(path: Path, open_embedder: OpenEmbedder, limits: Limits, priority: Se
             if faults == [DECISIONS] and decisions.kept(path) is None:  # only the copy is damaged
                 with closing(Store(path)) as store:
                     store.keep_decisions()
-                done = ("The copy of your decisions beside the store was written anew.",)
+                done = ("The copy of your decisions beside the store was written again.",)
             elif faults != []:
                 done, to_embed = _renew(path, open_embedder, limits, priority)
         except (OSError, sqlite3.Error) as error:
@@ -108,12 +108,12 @@ def _renew(
     with closing(Store(path)) as store:
         store.keep_decisions()
     done = [
-        f"{plural(read, 'document')} read again into a new file, {plural(taken, 'vector')} taken over.",
-        "The history of runs begins anew.",
+        f"{plural(read, 'document')} read again into a new file, {plural(taken, 'vector')} reused.",
+        "The list of earlier runs is empty now.",
         f"The damaged file is kept as {kept.name!r} beside the new one; delete it when nothing is missing.",
     ]
     if unread:
-        done.append(f"Paused folders whose files are not known any more were not read: {', '.join(unread)}.")
+        done.append(f"Paused folders whose files are no longer known were not read: {', '.join(unread)}.")
     return tuple(done), to_embed
 
 
@@ -260,13 +260,13 @@ def _require_read(store: Store, name: str, old: _Old, job: Job | None) -> None:
     failed = {path for problem in problems for path in problem.files}
     is_unread = any(display(os.fsencode(root)) in failed for root in roots.values())
     if is_unread or empty:
-        why = message if is_unread else f"There is nothing any more in its folder {empty[0]!r}."
+        why = message if is_unread else f"Nothing is left in its folder {empty[0]!r}."
         raise StoreError(f"Store {name!r} is damaged, and not all of it can be read again. {why}", _FOLDER)
 
 
 @contextmanager
 def _unwritten(path: Path) -> Iterator[None]:
-    """Keep others from writing to a store, as far as it can be written at all."""
+    """Keep others from writing to a store, if it can be written at all."""
     try:
         db = connect(path, "rw")
     except StoreDamaged:

@@ -33,7 +33,7 @@ _LOG = logging.getLogger(__name__)
 
 
 Check = tuple[Connection, Callable[[], Found]]
-"""What is to be looked at, with no state yet, and the look at it."""
+"""A connection to check, without a state yet, and the check."""
 
 
 def run_checks(checks: Sequence[Check], within_s: float = 5.0) -> list[Connection]:

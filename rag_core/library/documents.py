@@ -69,7 +69,7 @@ class Documents(Service):
     @open_to_all
     def facets(self, viewer: Viewer, names: Sequence[str] = ()) -> Facets:
         """How many documents of the readable stores have each type, tag, folder and year, most first; see
-        `store.facets.facets`."""
+        `store.facets.matching`."""
         found: list[Facets] = []
         for opened in self._stores.each(viewer, names)[0].values():
             with suppress(StoreError), self._stores.reading(viewer, opened.store.name) as db:

@@ -30,7 +30,7 @@ from rag_core.search.query import asked
 from rag_core.types import Mode, Viewer
 
 DEPTH = 20
-"""Documents of a search that are looked at."""
+"""The number of results that are compared with the golden set."""
 
 
 class Evaluating(Service):
@@ -43,7 +43,7 @@ class Evaluating(Service):
 
     @property
     def usual_file(self) -> Path:
-        """The golden set that is meant where none is named."""
+        """The default golden set."""
         return self._settings.data_dir / "golden.yaml"
 
     def evaluate(

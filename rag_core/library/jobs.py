@@ -19,6 +19,8 @@ from rag_core.reports import Asked, Freshness, Problem
 from rag_core.store import documents, find, jobs, sources
 from rag_core.types import FileResult, Job, Source, Viewer
 
+_MOST_RESULTS = 100_000
+
 
 class Jobs(Service):
     """Brings stores up to date with their folders."""
@@ -136,7 +138,8 @@ class Jobs(Service):
             return None
         if not DROPS_TEXT.isdisjoint(job.counts):
             self._shared.prune_pictures()
-        return replace(job, results=tuple(self.results(viewer, store, job.id)))
+        with opened.read() as db:
+            return replace(job, results=tuple(jobs.results(db, job.id, _MOST_RESULTS)))
 
     def cancel(self, viewer: Viewer, store: str) -> None:
         """Stop the running job of a store, in whichever process it is."""
@@ -168,7 +171,9 @@ class Jobs(Service):
                             reading += max(1, job.progress.total - job.progress.done)
         return Freshness(looking, reading, waiting, failed, eta)
 
-    def results(self, viewer: Viewer, store: str, job_id: int, limit: int = 100_000) -> list[FileResult]:
+    def results(
+        self, viewer: Viewer, store: str, job_id: int, limit: int = _MOST_RESULTS
+    ) -> list[FileResult]:
         """The result of each file of a job, failures first; unchanged files are only counted."""
         with self._stores.open(viewer, store).store.read() as db:
             return jobs.results(db, job_id, limit)

@@ -30,7 +30,7 @@ class Models(Service):
     """The models and servers that stores use."""
 
     def connections(self, viewer: Viewer, *, ask_all: bool = False) -> list[Connection]:
-        """How everything stands that a store can use, looked at now; takes five seconds at most. Amazon is
+        """The state of everything that a store can use, checked now; takes at most five seconds. Amazon is
         asked only where a setting or a store names it, or with ``ask_all``."""
         from rag_core.models.folder import check_package
         from rag_core.models.live_checks import check_ocr, check_reranker

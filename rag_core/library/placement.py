@@ -42,7 +42,7 @@ class Placement(Service):
         *,
         rechunk: bool = False,
     ) -> StoreInfo:
-        """Have the next runs make the vectors of a store anew by ``embedder``, or keep them in ``backend``
+        """Let the next runs embed a store again with ``embedder``, or keep its vectors in ``backend``
         (None: as it is, or as the switch under way has it). Searches use the old vectors until all are there.
 
         ``rechunk`` also cuts the documents again, for an embedder that reads less than the old one. Raises
@@ -94,7 +94,7 @@ class Placement(Service):
                 switch.begin(db, to)
             if rechunk:
                 sizes = self._settings.chunk_sizes, dict(self._settings.chunking)
-                switch.cut_anew(db, chunk_spec(embedder.max_tokens, *sizes))
+                switch.cut_again(db, chunk_spec(embedder.max_tokens, *sizes))
 
     def abandon_switch(self, viewer: Viewer, name: str) -> StoreInfo:
         """Keep the embedder and the vector index that searches use. Raises InvalidInput when no switch is
@@ -171,8 +171,8 @@ class Placement(Service):
             return False
 
     def heal(self, viewer: Viewer, name: str) -> Health:
-        """Send a store's remote vector index what it lacks and remove what it has too much, as the findings
-        say. Raises StoreBusy during a job, VectorError when the index is another's or cannot be reached."""
+        """Send a store's remote vector index its missing vectors and remove surplus ones, by the findings.
+        Raises StoreBusy during a job, VectorError when the index is another's or cannot be reached."""
         store = self._own(viewer, name)
         with store.hold("repair"):
             remote = self._stores.target(store)

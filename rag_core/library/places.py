@@ -107,7 +107,7 @@ def inside(db: sqlite3.Connection, store: Store, path: str) -> list[Place]:
         return found
     roots = ", ".join(source.root for source in sources.all_sources(db) if not source.removed) or "none yet"
     said = f"Name something in one of its folders: {roots}."
-    raise InvalidInput(f"{path!r} lies in no folder of store {store.name!r}.", said)
+    raise InvalidInput(f"{path!r} is not in a folder of store {store.name!r}.", said)
 
 
 def is_folder(place: Place) -> bool:

@@ -63,7 +63,7 @@ _SMALL = ("meta", "migrations", "identities", "tags", "names", "exclusions")
 _MOST_CHARACTERS = 1_000_000
 _FOLDERS = {
     "missing": "Paused {count} not on this computer; what was read there stays: {names}.",
-    "doubted": "Folders that hold so much that they should be chosen here are paused: {names}.",
+    "doubted": "Folders that are too large to index unasked are paused: {names}.",
     "here": "The next run compares the store with {count} of this computer: {names}.",
 }
 

@@ -22,7 +22,8 @@ class PrivateRules(Service):
             return _privacy(db, store)
 
     def set(self, viewer: Viewer, store: str, globs: Sequence[str]) -> Privacy:
-        """Hide the documents that match any of ``globs`` from guests, beside those that say so themselves. It
+        """Hide the documents that match any of ``globs`` from guests, besides those that are marked private.
+        It
         holds from the next read on. A pattern is compared with the path below the document's folder and with
         the shown path. Copies on other machines follow with the next job. Raises InvalidInput."""
         rules = validate_globs(globs)

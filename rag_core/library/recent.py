@@ -7,7 +7,7 @@ from pathlib import Path
 from rag_core.store.state import State
 
 KEPT = 20
-"""So many searches and documents are remembered."""
+"""The number of searches and of documents that are remembered."""
 _TABLES = ("recent_searches", "recent_documents")
 _SQL = """
 CREATE TABLE IF NOT EXISTS recent_searches (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -20,7 +20,7 @@ from rag_core.library.recent import Recent
 from rag_core.library.service import Service, Shared, open_to_all
 from rag_core.library.store_files import Opened, no_store
 from rag_core.models import DEFAULT_EMBEDDER, Embedder
-from rag_core.search.query import MAX_LENGTH, asked, with_corrections, with_words
+from rag_core.search.query import MAX_LENGTH, asked
 from rag_core.search.retrieve import Scope, SearchOptions, search
 from rag_core.search.similar import mean_vector, similar
 from rag_core.store import embeddings, find, lexical, suggest
@@ -28,6 +28,7 @@ from rag_core.store.calibration import of_active
 from rag_core.store.connection import kept
 from rag_core.store.file import active_identity, meta, now
 from rag_core.store.view import document
+from rag_core.text.words import with_corrections, with_words
 from rag_core.types import (
     MAX_DEPTH,
     Answer,
@@ -79,7 +80,7 @@ class Searching(Service):
 
         ``group``: ``document`` gives each document once, where its best passage stands, with the places of
         nearly equal passages as its copies; all numbers then count documents. ``facets`` counts what
-        matches by type, tag, folder, store and year, as of `store.facets.facets`.
+        matches by type, tag, folder, store and year, as of `store.facets.matching`.
         ``stores``: none means all that the viewer may see; ``store:`` in the text wins over it. ``mode`` and
         the numbers default to the settings. ``offset`` skips the first hits, up to 1,000 together with
         ``top_k``. ``max_tokens`` keeps the first hits whose text fits. A text of over 2,000 characters is
@@ -105,6 +106,7 @@ class Searching(Service):
         with self._shared.priority.searching():
             allowed = find.eligible(query, viewer)
             stores_read = list(map(attrgetter("store"), opened.values()))
+            unmatched = find.unmatched(stores_read, query, viewer) if allowed.narrows else find.Unmatched()
             if long:
                 rare = lexical.rarest(stores_read, dict(query.typed), viewer)
                 query = with_words(query, rare)
@@ -113,11 +115,7 @@ class Searching(Service):
                 if meant := lexical.meant(stores_read, loose, viewer):
                     query = with_corrections(query, meant)
             scope_of = partial(self._scope, viewer, query, mode)
-            answer = search(opened, scope_of, query, allowed, options, viewer)
-            is_filtered = (query.filters, query.beside, query.excluded) != (Filters(), Filters(), Filters())
-            if is_filtered and query.text and not answer.convincing:
-                explained = {each.code for each in answer.notices} - {"corrected", "words_only"}
-                said += [] if explained else self._beyond_filters(opened, scope_of, query, options, viewer)
+            answer = search(opened, scope_of, query, allowed, unmatched, options, viewer)
         hits = answer.hits
         if max_tokens is not None:
             totals = accumulate(estimate_tokens(hit.content) for hit in hits)
@@ -134,16 +132,6 @@ class Searching(Service):
         if gone := len(answer.hits) - len(there.hits):
             there = replace(there, notices=(*there.notices, Notice("gone", {"count": gone})))
         return replace(there, query_time_ms=(time.perf_counter() - started) * 1000, timestamp=timestamp)
-
-    def _beyond_filters(
-        self, opened: Mapping[str, Opened], scope_of: Callable[[Opened], Scope], query: Query,
-        options: SearchOptions, viewer: Viewer,
-    ) -> list[Notice]:  # fmt: skip
-        """That something would fit without the filters of ``query``, if so."""
-        wide = replace(query, filters=Filters(), beside=Filters(), excluded=Filters())
-        options = replace(options, offset=0, facets=False, reranker=None)
-        beyond = search(opened, scope_of, wide, find.eligible(wide, viewer), options, viewer)
-        return [Notice("too_narrow", {"count": beyond.fitting})] if beyond.convincing else []
 
     @open_to_all
     def others(

@@ -55,7 +55,8 @@ class Sources(Service):
         return [each for each in found if os.path.realpath(each.path) not in taken]
 
     def said_of_pictures(self, viewer: Viewer, by_suffix: Mapping[str, int]) -> str:
-        """What will become of the pictures and scans among files, so many of each suffix: what reads them, or
+        """How OCR will treat the pictures and scans among files, given the count of each suffix: what reads
+        them, or
         why nothing does and what to do; '' where there are none."""
         counts = Counter[str]()
         for suffix, number in by_suffix.items():
@@ -192,7 +193,7 @@ class Sources(Service):
                 break
         else:
             raise InvalidInput(
-                f"{path!r} lies in no folder of store {store!r}, and nothing may be added there.",
+                f"{path!r} is not in a folder of store {store!r}, and nothing may be added there.",
                 f"Name something below {', '.join(map(str, roots))}; the setting mcp_roots has others added.",
             )
         if refusal := files.why_skipped(top, os.fsencode(real.relative_to(top).as_posix()), EVERYTHING):

@@ -75,8 +75,8 @@ def look(port: int, hosts: Sequence[str] = ()) -> Tailscale:
         return Tailscale(
             "not installed",
             "Tailscale is not installed on this computer.",
-            "Get it at tailscale.com/download and log in; those you share with need it, too. Then type this"
-            " in a terminal, and look again.",
+            "Get it at tailscale.com/download and log in; your guests need it, too. Then run this command,"
+            " and look again.",
             f"tailscale serve --bg {port}",
         )
     try:
@@ -105,7 +105,7 @@ def _running(program: str, status: dict[str, Any], port: int, hosts: Sequence[st
         step = "Turn MagicDNS on at login.tailscale.com/admin/dns."
         return Tailscale("running", "Tailscale runs, but gives this computer no name.", step)
     forwards: list[_Forward] = []
-    sentence = f"Tailscale runs. This computer is {name}; nothing there forwards to this app yet."
+    sentence = f"Tailscale runs. This computer is {name}; nothing forwards to this app yet."
     try:
         forwards = _forwards(_ask(program, "serve", "status", "--json"))
     except NoAnswerError as error:

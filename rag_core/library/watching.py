@@ -30,7 +30,7 @@ RESCAN_UNWATCHED_S = 60.0
 """The same where the system reports no changes."""
 _DEBOUNCE_MS = 400  # changes are collected while others follow, so long at most
 _MANY = 200
-"""From so many changed files on, the whole folder is compared."""
+"""With this many changed files or more, the whole folder is compared."""
 
 _FIRST_WAIT_S = 0.125
 _LONGEST_WAIT_S = 30.0
@@ -154,7 +154,7 @@ def _request_whole(
     again: bool = False,
 ) -> None:
     """Request the folders in which something changed; with ``again`` also those with files that failed, or
-    that this version reads anew."""
+    that this version reads again."""
     for folder in folders:
         with suppress(RagError):  # its page says why it cannot be read
             plan = library.sources.plan(viewer, folder.store, folder.source)

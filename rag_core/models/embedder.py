@@ -134,7 +134,7 @@ class InProcess(ABC):
         vectors = unit_rows(self._encode(texts))
         if vectors is None:
             said = f"The model {self.identity.model!r} gives no numbers for a text."
-            raise EmbedderError(said, "Its words are found.")
+            raise EmbedderError(said, "It can be found by words.")
         return vectors
 
 

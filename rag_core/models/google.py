@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MOST_TOKENS = 8192  # with those that some models think
 _PNG = b"\x89PNG"
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
-_CONNECTION = "Look whether this computer reaches it; the pictures are tried again with the next run."
+_CONNECTION = "Check that this computer can reach it. The next run tries the pictures again."
 _ENDED_WELL = ("STOP", "MAX_TOKENS")
 _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
 

@@ -44,26 +44,28 @@ class Hashing:
         return True
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        rows = [self.embed_query(text) for text in texts]
+        rows = list(map(self.embed_query, texts))
         return np.array(rows, np.float32).reshape(len(texts), self.identity.dimension)
 
     def embed_query(self, text: str) -> Vectors:
         """The vector of ``text``, shape (dimension,); without words, the first unit vector."""
         sums = np.zeros(self.identity.dimension, np.float64)
         for match in islice(_TOKEN.finditer(text), MAX_TOKENS):
-            word = match.group().casefold()
-            features = [(word, WORD_WEIGHT)]
-            features += [(f"#{f'<{word}>'[at : at + 3]}", TRIGRAM_WEIGHT) for at in range(len(word))]
-            for feature, weight in features:
-                bucket, sign = _place(feature)
-                sums[bucket % len(sums)] += sign * weight
+            for number, weight in _weights(match.group().casefold()):
+                sums[number % len(sums)] += weight
         if not sums.any():
             sums[0] = 1.0
         return (sums / np.linalg.norm(sums)).astype(np.float32)
 
 
 @lru_cache(maxsize=65_536)
-def _place(feature: str) -> tuple[int, int]:
-    """A bucket number and a sign. Python's own hash() differs from run to run."""
-    number = int.from_bytes(blake2b(feature.encode("utf-8", "replace"), digest_size=8).digest(), "big")
-    return number >> 1, 1 if number & 1 else -1
+def _weights(word: str) -> list[tuple[int, float]]:
+    """The numbers of the buckets of a word and its trigrams, each with what it adds there. Python's own
+    hash() differs from run to run."""
+    found: list[tuple[int, float]] = []
+    for at in range(-1, len(word)):
+        feature, weight = (word, WORD_WEIGHT) if at < 0 else (f"#{f'<{word}>'[at : at + 3]}", TRIGRAM_WEIGHT)
+        digest = blake2b(feature.encode("utf-8", "replace"), digest_size=8).digest()
+        number = int.from_bytes(digest, "big")
+        found.append((number >> 1, weight if number & 1 else -weight))
+    return found

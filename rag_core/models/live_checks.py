@@ -75,7 +75,7 @@ def check_ocr(setting: str, options: OcrOptions) -> Found:
         took_s = time.monotonic() - began
         return Found("ready", f"{chosen} reads a test picture in {took_s:.1f} s.", goes=goes)
     sentence = f"{chosen} did not read the word in a test picture. {wrong}".rstrip()
-    step = "Look whether it has the data for English, or choose another as `ocr`."
+    step = "Check that it has the data for English, or choose another as `ocr`."
     return Found("unreachable" if remote else "not set up", sentence, step, goes=goes)
 
 

@@ -48,7 +48,7 @@ class OnnxEmbedder(InProcess):
             return np.array([*self._pool.map(self._encoder.embed, texts)], np.float64)
         except ValueError as error:
             said = f"The model {self.identity.model!r}: {error}."
-            raise EmbedderError(said, "Its words are found.") from None
+            raise EmbedderError(said, "It can be found by words.") from None
 
 
 def open_onnx(name: EmbedderName, options: EmbedderOptions) -> OnnxEmbedder:

@@ -171,7 +171,7 @@ class Remote:
                     texts = [texts[0][: int(size * _SHORTER)]]
                 elif failure.kind == "crashed" and len(texts) == 1 and not crashed:
                     crashed = True
-                    _sleep(self._retry_s)  # the server starts the model anew
+                    _sleep(self._retry_s)  # the server starts the model again
                     texts = [texts[0][:_CRASHING]]
                 else:
                     raise self._backend.server.error(failure) from None

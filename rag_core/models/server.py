@@ -80,7 +80,7 @@ class Server:
         called, model, reason = self.called, self.model, failure.reason
         away = f"{called} {'is not running' if is_loopback(self.url) else 'does not answer'}."
         timeout = "llm_timeout_s" if self.answers else self.timeout
-        hint = "Ask again, or look at its log." if self.answers else "Its words are found."
+        hint = "Ask again, or look at its log." if self.answers else "It can be found by words."
         broken = f"{called} broke off" if self.answers else f"The model {model!r} crashes on the text"
         moved = f"{called} redirects to another address ({reason})."
         message, suggestion = {
@@ -89,7 +89,7 @@ class Server:
             "slow": (f"{called} did not answer in time.", f"Try again, or set `{timeout}` higher."),
             "failed": (f"{called} failed: {reason}.", "Look at the server's log."),
             "no access": (f"{called} refuses access ({reason}).", self.allow),
-            "redirects": (moved, "Set that one if you trust it."),
+            "redirects": (moved, "If you trust that address, set it."),
             "no model": (f"{called} does not have the model {model!r}.", self.fetch),
             "no chat": (f"The model {model!r} of {called} cannot chat.", "Choose another as `llm`."),
             "no vision": (f"The model {model!r} of {called} sees no pictures.", "Choose another as `ocr`."),

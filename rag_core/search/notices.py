@@ -6,7 +6,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from pathlib import PurePath
 
@@ -29,37 +28,25 @@ def words_only(reasons: Mapping[str, RagError]) -> list[Notice]:
     return [_about(names, "words_only", reason=e.message, next=e.next_step) for e, names in stores.values()]
 
 
-def hints(stores: Sequence[Store], query: Query, viewer: Viewer) -> list[Notice]:
-    """What in ``query`` nothing has that ``viewer`` may see in ``stores``, with what may be meant or, for its
-    words, was searched instead."""
+def hints(stores: Sequence[Store], query: Query, unmatched: find.Unmatched, viewer: Viewer) -> list[Notice]:
+    """The parts of ``query`` that nothing visible to ``viewer`` in ``stores`` has, with suggestions, or the
+    words that were searched instead."""
     said = [Notice("corrected", {"word": word, "meant": meant[0]}) for word, meant in query.corrected]
     try:
-        lacking: list[list[tuple[find.Filter, str]]] = []
-        for store in stores if query.filters != Filters() else ():
-            with store.read() as db:
-                lacking.append(find.unknown(db, query, viewer))
-        for kind, value in lacking[0] if lacking else ():
-            if not all((kind, value) in others for others in lacking):
-                continue
+        for kind, value in unmatched.values:
             if kind.is_day:
                 said.append(_undated(stores, query.filters, viewer))
             else:
                 said.append(_nothing_has(kind, value, stores, viewer))
-        if len(said) == len(query.corrected) and (query.filters, query.excluded) != (Filters(), Filters()):
-            narrowed = replace(query, phrases=(), without=())
-            for store in stores:
-                with store.read() as db:
-                    if find.matches(db, narrowed, viewer):
-                        break
-            else:
-                said.append(_about([store.name for store in stores], "no_match"))
     except StoreError:  # what was found is worth more than a hint
         return []
+    if unmatched.together and not unmatched.values:
+        said.append(_about([store.name for store in stores], "no_match"))
     return said
 
 
 def _undated(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> Notice:
-    """That nothing is of the days between ``after`` and ``before``, and of which days there is."""
+    """A notice that no document is dated between ``after`` and ``before``, with the dates that exist."""
     after, before = filters.after, filters.before
     if after and before and after >= before:
         return Notice("reversed_dates")

@@ -2,32 +2,22 @@
 
 A minus before a filter (``-tag:draft``) leaves out what fits it.
 
-Anything else is searched as it stands; an unknown ``key:`` is plain words. Signs without a letter or digit
-are ignored, but in quotes they are found exactly. A text of more than 2,000 characters has no operators.
+Anything else is searched as it stands; an unknown ``key:`` is plain words, and so is ``-F``, an option.
+Signs without a letter or digit are ignored, but in quotes they are found exactly. A text of more than 2,000
+characters has no operators.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 from rag_core.errors import EmptyQuery, InvalidInput
 from rag_core.store.find import FILTERS
 from rag_core.text.days import EXAMPLES, WORDS, span
-from rag_core.text.words import (
-    SPACED_WORD,
-    exact,
-    fold,
-    is_unspaced,
-    name_key,
-    query_words,
-    split_words,
-    typed_words,
-    unit_forms,
-    units,
-)
+from rag_core.text.words import exact, is_unspaced, query_words, unit_forms, units, with_words
 from rag_core.types import Filters, Query
 
 MAX_LENGTH = 2000
@@ -45,7 +35,7 @@ _TOKEN = re.compile(
     rf"""(?P<not>(?<!\S)-)?(?:
           (?P<day>(?i:date|after|before)):(?P<days>(?i:{WORDS}))
         | (?P<key>[A-Za-z_]+):(?:"(?P<quoted>[^"]*)"|(?P<value>\S+)))
-      | (?P<minus>(?<!\S)-)?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))
+      | (?P<minus>(?<!\S)-(?![a-zA-Z0-9](?!\S)))?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))
       | (?P<stray>")""",
     re.VERBOSE,
 )
@@ -125,43 +115,6 @@ def _check_limits(filters: Sequence[object], exact: Sequence[str]) -> None:
             f"The exact words {longest[:40] + '…'!r} are {len(longest):,} characters long.",
             f"Use at most {MAX_PHRASE} between quotes or behind a minus.",
         )
-
-
-def with_words(
-    query: Query, words: Sequence[str], text: str | None = None, loose: Iterable[str] | None = None
-) -> Query:
-    """``query`` with these ``words``, their text and those of them that are ``loose``, by default all."""
-    text = " ".join(words) if text is None else text
-    typed, numbers = typed_words(text)
-    return replace(
-        query,
-        text=text if typed else "",  # signs alone ask for nothing
-        name=name_key(text),
-        words=tuple(words),
-        forms=unit_forms(words),
-        loose=unit_forms(words if loose is None else filter(words.__contains__, loose)),
-        typed=tuple(zip(typed, map(tuple, typed.values()), strict=True)),
-        numbers=tuple(numbers),
-    )
-
-
-def with_corrections(query: Query, meant: Mapping[str, Sequence[str]]) -> Query:
-    """``query`` with other words in place of those in ``meant``, outside its phrases: any of them is looked
-    for. What is embedded stays as it was typed."""
-    quoted = {word for phrase in query.phrases for word in split_words(phrase.text)}
-    instead = {word: "|".join(others) for word, others in meant.items() if word not in quoted}
-    if not instead:
-        return query
-    name = SPACED_WORD.sub(lambda found: meant.get(fold(found[0]), found)[0], query.text)
-    return replace(
-        query,
-        name=name_key(name),
-        words=tuple(instead.get(word, word) for word in query.words),
-        forms=unit_forms(instead.get(unit, unit) for unit in query.forms),
-        loose=unit_forms(instead.get(unit, unit) for unit in query.loose),
-        typed=tuple((word, tuple(instead.get(unit, unit) for unit in part)) for word, part in query.typed),
-        corrected=tuple((word, tuple(meant[word])) for word in instead),
-    )
 
 
 def asked(raw: str, filters: Filters | None = None) -> Query:

@@ -15,7 +15,8 @@ the more words count.
 The *signal* is absolute and decides what fits: similarity + 0.6 · BM25 / its upper bound, (k1 + 1) · Σ IDF;
 −0.1 for a passage with only one of several words, which makes part of its similarity.
 The score is a logistic curve of it, raised to the best score behind it. Documents that are called as the
-query come first, then the others by value, last what cannot fit. The few passages with every word of the
+query come first, then those whose name begins with it, unless it is one word that passages hold, then the
+others by value, last what cannot fit. The few passages with every word of the
 query fit, however far they are in meaning: a rare word says little to a model. Words that neither a passage
 nor the embedder's vocabulary has may be made up: the more of them, the more similarity it takes. For a query
 that is only a number, a date or a code, no passage without it fits. Base64 and minified code never fit. The
@@ -28,21 +29,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from heapq import nlargest
 from itertools import chain
 from operator import attrgetter, itemgetter
+from typing import NamedTuple
 
-from rag_core.text.words import (
-    SPACED_WORD,
-    STOP_WORDS,
-    alternatives,
-    is_form,
-    query_words,
-    split_words,
-    units,
-)
+from rag_core.text.words import alternatives, places, query_words, split_words, units
 from rag_core.types import Forms, Mode, Number, Query
 
 RELEVANT = 0.5
@@ -53,6 +47,7 @@ _MOST_COUNTED = 20  # of one word; further ones hardly change BM25
 FEW_HOLDERS = 20
 """At most so many passages with every word of a query fit for that: a reader can look through them."""
 ITS_NAME = "its name"
+_BEGINS_NAME = "the beginning of its name"
 _PHRASE, _PHRASES, _EVERY = "the exact phrase", "the exact phrases", "every word"
 _WORD_HELD, _DATE_HELD, _NUMBER_HELD = "the word", "the date", "the number"
 _NAMED_THERE = "named in a top result"
@@ -96,8 +91,7 @@ _YEAR = 365.0  # days in which what is new counts half
 _CLOSE, _RELATED = 0.45, 0.36  # similarities of minilm
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """A candidate: its chunk id, the text that is ranked (folded, with title, headings, tags and terms), its
     ``title``, whether the query is its document's name and which part of a name the query begins (0 to 1),
     whether the index has it ``by_words``, its similarity, whether it is data, such as base64, and its
@@ -114,8 +108,7 @@ class Found:
     date: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(NamedTuple):
     """A candidate in its place: ``score`` 0 to 1, never rising down the list; ``bm25`` where words count."""
 
     found: Found
@@ -124,8 +117,7 @@ class Ranked:
     bm25: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Weighed:
+class _Weighed(NamedTuple):
     """What a query's words make of a candidate: the units it holds, BM25, coverage and title, 0 to 1."""
 
     held: frozenset[str]
@@ -146,7 +138,6 @@ def rank(
     values = _values(found, weighed, sum(idf.values()), mode)
     named_there = _named_there(found, weighed, values) if mode != "vector" else frozenset[int]()
     asked = frozenset(idf)
-    said = {*filter(STOP_WORDS.__contains__, split_words(query.text))}
     held = Counter(map(attrgetter("held"), weighed))
     may_lift = bool(asked) and mode != "vector" and not query.corrected
     is_lifted = may_lift and (bool(query.phrases) or held[asked] <= FEW_HOLDERS)
@@ -154,30 +145,33 @@ def rank(
     # A query of nothing but numbers: one is as near as another to a model.
     must_hold = mode == "hybrid" and bool(numbers) and parts.issuperset(chain(*words.values()))
     held_words = {present: _words_held(query, words, present) for present in held}
-    less = _MADE_UP * _made_up(words, frozenset(chain(*held)), idf, real)
+    known = frozenset(chain(*held))
+    less = _MADE_UP * _made_up(words, known, idf, real)
+    may_begin = len(words) > 1 or not known  # one word that passages hold is what is looked for
     newness = _newness(found) if recency else [0.0] * len(found)
-    placed: list[tuple[tuple[int, float, str, int], Ranked]] = []
+    placed: list[tuple[int, float, str, int, float, int]] = []
     for at, (item, each) in enumerate(zip(found, weighed, strict=True)):
         chance = _chance(item, each, idf, mode, less)
         is_excluded = item.is_data or (must_hold and not each.held)
-        has_title = each.title == 1.0 and said <= {*split_words(item.title)}
+        has_title = each.title == 1.0 and query.stop_words <= {*split_words(item.title)}
         is_named = not is_excluded and (item.is_named or has_title)
-        fits = not is_excluded and (chance >= RELEVANT or (is_lifted and each.held == asked))
+        begins = not is_excluded and may_begin and item.begun > 0
+        has_all = is_lifted and each.held == asked
+        fits = not is_excluded and (begins or has_all or chance >= RELEVANT)
         score = 1.0 if is_named else chance if fits == (chance >= RELEVANT) else (fits + chance) / 2
         score = score if is_named or fits else min(score, _NEARLY)
-        reasons = _reasons(item, is_named, held_words[each.held], at in named_there)
         value = values[at] + _NAMED * (at in named_there) + recency * newness[at]
-        place = (2 * is_named + (not is_excluded), value, item.date, -item.chunk_id)
-        bm25 = each.bm25 if each.bm25 and mode != "vector" else None
-        placed.append((place, Ranked(item, score, reasons, bm25)))
-    placed.sort(key=itemgetter(0), reverse=True)
-    ranked = list(map(itemgetter(1), placed))
+        tier = 3 if is_named else 2 if begins else int(not is_excluded)
+        placed.append((tier, value, item.date, -item.chunk_id, score, at))
+    ranked: list[Ranked] = []
     least = 0.0
-    for at in range(len(ranked) - 1, -1, -1):  # no score is lower than one behind it
-        least = max(least, ranked[at].score)
-        if ranked[at].score < least:
-            ranked[at] = replace(ranked[at], score=least)
-    return ranked
+    for tier, _, _, _, score, at in sorted(placed):  # from the last one: no score is lower than one behind it
+        least = max(least, score)
+        item, each = found[at], weighed[at]
+        name = {3: ITS_NAME, 2: _BEGINS_NAME}.get(tier, "")
+        reasons = _reasons(item, name, held_words[each.held], at in named_there)
+        ranked.append(Ranked(item, least, reasons, each.bm25 if each.bm25 and mode != "vector" else None))
+    return ranked[::-1]
 
 
 def _made_up(
@@ -222,14 +216,14 @@ def _weigh(
 def _title(title: str, forms: Mapping[str, Forms], idf: Mapping[str, float], total: float) -> float:
     """The F1 of a query's information and a (folded) title's words, 1 only if these are the same; 0 if the
     title lacks most of the query."""
-    held = [unit for unit in idf if find_word(title, forms[unit]) >= 0]
+    held = [unit for unit in idf if places(title, forms[unit])]
     asked = sum(map(idf.__getitem__, held)) / total
     words = units(query_words(title)) if asked >= _MOST_OF_QUERY else []
     if not words:
         return 0.0
     if len(held) == len(idf) and {*words} <= {*chain.from_iterable(map(alternatives, held))}:
         return 1.0
-    said = sum(any(find_word(word, forms[unit]) >= 0 for unit in held) for word in words) / len(words)
+    said = sum(any(places(word, forms[unit]) for unit in held) for word in words) / len(words)
     return min(_NEARLY_NAMED, 2 * asked * said / (asked + said))
 
 
@@ -288,13 +282,14 @@ def _named_there(
     best = nlargest(_TELLING, zip(values, weighed, found, strict=True), key=itemgetter(0))
     named: set[int] = set()
     for at, item in enumerate(found):
-        title = re.escape(item.title)
-        written = rf"(?<!\w){title}(?!\w)" if " " in title else rf"\[\[{title}[]|#]"  # else in a wikilink
         for value, each, other in best:
             is_telling = value > values[at] and not each.title and other.title != item.title
-            if is_telling and item.title in other.text and title and re.search(written, other.text):
-                named.add(at)
-                break
+            if is_telling and item.title and item.title in other.text:
+                title = re.escape(item.title)
+                in_a_link = rf"\[\[{title}[]|#]"
+                if re.search(rf"(?<!\w){title}(?!\w)" if " " in title else in_a_link, other.text):
+                    named.add(at)
+                    break
     return frozenset(named)
 
 
@@ -319,11 +314,8 @@ def occurrences(text: str, wanted: Mapping[str, Forms], numbers: Sequence[Number
     others."""
     counts: dict[str, int] = {}
     for unit, forms in wanted.items():
-        count, at = 0, find_word(text, forms)
-        while at >= 0 and count < _MOST_COUNTED:
-            count, at = count + 1, find_word(text, forms, at + 1)
-        if count:
-            counts[unit] = count
+        if found := places(text, forms):
+            counts[unit] = min(len(found), _MOST_COUNTED)
     for number in numbers:
         in_a_row = r"(?<!\w)" + r"\W?".join(number.parts) + r"(?!\w)"  # with at most a sign between
         if not counts.keys().isdisjoint(number.wholes) or (not number.month and re.search(in_a_row, text)):
@@ -335,9 +327,10 @@ def occurrences(text: str, wanted: Mapping[str, Forms], numbers: Sequence[Number
     return counts
 
 
-def _reasons(found: Found, is_named: bool, words: str, named_there: bool) -> tuple[str, ...]:
-    """Why this passage was found, in a few words for people; ``words`` is of `_words_held`."""
-    reasons = [ITS_NAME] if is_named else []
+def _reasons(found: Found, name: str, words: str, named_there: bool) -> tuple[str, ...]:
+    """Why this passage was found, in a few words for people: what the query says of its ``name``, and its
+    ``words``, of `_words_held`."""
+    reasons = [name] if name else []
     if words and not (reasons and words not in TELLS_OF_WORDS):  # a title that matches holds every word
         reasons.append(words)
     elif found.by_words:
@@ -371,22 +364,3 @@ def _words_held(query: Query, words: Mapping[str, set[str]], present: frozenset[
 
 def _few(words: Sequence[str]) -> str:
     return f"“{'”, “'.join(words[:4])}”" + (", …" if len(words) > 4 else "")
-
-
-def find_word(text: str, forms: Forms, start: int = 0) -> int:
-    """The first place from ``start`` on where one of ``forms`` begins a word of ``text`` (folded), or -1."""
-    if forms.kind == "any":
-        places = (find_word(text, each, start) for each in forms.others)
-        return min((at for at in places if at >= 0), default=-1)
-    if forms.kind == "pair":
-        return text.find(forms.whole, start)
-    if forms.kind == "name":
-        found = re.compile(rf"(?<![^\W_]){forms.whole}(?!\w)").search(text, start)
-        return found.start() if found else -1
-    at = text.find(forms.beginning, start)
-    while at >= 0:
-        is_start = at == 0 or not text[at - 1].isalnum()
-        if is_start and (word := SPACED_WORD.match(text, at)) and is_form(word[0], forms):
-            return at
-        at = text.find(forms.beginning, at + 1)
-    return -1

@@ -1,5 +1,5 @@
 """The last step of ranking, if the owner chose a reranker: a model reads the best hits beside the query and
-orders them anew. The scores stay where they are, so they never rise down the list, and a query that nothing
+orders them again. The scores stay where they are, so they never rise down the list, and a query that nothing
 fits still has no hit that fits."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from rag_core.errors import EmbedderError
 from rag_core.models.rerank import SharedReranker
 from rag_core.types import Hit, Notice, Query, Viewer, embedded_text
 
-TOP = 50  # hits that are ordered anew, the same for every page of a list
+TOP = 50  # hits that are ordered again, the same for every page of a list
 
 
 def reranked(

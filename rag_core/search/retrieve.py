@@ -41,6 +41,7 @@ from rag_core.types import (
     Answer,
     Document,
     Facets,
+    Filters,
     Forms,
     Group,
     Hit,
@@ -59,6 +60,8 @@ _DISTINCT = 20  # different passages that a reach must give: copies may crowd ou
 _LEAST_EMBEDDED = 0.25  # of the texts, else only words are compared
 _SPARE = 20  # more that an index is asked for: it may round, or still know what is gone here
 _FEW = 2000  # so many chunks are compared one by one
+
+_UNEXPLAINED = frozenset({"corrected", "words_only"})  # notices that do not say why nothing fits
 
 _Opened = TypeVar("_Opened")
 _OF_CHUNK = "key chunk_index start_line end_line anchor_type anchor_ref split_part".split()
@@ -118,10 +121,11 @@ class _StoreHits:
 
 def search(
     stores: Mapping[str, _Opened], scope_of: Callable[[_Opened], Scope], query: Query,
-    allowed: find.Eligible, options: SearchOptions, viewer: Viewer,
+    allowed: find.Eligible, unmatched: find.Unmatched, options: SearchOptions, viewer: Viewer,
 ) -> Answer:  # fmt: skip
     """The best passages for ``query`` of what is ``allowed`` in these stores, best first; ``scope_of`` makes
-    one ready to search. Raises the first error if no store could be searched."""
+    one ready to search, and a notice tells of its ``unmatched`` filters. Raises the first error if no store
+    could be searched."""
     by_words: dict[str, RagError] = {}
     failed: dict[str, RagError] = {}
     searched: list[Store] = []
@@ -155,14 +159,15 @@ def search(
     goes_on = end < min(len(hits), MAX_DEPTH)
     more_fits = goes_on and hits[end].relevant  # no score behind it is higher
     said = [*unordered, *(notices.words_only(by_words) if by_words else ())]
-    for name, failure in failed.items():
-        said.append(Notice.of(failure.as_message(), name))
+    said += map(Notice.of, map(RagError.as_message, failed.values()), failed)
     if allowed.narrows or query.corrected:
-        said += notices.hints(searched, query, viewer)
+        said += notices.hints(searched, query, unmatched, viewer)
     below = [*chain.from_iterable(map(attrgetter("below"), lists))]
     if below and not hits:
         best = floor(max(below) * 10_000) / 10_000  # never rounded up to the minimum
         said.append(Notice("min_score", {"best": best, "least": float(options.min_score or 0)}))
+    if allowed.narrows and not convincing and _UNEXPLAINED.issuperset(map(attrgetter("code"), said)):
+        said += _beyond_filters(stores, scope_of, query, options, viewer)
     return Answer(
         query=query, stores=tuple(stores), mode=options.mode, hits=tuple(shown), convincing=convincing,
         notices=tuple(said), pending=sum(map(attrgetter("pending"), lists)), offset=options.offset,
@@ -171,6 +176,19 @@ def search(
         by_words=tuple(by_words), group=options.group,
         facets=facets.joined(each.facets or {} for each in lists) if options.facets else None,
     )  # fmt: skip
+
+
+def _beyond_filters(
+    stores: Mapping[str, _Opened], scope_of: Callable[[_Opened], Scope], query: Query,
+    options: SearchOptions, viewer: Viewer,
+) -> list[Notice]:  # fmt: skip
+    """That something would fit without the filters of ``query``, if it has any."""
+    wide = replace(query, filters=Filters(), beside=Filters(), excluded=Filters())
+    if wide == query or not query.text:
+        return []
+    options = replace(options, offset=0, facets=False, reranker=None)
+    beyond = search(stores, scope_of, wide, find.eligible(wide, viewer), find.Unmatched(), options, viewer)
+    return [Notice("too_narrow", {"count": beyond.fitting})] if beyond.convincing else []
 
 
 def _search_scope(
@@ -216,6 +234,7 @@ def _search_store(
             active = kept(db, active_identity)
             listed.is_current = not scope.identity_id or bool(active and active.id == scope.identity_id)
             gathered = lexical.gather(db, query, allowed, by_words, near, words=mode != "vector")
+            matching = facets.matching(db, query, allowed) if options.facets and listed.facets is None else ()
             groups, count = _ranked(db, scope, query, mode, gathered, near, options.recency)
             is_all = count < reach
             if len(groups) < _DISTINCT and not is_all and further != _REACHES[-1]:
@@ -230,8 +249,8 @@ def _search_store(
             fit = [group for group in some.values() if group[0].score >= RELEVANT]
             listed.fits_more &= not is_all and len(fit) == len(some)
             if options.facets and listed.facets is None:
-                documents = {document_of[item.found.chunk_id] for item in chain(*fit)}
-                listed.facets = facets.facets(db, scope.store.name, query, allowed, documents)
+                fitting = {document_of[item.found.chunk_id] for item in chain(*fit)}
+                listed.facets = facets.count(db, scope.store.name, {*matching, *fitting})
             listed.hits += _hits(db, scope.store.name, placed, last, viewer)
         if is_all or len(listed.hits) >= depth or listed.below:
             break

@@ -5,24 +5,14 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import chain
-from typing import NamedTuple
 
 from rag_core.text.furniture import between
 from rag_core.text.numbers import MONTHS, Span, numbers
-from rag_core.text.words import (
-    SPACED_WORD,
-    STOP_WORDS,
-    alternatives,
-    fold,
-    forms_of,
-    is_form,
-    stem,
-    stretches,
-)
-from rag_core.types import Forms, Hit, Phrase
+from rag_core.text.words import STOP_WORDS, alternatives, fold, forms_of, places, stem, stretches
+from rag_core.types import Forms, Phrase
 
 SNIPPET_LENGTH = 320
 MAX_SPANS = 200
@@ -34,13 +24,19 @@ _A_WORD = 20  # characters by which an excerpt may be longer or shorter, to end 
 def highlight(text: str, words: Iterable[str], phrases: Iterable[Phrase] = ()) -> tuple[Span, ...]:
     """The (start, end) of every place in ``text`` where one of these units of a query occurs, ordered,
     disjoint. A unit also matches its inflections (``index`` in *indexing*), as in the stemmed index."""
-    folded, places = _fold_in_place(text)
-    found = list(_word_places(folded, _sought(tuple(words))))
+    folded, origins = _fold_in_place(text)
+    asked = _sought(tuple(words))
+    found = list(chain.from_iterable(places(folded, forms) for forms in asked.values()))
+    if not MONTHS.isdisjoint(asked) or _DIGIT.search(" ".join(asked)):
+        for number in numbers(folded):
+            names_month = number.month in asked and number.month not in number.parts
+            if names_month or not asked.keys().isdisjoint(number.wholes):
+                found.append(number.span)
     for phrase in phrases:
         found += (match.span() for match in phrase.pattern.finditer(folded))
     spans: list[Span] = []
     for first, behind in sorted(found):
-        start, end = places[first][0], places[behind - 1][1]
+        start, end = origins[first][0], origins[behind - 1][1]
         if spans and start <= spans[-1][1]:
             spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
         elif len(spans) < MAX_SPANS:
@@ -48,54 +44,13 @@ def highlight(text: str, words: Iterable[str], phrases: Iterable[Phrase] = ()) -
     return tuple(spans)
 
 
-class _Sought(NamedTuple):
-    """The words of a query: all, those that count as ``whole`` words only, the ``forms`` of others, and the
-    ``pairs`` of scripts without spaces."""
-
-    words: frozenset[str]
-    whole: frozenset[str]
-    forms: Sequence[Forms]
-    pairs: Sequence[str]
-
-
 @lru_cache(maxsize=64)
-def _sought(units: tuple[str, ...]) -> _Sought:
+def _sought(units: tuple[str, ...]) -> Mapping[str, Forms]:
+    """The words of a query, each with its forms; stop words and spellings with an umlaut have no others."""
     words = dict.fromkeys(chain.from_iterable(map(alternatives, units)))
-    whole = {*map(partial(_UMLAUT.sub, ""), words)} - words.keys()
-    others: list[Forms] = []
-    pairs: list[str] = []
-    for word in words:
-        forms = forms_of(word)
-        if forms.kind == "pair":
-            pairs.append(word)
-        if len(word) < 3 or word in STOP_WORDS:
-            whole.add(word)
-        elif forms.kind == "word":
-            others.append(forms)
-    return _Sought(frozenset(words), frozenset(whole), others, pairs)
-
-
-def _word_places(text: str, sought: _Sought) -> Iterator[Span]:
-    for match in SPACED_WORD.finditer(text):
-        word = match[0]
-        if word in sought.whole:
-            yield match.span()
-            continue
-        for forms in sought.forms:
-            if is_form(word, forms):
-                yield match.span()
-                break
-    asked = sought.words
-    if not MONTHS.isdisjoint(asked) or _DIGIT.search(" ".join(asked)):
-        for number in numbers(text):
-            names_month = number.month in asked and number.month not in number.parts
-            if names_month or not asked.isdisjoint(number.wholes):
-                yield number.span
-    for pair in sought.pairs:
-        at = text.find(pair)
-        while at >= 0:
-            yield at, at + len(pair)
-            at = text.find(pair, at + 1)
+    whole = {*map(partial(_UMLAUT.sub, ""), words)} - words.keys() | STOP_WORDS & words.keys()
+    found = {word: Forms(word, beginning=word, kind="name") for word in whole}
+    return {word: forms_of(word) for word in words} | found
 
 
 def _fold_in_place(text: str) -> tuple[str, list[Span]]:
@@ -232,19 +187,6 @@ def pieces(
             yield (text[first:last], True) if is_marked else (instead(text[first:last]), False)
             position = last
     yield text[position:end], False
-
-
-def excerpt(hit: Hit) -> str:
-    """The snippet of a hit as plain text on one line; '' where there is no text."""
-    read = "".join(piece for piece, _ in pieces(hit.content, (), hit.snippet, hit.hidden))
-    before, after = cut(hit)
-    return f"{before}{' '.join(read.split())}{after}".strip() if read.strip() else ""
-
-
-def cut(hit: Hit) -> tuple[str, str]:
-    """The ellipses before and behind a hit's snippet if its passage goes on."""
-    start, end = hit.snippet
-    return "… " if start > 0 else "", " …" if end < len(hit.content.rstrip()) else ""
 
 
 def instead(markup: str) -> str:

@@ -13,13 +13,13 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from rag_core.store.embeddings import count, vectors_of
-from rag_core.store.file import Known, active_identity
+from rag_core.store.file import Store, active_identity, target_identity
 
 SAMPLE = 400
 """The most passages that are measured, two of each document."""
 
 GROWTH = 4
-"""An embedder is measured again when a store has so many times the vectors."""
+"""An embedder is measured again when a store has grown by this factor."""
 
 # The built-in model's levels: medians over seven stores of notes, documentation, manual pages and code, where
 # they go from 0.12 to 0.25 and from 0.71 to 0.77.
@@ -65,12 +65,21 @@ def of_active(db: sqlite3.Connection) -> Calibration | None:
     return calibration_of(db, active.id) if active else None
 
 
-def is_due(db: sqlite3.Connection, known: Known) -> bool:
-    """Whether an embedder should be measured: for the first time, or as the store has grown so much."""
-    if known.identity.provider in _AS_THEY_ARE:
-        return False
-    before = calibration_of(db, known.id)
-    return before is None or count(db, known.id) >= GROWTH * before.vectors
+def renew(store: Store) -> None:
+    """Measure the embedder that texts are embedded for: for the first time, or as the store has grown so
+    much. Nothing is kept where it cannot be told."""
+    with store.read() as db:
+        known = target_identity(db)
+        if known is None or known.identity.provider in _AS_THEY_ARE:
+            return
+        before = calibration_of(db, known.id)
+        if before is not None and count(db, known.id) < GROWTH * before.vectors:
+            return
+        measured = measure(db, known.id)
+    if measured is not None:
+        with store.write() as db:
+            sql = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
+            db.execute(sql, (_key(known.id), json.dumps(asdict(measured))))
 
 
 def measure(db: sqlite3.Connection, identity_id: int) -> Calibration | None:
@@ -96,12 +105,6 @@ def measure(db: sqlite3.Connection, identity_id: int) -> Calibration | None:
     if neighbours - unrelated < _LEAST_GAP or 1 - neighbours < _LEAST_GAP:
         return None
     return Calibration(unrelated, neighbours, len(found), count(db, identity_id))
-
-
-def keep(db: sqlite3.Connection, identity_id: int, measured: Calibration) -> None:
-    """Keep what was measured, beside the identity."""
-    sql = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
-    db.execute(sql, (_key(identity_id), json.dumps(asdict(measured))))
 
 
 def drop_unused(db: sqlite3.Connection) -> None:

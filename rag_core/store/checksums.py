@@ -1,7 +1,7 @@
 """CRC32 sums that show a damaged byte: one for each vector, and one for each document with its passages,
 tags, names and links.
 
-A change of the columns here needs a migration that seals every document anew.
+A change of the columns here needs a migration that seals every document again.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ _Row = tuple[Any, ...]  # the values of _COLUMNS
 class Rows:
     """The chunks of a document as they will be stored: ``values`` of _COLUMNS. ``skipped``: how many repeat
     another one. ``shapes``: those of its lines, None for a type without furniture. ``keys``: those of new
-    chunks, if not made anew."""
+    chunks, if not rebuilt."""
 
     values: list[_Row]
     skipped: int
@@ -157,7 +157,7 @@ def put(db: sqlite3.Connection, document_id: int, new: Rows) -> int:
 def derive(
     db: sqlite3.Connection, document_id: int, file_type: str, repeated: Set[int]
 ) -> frozenset[int] | None:
-    """Find the furniture of a stored document anew; returns the shapes of its lines, None for a type without
+    """Find the furniture of a stored document again; returns the shapes of its lines, None for a type without
     furniture."""
     sql = """SELECT id, text, start, "end", anchor_type, anchor_ref, prefix, headings, kept, embed_hash
              FROM chunks WHERE document_id = ? ORDER BY chunk_index"""

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from rag_core.errors import StoreDamaged, StoreError
-from rag_core.store.decisions import copy_path
+from rag_core.store.decisions import COPY
 from rag_core.store.errors import MEND, cannot_write, is_damage, is_outside, raise_unreadable, sqlite_name
 from rag_core.store.migrations import APPLICATION_ID
 from rag_core.text.words import has_phrase
@@ -51,7 +51,7 @@ class Reading(sqlite3.Connection):
 
 def kept(db: sqlite3.Connection, read: Callable[[sqlite3.Connection], _Value]) -> _Value:
     """What ``read`` gives for the snapshot of ``db``: read once, until somebody writes the store. A
-    connection that writes reads it anew."""
+    connection that writes reads it again."""
     if not isinstance(db, Reading):
         return read(db)
     version: int = db.execute("PRAGMA data_version").fetchone()[0]
@@ -85,8 +85,8 @@ def connect(path: Path, mode: Mode, busy_timeout_s: float = BUSY_TIMEOUT_S) -> s
         db.execute(f"PRAGMA cache_size = -{_WRITER_CACHE_KB if mode == 'rw' else _READER_CACHE_KB}")
         db.create_function("has_phrase", 2, has_phrase, deterministic=True)
         if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-            if copy_path(path).exists():  # so it was a store
-                raise StoreDamaged(f"Store {path.stem!r} is damaged: it is not a store any more.", MEND)
+            if path.with_suffix(COPY).exists():  # so it was a store
+                raise StoreDamaged(f"Store {path.stem!r} is damaged: it is no longer a store.", MEND)
             said = f"{path.name!r} is not a Commonplace store."
             raise StoreError(said, "Move it out of the stores folder.")
     except BaseException as error:

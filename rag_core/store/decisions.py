@@ -34,7 +34,7 @@ _TABLES: dict[str, tuple[str, ...]] = {
     "exclusions": ("source_id", "path", "reason", "created_at"),
 }
 _PATHS = ("root", "path")
-_NEXT = ".decisions.next"
+COPY, _NEXT = ".decisions.json", ".decisions.next"
 _NAMES = {
     "meta": "the settings and private rules",
     "identities": "the embedder of its vectors",
@@ -45,12 +45,7 @@ _NAMES = {
 
 def files(store: Path) -> tuple[Path, Path]:
     """The files beside a store that hold its decisions, there or not: the copy, and the next one."""
-    return copy_path(store), store.with_suffix(_NEXT)
-
-
-def copy_path(store: Path) -> Path:
-    """Where the copy of the decisions about the store file ``store`` is."""
-    return store.with_suffix(".decisions.json")
+    return store.with_suffix(COPY), store.with_suffix(_NEXT)
 
 
 def read(db: sqlite3.Connection) -> Decisions:
@@ -96,7 +91,7 @@ def folders(found: Decisions) -> dict[int, str]:
 def kept(store: Path, *, announced: bool = False) -> Decisions | None:
     """The decisions of the copy, or the ``announced`` ones; None where that file is missing or damaged."""
     try:
-        path = store.with_suffix(_NEXT) if announced else copy_path(store)
+        path = store.with_suffix(_NEXT if announced else COPY)
         value = json.loads(path.read_bytes())
         found: Decisions = value["decisions"]
         return found if value["crc32"] == zlib.crc32(json.dumps(found).encode()) else None
@@ -122,12 +117,12 @@ def publish(store: Path, found: Decisions) -> None:
     """Make ``found`` the copy, while nobody else writes to the store. Raises OSError."""
     if kept(store, announced=True) != found:
         announce(store, found)
-    store.with_suffix(_NEXT).replace(copy_path(store))
+    store.with_suffix(_NEXT).replace(store.with_suffix(COPY))
 
 
 def settle(store: Path, found: Decisions) -> None:
     """Make the copy that a killed process did not make; a damaged store overwrites none. Raises OSError."""
-    if not copy_path(store).exists() or kept(store, announced=True) == found:
+    if not store.with_suffix(COPY).exists() or kept(store, announced=True) == found:
         publish(store, found)
 
 
@@ -135,7 +130,7 @@ def differences(store: Path, before: Decisions | None, db: sqlite3.Connection) -
     """What the store and the copy beside it disagree on; nothing where there is no copy yet. ``before`` is
     the copy from before ``db`` was read: while a decision is made, the store has the old one, the announced
     one, or the one that has become the copy since."""
-    if not copy_path(store).exists():
+    if not store.with_suffix(COPY).exists():
         return
     found, announced, copy = read(db), kept(store, announced=True), kept(store)
     if copy is None:

@@ -46,24 +46,23 @@ class _Documents:
 
 def of_all(db: sqlite3.Connection, store: str, viewer: Viewer) -> Facets:
     """Each value with its number of documents in one store, of all that ``viewer`` may see."""
-    return facets(db, store, Query("", "", ()), find.visible(viewer), (), most=-1)
+    return count(db, store, matching(db, Query("", "", ()), find.visible(viewer), most=-1))
 
 
-def facets(
-    db: sqlite3.Connection, store: str, query: Query, allowed: find.Eligible, fitting: Collection[int],
-    most: int = MOST,
-) -> Facets:  # fmt: skip
-    """Each value with its number of documents in one store, of the first ``most`` that match (-1: of all): of
-    those which hold every word of the query in one passage, and of the documents ``fitting`` it; without
-    words of all that are ``allowed``. A folder counts the documents below it, and a tag those of the tags
-    below it; ``""`` is the folder of files at the root."""
+def matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible, most: int = MOST) -> list[int]:
+    """The ids of the first ``most`` documents that match (-1: of all): those with every word of the query in
+    one passage, without words all that are ``allowed``."""
     sql, values = _matching(db, query, allowed)
-    sql = f"""SELECT json_group_array(id) FROM (
-                  SELECT id FROM ({sql} LIMIT {most}) UNION SELECT value FROM json_each(?) LIMIT {most})"""
-    matching = json.loads(db.execute(sql, (*values, json.dumps(list(fitting)))).fetchone()[0])
+    sql = f"SELECT json_group_array(id) FROM ({sql} LIMIT {most})"
+    return list(json.loads(db.execute(sql, values).fetchone()[0]))
+
+
+def count(db: sqlite3.Connection, store: str, ids: Collection[int]) -> Facets:
+    """Each value with its number among the documents ``ids`` of one store. A folder counts the documents
+    below it, and a tag those of the tags below it; ``""`` is the folder of files at the root."""
     known = kept(db, _documents)
-    chosen = np.isin(known.ids, np.array(matching, np.int64))
-    found: Facets = {"store": {store: len(matching)} if matching else {}}
+    chosen = np.isin(known.ids, np.array([*ids], np.int64))
+    found: Facets = {"store": {store: len(ids)} if ids else {}}
     for kind, column in known.columns.items():
         counts = np.bincount(column.numbers[chosen[column.places]], minlength=len(column.values))
         found[kind] = {column.values[at]: int(counts[at]) for at in np.flatnonzero(counts)}

@@ -9,16 +9,17 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import chain
 from operator import itemgetter
 from posixpath import basename, splitext
 from typing import Any, NamedTuple
 
-from rag_core.errors import InvalidInput
+from rag_core.errors import InvalidInput, StoreError
 from rag_core.extract import frontmatter, type_of_suffix
 from rag_core.store.connection import rows_at_once
-from rag_core.store.file import ACTIVE
+from rag_core.store.file import ACTIVE, Store
 from rag_core.text.days import EXAMPLES, span
 from rag_core.text.words import SPACED_WORD, alternatives, clusters, is_unspaced, name_key, well_formed
 from rag_core.text.words import fold as fold_words
@@ -26,6 +27,8 @@ from rag_core.types import DATA, Document, Filters, PrivateBy, Query, Viewer
 
 HIDDEN = "SELECT c.id FROM documents d JOIN chunks c ON c.document_id = d.id WHERE d.private"
 """The SQL of all private chunks."""
+
+EVERYTHING = "1"  # SQL
 
 _ALL_TEXT = " || char(1) || ".join(f"c.{column}" for column in ("title", "headings", "tags", "path", "text"))
 # +c.id: a filter, never the planner's way in, which would meet every match for every key.
@@ -155,7 +158,7 @@ def eligible(query: Query, viewer: Viewer) -> Eligible:
             elif match:
                 held, values = f"{_HAS_ANYWHERE} AND {held}", (match, aside, phrase.text)
             parts.append((f"{sign}({held})", values))
-    condition = "1" if viewer.is_owner else "NOT d.private"
+    condition = EVERYTHING if viewer.is_owner else "NOT d.private"
     bound: list[Any] = []
     for sql, values in parts:
         condition += f" AND ({sql})"
@@ -240,26 +243,39 @@ def few(db: sqlite3.Connection, allowed: Eligible, limit: int) -> list[int] | No
     return [chunk_id for (chunk_id,) in found] if len(found) <= limit else None
 
 
-def matches(db: sqlite3.Connection, query: Query, viewer: Viewer) -> bool:
-    """Whether any passage that ``viewer`` may see fits the filters, phrases and exclusions of ``query``."""
-    return few(db, eligible(query, viewer), 0) is None
+class Unmatched(NamedTuple):
+    """The filters of a query that no document matches: those that none does, each with its value (the two
+    days are one, without a value), and whether none matches all ``together``."""
+
+    values: Sequence[tuple[Filter, str]] = ()
+    together: bool = False
 
 
-def unknown(db: sqlite3.Connection, query: Query, viewer: Viewer) -> list[tuple[Filter, str]]:
-    """The filters of ``query``, each with a value that matches nothing ``viewer`` may see; the two days are
-    one, without a value. Patterns and the root folder may well match nothing."""
-    found: list[tuple[Filter, str]] = []
+def unmatched(stores: Iterable[Store], query: Query, viewer: Viewer) -> Unmatched:
+    """The filters of ``query`` that match nothing ``viewer`` may see in any of ``stores``; those that cannot
+    be read are left out. Patterns and the root folder may well match nothing."""
+    values: dict[tuple[int, str], Query] = {}
     for filters in (query.filters, query.beside):
-        for each in FILTERS:
+        for at, each in enumerate(FILTERS):
             for value in getattr(filters, each.field) if each.lacks else ():
-                alone = Filters(**{each.field: (value,)})  # type: ignore[arg-type]
-                may_match_none = each.field == "paths" and ("*" in value or not value.strip("/"))
-                if not may_match_none and not matches(db, Query("", "", (), filters=alone), viewer):
-                    found.append((each, value))
+                if each.field != "paths" or not ("*" in value or not value.strip("/")):
+                    alone = Filters(**{each.field: (value,)})  # type: ignore[arg-type]
+                    values[at, value] = Query("", "", (), filters=alone)
         days = Filters(after=filters.after, before=filters.before)
-        if days != Filters() and not matches(db, Query("", "", (), filters=days), viewer):
-            found.append((FILTERS[-1], ""))
-    return found
+        if days != Filters():
+            values[len(FILTERS) - 1, ""] = Query("", "", (), filters=days)
+    narrowed = replace(query, phrases=(), without=())
+    together = eligible(narrowed, viewer).narrows
+    for store in stores:
+        with suppress(StoreError), store.read() as db:
+            for key in [key for key, alone in values.items() if _matches(db, alone, viewer)]:
+                del values[key]
+            together = together and not _matches(db, narrowed, viewer)
+    return Unmatched([(FILTERS[at], value) for at, value in values], together)
+
+
+def _matches(db: sqlite3.Connection, query: Query, viewer: Viewer) -> bool:
+    return few(db, eligible(query, viewer), 0) is None
 
 
 def file_names(db: sqlite3.Connection, viewer: Viewer, limit: int) -> list[str]:
@@ -278,8 +294,9 @@ def skipped_count(db: sqlite3.Connection, suffix: str) -> int:
 
 def chunk_ids(db: sqlite3.Connection, keys: Sequence[str], allowed: Eligible) -> dict[str, int]:
     """The ids of those chunks among ``keys`` that are eligible."""
+    documents = "" if allowed.sql == EVERYTHING else "JOIN documents d ON d.id = c.document_id"
     sql = f"""SELECT c.key, c.id FROM json_each(?) wanted CROSS JOIN chunks c ON c.key = wanted.value
-              JOIN documents d ON d.id = c.document_id WHERE {allowed.sql}"""
+              {documents} WHERE {allowed.sql}"""
     return dict(rows_at_once(db, ["key", "id"], sql, (json.dumps(list(keys)), *allowed.values)))
 
 
@@ -318,19 +335,18 @@ def candidates(
 ) -> dict[int, Candidate]:
     """Those of the chunks ``ids`` that are there, which an Eligible has let through already; the ``whole``
     ones are ranked with their furniture."""
-    sql = """SELECT id, title || ' ' || headings || ' ' || tags || ' ' || title_terms || ' ' || terms
-                 || ' ' || coalesce(kept_text, text), furniture, title, path,
-                 CASE text WHEN '' THEN key ELSE text END, anchor_type, document_id,
+    sql = """SELECT id, key, title, headings || ' ' || tags || ' ' || title_terms || ' ' || terms, path, text,
+                 kept_text, furniture, anchor_type, document_id,
                  (SELECT date FROM documents WHERE id = document_id)
              FROM chunks WHERE id IN (SELECT value FROM json_each(?))"""
-    columns = ["id", "words", "furniture", "title", "path", "identity", "anchor_type", "document", "date"]
+    columns = "id key title terms path text kept_text furniture anchor_type document date".split()
     found: dict[int, Candidate] = {}
     rows = rows_at_once(db, columns, sql, (json.dumps(list(ids)),))
-    for chunk_id, words, furniture, title, path, identity, kind, document, date in rows:
-        if chunk_id in whole:
-            words += f" {furniture}"
-        text = fold_words(f"{words} {splitext(basename(path))[0]}")
-        found[chunk_id] = Candidate(text, fold_words(title), identity, kind == DATA, document, date)
+    for chunk_id, key, title, terms, path, text, kept_text, furniture, kind, document, date in rows:
+        name = basename(path).rpartition(".")
+        words = f"{title} {terms} {text if kept_text is None else kept_text} {name[0] or name[2]}"
+        words = fold_words(f"{words} {furniture}" if chunk_id in whole else words)
+        found[chunk_id] = Candidate(words, fold_words(title), text or key, kind == DATA, document, date)
     return found
 
 

@@ -2,7 +2,7 @@
 
 `put` keeps the shapes of a document in the transaction that writes it. `put_repeated` keeps those that
 `count` finds and marks the documents that this changes as stale, in one transaction; `renew` finds the
-furniture of one of these anew. So every document that is not stale has the furniture that ``repeated`` says.
+furniture of one of these again. So every document that is not stale has the furniture that ``repeated`` says.
 """
 
 from __future__ import annotations
@@ -84,13 +84,13 @@ def _all(
 
 
 def stale(db: sqlite3.Connection, limit: int) -> list[int]:
-    """At most ``limit`` documents whose furniture is to be found anew."""
+    """At most ``limit`` documents whose furniture must be found again."""
     sql = "SELECT document_id FROM shapes WHERE stale ORDER BY document_id LIMIT ?"
     return [*chain.from_iterable(db.execute(sql, (limit,)))]
 
 
 def renew(db: sqlite3.Connection, document_id: int, shapes: Set[int]) -> None:
-    """Find the furniture of a document anew; ``shapes`` are those that are furniture."""
+    """Find the furniture of a document again; ``shapes`` are those that are furniture."""
     (file_type,) = db.execute("SELECT file_type FROM documents WHERE id = ?", (document_id,)).fetchone()
     put(db, document_id, chunks.derive(db, document_id, file_type, shapes))
     seal(db, document_id)

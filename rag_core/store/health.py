@@ -82,7 +82,7 @@ def _look(each: Check, db: sqlite3.Connection) -> Finding | None:
     except Exception as error:
         if not damage(db, error):
             raise
-        return Finding(each.name, "fault", f"The file is damaged in what the check of {each.name} reads.", 1)
+        return Finding(each.name, "fault", f"The file is damaged: the check {each.name!r} cannot read it.", 1)
     if not count:
         return None
     sentence = f"{plural(count, each.noun)} {each.fault}."

@@ -35,7 +35,7 @@ COLUMN_WEIGHTS = {
 }  # fmt: skip
 
 FEW = 2000
-"""So many matches are scored at once in a millisecond; there is nothing to spare."""
+"""The number of matches that one millisecond can score, so that none needs to be skipped."""
 
 EXACT = "printf('%!.17g', {})"
 """SQL for a floating number as a text that ``float`` reads without loss."""
@@ -53,7 +53,7 @@ _SHORTEST, _LONGEST = 4, 24  # letters; shorter words are like too many others, 
 _MOST_CORRECTED = 3  # words of a query
 _MEANT = 3  # words that one with a slip may mean
 _LIKELY, _LOOKED_AT = 8, 10  # stems that a slip leads to, and passages that may show how a word is written
-_MARGIN = 4  # times as many candidates for a guest, whose scores are counted anew
+_MARGIN = 4  # times as many candidates for a guest, whose scores are counted again
 _NAMED = 5  # documents called as the query
 _LEAST_NAME, _NAMES_BEGUN = 3, 10  # letters of the beginning of a name, and documents with such names
 _RAREST = 24  # words of a pasted text that are looked for
@@ -84,8 +84,8 @@ def gather(
     words: bool,
 ) -> Gathered:
     """The eligible chunks for ``query``: up to ``limit`` by its ``words`` if they are wanted (more for a
-    guest, whose scores are counted anew), the newest whose furniture has a word that no passage has or a word
-    of a phrase, and those ``near`` in meaning."""
+    guest, whose scores are counted again), the newest whose furniture has a word that no passage has or a
+    word of a phrase, and those ``near`` in meaning."""
     if not query.text:
         ids = find.first_chunks(db, allowed, limit)
         return Gathered(find.candidates(db, ids), ids)

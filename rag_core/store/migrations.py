@@ -270,7 +270,7 @@ ALTER TABLE chunks ADD COLUMN furniture TEXT NOT NULL DEFAULT '';   -- the rest 
 CREATE TABLE shapes (
     document_id INTEGER PRIMARY KEY REFERENCES documents ON DELETE CASCADE,
     hashes BLOB NOT NULL,               -- of the shapes of its lines, 64 bits each, little endian
-    stale INTEGER NOT NULL DEFAULT 0    -- its furniture is to be found anew
+    stale INTEGER NOT NULL DEFAULT 0    -- its furniture is to be found again
 ) STRICT;
 CREATE INDEX shapes_stale ON shapes (document_id) WHERE stale;
 CREATE TABLE repeated (shape INTEGER PRIMARY KEY) STRICT;

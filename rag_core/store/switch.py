@@ -53,7 +53,7 @@ def begin(db: sqlite3.Connection, to: Switch) -> None:
         db.execute("DELETE FROM meta WHERE key = 'next_remote'")
     outbox.recheck(db, wanted=doubtful or to.address in retired(db))
     forget_retired(db, to.address)
-    _queue_anew(db, to.identity_id)
+    _queue_again(db, to.identity_id)
 
 
 def finish(db: sqlite3.Connection) -> None:
@@ -77,7 +77,7 @@ def abandon(db: sqlite3.Connection) -> None:
     if not meta(db).keys().isdisjoint(_NEXT):
         _drop_next(db)
         outbox.recheck(db, wanted=bool(outbox.address(db)))
-        _queue_anew(db)
+        _queue_again(db)
 
 
 def _drop_next(db: sqlite3.Connection, kept: str = "") -> None:
@@ -88,7 +88,7 @@ def _drop_next(db: sqlite3.Connection, kept: str = "") -> None:
         retire(db, begun)
 
 
-def _queue_anew(db: sqlite3.Connection, identity_id: int = 0) -> None:
+def _queue_again(db: sqlite3.Connection, identity_id: int = 0) -> None:
     """Queue what is still to be embedded or sent. Without an active embedder only the prepared one stays."""
     if active_identity(db) is None:
         db.execute("DELETE FROM identities WHERE id <> ?", (identity_id,))
@@ -139,13 +139,13 @@ def forget_retired(db: sqlite3.Connection, address: str) -> None:
 
 
 def uncut(db: sqlite3.Connection) -> bool:
-    """Whether documents that runs can reach are still to be cut anew."""
+    """Whether documents that runs can reach still have to be cut again."""
     sql = """SELECT 1 FROM documents d JOIN sources s ON s.id = d.source_id
              WHERE d.extractor = ? AND d.state = 'indexed' AND NOT s.paused LIMIT 1"""
     return db.execute(sql, (TO_CUT,)).fetchone() is not None
 
 
-def cut_anew(db: sqlite3.Connection, spec: ChunkSpec) -> None:
+def cut_again(db: sqlite3.Connection, spec: ChunkSpec) -> None:
     """Have the next run read every document again and cut it into passages of other sizes."""
     db.execute("UPDATE documents SET extractor = ? WHERE state = 'indexed'", (TO_CUT,))
     db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", spec_rows(spec).items())

@@ -73,7 +73,7 @@ def _counted(words: str, now: date) -> tuple[date, date] | None:
 
 
 def _unit(unit: str, now: date, back: int) -> tuple[date, date]:
-    """The whole day, week, month or year that is so many ``back``."""
+    """The whole day, week, month or year that lies ``back`` units ago."""
     if unit == "day":
         return now - timedelta(back), now - timedelta(back - 1)
     if unit == "week":

@@ -74,7 +74,12 @@ def layout(file_type: str, passages: Iterable[tuple[int, str]]) -> Layout | None
     no furniture."""
     if file_type not in FILE_TYPES:
         return None
-    text = _joined(passages)
+    parts: list[str] = []
+    at = 0
+    for start, part in passages:  # each character stands at its place
+        parts += "\n" * (start - at), part[max(0, at - start) :]
+        at = max(at, start + len(part))
+    text = "".join(parts)
     comments: list[Span] = []
     code: list[Span] = []
     if file_type == "markdown" and _HAS_MARKUP.search(text):
@@ -86,19 +91,6 @@ def layout(file_type: str, passages: Iterable[tuple[int, str]]) -> Layout | None
                 comments.append(span)
     lines = tuple(_lines(text, code))
     return Layout(tuple(comments), lines, frozenset(map(itemgetter(2), lines)))
-
-
-def _joined(passages: Iterable[tuple[int, str]]) -> str:
-    """The text of a document as far as its passages hold it, each character at its place."""
-    parts: list[str] = []
-    at = 0
-    for start, text in passages:
-        if start > at:
-            parts.append("\n" * (start - at))
-            at = start
-        parts.append(text[at - start :])
-        at = max(at, start + len(text))
-    return "".join(parts)
 
 
 def _lines(text: str, code: Sequence[Span]) -> Iterable[tuple[int, int, int]]:

@@ -114,7 +114,7 @@ def _written_out(text: str) -> Iterator[Number]:
     December*, *Dec 6th*."""
     for found in _DAY.finditer(text):
         start, end = found.span()
-        if (behind := _MONTH_BEHIND.match(text, end)) and (month := month_number(behind[1])):
+        if (behind := _MONTH_BEHIND.match(text, end)) and (month := _MONTHS.get(_plain(behind[1]))):
             end = behind.end()
         elif before := _MONTH_BEFORE.search(text, max(0, start - _LONGEST_BEFORE), start):
             start, month = before.start(), _IN_ENGLISH.get(_plain(before[1]))

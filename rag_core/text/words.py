@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import filterfalse, pairwise
 
-from rag_core.text.numbers import MONTH_NAMES, MONTH_OF_YEAR, codes, numbers
+from rag_core.text.numbers import MONTH_NAMES, MONTH_OF_YEAR, Span, codes, numbers
 from rag_core.text.prose import without_runs
-from rag_core.types import Forms, Number, Phrase
+from rag_core.types import Forms, Number, Phrase, Query
 
 _UNSPACED = (
     "\u0e00-\u0eff"  # Thai, Lao
@@ -32,8 +33,10 @@ _UNSPACED = (
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _UNSPACED_SPLIT = re.compile(f"([{_UNSPACED}]+)")
 
+_INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"  # soft hyphens and the like, inside words
 # Marks belong to the letter before them, as in Thai and Hindi; to Python they are no letters.
 _MARKS = "".join(c for c in map(chr, range(0x300, 0x3100)) if unicodedata.category(c).startswith("M"))
+_MARKS += _INVISIBLE
 _WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*")
 _ORDINARY_OR_NOT = re.compile(rf"[A-Za-z][a-z]*(?![^\W_]|[{_MARKS}])|({_WORD.pattern})")
 _LETTER = rf"[^\W_{_UNSPACED}]"  # or a digit, of a script with spaces
@@ -45,6 +48,7 @@ stretches: Callable[[str], list[str]] = re.compile(rf"(?s)[\x00-\x7f]+(?![{_MARK
 """Cuts a text where it may be folded apart: at every letter but inside ASCII."""
 _LETTERS = str.maketrans(
     {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ħ": "h", "ŧ": "t", "ı": "i", "æ": "ae", "œ": "oe"}
+    | dict.fromkeys(_INVISIBLE, "")
 )
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 _LATIN_ACCENTS = re.compile("[\u0300-\u036f](?<=[a-z].)[\u0300-\u036f]*")
@@ -57,7 +61,7 @@ _SNAKE = re.compile("[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+", re.ASCII)
 _ARABIC = str.maketrans("أإآٱةى", "ااااهي")
 _ARABIC_WORD = re.compile("[ء-غف-ي]+")
 _VOWEL_MARKS = re.compile("[\u0640\u064b-\u065f\u0670]")
-_ARABIC_BEGINNING = re.compile("^(?:(?:وال|بال|كال|فال|لل|ال)(?=..)|و(?=...))")
+_ARABIC_BEGINNING = re.compile("^(?:(?:وال|بال|كال|فال|لل|ال)(?=..))?(?:و(?=...))?")  # also of الوزير
 _ARABIC_ENDING = re.compile("(?<=..)(?:ها|ان|ات|ون|ين|يه|ه|ي)$")
 
 # Words that say nothing of what is looked for; they count only when a query has no others.
@@ -77,7 +81,7 @@ def well_formed(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """``text`` as words are compared: no case, no accents or strokes on Latin letters."""
+    """``text`` as words are compared: no case, no accents or strokes on Latin letters, nothing invisible."""
     if text.isascii():
         return text.lower()
     return _without_accents(unicodedata.normalize("NFKD", text).casefold()).translate(_LETTERS)
@@ -233,6 +237,7 @@ _SHORT = 3  # letters; words that begin with so few are mostly others: artichoke
 _LONG = 4  # letters; longer words lose an e at their end: parse, parsing
 _PLURAL = re.compile(r"(?<=..[^su])s\Z|(?<=ss|ch|sh|.x)es\Z")
 _PAST = re.compile(r"(?<!e)ed\Z|ing\Z")
+_EVERY_MARK = frozenset(_MARKS)
 _VOWEL = re.compile("[aeiouy]")
 _DOUBLED = re.compile(r"(?<=..)([^aeiouflsz])\1\Z")
 _CLOSED = re.compile("[^aeiouy]*[aeiouy][^aeiouwxy]")  # an e behind it makes another word: hop, hope
@@ -267,15 +272,39 @@ def forms_of(word: str) -> Forms:
     if "|" in word:
         return Forms(word, kind="any", others=tuple(map(forms_of, alternatives(word))))
     if is_unspaced(word) or "_" in word:
-        return Forms(word, kind="name" if "_" in word else "pair")
+        return Forms(word, beginning=word, kind="name" if "_" in word else "pair")
     root = stem(word)
     beginning = root[:-1] if len(root) >= _SHORT else root  # the last one may be another: fly, fli
     return Forms(word, root, beginning, is_open=len(word) > _SHORT)
 
 
-def is_form(word: str, forms: Forms) -> bool:
-    """Whether ``word`` is one of the ``forms`` of a word."""
-    return (forms.is_open and word.startswith(forms.whole)) or stem(word) == forms.stem
+def _is_in_a_word(sign: str) -> bool:
+    """Whether one character, or none at all, is part of a word between spaces or signs."""
+    if sign.isascii():
+        return sign.isalnum()
+    return sign in _EVERY_MARK or (sign.isalnum() and not is_unspaced(sign))
+
+
+def places(text: str, forms: Forms) -> list[Span]:
+    """The (start, end) of each word of ``text`` (folded) that is one of ``forms``, in order."""
+    if forms.kind == "any":
+        return sorted({place for each in forms.others for place in places(text, each)})
+    found: list[Span] = []
+    at = text.find(forms.beginning)
+    while at >= 0:
+        end = at + len(forms.beginning)
+        if forms.kind == "pair":
+            found.append((at, end))
+        elif not _is_in_a_word(text[at - 1 : at]):
+            if forms.kind == "name":
+                if not (text[end : end + 1] == "_" or _is_in_a_word(text[end : end + 1])):
+                    found.append((at, end))
+            elif word := SPACED_WORD.match(text, at):
+                is_longer = forms.is_open and word[0].startswith(forms.whole)
+                if is_longer or stem(word[0]) == forms.stem:
+                    found.append(word.span())
+        at = text.find(forms.beginning, at + 1)
+    return found
 
 
 _ALPHABETS = [
@@ -307,3 +336,44 @@ def unit_forms(words: Iterable[str]) -> dict[str, Forms]:
     """The units of ``words``, each with its forms."""
     found = units(words)
     return dict(zip(found, map(forms_of, found), strict=True))
+
+
+# --- the words of a query ---------------------------------------------------------------
+
+
+def with_words(
+    query: Query, words: Sequence[str], text: str | None = None, loose: Iterable[str] | None = None
+) -> Query:
+    """``query`` with these ``words``, their text and those of them that are ``loose``, by default all."""
+    text = " ".join(words) if text is None else text
+    typed, figures = typed_words(text)
+    return replace(
+        query,
+        text=text if typed else "",  # signs alone ask for nothing
+        name=name_key(text),
+        words=tuple(words),
+        forms=unit_forms(words),
+        loose=unit_forms(words if loose is None else filter(words.__contains__, loose)),
+        typed=tuple(zip(typed, map(tuple, typed.values()), strict=True)),
+        numbers=tuple(figures),
+        stop_words=frozenset(filter(STOP_WORDS.__contains__, split_words(text))),
+    )
+
+
+def with_corrections(query: Query, meant: Mapping[str, Sequence[str]]) -> Query:
+    """``query`` with other words in place of those in ``meant``, outside its phrases: any of them is looked
+    for. What is embedded stays as it was typed."""
+    quoted = {word for phrase in query.phrases for word in split_words(phrase.text)}
+    instead = {word: "|".join(others) for word, others in meant.items() if word not in quoted}
+    if not instead:
+        return query
+    name = SPACED_WORD.sub(lambda found: meant.get(fold(found[0]), found)[0], query.text)
+    return replace(
+        query,
+        name=name_key(name),
+        words=tuple(instead.get(word, word) for word in query.words),
+        forms=unit_forms(instead.get(unit, unit) for unit in query.forms),
+        loose=unit_forms(instead.get(unit, unit) for unit in query.loose),
+        typed=tuple((word, tuple(instead.get(unit, unit) for unit in part)) for word, part in query.typed),
+        corrected=tuple((word, tuple(meant[word])) for word in instead),
+    )

@@ -98,7 +98,7 @@ class RemoteIndex(VectorIndex, Protocol):
         """Everything in the index, in no order."""
 
     def close(self) -> None:
-        """Release what it holds on this machine; it is not used afterwards."""
+        """Release its local resources; it is not used afterwards."""
 
 
 def unit(vector: Vectors) -> Vectors:

@@ -34,7 +34,7 @@ FEWEST_SIGNS = 256  # vectors of fewer numbers have too few signs to choose by
 _ADDED_UP, _READ = 40, 6  # vectors for each one that is wanted
 _BLOCK = 16_384  # vectors whose columns fit into a core's cache
 _GROWTH = 2
-_GONE = 0.1  # the share of vectors that are gone from the file before all are loaded anew
+_GONE = 0.1  # the share of vectors that are gone from the file before all are loaded again
 
 _VECTORS_A_READ = 4096
 _MINE = "FROM embeddings WHERE identity_id = ? AND vector <> x''"
@@ -68,7 +68,7 @@ class LocalVectors:
             if (active := kept(db, active_identity)) is None:
                 return []
             if query.shape != (active.identity.dimension,):
-                said = f"The vectors of store {self._store.name!r} are another embedder's by now."
+                said = f"The vectors of store {self._store.name!r} are from another embedder now."
                 raise VectorError(said, "Search again.")
             matrix = self._follow(db, active)
             count = k
@@ -94,7 +94,7 @@ class LocalVectors:
 
 
 def _refreshed(db: sqlite3.Connection, active: Known, matrix: Matrix) -> Matrix:
-    """The matrix with the vectors that came since, made anew where many are gone."""
+    """The matrix with the vectors that were added since, rebuilt if many are gone."""
     count = db.execute(f"SELECT count(*) {_MINE}", (active.id,)).fetchone()[0]
     fresh = Matrix.empty(active.identity.dimension, count)
     known = matrix if fresh.is_large == matrix.is_large else fresh
@@ -153,7 +153,7 @@ class Matrix:
 
     @classmethod
     def empty(cls, dimension: int, room: int = 0) -> Matrix:
-        """No vectors yet of so many numbers, with room for some."""
+        """An empty matrix for vectors of this dimension, with room for some."""
         is_large = room * dimension > LARGE and dimension >= FEWEST_SIGNS
         rows = np.empty((0 if is_large else room, dimension), np.float32)
         signs = np.empty((-(-dimension // 64) if is_large else 0, room), np.uint64)

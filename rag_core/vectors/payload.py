@@ -172,7 +172,7 @@ def rebuilt(key: str, vector: Any, text: str, doc: str, kept: Mapping[str, Any])
 
 
 def reason_against(vector: Vectors, dimension: int) -> str:
-    """Why an index of ``dimension`` would refuse ``vector``, and all beside it; ``""`` if it would not."""
+    """Why an index of ``dimension`` would refuse ``vector`` and its whole batch; ``""`` if it would not."""
     if vector.shape != (dimension,):
         return f"Its vector has the shape {vector.shape} instead of ({dimension},)."
     if not np.isfinite(vector).all():

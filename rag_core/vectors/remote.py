@@ -92,7 +92,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
         """Create the index unless another process just did; ``undo`` gets the steps that remove it."""
 
     def _adopt(self, found: Any, owner: str) -> str:  # noqa: ARG002
-        """Get an index of the right shape ready; its owner then."""
+        """Prepare an index of the right shape; returns its owner."""
         return self._owner_of(found)
 
     @abstractmethod

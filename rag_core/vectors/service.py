@@ -101,7 +101,7 @@ class Service(ABC, Generic[_Options]):
         """The ``error`` of a client as Busy or VectorError; as it is when it is not the client's."""
 
     def close(self) -> None:
-        """Release what it holds on this machine; the next request opens it again."""
+        """Release its local resources; the next request opens it again."""
 
     def opened(self) -> Any:
         """What is asked, opened when first needed."""

@@ -50,10 +50,9 @@ class Seen:
 class Server:
     """The stand-in on a free port of this machine, for the time of a ``with``."""
 
-    def __init__(self, *, enhanced: bool = True, vectors_per_second: float = 0) -> None:
-        self.service = Service(REGION, enhanced)
+    def __init__(self) -> None:
+        self.service = Service(REGION)
         self.faults: faults.Faults | None = None
-        self.throttle = faults.Throttle(vectors_per_second) if vectors_per_second else None
         self.seen: list[Seen] = []
         self.bodies: list[tuple[str, dict[str, Any]]] = []
         self.operations = _operations()
@@ -133,8 +132,6 @@ class _Handler(BaseHTTPRequestHandler):
                 raise faults.over_capacity()
             body = self._body(model, data, in_path)
             count = len(body.get("vectors", body.get("keys", ())))
-            if stand_in.throttle and name in ("PutVectors", "DeleteVectors"):
-                stand_in.throttle.take(count)
             status, answer, code = 200, stand_in.service(name, body), ""
         except ServiceError as error:
             status, answer, code = error.status, error.body, error.code

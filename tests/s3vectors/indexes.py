@@ -21,7 +21,6 @@ ACCOUNT = "123456789012"
 QUERY_PAGE = 100
 MAX_TOP_K = 10_000
 LIST_PAGE_BYTES = 1_000_000
-BUCKETS_A_LIST = 500
 RECORDS_A_LIST = 500
 
 Body = dict[str, Any]
@@ -31,7 +30,6 @@ Body = dict[str, Any]
 class Index:
     about: Body
     tags: dict[str, str]
-    enhanced: bool
     records: dict[str, tuple[npt.NDArray[np.float32], Body]] = field(default_factory=dict)
     matrix: tuple[list[str], npt.NDArray[np.float32]] | None = None
 
@@ -67,9 +65,8 @@ class Bucket:
 class Service:
     """The state behind the stand-in; each method is an operation of the same name."""
 
-    def __init__(self, region: str, enhanced: bool) -> None:
+    def __init__(self, region: str) -> None:
         self._region = region
-        self._enhanced = enhanced
         self._buckets: dict[str, Bucket] = {}
         self._lock = threading.RLock()
 
@@ -103,12 +100,9 @@ class Service:
         return {"vectorBucket": self._bucket(body).about}
 
     def ListVectorBuckets(self, body: Body) -> Body:  # noqa: N802
-        start, limit = _start(body, "ListVectorBuckets"), body.get("maxResults", BUCKETS_A_LIST)
-        names = sorted(name for name in self._buckets if name.startswith(body.get("prefix", "")))
-        shown = [self._buckets[name].about for name in names[start : start + limit]]
         kept = ("vectorBucketName", "vectorBucketArn", "creationTime")
-        listed = [{key: about[key] for key in kept} for about in shown]
-        return {"vectorBuckets": listed, **_next(body, "ListVectorBuckets", start + len(shown), len(names))}
+        shown = [self._buckets[name].about for name in sorted(self._buckets)[: body["maxResults"]]]
+        return {"vectorBuckets": [{key: about[key] for key in kept} for about in shown]}
 
     def DeleteVectorBucket(self, body: Body) -> Body:  # noqa: N802
         bucket = self._bucket(body)
@@ -131,7 +125,7 @@ class Service:
         about["encryptionConfiguration"] = body.get(
             "encryptionConfiguration", bucket.about["encryptionConfiguration"]
         )
-        bucket.indexes[name] = Index(about, dict(body.get("tags", {})), self._enhanced)
+        bucket.indexes[name] = Index(about, dict(body.get("tags", {})))
         return {"indexArn": about["indexArn"]}
 
     def _check_index(self, body: Body) -> None:
@@ -153,22 +147,14 @@ class Service:
         return {}
 
     def _bucket(self, body: Body) -> Bucket:
-        name, arn = body.get("vectorBucketName"), body.get("vectorBucketArn")
-        if (name is None) == (arn is None):
-            raise invalid("Specify either vectorBucketName or vectorBucketArn", "vectorBucketName")
-        found = self._buckets.get(name if name is not None else str(arn).rpartition("/")[2])
+        """The bucket by its name: nothing of ours says an ARN."""
+        found = self._buckets.get(body.get("vectorBucketName", ""))
         if found is None:
             raise ServiceError(404, "NotFoundException", "The specified vector bucket could not be found")
         return found
 
     def _index(self, body: Body) -> Index:
-        arn = body.get("indexArn")
-        name, index = body.get("vectorBucketName"), body.get("indexName")
-        if (arn is not None) == (name is not None or index is not None):
-            raise invalid("Specify either vectorBucketName and indexName or indexArn", "indexName")
-        if arn is not None:
-            name, index = str(arn).rpartition("bucket/")[2].split("/index/")
-        found = self._bucket({"vectorBucketName": name}).indexes.get(str(index))
+        found = self._bucket(body).indexes.get(body.get("indexName", ""))
         if found is None:
             raise ServiceError(404, "NotFoundException", "The specified index could not be found")
         return found
@@ -183,9 +169,9 @@ class Service:
         return {"tags": self._tagged(body["resourceArn"])}
 
     def _tagged(self, arn: str) -> dict[str, str]:
-        if "/index/" in arn:
-            return self._index({"indexArn": arn}).tags
-        return self._bucket({"vectorBucketArn": arn}).tags
+        bucket, _, index = arn.partition(":bucket/")[2].partition("/index/")
+        names = {"vectorBucketName": bucket, "indexName": index}
+        return self._index(names).tags if index else self._bucket(names).tags
 
     # --- vectors --------------------------------------------------------------------
 
@@ -237,7 +223,7 @@ class Service:
             raise invalid(f"topK must be at most {MAX_TOP_K}", "topK")
         condition = body.get("filter")
         if condition is not None:
-            rules.check_filter(condition, index.non_filterable, index.enhanced)
+            rules.check_filter(condition, index.non_filterable)
         try:
             query = rules.vector_of(
                 body["queryVector"]["float32"],

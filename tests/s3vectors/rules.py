@@ -122,13 +122,13 @@ def is_scalar(value: Any) -> bool:
 _BAD = "Invalid filter"
 
 
-def check_filter(condition: Any, non_filterable: set[str], enhanced: bool) -> None:
-    """Raise what the service raises for a filter it does not take."""
-    if _check(condition, non_filterable, enhanced) > MAX_CONSTRAINTS and enhanced:
+def check_filter(condition: Any, non_filterable: set[str]) -> None:
+    """Raise what the service raises for a filter it does not take, or that nothing of ours asks for."""
+    if _check(condition, non_filterable) > MAX_CONSTRAINTS:
         raise invalid(f"{_BAD}: at most {MAX_CONSTRAINTS} constraints", "filter")
 
 
-def _check(condition: Any, non_filterable: set[str], enhanced: bool) -> int:
+def _check(condition: Any, non_filterable: set[str]) -> int:
     """How many constraints a valid condition holds."""
     if not isinstance(condition, dict) or len(condition) != 1:
         raise invalid(_BAD, "filter")
@@ -136,33 +136,25 @@ def _check(condition: Any, non_filterable: set[str], enhanced: bool) -> int:
     if key in ("$and", "$or"):
         if not isinstance(operand, list) or not operand:
             raise invalid(_BAD, "filter")
-        return sum(_check(part, non_filterable, enhanced) for part in operand)
-    if key.startswith("$"):
-        raise invalid(_BAD, "filter")
+        return sum(_check(part, non_filterable) for part in operand)
     if key in non_filterable:
         raise invalid("Invalid use of non-filterable metadata in filter", "filter")
-    if is_scalar(operand):
-        return 1
-    if not isinstance(operand, dict) or not operand:
+    if key.startswith("$") or not isinstance(operand, dict) or len(operand) != 1:
         raise invalid(_BAD, "filter")
-    for name, value in operand.items():
-        if not _operand_fits(name, value, enhanced):
-            raise invalid(_BAD, "filter")
-    return sum(len(value) if isinstance(value, list) else 1 for value in operand.values())
+    [(name, value)] = operand.items()
+    if not _operand_fits(name, value):
+        raise invalid(_BAD, "filter")
+    return len(value) if isinstance(value, list) else 1
 
 
-def _operand_fits(name: str, value: Any, enhanced: bool) -> bool:
+def _operand_fits(name: str, value: Any) -> bool:
     match name:
-        case "$eq" | "$ne":
+        case "$eq":
             return is_scalar(value)
-        case "$gt" | "$gte" | "$lt" | "$lte":
+        case "$gte" | "$lt":
             return is_number(value)
-        case "$in" | "$nin":
+        case "$in":
             return isinstance(value, list) and bool(value) and all(is_scalar(element) for element in value)
-        case "$exists":
-            return isinstance(value, bool)
-        case "$startsWith":
-            return enhanced and isinstance(value, str)
         case _:
             return False
 
@@ -174,37 +166,16 @@ def fits(condition: dict[str, Any], metadata: dict[str, Any]) -> bool:
         return all(fits(part, metadata) for part in operand)
     if key == "$or":
         return any(fits(part, metadata) for part in operand)
-    tests = operand if isinstance(operand, dict) else {"$eq": operand}
-    return all(_holds(name, value, metadata.get(key)) for name, value in tests.items())
-
-
-def _holds(name: str, value: Any, actual: Any) -> bool:
-    if name == "$exists":
-        return bool((actual is not None) == value)
-    if actual is None:  # so says the documentation of all but $ne and $nin, of which it says nothing
-        return False
+    [(name, value)] = operand.items()
+    actual = metadata.get(key)
     if name == "$eq":
         return any(_same(element, value) for element in (actual if isinstance(actual, list) else [actual]))
     if isinstance(actual, list):  # nothing is known of any other operator on a list
         return False
-    match name:
-        case "$ne":
-            return not _same(actual, value)
-        case "$in":
-            return any(_same(actual, element) for element in value)
-        case "$nin":
-            return not any(_same(actual, element) for element in value)
-        case "$startsWith":
-            return isinstance(actual, str) and actual.startswith(value)
-        case _:
-            return is_number(actual) and _compares(name, float(actual), float(value))
+    if name == "$in":
+        return any(_same(actual, element) for element in value)
+    return is_number(actual) and bool(actual >= value if name == "$gte" else actual < value)
 
 
 def _same(first: Any, second: Any) -> bool:
     return isinstance(first, bool) == isinstance(second, bool) and bool(first == second)
-
-
-def _compares(name: str, actual: float, value: float) -> bool:
-    return {"$gt": actual > value, "$gte": actual >= value, "$lt": actual < value, "$lte": actual <= value}[
-        name
-    ]
