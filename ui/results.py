@@ -384,18 +384,6 @@ def _is_paused(viewer: Viewer, store: str) -> bool:
     return job is not None and job.state == "cancelled" and not is_active(viewer, store)
 
 
-def first_run(viewer: Viewer) -> None:
-    """The whole page, where there is no store that the viewer may see."""
-    st.title("Nothing to search yet", anchor=False)
-    if not viewer.is_owner:
-        st.html(hits.paragraphs("No store is shared with you yet. Ask the owner of this library."))
-        return
-    st.html(hits.paragraphs(
-        "Choose a folder. Commonplace never changes a file, and everything stays on this computer."
-    ))  # fmt: skip
-    offer_folder("Choose a folder", "first_folder")
-
-
 def offer_folder(name: str, key: str, store: str = "") -> None:
     """The button with which everything begins: the picker of the Index page."""
     if st.button(name, key=key, type="primary", icon=":material/folder_open:", on_click=open_picker):
