@@ -379,3 +379,12 @@ def test_a_picture_and_a_page_are_shown_small(indexing: Indexing, tmp_path: Path
     indexing({"coffee.md": "Coffee wants boiling water.\n"})
     pictures = {each["title"]: each["picture"] for each in shown(open_page(q="water"))["cards"]}
     assert pictures == {"tea.pdf": "note-picture?store=notes&path=tea.pdf&place=page+1", "Coffee": ""}
+
+
+def test_failed_files_of_one_store_lead_to_its_page_and_those_of_several_to_all_stores(
+    water_notes: Indexing,
+) -> None:
+    for store, failed, page in (("notes", "1 file", "index?store=notes"), ("more", "2 files", "stores?")):
+        water_notes({"a.docx": "not what its name says"}, store)
+        way = shown(open_page(q="water"))["unread"]
+        assert (way["label"], way["href"]) == (f"{failed} failed", page)
