@@ -6,11 +6,12 @@ import streamlit as st
 
 from rag_core.errors import RagError
 from rag_core.types import Viewer
-from ui import file_filters, results, visit
+from ui import file_filters, visit
 from ui.access import require_viewer
 from ui.deps import library
 from ui.document_page import Asked, show_document
 from ui.file_list import show_files
+from ui.first_run import choose_first_folder
 from ui.messages import show_error
 
 
@@ -19,7 +20,7 @@ def page(viewer: Viewer) -> None:
     file_filters.follow_address()
     stores = library().stores.names(viewer)
     if not stores:
-        results.first_run(viewer)
+        choose_first_folder(viewer)
         return
     asked = st.query_params
     store, path = asked.get("store") or visit.last_store(stores) or stores[0], asked.get("path", "")

@@ -14,11 +14,8 @@ from ui.messages import show_error
 def page(viewer: Viewer) -> None:
     """The whole page, for one viewer."""
     stores = deps.library().stores.names(viewer)
-    if not stores and viewer.is_owner:
-        first_run.choose_first_folder(viewer)
-        return
     if not stores:
-        results.first_run(viewer)
+        first_run.choose_first_folder(viewer)
         return
     if viewer.is_owner and not any(info.file_count for info in deps.store_infos(viewer)):
         first_run.wait_for_words(viewer, stores)

@@ -149,8 +149,8 @@ _FULL: Final = (
 )  # fmt: skip
 _EMPTY: Final = (
     _page("search", "/", "What do you want to search"),
-    _page("ask", "/ask", "Nothing to search yet"),
-    _page("files", "/files", "Nothing to search yet"),
+    _page("ask", "/ask", "What do you want to search"),
+    _page("files", "/files", "What do you want to search"),
     _page("index", "/index", "Folder"),
     _page("stores", "/stores", "There is no store yet"),
     _page("settings", "/settings", "Share with other people"),

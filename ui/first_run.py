@@ -10,7 +10,7 @@ from rag_core.types import Viewer
 from ui import hits
 from ui.deps import store_infos
 from ui.job_status import describe
-from ui.links import INDEX_PAGE
+from ui.results import nothing_indexed
 from ui.runs import is_active, newest_job
 from ui.store_choice import new_store
 
@@ -18,7 +18,11 @@ _POLL_S = 0.5
 
 
 def choose_first_folder(viewer: Viewer) -> None:
-    """The page of an owner without a store: a folder, and one button."""
+    """The page where there is no store that the viewer may see: for the owner a folder, and one button."""
+    if not viewer.is_owner:
+        st.title("Nothing to search yet", anchor=False)
+        st.html(hits.paragraphs("No store is shared with you yet. Ask the owner of this library."))
+        return
     st.title("What do you want to search?", anchor=False)
     new_store(viewer, has_others=False)
 
@@ -27,8 +31,7 @@ def wait_for_words(viewer: Viewer, stores: Sequence[str]) -> None:
     """How far the first run is; the page is drawn again once something can be found."""
     reading = [name for name in stores if is_active(viewer, name)]
     if not reading:
-        st.html(hits.paragraphs("There is no document to search yet."))
-        st.page_link(INDEX_PAGE, label="Choose a folder", icon=":material/folder_open:")
+        nothing_indexed(viewer)
         return
     st.fragment(_progress, run_every=_POLL_S)(viewer, reading)
 

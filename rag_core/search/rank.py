@@ -86,7 +86,7 @@ CURVES: Mapping[Mode, Logistic] = {
 """How signals are read as relevance, by mode. A passage without a vector is read as by words alone."""
 
 _COVERAGE, _WORDS, _TITLE, _NAMED = 0.2, 0.22, 0.2, 0.15  # in the value
-_WORDS_ALONE = 0.5  # in the value, times the share of the passages by words that have no vector
+_WORDS_ALONE = 0.25  # in the value, times the share of the passages by words that have no vector
 _TELLING = 3  # passages whose names of other documents count
 _BEGUN = 0.4  # in place of the title's, for a name that begins with the whole query
 _SIGNAL_WORDS, _SIGNAL_ONE = 0.6, -0.1  # one word of several may well mean something else
@@ -223,11 +223,12 @@ def _weigh(
 
 
 def _title(title: str, forms: Mapping[str, Forms], idf: Mapping[str, float], total: float) -> float:
-    """The F1 of a query's information and a (folded) title's words, 1 only if these are the same; 0 if the
-    title lacks most of the query."""
+    """The F1 of a query's information and a (folded) title's words but numbers, 1 only if these are the same;
+    0 if the title lacks most of the query."""
     held = [unit for unit in idf if places(title, forms[unit])]
     asked = sum(map(idf.__getitem__, held)) / total
     words = units(query_words(title)) if asked >= _MOST_OF_QUERY else []
+    words = [word for word in words if not word.isdecimal()] or words  # 2026-03-14 weekly review
     if not words:
         return 0.0
     if len(held) == len(idf) and {*words} <= {*chain.from_iterable(map(alternatives, held))}:
