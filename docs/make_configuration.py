@@ -58,7 +58,7 @@ chunking:                   # file type: sizes in characters, for new stores
 prompts:                    # embedder: the prompts, if the built-in ones are missing or wrong
   ollama:my-model: {query: 'query: ', document: 'passage: '}
 
-stores:                     # created by `commonplace serve` at its start, if they do not exist
+stores:                     # created by `commonplace serve` and `watch`, if they do not exist
   notes:
     embedder: minilm        # default: the setting `embedder`
     folders:
@@ -68,9 +68,8 @@ stores:                     # created by `commonplace serve` at its start, if th
         exclude: ['archive/**']
 ```
 
-`stores` only creates stores. An existing store keeps its embedder, sizes and folders; `serve` reports
-differences and changes nothing. A new store is not indexed yet: press *Index now*, or run
-`commonplace index --store notes`.
+`stores` only creates stores: an existing store keeps its embedder, sizes and folders. The folders of a new
+store are read at once, unless `watch` is false.
 
 YAML aliases (`*name`) are not read.
 """

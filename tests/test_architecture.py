@@ -54,7 +54,7 @@ FOR_THE_APP = {
 """Rooms and modules of rag_core that pages may import; the library is asked for everything else."""
 
 # all that comes from elsewhere is escaped there
-BUILD_HTML = {"hits", "passages", "rendered", "folder_tree", "store_facts", "ask_html"}
+BUILD_HTML = {"hits", "passages", "rendered", "code_view", "folder_tree", "store_facts", "ask_html"}
 ABOUT_THE_FRONT_PAGE = {"front"}  # Streamlit's own page
 APP = {"streamlit", "starlette", "ui", "pages", "app"}
 

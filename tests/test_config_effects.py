@@ -237,11 +237,7 @@ def declared(notes: Path, extra: str = "", include: str = "**/*.md") -> str:
 
 def test_declared_stores_are_made_with_their_folders(configured: OpenLibrary, notes: Path) -> None:
     library = configured(declared(notes))
-    said = library.stores.make_declared(OWNER)
-    assert said == [
-        "Made store 'zoo'. The Index page, or `commonplace index --store zoo`, reads its folders.",
-        "Made store 'empty'.",
-    ]
+    assert library.stores.make_declared(OWNER) == ["Made store 'zoo'.", "Made store 'empty'."]
     [source] = library.stores.info(OWNER, "zoo").sources
     assert (source.root, source.include, source.exclude) == (str(notes), ("**/*.md",), ("old/**",))
     assert library.stores.info(OWNER, "zoo").embedder == "hashing"
@@ -285,6 +281,18 @@ def test_serve_makes_declared_stores_before_it_serves(
     assert [store["name"] for store in run("store", "list", "--json").json["stores"]] == ["empty", "zoo"]
     assert run("serve", "--port", "9001").err == ""
     assert served[-1] == (9001, False)
+
+
+def test_watch_makes_declared_stores_before_it_watches(
+    run: Run, home: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rag_core.library.watching.watch", interrupted)
+    configure(home, declared(notes))
+    said = run("watch").err.splitlines()
+    assert said == ["Made store 'zoo'.", "Made store 'empty'.", "Watching 1 folder. Ctrl-C stops it."]
 
 
 def test_other_commands_make_no_declared_store(run: Run, home: Path, notes: Path) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from rag_core.search.rank import places
 from rag_core.search.snippet import highlight
-from rag_core.text.words import forms_of, places, unit_forms
+from rag_core.text.words import forms_of, unit_forms
 
 FORMS = [
     *("stop stopped", "bug bugs", "plan planning", "plan planned", "story stories", "party parties"),
@@ -79,3 +80,7 @@ def test_a_longer_word_that_begins_with_the_whole_one_counts(pair: str) -> None:
 def test_what_is_inside_a_word_does_not_count() -> None:
     assert not places("the artist reindexed it", forms_of("index"))
     assert places("the artist reindexed the index", forms_of("index")) == [(25, 30)]
+
+
+def test_a_word_right_behind_a_script_without_spaces_counts() -> None:
+    assert places("使用python编程", forms_of("python")) == [(2, 8)]

@@ -21,7 +21,7 @@ from tests.openai_server import OpenAIServer
 from tests.s3vectors import Server
 from tests.s3vectors.http import REGION
 from tests.s3vectors.rules import ServiceError
-from tests.standin import Refusal, serving
+from tests.standin import Refusal, nobody, serving
 
 API_KEY = "sk-sesame-4711"
 SECRET = "wJalrSESAME/bPxRfiCY"
@@ -61,7 +61,8 @@ def make(home: Path, tmp_path: Path, notes: Path) -> Iterator[Make]:
     made: list[Library] = []
 
     def make(**settings: Any) -> Library:
-        made.append(Library.open(Settings(home / "data", home / "models", (tmp_path,), **settings)))
+        known = {"ollama_url": nobody(), **settings}
+        made.append(Library.open(Settings(home / "data", home / "models", (tmp_path,), **known)))
         own = made[-1]
         own._shared.embedders.options = replace(own._shared.embedders.options, retry_s=0)
         own._shared.vector_options = {

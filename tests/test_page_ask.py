@@ -20,6 +20,7 @@ from tests.answering import QUESTION, Answering, asked
 from tests.chat_servers import OllamaChat, say
 from tests.configured import configure
 from tests.pages import GUEST, HOSTILE, drawn, has_key, markup, params, press
+from tests.standin import nobody
 from tests.waiting import until
 from ui import access, work
 from ui.deps import library
@@ -113,7 +114,7 @@ def test_a_question_that_cannot_be_asked_is_told() -> None:
 
 
 def test_without_a_model_the_page_says_what_to_do_and_shows_passages(home: Path) -> None:
-    configure(home)
+    configure(home, f"ollama_url: {nobody()}\n")
     app = page()
     assert "Install Ollama from ollama.com and run ollama pull llama3.2:3b" in said(app)
     app = ask(app)

@@ -191,8 +191,8 @@ def test_an_exclusion_leaves_out_exactly_what_holds_it(library: Library, query: 
     assert found(library, query) == paths
 
 
-@pytest.mark.parametrize("raw", ["state-of-the-art -draft", '"red pie"-x -draft', "a -draft"])
-def test_hyphen_excludes_only_behind_a_space(raw: str) -> None:
+@pytest.mark.parametrize("raw", ["state-of-the-art -draft", '"red pie"-x -draft', "a -draft", "ls -l -draft"])
+def test_hyphen_excludes_only_behind_a_space_and_before_more_than_a_letter(raw: str) -> None:
     assert [phrase.text for phrase in parse(raw).without] == ["draft"]
 
 

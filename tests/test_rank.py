@@ -291,6 +291,27 @@ def test_a_title_without_the_small_words_of_the_query_is_not_its_name() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("query", "comes_first"),
+    [("edi", True), ("word edi", True), ("word", False)],  # "word" is what passages hold
+)
+def test_the_beginning_of_a_name_comes_first_unless_it_is_a_word_of_its_own(
+    query: str, comes_first: bool
+) -> None:
+    idf = dict.fromkeys(query.split(), 6.0)
+    found = [Found(1, "a word", similarity=0.5), Found(2, "something else", begun=0.2, similarity=0.1)]
+    first = rank(found, parse(query), idf, "hybrid")[0]
+    assert ((first.found.chunk_id == 2), (first.score >= RELEVANT)) == (comes_first, True)
+    assert ("the beginning of its name" in first.reasons) == comes_first
+
+
+def test_a_dated_note_is_called_what_stands_behind_its_date() -> None:
+    found = [Found(1, "weekly review of all", similarity=0.9)]
+    found.append(Found(2, "2026-03-14 weekly review", "2026-03-14 weekly review", similarity=0.1))
+    first = rank(found, parse("weekly review"), {"weekly": 4.0, "review": 4.0}, "hybrid")[0]
+    assert (first.found.chunk_id, first.reasons[0]) == (2, "its name")
+
+
 def test_the_more_words_nothing_holds_the_more_similarity_it_takes() -> None:
     found = [Found(1, "some text", similarity=0.6)]
     [alone] = rank(found, parse("xalvent"), {"xalvent": 9.0}, "hybrid")

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-import rag_core.index.index
 from rag_core.config import Settings
 from rag_core.errors import InvalidInput, StoreError
+from rag_core.extract import plain
 from rag_core.library import Library
 from rag_core.types import OWNER, Extracted, Job
 from tests.conftest import index
@@ -184,14 +184,14 @@ def test_an_unforeseen_error_in_one_file_does_not_stop_the_run(
 ) -> None:
     for name in ("a.md", "b.md", "c.md"):
         (notes / name).write_text(f"The words of {name}.\n")
-    real = rag_core.index.index.extract
+    real = plain.read
 
-    def extract(data: bytes, path: PurePosixPath, _: object) -> Extracted:
+    def read(data: bytes, path: PurePosixPath) -> Extracted:
         doc = real(data, path)
         return spoil(doc) if path.name == "b.md" else doc
 
     with monkeypatch.context() as patch:
-        patch.setattr(rag_core.index.index, "extract", extract)
+        patch.setattr(plain, "read", read)
         job = index(library, "s", notes)
 
     assert outcomes(job) == {"a.md": "added", "b.md": "failed", "c.md": "added"}

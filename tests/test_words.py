@@ -35,7 +35,8 @@ NOTES = {
     "other days": "The roof on 2026-03-03, the cellar on 2026-05-10.",
     "umlauts": "Herr Größler grüßt aus Brömmelhaus.",
     "what": "That which is what it is about.",
-    "arabic": "زرنا المكتبات القديمة، وكتابها الأول.",
+    "arabic": "زرنا المكتبات القديمة، وكتابها الأول مع الوزير.",
+    "hyphens": "The Ri\u00adver\u00adbank of Nova\u200bMind.",
 }
 
 
@@ -202,9 +203,16 @@ def test_where_a_word_stands_that_the_passage_has_not_is_said(library: Library, 
     assert above == [("the word in its name or headings",)] * 5
 
 
-@pytest.mark.parametrize("query", ["مكتبة", "المكتبات", "والمكتبة", "كتاب", "الكتاب", "اول", "الأوّل", "قديم"])
+@pytest.mark.parametrize(
+    "query", ["مكتبة", "المكتبات", "والمكتبة", "كتاب", "الكتاب", "اول", "الأوّل", "قديم", "وزير"]
+)
 def test_an_arabic_word_is_found_without_article_ending_and_marks(library: Library, query: str) -> None:
     assert found(library, query) == ["arabic"]
+
+
+@pytest.mark.parametrize("query", ["riverbank", "NovaMind", "nova\u00admind"])
+def test_invisible_characters_do_not_part_a_word(library: Library, query: str) -> None:
+    assert found(library, query) == ["hyphens"]
 
 
 @pytest.mark.parametrize("query", ["straße", "strasse", "STRASSE", "STRAẞE"])

@@ -22,7 +22,7 @@ from ui import deps, downloads, filters, hits, search_box, visit
 from ui.access import require_viewer
 from ui.deps import library, store_infos
 from ui.folders import open_picker
-from ui.links import FILES_PAGE, INDEX_PAGE, address, link, picture, program
+from ui.links import FILES_PAGE, INDEX_PAGE, STORES_PAGE, address, link, picture, program
 from ui.messages import said_of_error, sentence
 from ui.missing_file import WHY
 from ui.runs import is_active, newest_job
@@ -371,8 +371,9 @@ def _with_state(shown: Shown, viewer: Viewer, stores: Sequence[str], said: str) 
     is_behind = bool(now.reading or now.waiting or now.looking)
     is_paused = is_behind and any(_is_paused(viewer, name) for name in stores)
     parts = (said, freshness(replace(now, failed=0)), "paused" * is_paused)
-    has = next((info.name for info in store_infos(viewer) if info.failed and info.name in stores), "")
-    unread = Way(f"{plural(now.failed, 'file')} failed", href=link({"store": has}, INDEX_PAGE))
+    has = [info.name for info in store_infos(viewer) if info.failed and info.name in stores]
+    listed = link({"store": has[0]}, INDEX_PAGE) if len(has) == 1 else link({}, STORES_PAGE)
+    unread = Way(f"{plural(now.failed, 'file')} failed", href=listed)
     return replace(
         shown, status=" · ".join(filter(None, parts)), unread=unread if now.failed else None,
         is_moving=is_behind and not is_paused,

@@ -57,6 +57,7 @@ def watch() -> None:
     `serve` does the same. A paused folder is not watched.
     """
     library = library_of_owner()
+    warn(*library.stores.make_declared(OWNER))
     folders = sum(len(library.sources.kept(OWNER, store)) for store in library.stores.names(OWNER))
     if not folders:
         raise NotFound("There is no folder to watch.", "Index one first: commonplace init FOLDER")

@@ -199,8 +199,7 @@ class Stores(Service):
             except RagError as error:
                 said.append(f"The declared store {name!r} could not be made. {error}")
             else:
-                how = f" The Index page, or `commonplace index --store {name}`, reads its folders."
-                said.append(f"Made store {name!r}.{how if folders else ''}")
+                said.append(f"Made store {name!r}.")
         return said
 
     def delete(self, viewer: Viewer, name: str, *, leave_index: bool = False) -> None:

@@ -36,7 +36,16 @@ from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
-from rag_core.text.words import alternatives, places, query_words, split_words, units
+from rag_core.text.numbers import Span
+from rag_core.text.words import (
+    SPACED_WORD,
+    alternatives,
+    is_in_a_word,
+    query_words,
+    split_words,
+    stem,
+    units,
+)
 from rag_core.types import Forms, Mode, Number, Query
 
 RELEVANT = 0.5
@@ -77,7 +86,7 @@ CURVES: Mapping[Mode, Logistic] = {
 """How signals are read as relevance, by mode. A passage without a vector is read as by words alone."""
 
 _COVERAGE, _WORDS, _TITLE, _NAMED = 0.2, 0.22, 0.2, 0.15  # in the value
-_WORDS_ALONE = 0.5  # in the value, times the share of the passages by words that have no vector
+_WORDS_ALONE = 0.25  # in the value, times the share of the passages by words that have no vector
 _TELLING = 3  # passages whose names of other documents count
 _BEGUN = 0.4  # in place of the title's, for a name that begins with the whole query
 _SIGNAL_WORDS, _SIGNAL_ONE = 0.6, -0.1  # one word of several may well mean something else
@@ -214,11 +223,12 @@ def _weigh(
 
 
 def _title(title: str, forms: Mapping[str, Forms], idf: Mapping[str, float], total: float) -> float:
-    """The F1 of a query's information and a (folded) title's words, 1 only if these are the same; 0 if the
-    title lacks most of the query."""
+    """The F1 of a query's information and a (folded) title's words but numbers, 1 only if these are the same;
+    0 if the title lacks most of the query."""
     held = [unit for unit in idf if places(title, forms[unit])]
     asked = sum(map(idf.__getitem__, held)) / total
     words = units(query_words(title)) if asked >= _MOST_OF_QUERY else []
+    words = [word for word in words if not word.isdecimal()] or words  # 2026-03-14 weekly review
     if not words:
         return 0.0
     if len(held) == len(idf) and {*words} <= {*chain.from_iterable(map(alternatives, held))}:
@@ -306,6 +316,28 @@ def _chance(
     similarity = _stand_in(bm25, weighed.coverage) if item.similarity is None else item.similarity
     weight = _SIGNAL_ONE if len(weighed.held) == 1 < len(idf) else _SIGNAL_WORDS
     return CURVES[mode](similarity + weight * bm25 - less)
+
+
+def places(text: str, forms: Forms) -> list[Span]:
+    """The (start, end) of each word of ``text`` (folded) that is one of ``forms``, in order."""
+    if forms.kind == "any":
+        return sorted({place for each in forms.others for place in places(text, each)})
+    found: list[Span] = []
+    at = text.find(forms.beginning)
+    while at >= 0:
+        end = at + len(forms.beginning)
+        if forms.kind == "pair":
+            found.append((at, end))
+        elif not is_in_a_word(text[at - 1 : at]):
+            if forms.kind == "name":
+                if not (text[end : end + 1] == "_" or is_in_a_word(text[end : end + 1])):
+                    found.append((at, end))
+            elif word := SPACED_WORD.match(text, at):
+                is_longer = forms.is_open and word[0].startswith(forms.whole)
+                if is_longer or stem(word[0]) == forms.stem:
+                    found.append(word.span())
+        at = text.find(forms.beginning, at + 1)
+    return found
 
 
 def occurrences(text: str, wanted: Mapping[str, Forms], numbers: Sequence[Number]) -> dict[str, int]:

@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import filterfalse, pairwise
 
-from rag_core.text.numbers import MONTH_NAMES, MONTH_OF_YEAR, Span, codes, numbers
+from rag_core.text.numbers import MONTH_NAMES, MONTH_OF_YEAR, codes, numbers
 from rag_core.text.prose import without_runs
 from rag_core.types import Forms, Number, Phrase, Query
 
@@ -278,33 +278,11 @@ def forms_of(word: str) -> Forms:
     return Forms(word, root, beginning, is_open=len(word) > _SHORT)
 
 
-def _is_in_a_word(sign: str) -> bool:
+def is_in_a_word(sign: str) -> bool:
     """Whether one character, or none at all, is part of a word between spaces or signs."""
     if sign.isascii():
         return sign.isalnum()
     return sign in _EVERY_MARK or (sign.isalnum() and not is_unspaced(sign))
-
-
-def places(text: str, forms: Forms) -> list[Span]:
-    """The (start, end) of each word of ``text`` (folded) that is one of ``forms``, in order."""
-    if forms.kind == "any":
-        return sorted({place for each in forms.others for place in places(text, each)})
-    found: list[Span] = []
-    at = text.find(forms.beginning)
-    while at >= 0:
-        end = at + len(forms.beginning)
-        if forms.kind == "pair":
-            found.append((at, end))
-        elif not _is_in_a_word(text[at - 1 : at]):
-            if forms.kind == "name":
-                if not (text[end : end + 1] == "_" or _is_in_a_word(text[end : end + 1])):
-                    found.append((at, end))
-            elif word := SPACED_WORD.match(text, at):
-                is_longer = forms.is_open and word[0].startswith(forms.whole)
-                if is_longer or stem(word[0]) == forms.stem:
-                    found.append(word.span())
-        at = text.find(forms.beginning, at + 1)
-    return found
 
 
 _ALPHABETS = [
