@@ -6,24 +6,22 @@ import streamlit as st
 
 from rag_core.errors import RagError
 from rag_core.library.asking import check_may_ask
+from ui import first_run
 from ui.access import require_viewer
 from ui.ask_page import show_conversation, show_history, start_over
 from ui.deps import library
-from ui.first_run import choose_first_folder
 from ui.messages import show_error
 
 
 def main() -> None:
     """The page, top to bottom."""
     viewer = require_viewer()
-    stores = library().stores.names(viewer)
-    if not stores:
-        choose_first_folder(viewer)
+    if first_run.is_shown(viewer):
         return
     st.title("Ask", anchor=False)
     check_may_ask(viewer)
     start_over()
-    show_conversation(viewer, stores)
+    show_conversation(viewer, library().stores.names(viewer))
     show_history(viewer)
 
 

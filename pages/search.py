@@ -13,12 +13,7 @@ from ui.messages import show_error
 
 def page(viewer: Viewer) -> None:
     """The whole page, for one viewer."""
-    stores = deps.library().stores.names(viewer)
-    if not stores:
-        first_run.choose_first_folder(viewer)
-        return
-    if viewer.is_owner and not any(info.file_count for info in deps.store_infos(viewer)):
-        first_run.wait_for_words(viewer, stores)
+    if first_run.is_shown(viewer):
         return
     results.show_search()
     if deps.meaning_is_loading(viewer):

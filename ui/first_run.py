@@ -8,13 +8,25 @@ import streamlit as st
 
 from rag_core.types import Viewer
 from ui import hits
-from ui.deps import store_infos
+from ui.deps import library, store_infos
 from ui.job_status import describe
 from ui.results import nothing_indexed
 from ui.runs import is_active, newest_job
 from ui.store_choice import new_store
 
 _POLL_S = 0.5
+
+
+def is_shown(viewer: Viewer) -> bool:
+    """Whether there is nothing yet that the viewer could search, which is then all that the page shows."""
+    stores = library().stores.names(viewer)
+    if stores and (not viewer.is_owner or any(info.file_count for info in store_infos(viewer))):
+        return False
+    if stores:
+        wait_for_words(viewer, stores)
+    else:
+        choose_first_folder(viewer)
+    return True
 
 
 def choose_first_folder(viewer: Viewer) -> None:
