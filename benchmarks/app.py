@@ -42,7 +42,7 @@ STORE = "notes"
 _PATIENCE_MS = 60_000
 _MOST_QUERIES = 100
 _HEADER_Y, _ROW_Y = 18, 53  # of the table, and where its columns are
-_TICK_X, _OPEN_X, _TITLE_X = 16, 68, 560
+_TICK_X, _OPEN_X, _TITLE_X = 16, 314, 680
 
 RESTS = "document.querySelector('[data-testid=stApp][data-test-script-state=notRunning]')"
 READY = f"{RESTS} && document.querySelector('#cps-q')"

@@ -8,7 +8,7 @@ from rag_core.errors import RagError
 from ui.access import require_owner
 from ui.folders import choose_folder
 from ui.indexing import choose_files, preview_folder, show_start
-from ui.job_status import show_history, show_job_status
+from ui.job_status import show_job_status
 from ui.messages import show_error, show_waiting
 from ui.model_notice import show_model_notice
 from ui.problems import show_problems
@@ -43,7 +43,6 @@ def main() -> None:
     except RagError as error:  # said below the step; what is known of the store still follows
         show_error(error)
     show_problems(viewer, info)
-    show_history(viewer, info)
 
 
 try:

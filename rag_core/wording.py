@@ -69,13 +69,12 @@ def outcomes(counts: Mapping[str, int], *, bold: bool = False) -> list[str]:
     return [f"{mark}{counts[name]:,}{mark} {outcome(name)}" for name in _ORDER if counts.get(name)]
 
 
-def read_and_embedded(job: Job, *, bold: bool = False) -> list[str]:
+def read_and_embedded(job: Job) -> list[str]:
     """How many passages a run added, and how many texts it embedded: equal passages share a vector."""
-    mark = "**" if bold else ""
-    added = f"{mark}{plural(job.total_chunks_added, 'passage')}{mark} added"
+    added = f"{plural(job.total_chunks_added, 'passage')} added"
     if job.texts_embedded == job.total_chunks_added > 0:
         return [f"{added} and embedded"]
-    embedded = f"{mark}{plural(job.texts_embedded, 'text')}{mark} embedded"
+    embedded = f"{plural(job.texts_embedded, 'text')} embedded"
     said = ((job.total_chunks_added, added), (job.texts_embedded, embedded))
     return [each for count, each in said if count]
 
@@ -102,12 +101,12 @@ def pictures_by_ocr(pictures: int, pdfs: int, engine: str, install: str, *, is_o
     """What will become of pictures and of pages without text; '' where there are neither. ``install`` is the
     command that installs what reads them."""
     each = [plural(pictures, "picture")] if pictures else []
-    each += [f"pages without text in {plural(pdfs, 'PDF file')}"] if pdfs else []
+    each += [f"scanned pages of {plural(pdfs, 'PDF file')}"] if pdfs else []
     if not each:
         return ""
     what = " and ".join(each)
     if engine:
-        return f"By OCR ({engine}): {what}."
+        return f"OCR ({engine}) reads {what}."
     if is_off:
         return f"Not read, because the setting `ocr` is off: {what}."
     return f"Not read, because no OCR is installed: {what}. Install Tesseract, or run {install}."

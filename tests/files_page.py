@@ -27,7 +27,7 @@ def paths(page: AppTest) -> list[str]:
     if not len(page.dataframe):
         return []
     rows = table(page)
-    folders = rows["Folder"] if "Folder" in rows else [""] * len(rows)
+    folders = rows["Folder"] if "Folder" in rows else [page.query_params.get("folder", "")] * len(rows)
     return ["/".join(filter(None, each)) for each in zip(folders, rows["Name"], strict=True)]
 
 

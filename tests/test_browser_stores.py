@@ -44,7 +44,7 @@ def test_a_store_is_exported_downloaded_deleted_and_dropped_back(tmp_path: Path)
         expect(page.get_by_role("heading", name="Stores", level=1)).to_be_visible()
         page.go_forward()
         page.locator("summary", has_text="Delete").click()
-        page.get_by_label("Name of the store").fill("garden")
+        page.get_by_label("Type garden to delete it").fill("garden")
         page.keyboard.press("Enter")
         expect(page.get_by_text("There is no store yet")).to_be_visible()
         expect(page).to_have_url(re.compile(r"/stores$"))
@@ -55,7 +55,7 @@ def test_a_store_is_exported_downloaded_deleted_and_dropped_back(tmp_path: Path)
         app.rest()  # a press while the page takes the file in is lost
         page.get_by_role("button", name="Import", exact=True).click()
         expect(page.get_by_text("Store 'garden' is ready: 1 passage of 1 file.")).to_be_in_viewport()
-        page.get_by_role("link", name="Look at it").click()
+        page.get_by_role("link", name="Open the store").click()
         expect(page.get_by_role("heading", name="garden", level=1)).to_be_visible()
 
         assert app.elsewhere == []

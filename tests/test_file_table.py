@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from os import utime
 from pathlib import Path
 
 import pytest
@@ -40,10 +41,7 @@ def shelf(notes: Path) -> Path:
 def test_the_order_is_chosen_without_a_mouse_and_stands_in_the_address(shelf: Path) -> None:
     page = open_page(store="notes")
     order = page.selectbox(key="files_sort")
-    assert list(order.options) == [
-        "By path", "By file name", "By title", "By state", "By type", "Most passages first", "Largest first",
-        "Read last first",
-    ]  # fmt: skip
+    assert list(order.options) == ["By folder", "By name", "Newest first", "Largest first"]
     drawn(order.set_value("size").run())
     sizes = list(table(page)["Size"])
     assert sizes == sorted(sizes, reverse=True)
@@ -52,11 +50,14 @@ def test_the_order_is_chosen_without_a_mouse_and_stands_in_the_address(shelf: Pa
     assert len(sizes) == 5, "an order leaves nothing out"
     drawn(page.selectbox(key="files_sort").set_value("path").run())
     assert paths(page) == sorted(paths(page))
-    titles = list(table(open_page(store="notes", sort="title", type="markdown"))["Title"])
-    assert titles == sorted(titles, key=str.casefold)
-    assert len(titles) == 3
-    links = re.findall(r'path=([^"&]*)"', markup(open_page(store="notes", sort="state")))
-    assert links[0] == "ill.md", "the links of a narrow window have the order, too"
+    utime(shelf / "coffee.md", (978_307_200, 978_307_200))  # 2001
+    index(library(), "notes")
+    newest = open_page(store="notes", sort="date", type="markdown")
+    dates = list(table(newest)["Date"])
+    assert dates == sorted(dates, reverse=True)
+    assert dates[-1] == "2001-01-01"
+    links = re.findall(r'path=([^"&]*)"', markup(newest))
+    assert links[-1] == "coffee.md", "the links of a narrow window have the order, too"
 
 
 def test_an_order_that_there_is_not_is_none(shelf: Path) -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 
-from rag_core.reports import Asked, Problem
+from rag_core.reports import Problem
 from rag_core.types import Progress
 from ui.job_status import describe
 from ui.problems import headline
-from ui.runs import describe_asked
 
 
 @pytest.mark.parametrize(
@@ -23,19 +20,6 @@ from ui.runs import describe_asked
 )
 def test_progress_is_one_line(progress: Progress, line: str) -> None:
     assert describe(progress) == line
-
-
-@pytest.mark.parametrize(
-    ("asked", "line"),
-    [
-        ([Asked(None), Asked(None, force=True)], "all folders · all folders, every file"),
-        ([Asked(("/a", "/b")), Asked(("/a",), force=True)], "/a, /b · /a, every file"),
-        ([Asked(("/a",), files=2, force=True)], "2 files of /a"),
-        ([Asked(())], "passages that wait to be embedded"),
-    ],
-)
-def test_what_is_asked_is_one_line(asked: Sequence[Asked], line: str) -> None:
-    assert describe_asked(asked) == line
 
 
 @pytest.mark.parametrize(

@@ -105,9 +105,9 @@ def test_without_an_engine_pictures_are_skipped_with_the_next_step() -> None:
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
-        ("tesseract", "By OCR (tesseract): 3 pictures and pages without text in 2 PDF files."),
+        ("tesseract", "OCR (tesseract) reads 3 pictures and scanned pages of 2 PDF files."),
         ("off", "Not read, because the setting `ocr` is off: 3 pictures"),
-        ("gemini", "By OCR (gemini): 3 pictures"),
+        ("gemini", "OCR (gemini) reads 3 pictures"),
     ],
 )
 def test_a_preview_says_what_becomes_of_pictures(

@@ -50,13 +50,13 @@ def test_every_file_is_listed_with_what_is_known_of_it(shelf: Path) -> None:
     page = open_page(store="notes")
     rows = table(page).set_index("Name")
     assert paths(page) == sorted([*NOTES, "bad.md"])
-    assert list(table(page).columns[:3]) == ["Open", "Name", "Folder"]
+    assert list(table(page).columns[:3]) == ["Name", "Open", "Folder"]
     known = [rows.loc["tea.md", name] for name in ("Title", "State", "Type", "Passages", "Tags")]
-    assert known == ["Tea", "up to date", "markdown", 1, "#drink/tea #garden"]
+    assert known == ["", "up to date", "markdown", 1, "#drink/tea #garden"]
     assert rows.loc["coffee.md", "State"] == "changed"
     assert rows.loc["bad.md", "State"] == "failed"
     assert rows.loc["tea.md", "Size"] == len(NOTES["tea.md"]) / 1000
-    assert str(rows.loc["tea.md", "Read"]) > "2020"
+    assert rows.loc["tea.md", "Date"] > "2020"
     states = [each.content for each in page.get("button_group")[0].proto.options]
     assert states == ["4 up to date", "1 changed", "1 failed"]
 
@@ -111,6 +111,10 @@ def test_folders_stand_beside_the_list_as_far_as_they_are_open(shelf: Path) -> N
     page.text_input(key="files_q").set_value("c.py").run()
     assert dict(drawn(page).query_params) == {"store": "notes", "folder": "code/old", "q": "c.py"}
     assert paths(page) == ["code/old/b/c.py"]
+    assert page.selectbox(key="files_type").options == ["python (2)"], "the numbers are of the folder"
+    page.query_params["path"] = "code/old/a.py"
+    back = page_links(drawn(page.run()))["Files"]
+    assert parse_qsl(back) == [("store", "notes"), ("q", "c.py"), ("folder", "code/old")]
 
 
 def test_a_change_in_the_store_is_seen_at_once(shelf: Path) -> None:

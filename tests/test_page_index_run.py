@@ -45,13 +45,12 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 
 def test_index_now_reads_the_folder_and_reports_the_end(hashing_store: str, four_files: Path) -> None:
     app = until(press(with_folder(four_files), "index_now"), finished)
-    assert "**4** added" in texts(app)
-    assert "**4** added" in texts(page()), "in another session, too"
+    assert "4 added" in texts(app)
+    assert "4 added" in texts(page()), "in another session, too"
     assert app.text_input(key=FOLDER).value == ""
     assert str(four_files) in texts(app)
     (four_files / "new.md").write_text("# New\n\nA new note.\n")
-    until(press(app, "index_again"), lambda app: finished(app) and "**1** added" in texts(app))
-    assert "**4** unchanged" in texts(app)
+    until(press(app, "index_again"), lambda app: finished(app) and "1 added · 4 unchanged" in texts(app))
     assert library().stores.info(OWNER, hashing_store).file_count == 5
 
 
@@ -60,7 +59,7 @@ def test_cancel_stops_the_run_and_go_on_ends_it(
 ) -> None:
     app = until(press(with_folder(four_files), "index_now"), lambda app: has_key(app, "index_cancel"))
     press(app, "index_cancel")
-    assert "Pausing after" in texts(app)
+    assert app.button(key="index_cancel").label == "Pausing …"
     slow.set()
     until(app, finished)
     assert library().jobs.all(OWNER, hashing_store, 1)[0].state == "cancelled"
@@ -90,7 +89,7 @@ def test_files_that_failed_are_one_line_a_reason_and_only_they_are_tried_again(n
     (notes / "good.md").write_text("It is good.\n")
     index(library(), STORE, notes)
     app = page()
-    assert "**2 files could not be read.** It is marked as UTF-16-LE" in texts(app)
+    assert "**2 files could not be read.** Each is marked as UTF-16-LE" in texts(app)
     assert "a.md\nb.md" in texts(app)
     (notes / "a.md").write_text("It is mended.\n")
     (notes / "new.md").write_text("It is new.\n")
@@ -106,6 +105,7 @@ def test_files_that_failed_are_one_line_a_reason_and_only_they_are_tried_again(n
 def test_what_is_asked_while_another_process_holds_the_store_is_kept_and_shown(notes: Path) -> None:
     (notes / "a.md").write_text("It is a note.\n")
     index(library(), STORE, notes)
+    library().sources.pause(OWNER, STORE, 1)
     with lock.hold(library().settings.store_dir / f"{STORE}.db"):
         app = press(page(), f"source_update_{STORE}_1")
         until(app, lambda app: f"Waiting: {notes}." in texts(app))
@@ -122,22 +122,9 @@ def test_a_run_that_was_killed_says_so_and_can_go_on(notes: Path) -> None:
     with library()._shared.stores.open(OWNER, STORE).store.note() as db:
         db.execute("INSERT INTO jobs (state, start_time) VALUES ('running', '2026-01-01T00:00:00Z')")
     app = page()
-    assert "it did not finish" in texts(app)
     assert UNSAID in texts(app)
     done(press(app, "index_go_on"))
     assert library().stores.info(OWNER, STORE).file_count == 1
-
-
-def test_the_last_runs_are_a_table(notes: Path) -> None:
-    (notes / "a.md").write_text("It is a note.\n")
-    (notes / "b.md").write_bytes(BROKEN)
-    index(library(), STORE, notes)
-    (notes / "b.md").write_text("It is mended.\n")
-    index(library(), STORE)
-    app = page()
-    table = app.dataframe[-1].value
-    assert list(table["Files"]) == ["1 changed, 1 unchanged", "1 added, 1 failed"]
-    assert "could not be read" not in texts(app)
 
 
 def test_the_button_installs_the_model_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +163,6 @@ def test_words_are_indexed_without_the_model_and_the_rest_is_offered_with_it(
 ) -> None:
     library().create_store(OWNER, "garden")
     app = until(press(with_folder(four_files), "index_now"), finished)
-    assert "**0 texts** embedded" in texts(app)
     assert "indexing meaning: 4 passages left" in texts(app)
     assert not has_key(app, "index_go_on")
     monkeypatch.setattr("ui.model_notice.is_installed", lambda model_dir: True)

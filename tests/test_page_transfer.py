@@ -11,12 +11,13 @@ import pytest
 
 from rag_core.library import Library, portable
 from rag_core.types import OWNER
-from tests.pages import press, texts
+from tests.pages import press, press_label, texts
 from tests.stored import found
 from tests.stores_page import links, page, settled
 from tests.waiting import until
 from ui import tasks
 from ui.deps import library
+from ui.hits import label
 from ui.task_status import library_name
 
 pytestmark = pytest.mark.usefixtures("owner")
@@ -35,6 +36,9 @@ def test_an_export_can_be_downloaded_and_replaces_a_file_only_when_that_is_ticke
     assert f"Exported 3 passages of 3 files to {file}" in texts(app)
     assert [button.proto.label for button in app.get("download_button")] == ["Download"]
     assert garden.stores.import_file(OWNER, file, "again").file_count == 3
+    app = page()
+    press_label(app, label(file.name))
+    assert app.text_input(key="stores_import_path").value == str(file)
 
 
 @pytest.fixture
@@ -74,13 +78,13 @@ def test_a_store_is_imported_from_a_path_under_another_name(garden: Library, tmp
     exported = garden.stores.export(OWNER, "garden", tmp_path).path
     app = page()
     app.text_input(key="stores_import_path").set_value(str(exported))
-    app.text_input(key="stores_import_name").set_value("again")
+    app.text_input(key="stores_import_name").set_value("once again")
     settled(press(app, "stores_import"))
-    assert "Store 'again' is ready: 3 passages of 3 files." in texts(app)
+    assert "Store 'once-again' is ready: 3 passages of 3 files." in texts(app)
     assert "The next run compares the store with 1 folder" in texts(app)
-    assert links(app)["Look at it"] == "stores?store=again"
-    assert "again" in links(app)
-    assert found(garden, "roses in late winter", "again") == ["rose.md"]
+    assert links(app)["Open the store"] == "stores?store=once-again"
+    assert "once-again" in links(app)
+    assert found(garden, "roses in late winter", "once-again") == ["rose.md"]
 
 
 def test_what_was_dropped_and_is_no_store_is_refused_by_its_own_name() -> None:

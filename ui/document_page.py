@@ -18,6 +18,7 @@ from ui import components, hits, passages
 from ui.code_view import TYPES
 from ui.deps import library
 from ui.file_actions import is_asked_for, runs_now, show_file_outcome, show_run
+from ui.file_filters import listed
 from ui.links import ASK_PAGE, CONVERSATION, FILES_PAGE, SEARCH_PAGE
 from ui.messages import show_warning
 from ui.note_menus import show_menus
@@ -109,8 +110,8 @@ def _show_way_back(store: str, search: dict[str, list[str]] | None) -> None:
         )  # fmt: skip
     else:
         st.page_link(
-            FILES_PAGE, label="Files", icon=":material/arrow_back:", query_params={"store": store},
-            help="All files of this store",
+            FILES_PAGE, label="Files", icon=":material/arrow_back:", query_params=listed(store),
+            help="Back to the list of files",
         )  # fmt: skip
 
 

@@ -53,9 +53,10 @@ def look_for_others(viewer: Viewer, key: str) -> None:
     if st.session_state.get(f"{key}_looked"):
         others = [name for name in st.session_state.get(_FOUND, []) if name not in _IN_WORDS]
         said = f"Found: {', '.join(others)}." if others else "No other model was found."
-        st.html(hits.paragraphs(said, status=True))
-        if not others:
-            st.page_link(SETTINGS_PAGE, label="See Advanced, Connections", icon=":material/settings:")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.html(hits.paragraphs(said, status=True), width="content")
+            if not others:
+                st.page_link(SETTINGS_PAGE, label="Connections", icon=":material/settings:")
 
 
 def offer(found: Sequence[Connection]) -> None:

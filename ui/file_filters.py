@@ -14,6 +14,7 @@ Params = dict[str, list[str]]
 STORE_BOX: Final = "files_store"
 _SEEN: Final = "files_seen"
 _OFFERED: Final = "files_offered"
+_LISTED: Final = "files_listed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,17 @@ def push(store: str) -> None:
 def clear(store: str) -> None:
     """As a callback: let every file of ``store`` be listed."""
     go(to_params(store))
+
+
+def remember(store: str) -> None:
+    """Keep what is listed, for the way back from a document."""
+    st.session_state[_LISTED] = to_params(store, current())
+
+
+def listed(store: str) -> Params:
+    """The parameters of the list of ``store`` that this session saw last."""
+    seen: Params = st.session_state.get(_LISTED, {})
+    return seen if seen.get("store") == [store] else to_params(store)
 
 
 def to_params(store: str, filters: FileFilters = FileFilters()) -> Params:

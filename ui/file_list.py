@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -17,15 +16,13 @@ from ui.deps import library
 from ui.document_page import STYLE
 from ui.file_actions import runs_now, show_actions, show_file_outcome, show_run
 from ui.file_filters import STORE_BOX, clear, current, key, push
-from ui.file_table import CHOSEN, ORDERS, STATES, Listing, chosen_rows, listing, said, show_table
+from ui.file_table import CHOSEN, ORDERS, STATES, Listing, chosen_rows, listing, said, show_table, within
 from ui.filters import select
 from ui.folder_tree import tree
 from ui.links import FILES_PAGE, address
 from ui.missing_file import show_missing_file
 from ui.results import nothing_indexed
-
-if TYPE_CHECKING:
-    import pandas as pd
+from ui.search_state import SEEN
 
 
 def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
@@ -51,6 +48,8 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
             "sort": _offered_orders(found),
         }
     )
+    file_filters.remember(store)
+    st.session_state.pop(SEEN, None)  # the way back from a document leads here, to no search before
     show_file_outcome(viewer, store, active=active)
     if active:
         show_run(viewer, store)
@@ -60,7 +59,7 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
     else:
         folders, files = st.columns([1, 4], gap="medium") if found.folders else (None, st.container())
         with files:
-            _list(viewer, store, found)
+            _list(viewer, store, within(found, current().folder), len(found.rows))
         if folders:
             folders.html(tree(store, found.folders, len(found.rows), current().folder))
 
@@ -69,18 +68,18 @@ def _choose_store() -> None:
     clear(st.session_state[STORE_BOX])
 
 
-def _list(viewer: Viewer, store: str, found: Listing) -> None:
+def _list(viewer: Viewer, store: str, found: Listing, total: int) -> None:
     changed = partial(push, store)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="filters"):
         st.text_input(
             "Words in path or title", key=key("q"), type="search", placeholder="Words in path or title",
             on_change=changed, label_visibility="collapsed",
         )  # fmt: skip
-        select("Type", key("type"), found.types, str, changed)
-        select("Tag", key("tag"), found.tags, lambda tag: f"#{tag}", changed)
+        select("Type", key("type"), _with_chosen("type", found.types), str, changed)
+        select("Tag", key("tag"), _with_chosen("tag", found.tags), lambda tag: f"#{tag}", changed)
         st.selectbox(
             "Order", _offered_orders(found), key=key("sort"), on_change=changed,
-            format_func=lambda name: ORDERS[name][1], placeholder="By path", label_visibility="collapsed",
+            format_func=lambda name: ORDERS[name][1], placeholder="By folder", label_visibility="collapsed",
         )  # fmt: skip
     if len(found.states) > 1:
         st.pills(
@@ -89,11 +88,17 @@ def _list(viewer: Viewer, store: str, found: Listing) -> None:
             format_func=lambda state: f"{found.states.get(state, 0):,} {said(state)}",
         )  # fmt: skip
     rows = chosen_rows(found.rows, current())
-    _count(store, rows, found)
+    _count(store, len(rows), total, has_states=len(found.states) > 1)
     show_missing_file(viewer, store)
     if not rows.empty:
         show_table(store, rows)
         _chosen(viewer, store)
+
+
+def _with_chosen(name: str, counts: Mapping[str, int]) -> Mapping[str, int]:
+    """What the files of a folder have, and what is chosen though none of them has it."""
+    chosen = st.session_state[key(name)]
+    return counts if chosen is None or chosen in counts else {**counts, chosen: 0}
 
 
 def _offered_orders(found: Listing) -> list[str]:
@@ -107,15 +112,15 @@ def _offered_states(found: Listing) -> list[str]:
     return [state for state in STATES if state in found.states or (found.states and state == asked)]
 
 
-def _count(store: str, shown: pd.DataFrame, found: Listing) -> None:
+def _count(store: str, shown: int, total: int, *, has_states: bool) -> None:
     """How many files there are, unless the states say it, or are ``shown`` of them."""
-    files = plural(len(found.rows), "file")
+    files = plural(total, "file")
     if not current().narrows:
-        if len(found.states) < 2:
+        if not has_states:
             st.html(hits.paragraphs(files, status=True))
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.html(hits.paragraphs(f"{len(shown):,} of {files}", status=True), width="content")
+        st.html(hits.paragraphs(f"{shown:,} of {files}", status=True), width="content")
         st.button("Clear filters", key="files_clear", type="tertiary", on_click=clear, args=(store,))
 
 

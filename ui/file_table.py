@@ -15,10 +15,10 @@ import streamlit as st
 from rag_core.config import Settings, load
 from rag_core.text import tags
 from rag_core.types import Document, FileState, Viewer
-from rag_core.wording import CHANGED_IN_LISTS, moment
+from rag_core.wording import CHANGED_IN_LISTS
 from ui import passages
 from ui.deps import library, store_infos
-from ui.file_filters import FileFilters, go
+from ui.file_filters import FileFilters, current, go
 from ui.filters import with_parents
 from ui.hits import one_line
 
@@ -32,21 +32,17 @@ _MOST_LISTED: Final = 50  # in a narrow window, where no table fits
 _MOST_AHEAD: Final = 50_000  # files, whose list takes some 70 MB while it is made
 _FRESH_S: Final = 5  # seconds for which the disk is not looked at again
 _REPEATED: Final = frozenset(
-    {"Open", "Folder", "State", "Type", "Read"}
+    {"Open", "Folder", "State", "Type", "Date"}
 )  # sent once for all rows that have the same
 ORDERS: Final[Mapping[str, tuple[str, str]]] = {
-    "path": ("_path", "By path"),
-    "name": ("Name", "By file name"),
-    "title": ("Title", "By title"),
-    "state": ("State", "By state"),
-    "type": ("Type", "By type"),
-    "passages": ("Passages", "Most passages first"),
+    "path": ("_path", "By folder"),
+    "name": ("Name", "By name"),
+    "date": ("Date", "Newest first"),
     "size": ("Size", "Largest first"),
-    "read": ("Read", "Read last first"),
 }
 """How files can be ordered: the column, and what a person chooses."""
-_FROM_THE_MOST: Final = frozenset({"passages", "size", "read"})
-_OF_DISK: Final = frozenset({"State", "Reason", "Size", "Read"})  # columns for the owner alone
+_FROM_THE_MOST: Final = frozenset({"date", "size"})
+_OF_DISK: Final = frozenset({"State", "Reason", "Size"})  # columns for the owner alone
 _WORDS, _TAGS, _PATH, _ID = "_words", "_tags", "_path", "_id"
 
 
@@ -132,18 +128,17 @@ def _folders(found: Sequence[Document]) -> dict[str, int]:
 def _rows(found: Sequence[Document], *, of_disk: bool) -> pd.DataFrame:
     import pandas as pd  # half a second, for which a document's page, where this module is too, must not wait
 
-    moments = {each: moment(each) for each in {document.indexed_at for document in found}}
     columns: dict[str, Any] = {
         "Name": [passages.file_name(document.path) for document in found],
         "Folder": [one_line(document.path.rpartition("/")[0]) for document in found],
-        "Title": [one_line(passages.own_title(document)) for document in found],
+        "Date": [document.date[:10] for document in found],
         "State": [document.state for document in found],
         "Reason": [document.reason for document in found],
+        "Title": [one_line(passages.own_title(document)) for document in found],
         "Type": [document.file_type for document in found],
         "Passages": [document.chunks for document in found],
         "Size": [document.size / 1000 for document in found],
         "Tags": [" ".join(f"#{tag}" for tag in document.tags) for document in found],
-        "Read": [moments[document.indexed_at] for document in found],
         _ID: [document.id for document in found],
         _PATH: [document.path for document in found],
         _WORDS: [_folded(f"{document.path} {document.title}") for document in found],
@@ -156,10 +151,24 @@ def _folded(text: str) -> str:
     return unicodedata.normalize("NFC", text).casefold()
 
 
+def within(found: Listing, folder: str | None) -> Listing:
+    """The files in and below ``folder``, with their numbers."""
+    if not folder:
+        return found
+    rows = found.rows[found.rows[_PATH].str.startswith(f"{folder}/")]
+    states = Counter(rows["State"]) if found.states else {}
+    return replace(
+        found,
+        rows=rows,
+        states={state: states[state] for state in STATES if state in states},
+        types=dict(Counter(filter(None, rows["Type"])).most_common()),
+        tags=tags.counted([tag[1:] for tag in each.split()] for each in rows["Tags"]),
+    )
+
+
 def chosen_rows(rows: pd.DataFrame, filters: FileFilters) -> pd.DataFrame:
-    """The rows that ``filters`` leave, in their order; a tag holds for those below it, as in a search."""
-    if filters.folder:
-        rows = rows[rows[_PATH].str.startswith(f"{filters.folder}/")]
+    """The rows of a folder that ``filters`` leave, in their order; a tag holds for those below it, as in a
+    search."""
     for word in _folded(filters.q).split():
         rows = rows[rows[_WORDS].str.contains(word, regex=False)]
     if filters.state:
@@ -182,8 +191,11 @@ def show_table(store: str, rows: pd.DataFrame) -> None:
     """The table. Choosing a row puts ``store`` and its path into the session, under `CHOSEN`."""
     paths = rows[_PATH].tolist()
     shown = [name for name in rows.columns if not name.startswith("_")]
-    if not any(rows["Folder"]):
+    if {*rows["Folder"]} <= {current().folder or ""}:
         shown.remove("Folder")
+    for name in ("Title", "Tags"):
+        if not any(rows[name]):
+            shown.remove(name)
     if "State" in shown and set(rows["State"]) == {"fresh"}:
         shown.remove("State")
     if "Reason" in shown and not all(rows["Reason"]):
@@ -193,7 +205,7 @@ def show_table(store: str, rows: pd.DataFrame) -> None:
     if table not in st.session_state:  # it was not drawn the last time, so none of its rows is chosen
         st.session_state.pop(CHOSEN, None)
     opens = st.column_config.ButtonColumn(
-        "Open", width=75, pinned=True, type="tertiary", key=f"{table}_open",
+        "Open", width=75, type="tertiary", key=f"{table}_open",
         on_click=lambda: go({"store": [store], "path": [paths[st.session_state[f"{table}_open"]["row"]]]}),
     )  # fmt: skip
 
@@ -202,14 +214,14 @@ def show_table(store: str, rows: pd.DataFrame) -> None:
         st.session_state[CHOSEN] = (store, paths[rows[0]]) if rows else ("", "")
 
     first = rows.head(_MOST_LISTED).to_dict("records")
-    listed = [(each[_PATH], each["Title"], each.get("State", "")) for each in first]
+    listed = [(each[_PATH], each["Date"], each["Title"], each.get("State", "")) for each in first]
     with st.container(key="files_list"):
         st.html(passages.listed(store, listed, len(rows)))
     if "State" in shown:
         rows = rows.assign(State=rows["State"].map(said))
     with st.container(key="files_table"):
         st.dataframe(
-            rows.assign(Open=":material/description: Open")[["Open", *shown]].astype(
+            rows.assign(Open=":material/description: Open")[[shown[0], "Open", *shown[1:]]].astype(
                 dict.fromkeys(_REPEATED.intersection(["Open", *shown]), "category")
             ),
             key=table,
@@ -223,7 +235,7 @@ def show_table(store: str, rows: pd.DataFrame) -> None:
 
 _text, _number = st.column_config.TextColumn, st.column_config.NumberColumn
 _COLUMNS: Final[Mapping[str, Any]] = {
-    "Name": _text(width=220),
+    "Name": _text(width=240),
     "Folder": _text(width=150),
     "Title": _text(width=180),
     "State": _text(width=90, help=CHANGED_IN_LISTS),
@@ -232,5 +244,5 @@ _COLUMNS: Final[Mapping[str, Any]] = {
     "Passages": _number(width=75, format="localized"),
     "Size": _number(width=70, format="%.1f kB"),
     "Tags": _text(width=120),
-    "Read": _text(width=130),
+    "Date": _text(width=95),
 }

@@ -21,7 +21,7 @@ def tree(store: str, folders: Mapping[str, int], total: int, chosen: str | None)
         for folder in below.get(parent, ()):
             is_open = chosen is not None and f"{chosen}/".startswith(f"{folder}/")
             link = _link(store, folder, folder.rpartition("/")[2], folders[folder], folder == chosen)
-            shown += f"<li>{link}{items(folder) if is_open else ''}</li>"
+            shown += f'<li class="cp-way">{link}{items(folder)}</li>' if is_open else f"<li>{link}</li>"
         return f"<ul>{shown}</ul>" if shown else ""
 
     if not folders:

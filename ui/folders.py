@@ -121,6 +121,11 @@ def typed_folder(typed: str) -> Path | None:
     return path
 
 
+def typed_name(typed: str) -> str:
+    """The name that was typed for a store, which can hold no spaces: hyphens stand for them."""
+    return "-".join(typed.split())
+
+
 def _roots() -> list[Path]:
     """The folders that the picker offers: those of the setting, else the home folder and the whole disk."""
     settings = library().settings
@@ -163,7 +168,7 @@ def _picker() -> None:
                 _go_button("All folders", "all", None, "")
             for crumb in way:
                 name = _name(crumb, roots)
-                icon = ":material/chevron_right:" if crumb != roots[0] else ""
+                icon = ":material/chevron_right:" if crumb != way[0] or len(roots) > 1 else ""
                 _go_button(f"**{name}**" if crumb == at else name, "crumb", crumb, icon)
         try:
             folders = list_folders(at, roots)

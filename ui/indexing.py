@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import streamlit as st
 
 from rag_core.extract import hardly_text
-from rag_core.files import MANY_FILES, Preview, doubt, preview
+from rag_core.files import EVERYTHING, MANY_FILES, Preview, doubt, preview
 from rag_core.index.choice import no_match
 from rag_core.index.plan import Plan
 from rag_core.types import Source, StoreInfo, Viewer
@@ -67,7 +68,8 @@ def preview_folder(viewer: Viewer, info: StoreInfo, choice: FileChoice) -> None:
         st.caption("This folder is in the store already. These patterns are added to its own.")
     if shared := shared_files(source.root, [each.root for each in info.sources if not each.removed]):
         st.info(label(shared))
-    offer_dry_run(viewer, info, source)
+    if source.id:
+        offer_dry_run(viewer, info, source)
 
 
 def show_start(viewer: Viewer, choice: FileChoice, store: Callable[[], str]) -> None:
@@ -90,6 +92,7 @@ def show_start(viewer: Viewer, choice: FileChoice, store: Callable[[], str]) -> 
             source = library().sources.add(viewer, name, now.root, now.include, now.exclude)
             start_run(viewer, name, [source.id])
             clear_folder()
+            fill_chooser(ADDING, (), ())
 
     st.button(
         "Index now", key="index_now", type="primary", icon=":material/play_arrow:", disabled=not sure,
@@ -97,7 +100,9 @@ def show_start(viewer: Viewer, choice: FileChoice, store: Callable[[], str]) -> 
     )  # fmt: skip
 
 
-_SUFFIXES_SHOWN: Final = 8
+_MOST_SUFFIXES: Final = 8
+_FEW: Final = 10
+_SUFFIXES: Final = re.compile(r"\*\*/\*(?:\.\{([\w,]+)\}|\.(\w+))")
 _LINES: Final = "One pattern per line, starting in this folder."
 
 KINDS: Final[Mapping[str, str]] = {
@@ -129,12 +134,14 @@ def choose_files(viewer: Viewer, root: Path, chooser: str = ADDING) -> FileChoic
     or a pattern is invalid."""
     state, box, kind = st.session_state, f"{chooser}_include", f"{chooser}_kind"
     state.setdefault(box, KINDS["Everything readable"])
+    state.setdefault(f"{chooser}_exclude", "")
     state[kind] = next((kind for kind, pattern in KINDS.items() if pattern == state[box].strip()), None)
 
     def fill() -> None:
         state[box] = KINDS.get(state[kind], state[box])
 
     st.pills("Kinds of files", list(KINDS), key=kind, on_change=fill, label_visibility="collapsed")
+    _choose_suffixes(root, chooser)
     with st.expander("Include and exclude", chooser != ADDING, type="compact", key=f"{chooser}_patterns"):
         left, right = st.columns(2)
         left.text_area(
@@ -155,6 +162,27 @@ def choose_files(viewer: Viewer, root: Path, chooser: str = ADDING) -> FileChoic
         if idle := _idle(viewer, os.fsencode(root), patterns[1]):
             show_warning(*idle)
     return choice_in_boxes(root, chooser)
+
+
+def _choose_suffixes(root: Path, chooser: str) -> None:
+    """The most frequent suffixes in ``root`` with their numbers of files; those chosen make the pattern."""
+    state, box, key = st.session_state, f"{chooser}_include", f"{chooser}_suffixes"
+    there = _preview(os.fsencode(root), EVERYTHING, patterns_in_boxes(chooser)[1]).by_suffix
+    offered = [suffix for suffix in there if suffix[1:].isalnum()][:_MOST_SUFFIXES]
+    match = _SUFFIXES.fullmatch(state[box].strip())
+    named = (match[1] or match[2]).split(",") if match else []
+    state[key] = [suffix for suffix in offered if suffix[1:] in named]
+
+    def fill() -> None:
+        kept = [name for name in named if f".{name}" not in offered]
+        chosen = ",".join([*(suffix[1:] for suffix in state[key]), *kept])
+        state[box] = f"**/*.{{{chosen}}}" if "," in chosen else f"**/*.{chosen}" if chosen else EVERYTHING[0]
+
+    if len(offered) > 1:
+        st.pills(
+            "Suffixes", offered, key=key, selection_mode="multi", on_change=fill,
+            format_func=lambda suffix: f"{suffix} {there[suffix]:,}", label_visibility="collapsed",
+        )  # fmt: skip
 
 
 def choice_in_boxes(root: Path, chooser: str = ADDING) -> FileChoice | None:
@@ -192,13 +220,12 @@ def _show_preview(found: Preview, root: Path, patterns: tuple[Sequence[str], Seq
         show_warning(f"No file in this folder matches these patterns.{why}")
         return
     least = "At least " if found.truncated else ""
-    kinds = [f"{count:,} {suffix or 'without suffix'}" for suffix, count in found.by_suffix.items()]
-    more = len(kinds) - _SUFFIXES_SHOWN
-    listed = ", ".join([*kinds[:_SUFFIXES_SHOWN], f"{more:,} more kinds"] if more > 0 else kinds)
-    st.markdown(f"**{least}{plural(found.count, 'file')}** · {size(found.total_bytes)} · {label(listed)}")
+    st.markdown(f"**{least}{plural(found.count, 'file')}** · {size(found.total_bytes)}")
     if unlikely := [suffix for suffix in found.by_suffix if hardly_text(f"a{suffix}")]:
         examples = [name for suffix in unlikely for name in found.examples[suffix]]
         st.caption(label(skips(sum(map(found.by_suffix.__getitem__, unlikely)), examples)))
     rest = found.count - len(found.samples)
-    with st.expander("Which files", type="compact"):
-        st.text("\n".join([*found.samples, f"… and {rest:,} more"] if rest else found.samples))
+    names = [*found.samples, f"… and {rest:,} more"] if rest else found.samples
+    height: int | Literal["content"] = 240 if len(names) > _FEW else "content"
+    with st.expander("Which files", type="compact"), st.container(height=height, border=False):
+        st.text("\n".join(names))

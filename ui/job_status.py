@@ -10,13 +10,13 @@ import streamlit as st
 from rag_core.errors import NotFound
 from rag_core.reports import Asked
 from rag_core.types import Job, Progress, StoreInfo, Viewer
-from rag_core.wording import duration, moment, outcomes, read_and_embedded, read_nothing, took
+from rag_core.wording import duration, moment, outcomes, read_nothing
 from ui.deps import library
-from ui.hits import label, one_line
+from ui.hits import label
 from ui.links import SEARCH_PAGE
 from ui.messages import show_warning
 from ui.model_notice import is_model_missing
-from ui.runs import UNFINISHED, describe_asked, forget, go_on, has_read, is_active, newest_job
+from ui.runs import UNFINISHED, go_on, has_read, is_active, newest_job
 
 _POLL_S: Final = 0.5
 _CANCELLED: Final = "index_cancelled_job"
@@ -40,7 +40,7 @@ _BADGES: Final = {
 
 def show_job_status(viewer: Viewer, info: StoreInfo, *, active: bool, read: bool) -> None:
     """The current run, which updates itself, or the last one. The page is drawn again when the run ends,
-    and when it has ``read`` the files."""
+    when it has ``read`` the files, and when it begins to read others."""
     unembedded = info.pending > 0 and not is_model_missing(info)
     fragment = st.fragment(_status, run_every=_POLL_S if active else None)
     fragment(viewer, info.name, polling=active, read=read, unembedded=unembedded)
@@ -51,30 +51,30 @@ def _status(viewer: Viewer, store: str, *, polling: bool, read: bool, unembedded
         active, job = is_active(viewer, store), newest_job(viewer, store)
     except NotFound:  # deleted meanwhile: the page finds out and says so
         st.rerun()
-    if polling != active or (active and not read and has_read(viewer, store)):
+    if polling != active or (active and read != has_read(viewer, store)):
         st.rerun()  # once more in whole, with or without the timer
     asked = library().jobs.requests(viewer, store)
     if job is None and not active and not asked:
         return
     if active:
         with st.container(border=True, key="index_status"):
-            _show_running(viewer, store, job if job and job.state == "running" else None, asked)
+            _show_running(viewer, store, job if job and job.state == "running" else None)
         return
     unfinished = unembedded or (job is not None and job.state in UNFINISHED)
-    is_plain = job is not None and job.state == "done" and not (asked or unfinished or read_nothing(job))
-    with st.container(border=not is_plain, key="index_status", gap="xsmall"):
+    if job is not None and job.state == "done" and not (asked or unfinished or read_nothing(job)):
+        _show_done(store, job)
+        return
+    with st.container(border=True, key="index_status", gap="small"):
         _show_ended(viewer, store, job, asked, unfinished=unfinished)
 
 
-def _show_running(viewer: Viewer, store: str, job: Job | None, asked: Sequence[Asked]) -> None:
+def _show_running(viewer: Viewer, store: str, job: Job | None) -> None:
     if job is None:
         st.progress(0.0, text="Starting …")
         return
     now = job.progress
-    st.progress(min(now.done / now.total, 1.0) if now.total else 0.0, text=describe(now))
+    st.progress(_part(now), text=describe(now))
     st.text(now.current or "\u00a0")  # a blank line keeps the buttons in their place
-    if len(asked) > 1:
-        st.caption(f"Asked for: {label(describe_asked(asked))}")
 
     def cancel() -> None:
         library().jobs.cancel(viewer, store)
@@ -82,7 +82,7 @@ def _show_running(viewer: Viewer, store: str, job: Job | None, asked: Sequence[A
 
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.session_state.get(_CANCELLED) == (store, job.id):
-            st.caption("Pausing after this file or batch …")
+            st.button("Pausing …", key="index_cancel", icon=":material/pause:", disabled=True)
         else:
             st.button("Pause", key="index_cancel", icon=":material/pause:", on_click=cancel)
         _link_to_search(store)
@@ -100,6 +100,18 @@ def describe(now: Progress) -> str:
     return " · ".join(parts)
 
 
+def _part(now: Progress) -> float:
+    return min(now.done / now.total, 1.0) if now.total else 0.0
+
+
+def _show_done(store: str, job: Job) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(f"{_outcomes(job) or 'Done'} · {moment(job.end_time or '')}", width="content")
+        _link_to_search(store)
+    if job.message:
+        st.caption(label(job.message))
+
+
 def _show_ended(
     viewer: Viewer, store: str, job: Job | None, asked: Sequence[Asked], *, unfinished: bool
 ) -> None:
@@ -107,67 +119,31 @@ def _show_ended(
         name, icon, colour = _NOTHING_READ if read_nothing(job) else _BADGES[job.state]
         with st.container(horizontal=True, vertical_alignment="center"):
             st.badge(name, icon=icon, color=colour)  # type: ignore[arg-type]
-            ended = f"{moment(job.end_time)}, after {took(job)}" if job.end_time else "it did not finish"
-            st.caption(ended, width="content")
-            _link_to_search(store)
-        if unfinished or job.message or _did_something(job):
-            show_summary(job)
+            st.caption(_outcomes(job))
+        if job.state == "cancelled" and job.progress.total:
+            now = job.progress
+            st.progress(_part(now), text=f"{now.done:,} of {now.total:,}")
+        if job.message and (job.state == "failed" or read_nothing(job)):
+            show_warning(job.message)
+        elif job.message:
+            st.caption(label(job.message))
     if asked:
-        st.markdown(f"Waiting: {label(describe_asked(asked))}.")
-    with st.container(horizontal=True):
+        waiting = dict.fromkeys(folder for each in asked for folder in each.folders or ("all folders",))
+        st.markdown(f"Waiting: {label(', '.join(waiting))}.")
+    with st.container(horizontal=True, vertical_alignment="center"):
         if asked or unfinished:
             st.button(
                 "Resume", key="index_go_on", icon=":material/play_arrow:", on_click=go_on,
                 args=(viewer, store),
             )  # fmt: skip
-        if asked:
-            st.button("Discard", key="index_forget", on_click=forget, args=(viewer, store))
+        _link_to_search(store)
+
+
+def _outcomes(job: Job) -> str:
+    return " · ".join(outcomes(job.counts))
 
 
 def _link_to_search(store: str) -> None:
     st.page_link(
         SEARCH_PAGE, label="Search this store", icon=":material/search:", query_params={"store": store}
     )
-
-
-def show_summary(job: Job) -> None:
-    """What a run did, and what it has to say."""
-    files = " · ".join(outcomes(job.counts, bold=True)) or "No files"
-    passages = " · " + " · ".join(read_and_embedded(job, bold=True))
-    st.markdown(files + passages if _did_something(job) else files)
-    if job.message and (job.state == "failed" or read_nothing(job)):
-        show_warning(job.message)
-    elif job.message:
-        st.caption(label(job.message))
-
-
-def _did_something(job: Job) -> bool:
-    return bool(job.total_chunks_added or job.texts_embedded)
-
-
-_MOST_RUNS: Final = 20
-
-
-def show_history(viewer: Viewer, info: StoreInfo) -> None:
-    """The runs that have ended, the newest first; nothing when there was none."""
-    jobs = [job for job in library().jobs.all(viewer, info.name, _MOST_RUNS) if job.state != "running"]
-    if not jobs:
-        return
-    st.header("Last runs", anchor=False)
-    rows = [
-        {
-            "Began": moment(job.start_time),
-            "State": _BADGES[job.state][0],
-            "Files": ", ".join(outcomes(job.counts)) or "no files",
-            "Took": took(job),
-            "Note": one_line(job.message),
-        }
-        for job in jobs
-    ]
-    st.dataframe(
-        rows, hide_index=True, alt="The last runs of this store, the newest first", height="content",
-        column_config={
-            "Files": st.column_config.TextColumn(width=290),
-            "Took": st.column_config.TextColumn(width=120),
-        },
-    )  # fmt: skip

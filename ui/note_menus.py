@@ -66,7 +66,8 @@ def _show_rest(
     if viewer.is_owner:
         query = searched(search).get("q", [""])[-1].strip()
         st.page_link(
-            FILES_PAGE, label="Why is it found?", icon=":material/help:",
+            FILES_PAGE, label="Why is it found?" if file.chunks else "Why is it not found?",
+            icon=":material/help:",
             query_params={"store": file.store, WHY: query or "1", OF: file.path},
         )  # fmt: skip
         if query:

@@ -37,12 +37,12 @@ def heading(file: Document) -> str:
     return f'<div class="cp">{name}{state}</div>'
 
 
-def listed(store: str, files: Sequence[tuple[str, str, str]], total: int) -> str:
-    """The first of ``total`` files, each (path, title, state), as links: what a narrow window has instead of
-    a table."""
+def listed(store: str, files: Sequence[tuple[str, str, str, str]], total: int) -> str:
+    """The first of ``total`` files, each (path, date, title, state), as links: what a narrow window has
+    instead of a table."""
     rows = ""
-    for path, title, state in files:
-        known = [path.rpartition("/")[0], title, state if state != "fresh" else ""]
+    for path, date, title, state in files:
+        known = [date, path.rpartition("/")[0], title, state if state != "fresh" else ""]
         quiet = html.escape(one_line(" · ".join(filter(None, known))))
         rows += f'<li>{anchor(address(store, path), file_name(path))}<p class="cp-quiet">{quiet}</p></li>'
     more = plural(total - len(files), "more file")
@@ -58,7 +58,11 @@ def file_name(path: str) -> str:
 def own_title(file: Document) -> str:
     """The title of a document; '' where that is only its file name."""
     name = PurePosixPath(file.path)
-    return "" if file.title in (name.name, name.stem) else file.title
+    return "" if _spaced(file.title) in (_spaced(name.name), _spaced(name.stem)) else file.title
+
+
+def _spaced(name: str) -> str:
+    return name.replace("-", " ").replace("_", " ").casefold()
 
 
 def said_of(file: Document) -> str:

@@ -55,7 +55,6 @@ def choose(
         "Model", offered, key=f"{key}_embedder", format_func=lambda name: in_words(name, offered[name])
     )
     goes = offered[chosen]
-    st.html(hits.paragraphs(f"Its text {goes}."))
     look_for_others(viewer, key)
     kinds = library().placement.backends(viewer)
     where = st.selectbox(
@@ -64,8 +63,10 @@ def choose(
         format_func=lambda kind: _KINDS.get(kind, kind),
         help="The numbers that find passages of similar meaning.",
     )  # fmt: skip
-    st.html(hits.paragraphs(f"This data {kinds[where]}."))
-    leaves = any("stays" not in each for each in (goes, kinds[where]))
+    leaving = [each for each in (goes, kinds[where]) if "stays" not in each]
+    if leaving:
+        st.html(hits.paragraphs(f"Text of your notes {' and '.join(dict.fromkeys(leaving))}."))
+    leaves = bool(leaving)
     private = leaves and st.checkbox(
         "Private notes, too", sends_private, key=f"{key}_private",
         help="If off, private notes stay on this machine and are found by words only.",

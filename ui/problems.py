@@ -17,6 +17,7 @@ from ui.hits import label, one_line
 from ui.runs import ask, newest_job
 
 _MOST_GROUPS: Final = 20
+_FEW: Final = 5
 _MOST_FILES: Final = 200
 
 
@@ -48,10 +49,16 @@ def _problems(
 def _show_each(viewer: Viewer, store: str, problems: Sequence[Problem], key: str) -> None:
     for number, problem in enumerate(problems[:_MOST_GROUPS]):
         with st.container(border=True, gap="xsmall"):
-            st.markdown(f"**{headline(problem)}** {label(problem.reason)}")
+            reason = problem.reason
+            if len(problem.files) > 1 and reason.startswith("It "):
+                reason = f"Each {reason.removeprefix('It ')}"
+            st.markdown(f"**{headline(problem)}** {label(reason)}")
             with st.container(horizontal=True, vertical_alignment="top"):
-                with st.expander("Which files", type="compact"):
+                if len(problem.files) <= _FEW:
                     st.text(_names(problem.files))
+                else:
+                    with st.expander("Which files", type="compact"):
+                        st.text(_names(problem.files))
                 st.button(
                     "Try again", key=f"{key}_{number}", icon=":material/refresh:",
                     on_click=ask, args=(viewer, store, partial(library().jobs.retry, viewer, store, problem)),

@@ -9,9 +9,7 @@ from typing import Final
 import streamlit as st
 
 from rag_core.library import background
-from rag_core.reports import Asked
 from rag_core.types import Job, Viewer
-from rag_core.wording import plural
 from ui import hits, visit
 from ui.deps import library
 from ui.messages import errors_wait
@@ -67,13 +65,6 @@ def go_on(viewer: Viewer, store: str) -> None:
             background.start(library(), viewer, store)
 
 
-def forget(viewer: Viewer, store: str) -> None:
-    """Cancel requests that no run has begun."""
-    with errors_wait(PLACE):
-        library().jobs.cancel(viewer, store)
-        background.go_on(library(), viewer, store)
-
-
 def ask(viewer: Viewer, store: str, request: Callable[[], object]) -> None:
     """Leave a request and start a run for it."""
     with errors_wait(PLACE):
@@ -81,16 +72,3 @@ def ask(viewer: Viewer, store: str, request: Callable[[], object]) -> None:
         background.go_on(library(), viewer, store)
         _, number = st.session_state.get(_STARTED, ("", 0))
         st.session_state[_STARTED] = visit.current(), number + 1  # the browser scrolls to the run
-
-
-def describe_asked(asked: Sequence[Asked]) -> str:
-    """What is asked for, in one line of plain text."""
-    said = []
-    for each in asked:
-        where = "all folders" if each.folders is None else ", ".join(each.folders)
-        if each.files:
-            where = f"{plural(each.files, 'file')} of {where}"
-        elif where and each.force:
-            where += ", every file"
-        said.append(where or "passages that wait to be embedded")
-    return " · ".join(said)

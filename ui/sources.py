@@ -78,7 +78,7 @@ def _show(viewer: Viewer, info: StoreInfo, found: SourceInfo, *, busy: str, acti
             st.badge("Not on the disk", icon=":material/folder_off:", color="red")
         if not source.removed:
             st.space("stretch")
-            _keep_up_to_date(viewer, info.name, source, active=active)
+            _keep_up_to_date(viewer, info.name, source)
     st.caption(f"{label(path)} · {label(taken(source))}  \n{_counts(found, busy)}")
     match st.session_state.get(_OPEN):
         case (info.name, source.id, "edit"):
@@ -112,7 +112,7 @@ def _counts(found: SourceInfo, busy: str) -> str:
     return " · ".join(parts)
 
 
-def _keep_up_to_date(viewer: Viewer, store: str, source: Source, *, active: bool) -> None:
+def _keep_up_to_date(viewer: Viewer, store: str, source: Source) -> None:
     key = f"source_kept_{store}_{source.id}"
 
     def pause() -> None:
@@ -121,7 +121,7 @@ def _keep_up_to_date(viewer: Viewer, store: str, source: Source, *, active: bool
 
     st.session_state[key] = not source.paused
     st.toggle(
-        "Kept up to date", key=key, on_change=pause, disabled=active,
+        "Kept up to date", key=key, on_change=pause,
         help="If off, changes are not read; what was read can still be found.",
     )  # fmt: skip
 
@@ -134,15 +134,17 @@ def _actions(viewer: Viewer, store: str, source: Source, *, active: bool) -> Non
         st.session_state[_OPEN] = (store, source.id, "edit")
 
     removing = {_OPEN: (store, source.id, "remove")}
-    actions: tuple[tuple[str, str, Callable[[], None], bool], ...] = (
-        ("Update", ":material/sync:", partial(start_run, viewer, store, [source.id]), active),
+    actions: list[tuple[str, str, Callable[[], None], bool]] = [
         ("Edit", ":material/edit:", edit, False),
         ("Remove", ":material/delete:", partial(st.session_state.update, removing), active),
-    )
+    ]
+    if source.paused:  # the others are brought up to date together
+        once = partial(start_run, viewer, store, [source.id])
+        actions.insert(0, ("Update once", ":material/sync:", once, active))
     with st.container(horizontal=True, gap="small"):
         for name, icon, act, waits in actions:
             st.button(
-                name, key=f"source_{name.lower()}_{key}", icon=icon, type="tertiary", on_click=act,
+                name, key=f"source_{name.split()[0].lower()}_{key}", icon=icon, type="tertiary", on_click=act,
                 disabled=waits, help=_WAIT if waits else None,
             )  # fmt: skip
 
@@ -162,9 +164,7 @@ def _edit(viewer: Viewer, info: StoreInfo, source: Source) -> None:
         library().sources.change(viewer, info.name, source.id, *patterns_in_boxes(chooser))
         library().jobs.request(viewer, info.name, [source.id])
 
-    _decide(
-        viewer, info.name, "Save and index" if choice else "", f"{chooser}_save", change, "Leave as it is"
-    )
+    _decide(viewer, info.name, "Save and index" if choice else "", f"{chooser}_save", change, "Cancel")
 
 
 def _decide(
@@ -190,4 +190,4 @@ def _confirm_removal(viewer: Viewer, info: StoreInfo, source: Source) -> None:
     with st.expander("Which files", type="compact"):
         show_plan(plan, f"{chooser}_removal")
     remove = partial(library().sources.remove, viewer, info.name, source.id)
-    _decide(viewer, info.name, "Remove the folder", f"{chooser}_remove", remove, "Keep it")
+    _decide(viewer, info.name, "Remove the folder", f"{chooser}_remove", remove, "Cancel")

@@ -18,7 +18,7 @@ from rag_core.types import StoreInfo, Viewer
 from ui import store_facts, visit
 from ui.deps import library
 from ui.embedder_choice import at_hand, in_words
-from ui.folders import choose_folder
+from ui.folders import choose_folder, typed_name
 from ui.hits import label
 from ui.indexing import choose_files, show_start
 from ui.messages import show_unknown_store, show_waiting
@@ -104,7 +104,9 @@ def new_store(viewer: Viewer, *, has_others: bool) -> None:
         st.selectbox("Model", offered, key=_EMBEDDER, format_func=lambda name: in_words(name, offered[name]))
 
     def create() -> str:
-        made = library().stores.create(viewer, st.session_state[_NAME].strip(), st.session_state[_EMBEDDER])
+        made = library().stores.create(
+            viewer, typed_name(st.session_state[_NAME]), st.session_state[_EMBEDDER]
+        )
         st.session_state.pop(_CREATING, None)
         _choose(made.name)
         return made.name

@@ -27,7 +27,6 @@ def counts(info: StoreInfo) -> str:
     if info.pending:
         parts.append(f"indexing meaning: {plural(info.pending, 'passage')} left")
     parts.append(size(info.size_bytes))
-    parts += [info.embedder] if info.embedder != "minilm" else []
     parts += [f"vectors in {info.backend}"] if info.backend != "local" else []
     parts += [f"{info.unsent:,} to send"] if info.unsent else []
     parts += ["attached, only read here"] if info.attached else []

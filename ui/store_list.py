@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -15,13 +17,16 @@ from rag_core.types import StoreInfo, Viewer
 from rag_core.wording import freshness, plural, size, some
 from ui import hits, tasks
 from ui.deps import library
-from ui.folders import typed_folder
+from ui.folders import shown, typed_folder, typed_name
 from ui.links import STORES_PAGE
 from ui.messages import errors_wait, show_error, show_waiting, show_warning
 from ui.placement import LOCAL, choose, offer_attaching
 from ui.results import offer_folder
+from ui.runs import is_active
 from ui.task_status import forget, found, library_name, show_tasks, under_way
 from ui.tasks import Report
+
+_POLL_S: Final = 1.0
 
 
 def show_stores(viewer: Viewer, error: RagError | None = None) -> None:
@@ -39,9 +44,8 @@ def show_stores(viewer: Viewer, error: RagError | None = None) -> None:
         if not names:
             st.html(hits.paragraphs("There is no store yet. A store holds what was read from your folders."))
             offer_folder("Choose a folder", "first_folder")
-        for name in names:
-            with st.container(border=True, gap="xsmall", key=f"stores_row_{name}"):
-                _row(viewer, name)
+        polling = _at_work(viewer, names)
+        st.fragment(_rows, run_every=_POLL_S if polling else None)(viewer, names, polling=polling)
     with st.expander("New store", icon=":material/add:"):
         _new_store(viewer)
     with st.expander("Import a store", icon=":material/upload_file:"):
@@ -52,6 +56,22 @@ def show_stores(viewer: Viewer, error: RagError | None = None) -> None:
         offer_attaching(viewer)
     with st.container():
         show_tasks(("attach",), polling=under_way(("attach",)))
+
+
+def _at_work(viewer: Viewer, names: Sequence[str]) -> bool:
+    active = False
+    for name in names:
+        with suppress(RagError):  # a damaged store says so in its row
+            active = active or is_active(viewer, name)
+    return active
+
+
+def _rows(viewer: Viewer, names: Sequence[str], *, polling: bool) -> None:
+    if polling and not _at_work(viewer, names):
+        st.rerun()  # once more in whole, without the timer
+    for name in names:
+        with st.container(border=True, gap="xsmall", key=f"stores_row_{name}"):
+            _row(viewer, name)
 
 
 def _row(viewer: Viewer, name: str) -> None:
@@ -86,7 +106,7 @@ def _new_store(viewer: Viewer) -> None:
         return
     try:
         made = library().stores.create(
-            viewer, name.strip(), placed.embedder, backend=placed.backend,
+            viewer, typed_name(name), placed.embedder, backend=placed.backend,
             sends_private=placed.sends_private,
         )  # fmt: skip
     except RagError as error:
@@ -108,6 +128,7 @@ _UPLOAD: Final = "stores_import_upload"
 _TAKEN_IN: Final = "stores_import_taken_in"
 _IMPORT: Final = "stores_import"
 _LONGEST_NAME: Final = 60
+_MOST_EXPORTS: Final = 6
 
 
 def offer_import(viewer: Viewer) -> None:
@@ -117,13 +138,17 @@ def offer_import(viewer: Viewer) -> None:
     if done is not None and state.get(_TAKEN_IN) is not done:  # empty the boxes: a name may be refused before
         state[_TAKEN_IN] = done
         state[_PATH], state[_IMPORT_NAME] = "", ""
+    with st.container(horizontal=True, gap="small"):
+        for number, file in enumerate(sorted(exports().glob(f"*{SUFFIX}"))[:_MOST_EXPORTS]):
+            st.button(
+                hits.label(shown(Path(file.name))), key=f"stores_import_{number}", icon=":material/save:",
+                on_click=state.update, args=({_PATH: shown(file)},),
+            )  # fmt: skip
     st.text_input(
         "File on this computer", key=_PATH, placeholder=f"Type or paste a path, such as ~/notes{SUFFIX}",
         autocomplete="off",
     )  # fmt: skip
-    st.file_uploader(
-        "Or drop it here (a larger one: give its path above)", type=SUFFIX.removeprefix("."), key=_UPLOAD
-    )
+    st.file_uploader("Or drop it here", type=SUFFIX.removeprefix("."), key=_UPLOAD)
     st.text_input(
         "Name", key=_IMPORT_NAME, placeholder="Leave empty to keep the name it has", autocomplete="off"
     )
@@ -137,7 +162,7 @@ def exports() -> Path:
 
 
 def _start_import(viewer: Viewer) -> None:
-    own, name = library(), st.session_state[_IMPORT_NAME].strip()
+    own, name = library(), typed_name(st.session_state[_IMPORT_NAME])
     uploaded: UploadedFile | None = st.session_state[_UPLOAD]
     with errors_wait(_IMPORT):
         path = typed_folder(st.session_state[_PATH])

@@ -18,7 +18,7 @@ from rag_core.wording import plural, some
 from ui import hits, store_facts, tasks, visit
 from ui.deps import library
 from ui.file_actions import runs_now, show_run
-from ui.folders import shown, typed_folder
+from ui.folders import shown, typed_folder, typed_name
 from ui.links import FILES_PAGE, INDEX_PAGE, SEARCH_PAGE, SETTINGS_PAGE, SHARE, STORES_PAGE
 from ui.messages import errors_wait, say_later, show_error, show_waiting
 from ui.placement import show_placement
@@ -54,7 +54,6 @@ def show_store(viewer: Viewer, name: str) -> None:
     if info.sources or info.file_count or info.attached:
         _links(info)
     else:
-        st.html(hits.paragraphs("The store is empty. Add a folder to have its files read."))
         offer_folder("Add a folder", f"store_add_folder_{name}", name)
     if running and not info.switching:
         show_run(viewer, name)
@@ -105,7 +104,7 @@ def _health(viewer: Viewer, name: str) -> None:
     findings = (each for result in results if isinstance(result, Health) for each in result.findings)
     faults = {each.check for each in findings if each.severity == "fault"}
     with st.expander("Health", icon=":material/health_and_safety:", key=f"store_health_{name}"):
-        files = st.checkbox("Compare the notes with their files, too", key=f"store_files_{name}")
+        files = st.checkbox("Also compare the notes with their files", key=f"store_files_{name}")
         st.button(
             "Verify", key=f"store_verify_{name}", disabled=at_work, on_click=_begin,
             args=("verify", name, verify),
@@ -192,7 +191,7 @@ def _asked(what: str, store: str, label: str, value: str, button: str) -> str | 
         st.container(horizontal=True, vertical_alignment="bottom"),
     ):
         typed = st.text_input(label, value, key=f"store_{what}_name_{store}", autocomplete="off")
-        return typed.strip() if st.form_submit_button(button) else None
+        return typed_name(typed) if st.form_submit_button(button) else None
 
 
 def _refused(name: str, error: RagError) -> None:
@@ -205,10 +204,9 @@ def _delete(viewer: Viewer, name: str, contents: str) -> None:
     lost = f"Deleting the store forgets its {contents}." if contents else ""
     guests = library().sharing.guests(viewer, name)
     taken = f"{some(guests, 'guest')} can no longer search it." if guests else ""
-    stay = "Your files stay. Type its name to delete it."
     with st.expander("Delete", icon=":material/delete:", key=f"store_deleting_{name}"):
-        st.html(hits.paragraphs(" ".join(filter(None, (lost, taken, stay)))))
-        typed = _asked("delete", name, "Name of the store", "", "Delete store")
+        st.html(hits.paragraphs(" ".join(filter(None, (lost, "Your files stay.", taken)))))
+        typed = _asked("delete", name, f"Type {hits.label(name)} to delete it", "", "Delete store")
     if typed is None:
         return
     try:

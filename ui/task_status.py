@@ -115,7 +115,7 @@ def _show_ended(task: Task, key: str) -> None:
 def _offer_next(result: Result | None, key: str) -> None:
     if isinstance(result, StoreInfo):
         goal = {"store": result.name}
-        st.page_link(STORES_PAGE, label="Look at it", icon=":material/database:", query_params=goal)
+        st.page_link(STORES_PAGE, label="Open the store", icon=":material/database:", query_params=goal)
     if isinstance(result, Exported) and result.size_bytes <= _MOST_DOWNLOADED and result.path.is_file():
         st.download_button(
             "Download", result.path.read_bytes, result.path.name, "application/octet-stream",

@@ -17,7 +17,8 @@ from rag_core.files.paths import GONE, cannot_be_read, display, kind
 from rag_core.files.rules import ANOTHER_NAME, KEY_LIKE, Place, Rules
 
 PROGRESS_STEP = 500
-_SAMPLES = 5
+_SAMPLES = 200
+_EXAMPLES = 5
 _INODE_BITS = 0x7FFF_FFFF_FFFF_FFFF
 
 
@@ -95,7 +96,7 @@ def preview(
         by_suffix={suffix: len(paths) for suffix, paths in ordered},
         total_bytes=sum(file.size for file in files),
         truncated=walker.truncated,
-        examples={suffix: tuple(paths[:_SAMPLES]) for suffix, paths in ordered},
+        examples={suffix: tuple(paths[:_EXAMPLES]) for suffix, paths in ordered},
     )
 
 

@@ -31,7 +31,7 @@ class Files(Service):
         found = places.read_places(opened, [path])
         with opened.decide() as db:
             for source_id, raw in found:
-                sources.exclude_file(db, source_id, raw, reason or "It was taken out by hand.")
+                sources.exclude_file(db, source_id, raw, reason or "By hand.")
                 jobs.add_request(db, "index", [source_id], force=True, paths=[raw])
 
     def include(self, viewer: Viewer, store: str, path: str) -> None:
