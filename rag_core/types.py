@@ -215,8 +215,9 @@ class Query:
     ``words`` are ranked by their units, whose ``forms`` count, those outside the ``phrases`` are ``loose``.
     ``typed``: the words as typed, each with its units. ``numbers``: also dates and codes.
     ``stop_words``: those in ``text``. ``corrected``: words that no passage has, each with those that are
-    looked for in its place. ``phrases`` must occur, ``without`` must not; a document must fit ``filters``
-    and ``beside``, and one that fits any field of ``excluded`` is left out."""
+    looked for in its place. ``completed``: the last word, if no passage has it and longer words count,
+    too. ``phrases`` must occur, ``without`` must not; a document must fit ``filters`` and ``beside``, and one
+    that fits any field of ``excluded`` is left out."""
 
     raw: str
     text: str
@@ -228,6 +229,7 @@ class Query:
     numbers: tuple[Number, ...] = ()
     stop_words: frozenset[str] = frozenset()
     corrected: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    completed: str = ""
     phrases: tuple[Phrase, ...] = ()
     without: tuple[Phrase, ...] = ()
     stores: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rag_core.library import Library
-from rag_core.types import OWNER, Viewer
+from rag_core.types import OWNER, Mode, Viewer
 from tests.conftest import stores_of
 
 GUEST = Viewer("friend@example.com", stores=frozenset({"firms"}))
@@ -132,6 +132,39 @@ def test_a_word_that_stands_nowhere_finds_those_that_begin_with_it(
     assert answer.warnings == ()
 
 
+WEEKS = {f"n/2026-03-{day} week.md": f"# 2026-03-{day} Weekly Review\n\nGutters.\n" for day in range(10, 15)}
+WEEKS |= {"n/a.md": "# Book\n\nA reversible jacket.\n", "n/b.md": "# Weekly plan\n\nMonday.\n"}
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+@pytest.mark.parametrize("query", ["weekly rev", "rev", "Review WEE"])
+def test_three_letters_of_the_last_word_find_titles(tmp_path: Path, query: str, mode: Mode) -> None:
+    with stores_of(tmp_path, WEEKS) as opened:
+        answer = opened.search(OWNER, query, mode=mode)
+        titles = [hit.document.title for hit in answer.hits[:5] if hit.relevant]
+        assert [title[11:] for title in titles] == ["Weekly Review"] * 5
+        assert "its name" not in answer.hits[0].reasons
+        assert answer.warnings == ()
+
+
+@pytest.mark.parametrize("query", ["rev gutter", '"rev"', "re", "jac", "gutters rex"])
+def test_other_beginnings_of_three_letters_are_not_completed(tmp_path: Path, query: str) -> None:
+    with stores_of(tmp_path, WEEKS) as opened:
+        assert opened.search(OWNER, query, mode="lexical").query.completed == ""
+
+
+def test_a_word_that_is_completed_from_titles_finds_longer_words_in_texts(tmp_path: Path) -> None:
+    notes = {"n/a.md": "# Harpsichords\n\nKeys.\n", "n/b.md": "# B\n\nThe harpsist plays.\n"}
+    with stores_of(tmp_path, notes) as opened:
+        assert len(opened.search(OWNER, "harps", mode="lexical").hits) == 2
+
+
+def test_a_word_that_one_store_has_is_not_completed_from_another(tmp_path: Path) -> None:
+    with stores_of(tmp_path, WEEKS | {"m/a.md": "# Engine\n\nOne rev more.\n"}) as opened:
+        hits = opened.search(OWNER, "rev", mode="lexical").hits
+        assert [hit.document.title for hit in hits if hit.reasons == ("the word",)] == ["Engine"]
+
+
 def test_a_word_that_stands_somewhere_finds_no_longer_ones(tmp_path: Path) -> None:
     notes = {"n/a.md": "# A\n\nThe harp.\n", "n/b.md": "# B\n\nA harpsichord.\n"}
     with stores_of(tmp_path, notes) as opened:
@@ -159,3 +192,5 @@ def test_folders_take_no_place_from_what_begins_so(tmp_path: Path) -> None:
 def test_a_beginning_finds_nothing_hidden(library: Library) -> None:
     assert library.search(OWNER, "xylo", mode="lexical").hits != ()
     assert library.search(GUEST, "xylo", mode="lexical").hits == ()
+    assert library.search(OWNER, "xyl", mode="lexical").query.completed == "xyl"
+    assert library.search(GUEST, "xyl", mode="lexical").query.completed == ""

@@ -156,15 +156,15 @@ def rank(
     held_words = {present: _words_held(query, words, present) for present in held}
     known = frozenset(chain(*held))
     less = _MADE_UP * _made_up(words, known, idf, real)
-    may_begin = len(words) > 1 or not known  # one word that passages hold is what is looked for
+    may_begin = len(words) > 1 or not known or query.completed  # one that passages hold is looked for itself
     newness = _newness(found) if recency else [0.0] * len(found)
     placed: list[tuple[int, float, str, int, float, int]] = []
     for at, (item, each) in enumerate(zip(found, weighed, strict=True)):
         chance = _chance(item, each, idf, mode, less)
         is_excluded = item.is_data or (must_hold and not each.held)
         has_title = each.title == 1.0 and query.stop_words <= {*split_words(item.title)}
-        is_named = not is_excluded and (item.is_named or has_title)
-        begins = not is_excluded and may_begin and item.begun > 0
+        is_named = not is_excluded and (item.is_named or (has_title and not query.completed))
+        begins = not is_excluded and bool(may_begin) and item.begun > 0
         has_all = is_lifted and each.held == asked
         fits = not is_excluded and (begins or has_all or chance >= RELEVANT)
         score = 1.0 if is_named else chance if fits == (chance >= RELEVANT) else (fits + chance) / 2

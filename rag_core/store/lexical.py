@@ -102,8 +102,9 @@ def gather(
         named = find.first_chunks(db, allowed, _NAMED, query.name)
         if len(query.name) >= _LEAST_NAME:
             begun_names = find.begun_names(db, allowed, query.name, _NAMES_BEGUN)
-        if nowhere := [word for word in query.words if not counts.get(word, 1)]:
-            begun = by_beginnings(db, nowhere, allowed)
+        nowhere = [word for word in query.words if not counts.get(word, 1)]
+        if nowhere or query.completed:
+            begun = by_beginnings(db, [query.completed, *nowhere], allowed)
         if sought := [unit for unit in query.forms if query.phrases or not counts[unit]]:
             sql = f"""SELECT c.id FROM furniture_words f CROSS JOIN chunks c ON c.id = f.rowid
                       JOIN documents d ON d.id = c.document_id
@@ -259,16 +260,31 @@ def frequencies(db: sqlite3.Connection, units: Sequence[str], viewer: Viewer) ->
     return total - kept(db, _hidden_count), {unit: held - hidden[unit] for unit, held in every.items()}
 
 
-def meant(stores: Sequence[Store], words: Iterable[str], viewer: Viewer) -> dict[str, tuple[str, ...]]:
-    """Those of ``words`` that no passage holds or has as the beginning of a word, each with up to three that
-    are one slip away and which ``viewer`` may see: first those in titles, then the commonest."""
-    unknown = [word for word in words if _SHORTEST <= len(word) <= _LONGEST and not is_unspaced(word)]
+def meant(stores: Sequence[Store], query: Query, viewer: Viewer) -> dict[str, tuple[str, ...]]:
+    """The loose words of ``query`` that no passage holds, each with up to three that ``viewer`` may see. The
+    last word is kept and gets the commonest words of titles that begin with it. Others, if no word begins
+    with them, get words that are one slip away: first those in titles, then the commonest."""
+    asked = filter(str.isalpha, query.loose)
+    unknown = [word for word in asked if _LEAST_NAME <= len(word) <= _LONGEST and not is_unspaced(word)]
+    last = query.words[-1] if unknown else ""
     allowed = find.visible(viewer)
+    begun: list[str] = []
+    longer: Counter[str] = Counter()
+    sql = f"""SELECT DISTINCT d.id, c.title FROM words JOIN chunks c ON c.id = words.rowid
+              JOIN documents d ON d.id = c.document_id WHERE words MATCH ? AND {allowed.sql} LIMIT {_BEGUN}"""
     for store in stores if unknown else ():
         with suppress(StoreError), store.read() as db:
             held = frequencies(db, unknown, viewer)[1]
-            unknown = [word for word in unknown if not (held[word] or by_beginnings(db, [word], allowed))]
+            unknown = list(filterfalse(held.__getitem__, unknown))
+            begun += [word for word in unknown if by_beginnings(db, [word], allowed)]
+            match = f"{{title title_terms}} : ({find.match_any([last])} *)"
+            for _, title in db.execute(sql, (match, *allowed.values)) if last in unknown else ():
+                words = {*SPACED_WORD.findall(fold(title))} - STOP_WORDS
+                longer.update(word for word in words if word.startswith(last))
     found: dict[str, tuple[str, ...]] = {}
+    if longer and last in unknown:
+        found[last] = (last, *sorted(longer, key=lambda each: (-longer[each], each))[:_MEANT])
+    unknown = [word for word in unknown if len(word) >= _SHORTEST and word not in (*found, *begun)]
     for word in unknown[:_MOST_CORRECTED]:
         slips = [each for each in one_edit_away(word) if len(each) >= _SHORTEST and each not in STOP_WORDS]
         known: Counter[str] = Counter()

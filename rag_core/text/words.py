@@ -340,7 +340,8 @@ def with_words(
 
 def with_corrections(query: Query, meant: Mapping[str, Sequence[str]]) -> Query:
     """``query`` with other words in place of those in ``meant``, outside its phrases: any of them is looked
-    for. What is embedded stays as it was typed."""
+    for. A word that stands among its own is not corrected, but completed. What is embedded stays as it was
+    typed."""
     quoted = {word for phrase in query.phrases for word in split_words(phrase.text)}
     instead = {word: "|".join(others) for word, others in meant.items() if word not in quoted}
     if not instead:
@@ -353,5 +354,6 @@ def with_corrections(query: Query, meant: Mapping[str, Sequence[str]]) -> Query:
         forms=unit_forms(instead.get(unit, unit) for unit in query.forms),
         loose=unit_forms(instead.get(unit, unit) for unit in query.loose),
         typed=tuple((word, tuple(instead.get(unit, unit) for unit in part)) for word, part in query.typed),
-        corrected=tuple((word, tuple(meant[word])) for word in instead),
+        corrected=tuple((word, tuple(meant[word])) for word in instead if word not in meant[word]),
+        completed=next((word for word in instead if word in meant[word]), ""),
     )
