@@ -199,3 +199,24 @@ def test_a_place_and_what_is_selected_are_copied_by_keyboard_alone(app: Watched,
     expect(page.get_by_role("status")).to_have_text("Copied as Markdown")
     copied = str(page.evaluate("navigator.clipboard.readText()"))
     assert copied == f"> The heron waits 7 times.\n>\n> — Heron 7 ({folder / 'notes' / '7.md'}:1)"
+
+
+def test_a_list_that_is_open_follows_the_files_unless_somebody_reads_it(
+    app: Watched, folder: Path, library: Library
+) -> None:
+    page, status = app.page, app.page.get_by_role("status")
+    title = page.locator(".cps-card:not(.cps-near) .cps-title")
+    app.open("/?q=crane")
+    expect(status).to_contain_text("Nothing fits")
+    (folder / "notes" / "one.md").write_text("# First crane\n\nThe crane calls.\n")
+    index(library, "birds", folder / "notes")
+    expect(status).to_contain_text("1 note")
+    expect(title).to_have_text(["First crane"])
+    page.keyboard.press("ArrowDown")
+    expect(title).to_be_focused()
+    (folder / "notes" / "two.md").write_text("# Second crane\n\nThe crane answers.\n")
+    index(library, "birds", folder / "notes")
+    expect(status).to_contain_text("2 notes")
+    expect(title).to_have_count(1)
+    page.keyboard.press("Escape")
+    expect(title).to_have_count(2)

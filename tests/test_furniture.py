@@ -12,7 +12,7 @@ import pytest
 
 import rag_core.index.furniture
 from rag_core.library import Library
-from rag_core.search.snippet import excerpt
+from rag_core.search.shown import extract, shown_text
 from rag_core.store import furniture as kept_shapes
 from rag_core.text import furniture, prose
 from rag_core.types import OWNER, Hit
@@ -23,6 +23,11 @@ from tests.test_migrations import make_older
 
 FOOT = "- Last reviewed by the librarian on 2026-03-{:02}, see https://example.org/notes/{}\n"
 SUBJECTS = "otter badger heron falcon adder beetle salmon lizard magpie weasel".split()
+
+
+def excerpt(hit: Hit) -> str:
+    """The text of a hit's card."""
+    return "".join(text for text, _ in extract(shown_text(hit)))
 
 
 def subject(n: int) -> str:

@@ -136,7 +136,9 @@ def test_links_are_resolved_before_the_roots_are_compared(
         said = adding.error("index_directory", dir_path=str(notes / path))
         assert "is not in a folder of store 'sea'" in said
         assert str(notes / "shelf") in said
-    assert "lies in no folder" in adding.error("index_file", file_path=str(notes / "shelf/out/own.md"))
+    assert "is not in a folder of store" in adding.error(
+        "index_file", file_path=str(notes / "shelf/out/own.md")
+    )
     assert len(mcp_library.sources.all(OWNER, "sea")) == 1
     adding.data("index_directory", dir_path=str(notes / "in"))
     assert [each.source.root for each in mcp_library.sources.all(OWNER, "sea")][1:] == [

@@ -6,6 +6,7 @@ import re
 import sqlite3
 from contextlib import closing
 from datetime import date
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import parse_qs, urlencode
 
@@ -20,7 +21,7 @@ from tests.files_page import page_links
 from tests.pages import GUEST, HOSTILE, markup, texts
 from tests.pages import open_page as open_any
 from tests.search_page import HOSTILE_PATH, TEA, Indexing, open_page, option, plain, shown, titles
-from ui import hits
+from ui import hits, results
 from ui.deps import library
 from ui.filters import with_parents
 from ui.search_box import KEY
@@ -388,3 +389,19 @@ def test_failed_files_of_one_store_lead_to_its_page_and_those_of_several_to_all_
         water_notes({"a.docx": "not what its name says"}, store)
         way = shown(open_page(q="water"))["unread"]
         assert (way["label"], way["href"]) == (f"{failed} failed", page)
+
+
+def test_the_state_of_the_page_changes_with_what_is_indexed_and_with_what_its_status_says(
+    water_notes: Indexing,
+) -> None:
+    states = [results.state(OWNER), results.state(OWNER)]
+    assert states[0] == states[1]
+    water_notes({"well.md": "The well is full."})
+    states.append(results.state(OWNER))
+    with library()._shared.stores.open(OWNER, "notes").store.note() as db:
+        db.execute("INSERT INTO queue (hash) VALUES (x'00')")
+    states.append(results.state(OWNER))
+    with library()._shared.stores.open(OWNER, "notes").store.note() as db:
+        db.execute("INSERT INTO jobs (state, start_time) VALUES ('cancelled', '2026-01-01T00:00:00Z')")
+    states.append(results.state(OWNER))
+    assert all(old != new for old, new in pairwise(states[1:]))

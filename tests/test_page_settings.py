@@ -11,10 +11,10 @@ from streamlit.testing.v1 import AppTest
 
 from rag_core import config
 from rag_core.library import Library
-from rag_core.types import OWNER
 from tests import pages
 from tests.chat_servers import OllamaChat
 from tests.configured import configure
+from tests.conftest import index
 from tests.pages import drawn, has_key, press, texts
 
 pytestmark = pytest.mark.usefixtures("owner")
@@ -42,8 +42,11 @@ def test_what_a_variable_decides_cannot_be_changed_here(monkeypatch: pytest.Monk
     assert "COMMONPLACE_OCR in the environment decides it." in texts(app)
 
 
-def test_the_model_that_answers_is_chosen_on_the_ask_page(home: Path, ollama_chat: OllamaChat) -> None:
-    Library.open().create_store(OWNER, "notes", "hashing:64")
+def test_the_model_that_answers_is_chosen_on_the_ask_page(
+    home: Path, notes: Path, ollama_chat: OllamaChat
+) -> None:
+    (notes / "tea.md").write_text("Green tea steeps for two minutes.\n")
+    index(Library.open(), "notes", notes)
     configure(home, f"ollama_url: {ollama_chat.url}\n")
     app = page("ask")
     drawn(app.selectbox(key="ask_model").set_value("ollama:talker").run())

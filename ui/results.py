@@ -39,6 +39,7 @@ from ui.search_state import (
     usual,
 )  # fmt: skip
 
+_POLL_S: Final = 2
 _TEXT: Final = "search_text"
 """The session key of what stands in the box, which need not be in the address yet."""
 _MOST_NEAR: Final = 6
@@ -75,6 +76,24 @@ def show_search() -> None:
     search_box.show(shown, take)
     if answer and answer.hits and text == url.get("q", [""])[-1]:
         downloads.show(answer, viewer)
+
+
+def state(viewer: Viewer) -> object:
+    """What the results depend on and what the status line says: it changes when they do. Raises RagError."""
+    generations = library().stores.generations(viewer)
+    stores = [name for name, _ in generations] if viewer.is_owner else []
+    return generations, [_behind(viewer, [each]) for each in stores], deps.meaning_is_loading(viewer)
+
+
+@st.fragment(run_every=_POLL_S)
+def follow(before: object) -> None:
+    """Draw the page once more when its `state` is no longer the one ``before``."""
+    try:
+        is_same = state(require_viewer()) == before
+    except RagError:  # the page says it
+        is_same = False
+    if not is_same:
+        st.rerun()
 
 
 def _shown(shown: Shown, viewer: Viewer, url: Params) -> tuple[Shown, Answer | None]:
@@ -367,17 +386,19 @@ def _with_state(shown: Shown, viewer: Viewer, stores: Sequence[str], said: str) 
     """With what is ``said`` and, for the owner, how far stores are behind their folders."""
     if not viewer.is_owner:
         return replace(shown, status=said)
-    now = library().jobs.freshness(viewer, stores)
-    is_behind = bool(now.reading or now.waiting or now.looking)
-    is_paused = is_behind and any(_is_paused(viewer, name) for name in stores)
-    parts = (said, freshness(replace(now, failed=0)), "paused" * is_paused)
+    behind, failed = _behind(viewer, stores)
     has = [info.name for info in store_infos(viewer) if info.failed and info.name in stores]
     listed = link({"store": has[0]}, INDEX_PAGE) if len(has) == 1 else link({}, STORES_PAGE)
-    unread = Way(f"{plural(now.failed, 'file')} failed", href=listed)
-    return replace(
-        shown, status=" · ".join(filter(None, parts)), unread=unread if now.failed else None,
-        is_moving=is_behind and not is_paused,
-    )  # fmt: skip
+    unread = Way(f"{plural(failed, 'file')} failed", href=listed)
+    return replace(shown, status=f"{said} · {behind}", unread=unread if failed else None)
+
+
+def _behind(viewer: Viewer, stores: Sequence[str]) -> tuple[str, int]:
+    """How far stores are behind their folders, in words, and how many of their files failed."""
+    now = library().jobs.freshness(viewer, stores)
+    is_behind = now.reading or now.waiting or now.looking
+    is_paused = is_behind and any(_is_paused(viewer, name) for name in stores)
+    return freshness(replace(now, failed=0)) + " · paused" * bool(is_paused), now.failed
 
 
 def _is_paused(viewer: Viewer, store: str) -> bool:

@@ -93,14 +93,13 @@ class Others:
 class Shown:
     """All that the component shows. ``search`` is the search in the page's address, ``text`` the one that was
     answered; ``status`` is one short line, which ends with the way to the ``unread`` files; ``error``
-    stands in its place. ``is_moving``: files are being indexed. ``label`` names the box."""
+    stands in its place. ``label`` names the box."""
 
     search: str
     text: str
     status: str = ""
     unread: Way | None = None
     error: str = ""
-    is_moving: bool = False
     view: str = "cards"
     chips: tuple[Chip, ...] = ()
     cards: tuple[Card, ...] = ()

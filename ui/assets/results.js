@@ -9,13 +9,14 @@ const COLUMNS = [
 let opened; // the note that was opened last, and for which text: Back comes back to it
 
 const REST_MS = 250; // so long a card is looked at before its other passages are asked for
+const READ_MS = 2000; // between two looks whether what came meanwhile can be shown
 
 export function results({ open, ask, forget, box, say, signal }) {
   const list = made("div", { className: "cps-list", id: "cps-results" });
   const preview = made("section", { className: "cps-preview", ariaLabel: "Preview", tabIndex: 0 });
   const chosen = made("div", { className: "cps-chosen", hidden: true });
   const element = made("div", { className: "cps-body" }, list, preview);
-  let cards = [], rows = [], at = 0, drawn, drawnFor, sorted = [-1, 1], others, timer;
+  let cards = [], rows = [], at = 0, drawn, drawnFor, sorted = [-1, 1], others, timer, later;
   const marked = new Set();
 
   const links = () => [...list.querySelectorAll(".cps-item")];
@@ -199,7 +200,12 @@ export function results({ open, ask, forget, box, say, signal }) {
     const asked = JSON.stringify([data.text, data.search, data.view]);
     list.dataset.query = data.text;
     others = data.others;
-    if (drawn === now || (drawnFor === asked && isRead())) return showOthers(); // news move nothing that is read
+    clearTimeout(later);
+    if (drawn === now) return showOthers();
+    if (drawnFor === asked && isRead()) { // news move nothing that is read
+      later = setTimeout(() => update(data, press), READ_MS);
+      return showOthers();
+    }
     [drawn, drawnFor] = [now, asked];
     const before = list.contains(document.activeElement) ? here() : -1, key = cards[before]?.key;
     unmark();
@@ -225,5 +231,6 @@ export function results({ open, ask, forget, box, say, signal }) {
     if (left > 0 && had < 0) return comeBack(left);
     return had >= 0 && go(had);
   };
+  signal.addEventListener("abort", () => clearTimeout(later));
   return { element, chosen, update, first: () => go(0), openFirst: () => cards.length && open(cards[0].passage.href), wayOf };
 }

@@ -7,8 +7,6 @@ import { results as makeResults } from "./results.js";
 
 const views = new WeakMap();
 const ANSWER_MS = 3000;
-const NEWS_MS = 2000; // between two looks at what was indexed meanwhile; twice as long where nothing was
-const LONGEST_NEWS_MS = 60_000;
 
 export default function mount(component) {
   const root = component.parentElement;
@@ -29,7 +27,7 @@ function viewOf(root) {
   const off = new AbortController();
   const { signal } = off;
   const pending = []; // searches committed here that have not come back yet
-  let component, committed, typed = "", timer, tries = 0, news, newsMs = NEWS_MS;
+  let component, committed, typed = "", timer, tries = 0;
 
   // One value says everything: two could be handled in the other order. A run that begins at the same moment
   // may swallow it, so it is sent again where no answer comes.
@@ -99,7 +97,7 @@ function viewOf(root) {
     foot.replaceChildren(...(several ? [turn("Previous", data.page - 1, data.page > 1), made("span", {}, `Page ${data.page}`),
       turn("Next", data.page + 1, data.has_more)] : []), data.end && made("span", {}, data.end) || "");
   };
-  let page = 1, said;
+  let page = 1;
   const update = (next) => {
     const isNew = !component;
     component = next;
@@ -117,11 +115,7 @@ function viewOf(root) {
     found.update(data, change);
     if (data.page !== page) root.closest("[data-testid=stMain]")?.scrollTo(0, 0);
     page = data.page;
-    clearTimeout(news);
-    newsMs = data.status === said ? Math.min(2 * newsMs, LONGEST_NEWS_MS) : NEWS_MS;
-    said = data.status;
-    if (data.is_moving) news = setTimeout(() => { tries += 1; send(); }, newsMs);
   };
-  signal.addEventListener("abort", () => { clearTimeout(timer); clearTimeout(news); });
+  signal.addEventListener("abort", () => clearTimeout(timer));
   return { off, update };
 }
