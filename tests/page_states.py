@@ -140,12 +140,12 @@ _FULL: Final = (
     ),
     _page("store rules", "/stores?store=birds&private=1", "Folder, note or pattern"),
     _page("store unknown", "/stores?store=gone", "There is no store called 'gone'"),
-    _page("settings", "/settings", "Somebody of your tailnet"),
+    _page("settings", "/settings", "Share with other people"),
     _page(
-        "settings unfolded", "/settings", "Copy it now", unfold("Advanced"),
+        "settings unfolded", "/settings?share=1", "Copy it now", unfold("Advanced"),
         unfold("Name another owner"), unfold("Tokens for scripts"), type_in("Name of a new token", "backup"),
     ),
-    _page("settings people", "/settings", "Keep", press("Remove")),
+    _page("settings people", "/settings?share=1", "Keep", press("Remove")),
 )  # fmt: skip
 _EMPTY: Final = (
     _page("search", "/", "What do you want to search"),

@@ -133,7 +133,7 @@ def test_a_server_that_fails_whatever_it_is_given_is_not_asked_for_every_text(
     ollama._embed = failing  # type: ignore[method-assign, assignment]
     job = index(library, "s", notes)
     assert job.texts_embedded == 32
-    assert "It fails whatever it is given" in job.message
+    assert "It fails on every text" in job.message
     assert embeds(ollama) < 16
     assert library.jobs.problems(OWNER, "s") == []
 
