@@ -110,8 +110,10 @@ class Searching(Service):
             if long:
                 rare = lexical.rarest(stores_read, dict(query.typed), viewer)
                 query = with_words(query, rare)
-            elif mode != "vector" and (meant := lexical.meant(stores_read, query, viewer)):
-                query = with_corrections(query, meant)
+            elif mode != "vector":
+                loose = list(filter(str.isalpha, query.loose))
+                if meant := lexical.meant(stores_read, loose, viewer):
+                    query = with_corrections(query, meant)
             scope_of = partial(self._scope, viewer, query, mode)
             answer = search(opened, scope_of, query, allowed, unmatched, options, viewer)
         hits = answer.hits

@@ -260,13 +260,12 @@ def frequencies(db: sqlite3.Connection, units: Sequence[str], viewer: Viewer) ->
     return total - kept(db, _hidden_count), {unit: held - hidden[unit] for unit, held in every.items()}
 
 
-def meant(stores: Sequence[Store], query: Query, viewer: Viewer) -> dict[str, tuple[str, ...]]:
-    """The loose words of ``query`` that no passage holds, each with up to three that ``viewer`` may see. The
-    last word is kept and gets the commonest words of titles that begin with it. Others, if no word begins
-    with them, get words that are one slip away: first those in titles, then the commonest."""
-    asked = filter(str.isalpha, query.loose)
-    unknown = [word for word in asked if _LEAST_NAME <= len(word) <= _LONGEST and not is_unspaced(word)]
-    last = query.words[-1] if unknown else ""
+def meant(stores: Sequence[Store], words: Sequence[str], viewer: Viewer) -> dict[str, tuple[str, ...]]:
+    """Those of ``words`` that no passage holds, each with up to three that ``viewer`` may see. The last one
+    is kept and gets the commonest words of titles that begin with it. Others, if no word begins with them,
+    get words that are one slip away: first those in titles, then the commonest."""
+    last = words[-1] if words else ""
+    unknown = [word for word in words if _LEAST_NAME <= len(word) <= _LONGEST and not is_unspaced(word)]
     allowed = find.visible(viewer)
     begun: list[str] = []
     longer: Counter[str] = Counter()
@@ -279,8 +278,8 @@ def meant(stores: Sequence[Store], query: Query, viewer: Viewer) -> dict[str, tu
             begun += [word for word in unknown if by_beginnings(db, [word], allowed)]
             match = f"{{title title_terms}} : ({find.match_any([last])} *)"
             for _, title in db.execute(sql, (match, *allowed.values)) if last in unknown else ():
-                words = {*SPACED_WORD.findall(fold(title))} - STOP_WORDS
-                longer.update(word for word in words if word.startswith(last))
+                written = {*SPACED_WORD.findall(fold(title))} - STOP_WORDS
+                longer.update(word for word in written if word.startswith(last))
     found: dict[str, tuple[str, ...]] = {}
     if longer and last in unknown:
         found[last] = (last, *sorted(longer, key=lambda each: (-longer[each], each))[:_MEANT])
