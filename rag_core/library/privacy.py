@@ -23,9 +23,9 @@ class PrivateRules(Service):
 
     def set(self, viewer: Viewer, store: str, globs: Sequence[str]) -> Privacy:
         """Hide the documents that match any of ``globs`` from guests, besides those that are marked private.
-        It
-        holds from the next read on. A pattern is compared with the path below the document's folder and with
-        the shown path. Copies on other machines follow with the next job. Raises InvalidInput."""
+
+        The next read obeys it. A pattern is compared with the path below the document's folder and with the
+        shown path. Copies on other machines follow with the next job. Raises InvalidInput."""
         rules = validate_globs(globs)
         return self._follow(viewer, store, lambda _: rules)
 

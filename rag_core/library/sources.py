@@ -56,8 +56,7 @@ class Sources(Service):
 
     def said_of_pictures(self, viewer: Viewer, by_suffix: Mapping[str, int]) -> str:
         """How OCR will treat the pictures and scans among files, given the count of each suffix: what reads
-        them, or
-        why nothing does and what to do; '' where there are none."""
+        them, or why nothing does and what to do; '' where there are none."""
         counts = Counter[str]()
         for suffix, number in by_suffix.items():
             counts[type_of_suffix(suffix) or ""] += number

@@ -15,12 +15,12 @@ the more words count.
 The *signal* is absolute and decides what fits: similarity + 0.6 · BM25 / its upper bound, (k1 + 1) · Σ IDF;
 −0.1 for a passage with only one of several words, which makes part of its similarity.
 The score is a logistic curve of it, raised to the best score behind it. Documents that are called as the
-query come first, then those whose name begins with it, unless it is one word that passages hold, then the
-others by value, last what cannot fit. The few passages with every word of the
-query fit, however far they are in meaning: a rare word says little to a model. Words that neither a passage
-nor the embedder's vocabulary has may be made up: the more of them, the more similarity it takes. For a query
-that is only a number, a date or a code, no passage without it fits. Base64 and minified code never fit. The
-weights are those of decision 4. Pure functions.
+query come first, then those whose name begins with it (unless it is one word that passages hold), then the
+others by value, last what cannot fit. The few passages with every word of the query fit, however
+far they are in meaning: a rare word says little to a model. Words that neither a passage nor the embedder's
+vocabulary has may be made up: the more of them, the more similarity it takes. For a query that is only a
+number, a date or a code, no passage without it fits. Base64 and minified code never fit. The weights are
+those of decision 4. Pure functions.
 """
 
 from __future__ import annotations

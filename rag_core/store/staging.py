@@ -1,6 +1,5 @@
 """A folder beside the stores for unfinished files while a store is created, exported or imported. It is
-locked
-while its process lives; the next one removes what a killed process left."""
+locked while its process lives; the next one removes what a killed process left."""
 
 from __future__ import annotations
 
