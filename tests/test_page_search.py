@@ -6,7 +6,7 @@ import re
 import sqlite3
 from contextlib import closing
 from datetime import date
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from urllib.parse import parse_qs, urlencode
 
@@ -405,3 +405,13 @@ def test_the_state_of_the_page_changes_with_what_is_indexed_and_with_what_its_st
         db.execute("INSERT INTO jobs (state, start_time) VALUES ('cancelled', '2026-01-01T00:00:00Z')")
     states.append(results.state(OWNER))
     assert all(old != new for old, new in pairwise(states[1:]))
+
+
+def test_a_page_whose_state_changes_while_it_is_drawn_is_drawn_in_whole(
+    water_notes: Indexing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    water_notes({"well.md": "The well is full."})
+    states = count()
+    monkeypatch.setattr(results, "state", lambda viewer: next(states))
+    assert titles(open_page(q="well"))[0] == "Well"
+    assert next(states) == 1, "one look, before the search"

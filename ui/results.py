@@ -85,15 +85,22 @@ def state(viewer: Viewer) -> object:
     return generations, [_behind(viewer, [each]) for each in stores], deps.meaning_is_loading(viewer)
 
 
-@st.fragment(run_every=_POLL_S)
 def follow(before: object) -> None:
-    """Draw the page once more when its `state` is no longer the one ``before``."""
-    try:
-        is_same = state(require_viewer()) == before
-    except RagError:  # the page says it
-        is_same = False
-    if not is_same:
-        st.rerun()
+    """Look every two seconds whether `state` is still as it was ``before``, and draw the page again if not:
+    never in the run that draws it, or a page could not be drawn in whole while an index run is quick."""
+    drawn = False
+
+    @st.fragment(run_every=_POLL_S)
+    def look() -> None:
+        try:
+            is_same = not drawn or state(require_viewer()) == before
+        except RagError:  # the page says it
+            is_same = False
+        if not is_same:
+            st.rerun()
+
+    look()
+    drawn = True
 
 
 def _shown(shown: Shown, viewer: Viewer, url: Params) -> tuple[Shown, Answer | None]:
