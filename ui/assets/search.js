@@ -109,7 +109,10 @@ function viewOf(root) {
       typed = box.input.value = data.text;
     }
     if (isNew) box.name(data.label, data.help);
-    if (isNew && !document.activeElement.matches("input, textarea")) box.input.focus();
+    const early = window.typedEarly; // see frame.js
+    if ((isNew || early) && !document.activeElement.matches("input, textarea")) box.input.focus();
+    window.typedEarly = undefined;
+    if (early?.text) box.put(box.input.value + early.text);
     filters.update(data.chips, committed);
     drawAround(data);
     found.update(data, change);
