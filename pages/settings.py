@@ -39,7 +39,8 @@ def main() -> None:
     viewer = require_owner()
     st.title("Settings", anchor=False)
     show_waiting(PLACE)
-    st.fragment(answering_model.show_setting, parallel=True)(viewer)
+    with st.container(key="settings_llm"):
+        st.fragment(answering_model.show_setting, parallel=True)(viewer)
     show_general(viewer)
     st.header("Private notes", anchor=False)
     st.html(hits.paragraphs("Guests never find them."))

@@ -27,7 +27,7 @@ from ui.search_state import SEEN
 def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
     """The files of ``store``, and what can be done with the one that is chosen."""
     components.show("reader", "reader")
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="files_head"):
         st.title("Files", anchor=False, width="content")
         if len(stores) > 1:
             st.session_state[STORE_BOX] = store if store in stores else None
@@ -56,10 +56,10 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
         show_missing_file(viewer, store)
     else:
         folders, files = st.columns([1, 4], gap="medium") if found.folders else (None, st.container())
-        with files:
-            _list(viewer, store, within(found, current().folder), len(found.rows))
         if folders:
             folders.html(tree(store, found.folders, len(found.rows), current().folder))
+        with files:
+            _list(viewer, store, within(found, current().folder), len(found.rows))
 
 
 def _choose_store() -> None:

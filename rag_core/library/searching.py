@@ -147,14 +147,14 @@ class Searching(Service):
         return tuple(each for each in fit if (each.store, each.document.path) == there)[:MOST_OTHERS]
 
     def failed_files(self, viewer: Viewer, answer: Answer) -> list[Notice]:
-        """Files that could not be read and are named in a query that nothing fits."""
+        """Files that could not be read and that the query names: in whole if something else fits it."""
         found: list[Notice] = []
-        for name in () if answer.convincing else answer.stores:
+        for name in answer.stores:
             with suppress(StoreError), self._stores.reading(viewer, name) as db:
-                failed = documents.failed(db, answer.query.text, _MOST_FAILED)
-                found += [
-                    Notice("failed_file", {"path": path, "reason": why}, (name,)) for path, why in failed
-                ]
+                for path, reason in documents.failed(
+                    db, answer.query.text, _MOST_FAILED, whole=answer.convincing
+                ):
+                    found.append(Notice("failed_file", {"path": path, "reason": reason}, (name,)))
         return found
 
     @open_to_all

@@ -232,13 +232,17 @@ def called(db: sqlite3.Connection, name: str, limit: int) -> list[str]:
     return [row[0] for row in db.execute(sql, (name_key(well_formed(name)), limit))]
 
 
-def failed(db: sqlite3.Connection, words: str, limit: int) -> list[tuple[str, str]]:
-    """The paths of at most ``limit`` documents whose reading failed and whose path has all ``words``, each
-    with the reason."""
-    wanted = set(_WORDS.findall(name_key(words)))
+def failed(db: sqlite3.Connection, words: str, limit: int, *, whole: bool) -> list[tuple[str, str]]:
+    """At most ``limit`` documents whose reading failed, each with the reason: those whose path has all
+    ``words``; ``whole``: those whose name has them and no others, with or without its suffix."""
+    wanted, found = set(_WORDS.findall(name_key(words))), []
     sql = "SELECT display, reason FROM documents WHERE state = 'failed' ORDER BY display"
-    rows = db.execute(sql) if wanted else ()
-    return [tuple(row) for row in rows if wanted <= set(_WORDS.findall(name_key(row[0])))][:limit]
+    for path, reason in db.execute(sql) if wanted else ():
+        name = PurePosixPath(name_key(path))
+        named = [set(_WORDS.findall(each)) for each in (name.name, name.stem)]
+        if wanted in named if whole else wanted <= set(_WORDS.findall(str(name))):
+            found.append((path, reason))
+    return found[:limit]
 
 
 def ending(db: sqlite3.Connection, source_id: int, path: bytes, limit: int) -> list[bytes]:

@@ -1,6 +1,6 @@
 // The filters of the Ask page. As in search.js there is one view per element.
 import { changed, chips } from "./chips.js";
-import { made } from "./made.js";
+import { focusOn, made } from "./made.js";
 
 const views = new WeakMap();
 
@@ -29,8 +29,7 @@ function viewOf(root) {
       update(data.chips, search);
       if (data.busy === busy) return;
       busy = data.busy;
-      const now = document.activeElement, box = document.querySelector(".st-key-ask_box input");
-      if (!busy && (now === document.body || now.closest(".st-key-pages"))) box.focus({ preventScroll: true });
+      if (!busy) focusOn(".st-key-ask_box input");
     },
   };
 }

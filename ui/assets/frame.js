@@ -5,7 +5,7 @@ window.__streamlit = { BACKEND_BASE_URL: location.origin + "/" };
   // What is typed after a press on Search in the bar belongs to the box, which comes a moment later and takes it.
   const EARLY_MS = 3000;
   window.addEventListener("click", (event) => {
-    const isSearch = event.target.closest?.(".st-key-pages a")?.pathname === "/";
+    const isSearch = event.target.closest?.('.st-key-pages a[href=""]');
     window.typedEarly = isSearch && { text: "", until: performance.now() + EARLY_MS };
   }, true);
   window.addEventListener("keydown", (event) => {
@@ -23,7 +23,10 @@ window.__streamlit = { BACKEND_BASE_URL: location.origin + "/" };
   // A menu is drawn at the end of the page. The keyboard goes into it from its button, and back to it.
   const BODY = "[data-testid=stPopoverBody]", STOPS = "a[href], button:enabled, input:enabled";
   let menu; // the button of the menu that the keyboard is in
-  const first = () => document.querySelector(BODY)?.querySelector(STOPS);
+  const first = () => {
+    const body = document.querySelector(BODY); // its parts arrive one by one
+    return body?.querySelector("[data-testid=stSkeleton]") ? null : body?.querySelector(STOPS);
+  };
   const enter = (button, tries = 60) => {
     if (first()) { menu = button; first().focus(); }
     else if (tries) requestAnimationFrame(() => enter(button, tries - 1));

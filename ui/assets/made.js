@@ -46,3 +46,11 @@ export const isPlain = (event) => !(event.ctrlKey || event.metaKey || event.altK
 
 export const isTyping = (event) =>
   event.composedPath()[0].matches?.("input, textarea, select, [contenteditable=true]");
+
+// Focus what the selector finds, as soon as it is there, unless the focus is somewhere already.
+export function focusOn(selector, frames = 120) {
+  const now = document.activeElement, box = document.querySelector(selector);
+  if (now !== document.body && !now.closest(".st-key-pages")) return;
+  if (box) box.focus({ preventScroll: true });
+  else if (frames) requestAnimationFrame(() => focusOn(selector, frames - 1));
+}
