@@ -130,7 +130,7 @@ _FULL: Final = (
     _page("stores", "/stores", "5 files"),
     _page("stores new", "/stores", "Look for other models", unfold("New store"), unfold("More")),
     _page("stores import", "/stores", "No file is named", unfold("Import a store"), press("Import")),
-    _page("stores attach", "/stores", "s3vectors:", unfold("Attach a store")),
+    _page("stores attach", "/stores", "Address", unfold("Attach a store")),
     _page("store", "/stores?store=birds", "Fingerprint", unfold("Details")),
     _page("store switch", "/stores?store=birds", "Cut the documents again", unfold("Model and vectors")),
     _page("store verified", "/stores?store=birds", "found nothing wrong", unfold("Health"), press("Verify")),

@@ -1,16 +1,8 @@
-// The filters of the Ask page. As in search.js there is one view per element.
+// The filters of the Ask page.
 import { changed, chips } from "./chips.js";
-import { focusOn, made } from "./made.js";
+import { focusOn, made, mounting } from "./made.js";
 
-const views = new WeakMap();
-
-export default function mount(component) {
-  const root = component.parentElement;
-  if (!views.has(root)) views.set(root, viewOf(root));
-  const view = views.get(root);
-  view.update(component);
-  return () => { view.off.abort(); views.delete(root); };
-}
+export default mounting(viewOf);
 
 function viewOf(root) {
   const off = new AbortController();

@@ -21,11 +21,13 @@ window.__streamlit = { BACKEND_BASE_URL: location.origin + "/" };
   }, true);
 
   // A menu is drawn at the end of the page. The keyboard goes into it from its button, and back to it.
-  const BODY = "[data-testid=stPopoverBody]", STOPS = "a[href], button:enabled, input:enabled";
+  const BODY = "[data-testid=stPopoverBody]", STOPS = "a[href], button, input, summary, select, textarea";
+  const stopsOf = (body) => [...body.querySelectorAll(STOPS)]
+    .filter((each) => each.tabIndex >= 0 && !each.disabled && each.checkVisibility({ visibilityProperty: true }));
   let menu; // the button of the menu that the keyboard is in
   const first = () => {
     const body = document.querySelector(BODY); // its parts arrive one by one
-    return body?.querySelector("[data-testid=stSkeleton]") ? null : body?.querySelector(STOPS);
+    return body && !body.querySelector("[data-testid=stSkeleton]") && stopsOf(body)[0];
   };
   const enter = (button, tries = 60) => {
     if (first()) { menu = button; first().focus(); }
@@ -41,7 +43,7 @@ window.__streamlit = { BACKEND_BASE_URL: location.origin + "/" };
       event.preventDefault();
       enter(at);
     } else if (body && menu?.isConnected) {
-      const stops = [...body.querySelectorAll(STOPS)];
+      const stops = stopsOf(body);
       if (event.key === "Escape") setTimeout(() => menu.focus()); // when Streamlit has closed it
       if (event.key !== "Tab" || at !== (event.shiftKey ? stops[0] : stops.at(-1))) return;
       menu.focus(); // from where Tab goes on

@@ -1,20 +1,12 @@
-// The Search page. Streamlit calls the default export again for every change of data, and only the last
-// cleanup, at the end: so there is one view per element, made once.
+// The Search page.
 import { box as makeBox } from "./box.js";
 import { changed, chips as makeChips } from "./chips.js";
-import { isPlain, made } from "./made.js";
+import { isPlain, made, mounting } from "./made.js";
 import { results as makeResults } from "./results.js";
 
-const views = new WeakMap();
 const ANSWER_MS = 3000;
 
-export default function mount(component) {
-  const root = component.parentElement;
-  if (!views.has(root)) views.set(root, viewOf(root));
-  const view = views.get(root);
-  view.update(component);
-  return () => { view.off.abort(); views.delete(root); };
-}
+export default mounting(viewOf);
 
 // A search as it stands in the address, spelled one way whoever wrote it.
 function spelled(search) {
