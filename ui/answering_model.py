@@ -25,7 +25,7 @@ def show_setting(viewer: Viewer) -> None:
     """The row of the Settings page."""
     show_waiting(PLACE)
     models = _there(viewer)
-    effect = "Answers on the Ask page." if models else _GET_ONE
+    effect = "Answers on the Ask page." if models or load().llm else _GET_ONE
     options = {"": "None: passages only", **{model: model for model in models}}
     choose(viewer, "llm", "Model that answers", effect, options)
 
