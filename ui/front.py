@@ -20,6 +20,9 @@ from starlette.routing import Route
 ICON: Final = Path(__file__).with_name("icon.png")
 _HEAD: Final = "<head>"
 _END: Final = "</body>"
+_ROOT: Final = '<div id="root">'
+_WAITING: Final = '<div class="cp-waiting"></div>'
+"""What stands there until Streamlit draws, if that takes a while."""
 _HERE: Final = Path(__file__).parent
 _SCRIPT: Final = _HERE / "assets" / "frame.js"
 _STYLES: Final = (_HERE / "hits.css", _HERE / "note.css", _HERE / "assets" / "search.css")
@@ -37,6 +40,7 @@ def front_page() -> str:
     page = files("streamlit").joinpath("static", "index.html").read_text(encoding="utf-8")
     style = "".join(path.read_text(encoding="utf-8") for path in _STYLES)
     page = page.replace(_HEAD, f"{_HEAD}<script>{_SCRIPT.read_text(encoding='utf-8')}</script>", 1)
+    page = page.replace(_ROOT, _ROOT + _WAITING, 1)
     return page.replace(_END, f"<style>{style}</style>{_END}", 1)
 
 
