@@ -115,7 +115,7 @@ def watch(
 
 
 def scan(library: Library, viewer: Viewer, begin: Callable[[str], None]) -> None:
-    """Request what changed in the folders of all stores while nothing ran; ``begin(store)`` starts its job."""
+    """Request what changed in the folders of all stores meanwhile; ``begin(store)`` starts its job."""
     _request_whole(library, viewer, _folders(library, viewer), begin, again=True)
 
 
