@@ -131,11 +131,16 @@ class Freshness(Shown):
     reading: Annotated[int, said("Files that a run still reads.")]
     waiting: Annotated[int, said("Passages that are found by words only until they are embedded.")]
     failed: Annotated[int, said("Files that could not be read.")]
+    eta_seconds: Annotated[Seconds, said("Seconds that a run still takes for what it does now.")] = at("eta")
 
     @computed_field
     def summary(self) -> str:
         """All of it in one line, such as *up to date*."""
-        return wording.freshness(reports.Freshness(self.looking, self.reading, self.waiting, self.failed))
+        state = types.Freshness(self.looking, self.reading, self.waiting, self.failed, self.eta_seconds)
+        return wording.freshness(state)
+
+
+_Freshness = Annotated[Freshness | None, said("How far the stores are behind. Null for a guest.")]
 
 
 @shows(types.Answer, without="notices fitting fits_more by_words")
@@ -151,13 +156,13 @@ class Answer(Shown):
     query_time_ms: Tenths
     timestamp: Annotated[str, said("When it was asked: ISO 8601, UTC.")]
     pending: _Pending
-    freshness: Annotated[Freshness | None, said("How far the stores are behind. Null for a guest.")] = None
+    freshness: _Freshness = None
     warnings: list[str]
     group: Annotated[Group, said("What a result is, and what all numbers count.")]
     facets: Annotated[dict[str, dict[str, int]] | None, said("Documents that match, if asked for.")]
 
     @classmethod
-    def with_freshness(cls, answer: types.Answer, now: reports.Freshness | None) -> Self:
+    def with_freshness(cls, answer: types.Answer, now: types.Freshness | None) -> Self:
         """The model of what a search found, and of how far its stores are behind."""
         return cls.of(answer).model_copy(update={"freshness": Freshness.of(now) if now else None})
 
@@ -355,6 +360,7 @@ class Reply(Shown):
     retrieved_chunks: Annotated[int, said("How many passages that fit were given.")]
     statements: list[Statement]
     pending: _Pending
+    freshness: _Freshness
     warnings: Messages = at("notices")
     took_ms: Tenths
     timestamp: Annotated[str, said("When it was asked: ISO 8601, UTC.")]
