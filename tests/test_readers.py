@@ -33,6 +33,8 @@ SAMPLES: dict[str, tuple[bytes, str, str]] = {
     "letter.docx": (made.docx("Dear Ada", "# Tea", PHRASE), "heading", "Tea"),
     "talk.pptx": (made.pptx(("Hello", "World", ""), ("Tea", PHRASE, "")), "slide", "2"),
     "stock.xlsx": (made.xlsx(Tea=[["Kind", "Keeps"], ["Black", 24], [PHRASE, 6]]), "row", "Tea!1"),
+    "stock.ods": (made.ods(Tea=[["Kind", "Keeps"], ["Black", 24], [PHRASE, 6]]), "row", "Tea!1"),
+    "stock.xls": (made.xls(Tea=[["Kind", "Keeps"], ["Black", 24], [PHRASE, 6]]), "row", "Tea!1"),
     "letter.odt": (made.odt(f"<text:h>Tea</text:h><text:p>{PHRASE}</text:p>"), "heading", "Tea"),
     "talk.odp": (made.odp("", f"<text:p>{PHRASE}</text:p>"), "slide", "2"),
     "book.epub": (made.epub("Leaves", one="<h1>Trees</h1>", two=f"<h1>Tea</h1>{PHRASE}"), "chapter", "Tea"),
