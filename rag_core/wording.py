@@ -91,10 +91,10 @@ def left_out(failed: int, skipped: int, excluded: int = 0) -> list[str]:
     return [f"{count:,} {kind}" for count, kind in kinds if count]
 
 
-def skips(count: int, examples: Sequence[str]) -> str:
-    """How many files are chosen although their names promise no text; which, where they are few."""
-    which = f": {', '.join(examples)}" if count == len(examples) <= _FEW else ""
-    return f"{plural(count, 'file')} of these will probably be skipped, going by the name{which}."
+def skips(by_suffix: Mapping[str, int]) -> str:
+    """How many files are chosen although nothing reads files of their kind."""
+    files, kinds = plural(sum(by_suffix.values()), "file"), facet(by_suffix)
+    return f"{files} of these will probably be skipped. Nothing reads such files: {kinds}."
 
 
 def pictures_by_ocr(pictures: int, pdfs: int, engine: str, install: str, *, is_off: bool) -> str:

@@ -79,6 +79,7 @@ TextOrNull = Annotated[str | None, BeforeValidator(lambda text: text or None)]
 State = Literal["indexed"] | FileState
 _Pending = Annotated[int, said("Passages that are found by words only until they are embedded.")]
 _OnDisk = Annotated[TextOrNull, said("Null for a guest.")]
+_Anchor = Annotated[str | None, said("Where it is, such as `page 3`. Null where the lines say it.")]
 
 
 class ErrorText(Shown):
@@ -116,13 +117,15 @@ class Hit(Shown):
     similarity: Rounded | None
     bm25: Annotated[float, AfterValidator(lambda number: round(number, 3))] | None
     highlights: list[tuple[int, int]] = at("spans")
+    anchor: _Anchor
     absolute_path: _OnDisk
     state: State
 
     @model_validator(mode="before")
     @classmethod
     def _with_its_file(cls, hit: types.Hit) -> dict[str, Any]:
-        whole = {**_fields(hit.document, hit), "absolute_path": hit.document.absolute_path}
+        own = {"absolute_path": hit.document.absolute_path, "anchor": hit.anchor}
+        whole = {**_fields(hit.document, hit), **own}
         return {**whole, "metadata": whole}
 
 
@@ -200,6 +203,7 @@ class Passage(Shown):
     start_line: int
     end_line: int
     heading_path: list[str]
+    anchor: _Anchor
     content: str
     repeats: int
 
@@ -334,6 +338,7 @@ class Reference(Shown):
     """A numbered passage; ``spans`` are the places in ``content`` that were quoted word for word."""
 
     id: str = at("key")
+    anchor: _Anchor
     relevant: Annotated[bool, said("True: only what fits is in an answer.")]
     link: Annotated[str, AfterValidator(lambda address: f"/{address}")] = at("address")
 
