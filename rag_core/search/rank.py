@@ -346,7 +346,7 @@ def occurrences(text: str, wanted: Mapping[str, Forms], numbers: Sequence[Number
     others."""
     counts: dict[str, int] = {}
     for unit, forms in wanted.items():
-        if found := places(text, forms):
+        if forms.beginning in text and (found := places(text, forms)):
             counts[unit] = min(len(found), _MOST_COUNTED)
     for number in numbers:
         in_a_row = r"(?<!\w)" + r"\W?".join(number.parts) + r"(?!\w)"  # with at most a sign between

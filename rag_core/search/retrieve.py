@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import partial
 from heapq import nlargest
 from itertools import chain, filterfalse, islice
 from math import floor
 from operator import attrgetter, itemgetter
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from rag_core.errors import RagError, VectorError
 from rag_core.models.rerank import SharedReranker
@@ -63,7 +63,14 @@ _FEW = 2000  # so many chunks are compared one by one
 
 _UNEXPLAINED = frozenset({"corrected", "words_only"})  # notices that do not say why nothing fits
 
-_Opened = TypeVar("_Opened")
+
+class _HasStore(Protocol):
+    @property
+    def store(self) -> Store: ...
+
+
+_Opened = TypeVar("_Opened", bound=_HasStore)
+_beside = ThreadPoolExecutor(thread_name_prefix="words")  # looks for words while the query is embedded
 _OF_CHUNK = "key chunk_index start_line end_line anchor_type anchor_ref split_part".split()
 
 
@@ -133,7 +140,7 @@ def search(
     hits: list[Hit] = []
     for name, opened in stores.items():
         try:
-            scope, listed = _search_scope(partial(scope_of, opened), query, allowed, options, viewer)
+            scope, listed = _search_scope(opened, scope_of, query, allowed, options, viewer)
         except RagError as error:
             failed[name] = for_viewer(error, viewer, name)
             continue
@@ -192,30 +199,33 @@ def _beyond_filters(
 
 
 def _search_scope(
-    open_scope: Callable[[], Scope], query: Query, allowed: find.Eligible, options: SearchOptions,
-    viewer: Viewer,
+    opened: _Opened, scope_of: Callable[[_Opened], Scope], query: Query, allowed: find.Eligible,
+    options: SearchOptions, viewer: Viewer,
 ) -> tuple[Scope, _StoreHits]:  # fmt: skip
     """A store and its hits: by words alone if its vector index fails, searched again if its embedder was
     switched meanwhile."""
     for _ in range(2):
-        scope = open_scope()
+        words = options.mode != "vector"
+        gathered = _beside.submit(lexical.gather, opened.store, query, allowed, options.k_lex, words=words)
+        scope = scope_of(opened)
         try:
-            listed = _search_store(scope, query, allowed, options, viewer)
+            listed = _search_store(scope, query, allowed, options, viewer, gathered)
         except VectorError as error:
             said = error if viewer.is_owner else VectorError("The vector index is not available just now.")
             scope = replace(scope, vector=None, trouble=said)
-            listed = _search_store(scope, query, allowed, options, viewer)
+            listed = _search_store(scope, query, allowed, options, viewer, gathered)
         if listed.is_current:
             break
     return scope, listed
 
 
 def _search_store(
-    scope: Scope, query: Query, allowed: find.Eligible, options: SearchOptions, viewer: Viewer
-) -> _StoreHits:
+    scope: Scope, query: Query, allowed: find.Eligible, options: SearchOptions, viewer: Viewer,
+    first: Future[lexical.Gathered],
+) -> _StoreHits:  # fmt: skip
     """The beginning of the store's list, as far as it is wanted. Pages of one query are parts of one list. It
-    begins with the best of ``k_lex`` candidates by words and ``k_vec`` by meaning; candidates of a further
-    reach follow, and no score is higher than the one before."""
+    begins with the best of ``k_lex`` candidates by words, which are the ``first``, and ``k_vec`` by meaning;
+    candidates of a further reach follow, and no score is higher than the one before."""
     mode = options.mode if scope.vector is not None and query.text else "lexical"
     with scope.store.read() as db:
         waiting = find.waiting(db, viewer)
@@ -230,12 +240,16 @@ def _search_store(
         by_words, by_meaning = max(options.k_lex, further), max(options.k_vec, further)
         reach = {"lexical": by_words, "vector": by_meaning, "hybrid": min(by_words, by_meaning)}[mode]
         near = nearest(scope, query, allowed, by_meaning) if mode != "lexical" else {}
+        if not further and (mode == "vector") == (options.mode == "vector"):
+            gathered = first.result()
+        else:
+            gathered = lexical.gather(scope.store, query, allowed, by_words, words=mode != "vector")
         with scope.store.read() as db:
             active = kept(db, active_identity)
             listed.is_current = not scope.identity_id or bool(active and active.id == scope.identity_id)
-            gathered = lexical.gather(db, query, allowed, by_words, near, words=mode != "vector")
+            texts = find.candidates(db, {*gathered.ids, *near}, {*gathered.aside})
             matching = facets.matching(db, query, allowed) if options.facets and listed.facets is None else ()
-            groups, count = _ranked(db, scope, query, mode, gathered, near, options.recency)
+            groups, count = _ranked(db, scope, query, mode, gathered, texts, near, options.recency)
             is_all = count < reach
             if len(groups) < _DISTINCT and not is_all and further != _REACHES[-1]:
                 continue
@@ -243,7 +257,7 @@ def _search_store(
             unseen = filterfalse(seen.__contains__, groups)
             some = {text: groups[text] for text in islice(unseen, reach - len(seen))}
             seen |= some.keys()
-            document_of = {i: each.document for i, each in gathered.texts.items()}
+            document_of = {i: each.document for i, each in texts.items()}
             known = listed.known
             placed = _places(listed, some, document_of, options, depth - len(listed.hits))
             fit = [group for group in some.values() if group[0].score >= RELEVANT]
@@ -309,17 +323,17 @@ def nearest(scope: Scope, query: Query, allowed: find.Eligible, count: int) -> d
 
 def _ranked(
     db: sqlite3.Connection, scope: Scope, query: Query, mode: Mode, gathered: lexical.Gathered,
-    near: dict[int, float], recency: float,
+    texts: Mapping[int, find.Candidate], near: dict[int, float], recency: float,
 ) -> tuple[dict[str, list[Ranked]], int]:  # fmt: skip
     """What was gathered and what is ``near`` in meaning, in order, and how many there are. The same passage
     in several files is one group, in the place of its best."""
-    texts, named = gathered.texts, gathered.named
+    named = gathered.named
     if not query.text:
         reason = "holds it exactly" if query.phrases else "matches the filters"
-        ranked = [Ranked(Found(i, ""), 1.0, (reason,)) for i in named]
+        ranked = [Ranked(Found(i, ""), 1.0, (reason,)) for i in filter(texts.__contains__, named)]
     else:
         by_words, begun = set(gathered.by_words), gathered.begun_names
-        ids = list(dict.fromkeys((*gathered.by_words, *gathered.begun, *named, *begun, *near)))
+        ids = list(dict.fromkeys((*gathered.ids, *near)))
         if mode == "hybrid":
             near = near | _similarities(db, scope, list(filterfalse(near.__contains__, ids)))
         near = scope.calibration.applied(near) if scope.calibration else near

@@ -62,59 +62,55 @@ _MOST_COUNTS = 20_000  # they take 3 MB
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What a store has for a query: the ``information`` of each unit; chunk ids found ``by_words``, by the
-    query as a ``named`` document's name, as the beginning of a name (``begun_names``, with the share of the
-    name that it is) or as ``begun`` words; their texts. Without words, ``named`` is all that is eligible."""
+    """What a store has for a query by its words: the ``information`` of each unit; chunk ids found
+    ``by_words``, by the query as a ``named`` document's name, as the beginning of a name (``begun_names``,
+    with the share of the name that it is), as ``begun`` words or in furniture (``aside``). Without words,
+    ``named`` is all that is eligible."""
 
-    texts: Mapping[int, find.Candidate]
     named: Sequence[int]
     information: Mapping[str, float] = field(default_factory=dict)
     by_words: Sequence[int] = ()
     begun_names: Mapping[int, float] = field(default_factory=dict)
     begun: Sequence[int] = ()
+    aside: Sequence[int] = ()
+
+    @property
+    def ids(self) -> list[int]:
+        """All chunk ids, each once."""
+        found = (*self.by_words, *self.begun, *self.aside, *self.named, *self.begun_names)
+        return list(dict.fromkeys(found))
 
 
-def gather(
-    db: sqlite3.Connection,
-    query: Query,
-    allowed: find.Eligible,
-    limit: int,
-    near: Iterable[int],
-    *,
-    words: bool,
-) -> Gathered:
+def gather(store: Store, query: Query, allowed: find.Eligible, limit: int, *, words: bool) -> Gathered:
     """The eligible chunks for ``query``: up to ``limit`` by its ``words`` if they are wanted (more for a
-    guest, whose scores are counted again), the newest whose furniture has a word that no passage has or a
-    word of a phrase, and those ``near`` in meaning."""
-    if not query.text:
-        ids = find.first_chunks(db, allowed, limit)
-        return Gathered(find.candidates(db, ids), ids)
-    total, counts = frequencies(db, list(query.forms), allowed.viewer)
-    best: list[int] = []
-    named: list[int] = []
-    begun: list[int] = []
-    aside: list[int] = []
-    begun_names: dict[int, float] = {}
-    if words:
+    guest, whose scores are counted again), and the newest whose furniture has a word that no passage has or a
+    word of a phrase."""
+    with store.read() as db:
+        if not query.text:
+            return Gathered(find.first_chunks(db, allowed, limit))
+        total, counts = frequencies(db, list(query.forms), allowed.viewer)
+        # IDF as in BM25+, never negative
+        idf = {unit: math.log(1 + (total - n + 0.5) / (n + 0.5)) for unit, n in counts.items()}
+        if not words:
+            return Gathered((), idf)
         units = list(dict.fromkeys(chain.from_iterable(map(alternatives, query.forms))))
         limit = limit if allowed.viewer.is_owner else limit * _MARGIN
         best = [chunk_id for chunk_id, _ in by_words(db, units, allowed, limit)]
         named = find.first_chunks(db, allowed, _NAMED, query.name)
-        if len(query.name) >= _LEAST_NAME:
-            begun_names = find.begun_names(db, allowed, query.name, _NAMES_BEGUN)
+        is_long = len(query.name) >= _LEAST_NAME
+        begun_names = find.begun_names(db, allowed, query.name, _NAMES_BEGUN) if is_long else {}
         nowhere = [word for word in query.words if not counts.get(word, 1)]
+        begun: list[int] = []
         if nowhere or query.completed:
             begun = by_beginnings(db, [query.completed, *nowhere], allowed)
+        aside: list[int] = []
         if sought := [unit for unit in query.forms if query.phrases or not counts[unit]]:
             sql = f"""SELECT c.id FROM furniture_words f CROSS JOIN chunks c ON c.id = f.rowid
                       JOIN documents d ON d.id = c.document_id
                       WHERE furniture_words MATCH ? AND {allowed.sql} ORDER BY f.rowid DESC LIMIT ?"""
             values = (find.match_any(sought, ""), *allowed.values, limit)
             aside = list(map(itemgetter(0), db.execute(sql, values)))
-    texts = find.candidates(db, {*best, *begun, *aside, *named, *begun_names, *near}, {*aside})
-    # IDF as in BM25+, never negative
-    idf = {unit: math.log(1 + (total - n + 0.5) / (n + 0.5)) for unit, n in counts.items()}
-    return Gathered(texts, named, idf, best, begun_names, [*begun, *aside])
+        return Gathered(named, idf, best, begun_names, begun, aside)
 
 
 def rarest(stores: Iterable[Store], words: Mapping[str, Sequence[str]], viewer: Viewer) -> tuple[str, ...]:
