@@ -13,8 +13,7 @@ from urllib.parse import parse_qs, urlencode
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag_core.reports import Freshness
-from rag_core.types import OWNER, Viewer
+from rag_core.types import OWNER, Freshness, Viewer
 from tests.configured import configure
 from tests.documents_made import pdf
 from tests.files_page import page_links
@@ -385,7 +384,7 @@ def test_a_picture_and_a_page_are_shown_small(indexing: Indexing, tmp_path: Path
 def test_failed_files_of_one_store_lead_to_its_page_and_those_of_several_to_all_stores(
     water_notes: Indexing,
 ) -> None:
-    for store, failed, page in (("notes", "1 file", "index?store=notes"), ("more", "2 files", "stores?")):
+    for store, failed, page in (("notes", 1, "index?store=notes"), ("more", 2, "stores?")):
         water_notes({"a.docx": "not what its name says"}, store)
         way = shown(open_page(q="water"))["unread"]
         assert (way["label"], way["href"]) == (f"{failed} failed", page)
