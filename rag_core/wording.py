@@ -297,9 +297,9 @@ def freshness(now: Freshness) -> str:
     """How far stores are behind their folders, in one line."""
     behind = "looking for changed files" if now.looking else "up to date"
     if now.reading:  # the passages behind it still get more
-        behind = f"reading: {plural(now.reading, 'file')} left"
+        behind = f"reading {plural(now.reading, 'file')}"
     elif now.waiting:
-        behind = f"indexing meaning: {plural(now.waiting, 'passage')} left"
+        behind = f"{plural(now.waiting, 'passage')} waiting for meaning"
     left = duration(now.eta) if now.eta else ""
     return " · ".join(filter(None, (behind, left, failed(now.failed))))
 
