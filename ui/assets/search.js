@@ -84,7 +84,7 @@ function viewOf(root) {
     type: "button", disabled: !isThere, onclick: () => change({ page: page > 1 ? [String(page)] : [] }),
   }, name);
   const drawAround = (data) => {
-    status.replaceChildren(data.error || data.status, ...(data.unread && !data.cards.length ? [" · ", found.wayOf(data.unread)] : []));
+    status.replaceChildren(data.error || data.status, ...(data.unread ? [" · ", found.wayOf(data.unread)] : []));
     status.classList.toggle("cps-error", Boolean(data.error));
     beside.replaceChildren(
       ...data.said.map((text) => made("p", { className: "cps-said" }, text)),
