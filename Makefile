@@ -41,7 +41,7 @@ test-rest: $(VENV)/installed-dev  ## Run the thorough tests: every backend, ever
 
 test-all: test test-rest  ## Run every test
 
-torture: $(VENV)/installed-dev  ## Kill what writes a store 950 times, damage 400 stores and 24,000 documents: minutes
+torture: $(VENV)/installed-dev  ## Kill what writes a store 950 times, damage 400 stores and 40,000 documents: minutes
 	@COMMONPLACE_TORTURE=$${COMMONPLACE_TORTURE:-500} $(BIN)/python -m pytest $(TORTURE) $(ARGS)
 
 check: $(VENV)/installed-dev  ## Lint, formatting and types

@@ -82,7 +82,9 @@ def begin(ending: threading.Event) -> None:
 
 
 def keep_up_to_date(own: Library, ending: threading.Event) -> None:
-    """Read files as soon as they change, until ``ending``, as long as the settings say so."""
+    """Read what changed before, and files as soon as they change until ``ending``, if the settings say so."""
+    if own.settings.scan_on_start and not own.settings.watch:  # `watch_files` begins with it
+        watching.scan(own, OWNER, partial(background.go_on, own, OWNER))
     while not ending.is_set():
         following, stop = own, threading.Event()
         watcher = threading.Thread(target=watch_files, args=(own, stop), daemon=True)

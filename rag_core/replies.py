@@ -9,7 +9,7 @@ from typing import Literal
 from urllib.parse import urlencode
 
 from rag_core.anchors import anchor_in_words
-from rag_core.types import Notice
+from rag_core.types import Freshness, Notice
 
 Support = Literal["quoted", "cited", "none"]
 """What a statement rests on: a quote that its passage holds, the number of a passage alone, or nothing."""
@@ -123,7 +123,8 @@ class Draft:
 class Reply:
     """The checked answer to a question. ``references`` are the passages for the model, whether it was asked
     or not; ``retrieved_chunks`` of their chunks fit the question. ``message`` stands where there is no
-    answer, ``model`` is empty for a guest, ``pending`` passages have no vector yet."""
+    answer, ``model`` is empty for a guest, ``pending`` passages have no vector yet. ``freshness`` is the
+    stores' when it was asked, None for a guest."""
 
     question: str
     ending: Ending
@@ -136,6 +137,7 @@ class Reply:
     model: str = ""
     private: bool = False
     pending: int = 0
+    freshness: Freshness | None = None
     took_ms: float = 0.0
     timestamp: str = ""
 

@@ -41,19 +41,6 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Freshness:
-    """How far stores are behind: whether a job still looks for changed files, the files that it still reads,
-    the passages that wait to be found by meaning, and the files that could not be read. ``eta``: so many
-    seconds a job still takes for what it does now."""
-
-    looking: bool
-    reading: int
-    waiting: int
-    failed: int
-    eta: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Problem:
     """Why ``count`` files *failed* or were *skipped*, have pictures *waiting* for the server that reads them,
     or texts were *refused*; ``files`` are paths."""

@@ -440,6 +440,19 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class Freshness:
+    """How far stores are behind: whether a job still looks for changed files, the files that it still reads,
+    the passages that wait to be found by meaning, and the files that could not be read. ``eta``: so many
+    seconds a job still takes for what it does now."""
+
+    looking: bool
+    reading: int
+    waiting: int
+    failed: int
+    eta: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StoreInfo:
     """A store as its own file describes it (the seeds' Store, and more).
     ``file_count`` is without ``failed``, ``skipped`` and ``excluded`` files. ``pending`` texts are to be

@@ -8,8 +8,8 @@ from pathlib import PurePath
 from shlex import quote
 
 from rag_core.replies import Reference
-from rag_core.reports import Diagnosis, Freshness, Privacy
-from rag_core.types import Answer, Document, DocumentView, Hit, Job, Neighbour, Source, StoreInfo
+from rag_core.reports import Diagnosis, Privacy
+from rag_core.types import Answer, Document, DocumentView, Freshness, Hit, Job, Neighbour, Source, StoreInfo
 
 EXAMPLE_MODEL = "llama3.2:3b"  # small, and answers at once without thinking aloud first: 2 GB
 EXAMPLE_LINE = f"llm: ollama:{EXAMPLE_MODEL}"  # of config.yaml
@@ -91,10 +91,10 @@ def left_out(failed: int, skipped: int, excluded: int = 0) -> list[str]:
     return [f"{count:,} {kind}" for count, kind in kinds if count]
 
 
-def skips(count: int, examples: Sequence[str]) -> str:
-    """How many files are chosen although their names promise no text; which, where they are few."""
-    which = f": {', '.join(examples)}" if count == len(examples) <= _FEW else ""
-    return f"{plural(count, 'file')} of these will probably be skipped, going by the name{which}."
+def skips(by_suffix: Mapping[str, int]) -> str:
+    """How many files are chosen although nothing reads files of their kind."""
+    files, kinds = plural(sum(by_suffix.values()), "file"), facet(by_suffix)
+    return f"{files} of these will probably be skipped. Nothing reads such files: {kinds}."
 
 
 def pictures_by_ocr(pictures: int, pdfs: int, engine: str, install: str, *, is_off: bool) -> str:
@@ -297,12 +297,16 @@ def freshness(now: Freshness) -> str:
     """How far stores are behind their folders, in one line."""
     behind = "looking for changed files" if now.looking else "up to date"
     if now.reading:  # the passages behind it still get more
-        behind = f"reading: {plural(now.reading, 'file')} left"
+        behind = f"reading {plural(now.reading, 'file')}"
     elif now.waiting:
-        behind = f"indexing meaning: {plural(now.waiting, 'passage')} left"
+        behind = f"{plural(now.waiting, 'passage')} waiting for meaning"
     left = duration(now.eta) if now.eta else ""
-    failed = f"{plural(now.failed, 'file')} failed" if now.failed else ""
-    return " · ".join(filter(None, (behind, left, failed)))
+    return " · ".join(filter(None, (behind, left, failed(now.failed))))
+
+
+def failed(count: int) -> str:
+    """How many files could not be read; '' for none."""
+    return f"{count:,} failed" if count else ""
 
 
 def unshown(answer: Answer) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import struct
 import zipfile
 from collections.abc import Mapping, Sequence
 from email.message import EmailMessage
@@ -135,6 +136,60 @@ def xlsx(**sheets: Sequence[Sequence[object]]) -> bytes:
     return made.getvalue()
 
 
+def ods(**sheets: Sequence[Sequence[object]]) -> bytes:
+    """An OpenDocument workbook with these rows in each sheet."""
+    tables = ""
+    for name, rows in sheets.items():
+        cells = (
+            "".join(
+                f'<table:table-cell office:value-type="string"><text:p>{each}</text:p></table:table-cell>'
+                for each in row
+            )
+            for row in rows
+        )
+        lines = "".join(f"<table:table-row>{each}</table:table-row>" for each in cells)
+        tables += f'<table:table table:name="{name}">{lines}</table:table>'
+    return _opendocument(f"<office:spreadsheet>{tables}</office:spreadsheet>", "spreadsheet")
+
+
+def xls(**sheets: Sequence[Sequence[object]]) -> bytes:
+    """A workbook of Excel 97 with these rows in each sheet: BIFF8 records in a compound file."""
+
+    def record(kind: int, body: bytes) -> bytes:
+        return struct.pack("<HH", kind, len(body)) + body
+
+    def begin(kind: int) -> bytes:
+        return record(0x0809, struct.pack("<HHHHII", 0x0600, kind, 0x0DBB, 0x07CC, 0, 6))
+
+    end, parts = record(0x000A, b""), list[bytes]()
+    for rows in sheets.values():
+        cells = [(r, c, str(value).encode()) for r, row in enumerate(rows) for c, value in enumerate(row)]
+        labels = (struct.pack("<HHHHB", r, c, 0, len(text), 0) + text for r, c, text in cells)
+        parts.append(begin(0x10) + b"".join(record(0x0204, each) for each in labels) + end)
+    at = len(begin(5)) + sum(12 + len(name) for name in sheets) + len(end)
+    stream = begin(5)
+    for name, part in zip(sheets, parts, strict=True):
+        stream += record(0x0085, struct.pack("<IHBB", at, 0, len(name), 0) + name.encode())
+        at += len(part)
+    stream += end + b"".join(parts)
+    blocks = max(8, -(-len(stream) // 512))  # from 4,096 bytes on, it is no small stream
+    chain = [-3, -2, *range(3, 2 + blocks), -2]  # this table, the directory, the stream
+    table = b"".join(struct.pack("<i", each) for each in chain).ljust(512, b"\xff")
+    header = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(16) + struct.pack("<HHHHH", 0x3E, 3, 0xFFFE, 9, 6)
+    header += bytes(10) + struct.pack("<iiiiiiii", 1, 1, 0, 4096, -2, 0, -2, 0) + struct.pack("<i", 0)
+    directory = _entry("Root Entry", 5, 1, -2, 0) + _entry("Workbook", 2, -1, 2, blocks * 512)
+    return (
+        header.ljust(512, b"\xff") + table + directory.ljust(512, b"\0") + stream.ljust(blocks * 512, b"\0")
+    )
+
+
+def _entry(name: str, kind: int, child: int, start: int, size: int) -> bytes:
+    """An entry of a compound file's directory."""
+    letters = f"{name}\0".encode("utf-16-le")
+    links = struct.pack("<HBBiii", len(letters), kind, 1, -1, -1, child)
+    return letters.ljust(64, b"\0") + links + bytes(36) + struct.pack("<iq", start, size)
+
+
 def odt(body: str) -> bytes:
     """An OpenDocument text with this content of ``office:text``."""
     return _opendocument(f"<office:text>{body}</office:text>")
@@ -146,7 +201,7 @@ def odp(*pages: str) -> bytes:
     return _opendocument(f"<office:presentation>{drawn}</office:presentation>")
 
 
-def _opendocument(body: str) -> bytes:
+def _opendocument(body: str, kind: str = "text") -> bytes:
     names = {"office": "office", "text": "text", "table": "table", "draw": "drawing", "meta": "meta"}
     spaces = " ".join(
         f'xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for short, name in names.items()
@@ -154,6 +209,7 @@ def _opendocument(body: str) -> bytes:
     dublin = 'xmlns:dc="http://purl.org/dc/elements/1.1/"'
     return zipped(
         {
+            "mimetype": f"application/vnd.oasis.opendocument.{kind}",
             "META-INF/manifest.xml": "<manifest/>",
             "content.xml": f"<office:document-content {spaces}><office:body>{body}</office:body>"
             "</office:document-content>",

@@ -104,8 +104,8 @@ def run_page(ws: ClientConnection, page: str, query: str = "") -> list[ForwardMs
 def start(folder: Path, port: int = 0, **environment: str) -> Iterator[Server]:
     """A server started from a foreign working directory, whose config would open it to the network.
 
-    ``port`` 0 is any free one; ``environment`` is added to this process's. Folders are watched if it says
-    so. The server's log is printed at the end: pytest shows it with a failing test.
+    ``port`` 0 is any free one; ``environment`` is added to this process's. Folders are read at the start or
+    watched if it says so. The server's log is printed at the end: pytest shows it with a failing test.
     """
     (folder / "sitecustomize.py").write_text(RECORDER)
     (folder / ".streamlit").mkdir()
@@ -115,6 +115,7 @@ def start(folder: Path, port: int = 0, **environment: str) -> Iterator[Server]:
     environment = {
         **os.environ,
         "COMMONPLACE_WATCH": "false",
+        "COMMONPLACE_SCAN_ON_START": "false",
         **environment,
         "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT), os.environ.get("PYTHONPATH", "")]).strip(
             os.pathsep

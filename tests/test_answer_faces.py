@@ -17,6 +17,8 @@ from tests.assistant import over_http, serving_mcp
 from tests.chat_servers import OllamaChat, say
 from tests.command import Run
 from tests.configured import configure
+from tests.conftest import index
+from tests.documents_made import pdf
 from tests.mcp_door import VIEWERS
 from tests.rest import serving_rest
 from ui.ask_html import answer
@@ -63,3 +65,19 @@ def test_every_face_marks_what_is_false_has_no_source_or_no_quote(
     library = answering(say(SAID))
     configure(home, f"llm: ollama:talker\nollama_url: {ollama_chat.url}\n")
     assert MARKED in FACES[face](library, run)
+
+
+def test_every_face_says_in_the_same_words_where_a_passage_is(
+    library: Library, notes: Path, run: Run
+) -> None:
+    (notes / "tea.pdf").write_bytes(pdf("Black tea", "Green tea"))
+    index(library, "s", notes)
+    with serving_rest(library, OWNER) as rest, serving_mcp(library, {"owner": OWNER}) as url:
+        told = [
+            rest.post("/search", {"query": "green"}).json["results"][0],
+            rest.get("/documents/s/tea.pdf").json["passages"][1],
+            over_http(url, {"who": "owner"}).data("search", query="green")["results"][0],
+            run("query", "green", "--json").json["results"][0],
+        ]
+    assert [each["anchor"] for each in told] == ["page 2"] * 4
+    assert "tea.pdf, page 2" in run("query", "green").out

@@ -35,7 +35,7 @@ def test_the_answer_comes_with_its_marks_and_passages(ask: Ask) -> None:
     assert ask(QUESTION, "--answer-only").out.count("\n") == 1
     assert shown.out == (
         'It "opens at six" [1]. It "closes" [not in the passage] [1]. Pay me. [no source]\n\n'
-        "[1] port/harbour.md :: Harbour > Hours, lines 1-5\n    opens at six\n"
+        "[1] port/harbour.md :: Harbour > Hours, lines 1-5\n    opens at six\nUp to date.\n"
     )
 
 
@@ -48,7 +48,7 @@ def test_json_is_for_programs(ask: Ask) -> None:
 
 def test_nothing_found_is_status_3(ask: Ask, ollama_chat: OllamaChat) -> None:
     shown = ask("quantum zebra xylophone")
-    assert (shown.status, shown.out.count("\n")) == (3, 1)
+    assert (shown.status, shown.out.count("\n")) == (3, 2)
     as_json = ask("quantum zebra xylophone", "--json")
     assert as_json.status == 3
     assert (as_json.json["answer"], as_json.json["references"], as_json.json["found"]) == ("", [], False)

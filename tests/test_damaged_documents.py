@@ -6,20 +6,36 @@ import io
 import os
 import random
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path, PurePosixPath
 
 import pytest
-from PIL import UnidentifiedImageError
+from PIL import Image, UnidentifiedImageError
+from pillow_heif import register_heif_opener
 
 from rag_core.errors import ExtractError
 from rag_core.extract import Worker, extract, ocr, pictures
 from rag_core.types import Extracted
 from tests.killing import MUTATIONS
+from tests.test_ocr import packed, picture
 from tests.test_readers import PHRASE, SAMPLES
 
-_FAMILIES = [name for name in SAMPLES if name != "files.zip"]
+register_heif_opener()
+_KINDS = {"png": "PNG", "jpg": "JPEG", "webp": "WEBP", "gif": "GIF", "tiff": "TIFF", "heic": "HEIF"}
+_SMALL = picture(PHRASE).resize((300, 66))
+_PICTURES = {f"photo.{suffix}": packed(_SMALL, kind) for suffix, kind in _KINDS.items()}
+_FAMILIES = {name: sample[0] for name, sample in SAMPLES.items() if name != "files.zip"} | _PICTURES
+
+
+class Eye:
+    """What reads the text in pictures: it takes each that could be opened, and no time."""
+
+    name, leaves = "ollama:eye", False
+
+    def read(self, picture: bytes, is_wanted: Callable[[], bool]) -> str:
+        assert Image.open(io.BytesIO(picture)).size
+        return PHRASE
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +64,7 @@ def mutated(data: bytes, seed: int) -> bytes:
 
 def read(worker: Worker, data: bytes, name: str) -> Extracted | ExtractError:
     try:
-        return extract(data, PurePosixPath(name), worker)
+        return extract(data, PurePosixPath(name), worker, Eye() if name in _PICTURES else None)
     except ExtractError as error:
         return error
 
@@ -60,7 +76,8 @@ def open_files() -> int:
 
 @pytest.mark.parametrize("name", _FAMILIES)
 def test_no_damage_ends_or_stops_the_one_who_reads(worker: Worker, name: str) -> None:
-    data, before = SAMPLES[name][0], open_files()
+    data, before = _FAMILIES[name], open_files()
+    sound = read(worker, data, name)
     for seed in range(MUTATIONS):
         found = read(worker, mutated(data, seed), name)
         if isinstance(found, ExtractError):
@@ -68,7 +85,9 @@ def test_no_damage_ends_or_stops_the_one_who_reads(worker: Worker, name: str) ->
             assert found.suggestion
         else:
             assert all(0 <= each.start <= each.end <= len(found.text) for each in found.segments)
-    assert PHRASE in extract(data, PurePosixPath(name), worker).text, "the next file is read as ever"
+    assert isinstance(sound, Extracted)
+    assert PHRASE in sound.text
+    assert read(worker, data, name) == sound, "the next file is read as ever"
     assert open_files() <= before + 4, "the pipes of one process"
 
 

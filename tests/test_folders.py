@@ -206,7 +206,7 @@ def test_folders_are_listed_with_their_files_and_whether_they_are_there(
 
 # --- too much ---------------------------------------------------------------------------
 
-FEW = Preview(3, (), {}, 100, truncated=False, examples={})
+FEW = Preview(3, (), {}, 100, truncated=False)
 
 
 @pytest.mark.parametrize(

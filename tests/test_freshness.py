@@ -13,8 +13,7 @@ from rag_core.api.encoding import json_text
 from rag_core.api.mcp import reading
 from rag_core.api.operations import OPERATIONS
 from rag_core.library import Library, searching
-from rag_core.reports import Freshness
-from rag_core.types import OWNER, Notice, Viewer
+from rag_core.types import OWNER, Freshness, Notice, Viewer
 from rag_core.wording import freshness
 from tests.conftest import Run, index
 
@@ -93,8 +92,8 @@ def test_below_what_was_found_stands_how_far_the_store_is_behind(
     (shelf / "bad.docx").write_bytes(b"no archive")
     index(library, "s", shelf)
     assert library.jobs.freshness(OWNER, ["s"]) == Freshness(False, 0, 0, 1)
-    assert freshness(Freshness(False, 12, 3, 2)) == "reading: 12 files left · 2 files failed"
-    assert freshness(Freshness(False, 0, 3, 0, eta=200)) == "indexing meaning: 3 passages left · 3 min"
+    assert freshness(Freshness(False, 12, 3, 2)) == "reading 12 files · 2 failed"
+    assert freshness(Freshness(False, 0, 3, 0, eta=200)) == "3 passages waiting for meaning · 3 min"
 
 
 def test_programs_are_told_how_far_a_store_is_behind_and_guests_are_not(
@@ -112,6 +111,7 @@ def test_programs_are_told_how_far_a_store_is_behind_and_guests_are_not(
             "reading": 0,
             "waiting": 0,
             "failed": 1,
-            "summary": "up to date · 1 file failed",
+            "eta_seconds": None,
+            "summary": "up to date · 1 failed",
         }
         assert json.loads(json_text(ask(library, GUEST, given)))["freshness"] is None

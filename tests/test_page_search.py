@@ -13,8 +13,7 @@ from urllib.parse import parse_qs, urlencode
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag_core.reports import Freshness
-from rag_core.types import OWNER, Viewer
+from rag_core.types import OWNER, Freshness, Viewer
 from tests.configured import configure
 from tests.documents_made import pdf
 from tests.files_page import page_links
@@ -200,10 +199,10 @@ def test_the_owner_is_told_that_indexing_is_paused(
     water_notes: Indexing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type(library().jobs), "freshness", lambda *_: Freshness(False, 0, 3, 0))
-    assert shown(open_page())["status"].endswith(" · indexing meaning: 3 passages left")
+    assert shown(open_page())["status"].endswith(" · 3 passages waiting for meaning")
     with library()._shared.stores.open(OWNER, "notes").store.note() as db:
         db.execute("INSERT INTO jobs (state, start_time) VALUES ('cancelled', '2026-01-01T00:00:00Z')")
-    assert shown(open_page())["status"].endswith(" · indexing meaning: 3 passages left · paused")
+    assert shown(open_page())["status"].endswith(" · 3 passages waiting for meaning · paused")
 
 
 def test_an_error_stands_in_the_place_of_the_honest_line(water_notes: Indexing) -> None:
@@ -385,7 +384,7 @@ def test_a_picture_and_a_page_are_shown_small(indexing: Indexing, tmp_path: Path
 def test_failed_files_of_one_store_lead_to_its_page_and_those_of_several_to_all_stores(
     water_notes: Indexing,
 ) -> None:
-    for store, failed, page in (("notes", "1 file", "index?store=notes"), ("more", "2 files", "stores?")):
+    for store, failed, page in (("notes", 1, "index?store=notes"), ("more", 2, "stores?")):
         water_notes({"a.docx": "not what its name says"}, store)
         way = shown(open_page(q="water"))["unread"]
         assert (way["label"], way["href"]) == (f"{failed} failed", page)

@@ -29,7 +29,7 @@ def test_every_store_is_listed_and_a_damaged_one_is_named_and_can_be_deleted(gar
     garden.create_store(OWNER, "empty", "hashing")
     app = page()
     assert "Store 'torn' cannot be opened" in texts(app)
-    assert " · up to date · 1 file failed" in texts(app)
+    assert " · up to date · 1 failed" in texts(app)
     assert "empty" in texts(app)
     assert {"garden", "torn"} <= links(app).keys()
     app = page(store="gardn")

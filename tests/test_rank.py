@@ -366,6 +366,14 @@ def test_what_a_better_passage_names_comes_before_others_as_near(
     assert ("named in a top result" in placed[1].reasons) == is_named
 
 
+def test_where_nothing_fits_no_reason_speaks_of_a_top_result() -> None:
+    found = [Found(1, "forge was funded by ann lee", "forge", similarity=0.3)]
+    found.append(Found(2, "who", "ann lee", similarity=0.28))
+    placed = rank(found, parse("funders"), {"funders": 6.0}, "hybrid")
+    assert placed[0].score < RELEVANT
+    assert [item.reasons for item in placed] == [("distantly related",)] * 2
+
+
 def test_of_equally_good_passages_the_newer_comes_first() -> None:
     found = [Found(1, "amber", date="2024-05-01"), Found(2, "amber", date="2026-05-01T10:00")]
     placed = rank(found, parse("amber"), {"amber": 6.0}, "lexical")

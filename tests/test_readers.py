@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from rag_core.errors import ExtractError
-from rag_core.extract import readers
+from rag_core.extract import building, readers
 from rag_core.library import Library
 from rag_core.types import OWNER, Extracted
 from tests import documents_made as made
@@ -33,6 +33,8 @@ SAMPLES: dict[str, tuple[bytes, str, str]] = {
     "letter.docx": (made.docx("Dear Ada", "# Tea", PHRASE), "heading", "Tea"),
     "talk.pptx": (made.pptx(("Hello", "World", ""), ("Tea", PHRASE, "")), "slide", "2"),
     "stock.xlsx": (made.xlsx(Tea=[["Kind", "Keeps"], ["Black", 24], [PHRASE, 6]]), "row", "Tea!1"),
+    "stock.ods": (made.ods(Tea=[["Kind", "Keeps"], ["Black", 24], [PHRASE, 6]]), "row", "Tea!1"),
+    "stock.xls": (made.xls(Tea=[["Kind", "Keeps"], ["Black", 24], [PHRASE, 6]]), "row", "Tea!1"),
     "letter.odt": (made.odt(f"<text:h>Tea</text:h><text:p>{PHRASE}</text:p>"), "heading", "Tea"),
     "talk.odp": (made.odp("", f"<text:p>{PHRASE}</text:p>"), "slide", "2"),
     "book.epub": (made.epub("Leaves", one="<h1>Trees</h1>", two=f"<h1>Tea</h1>{PHRASE}"), "chapter", "Tea"),
@@ -109,6 +111,18 @@ def test_of_a_web_page_stays_what_is_seen() -> None:
     found = webpage.parse(page + "<p hidden>not this</p><table><tr><td>a<td>b</table>")
     assert found.title == "Tea"
     assert found.blocks == [(1, "Green"), (0, "Keeps six months"), (0, "a | b")]
+
+
+def test_a_document_that_is_too_long_says_so_on_its_page_and_when_asked_why(
+    library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(building, "MOST_TEXT", 100)
+    (notes / "tea.html").write_text(f"<p>{PHRASE}</p>" * 5)
+    index(library, "s", notes)
+    said = "It is longer than 100 characters; only its beginning is found."
+    assert said in library.documents.get(OWNER, "s", "tea.html").warnings
+    [why] = library.upkeep.explain(OWNER, str(notes / "tea.html"))
+    assert said in [step.sentence for step in why.steps]
 
 
 def test_pages_and_definitions_are_filters(library: Library, notes: Path) -> None:

@@ -86,6 +86,11 @@ def test_a_name_with_a_slip_finds_its_document_first(library: Library) -> None:
     assert (hits[0].document.title, hits[0].reasons[0]) == ("Terraform Dynamics", "its name")
 
 
+def test_reasons_name_the_word_that_was_found_and_not_the_one_with_a_slip(library: Library) -> None:
+    hits = library.search(OWNER, "terrafrom zyzzyva", mode="lexical").hits
+    assert hits[0].reasons[0].startswith("1 of 2 words: “terraform”; without “zyzzyva”")
+
+
 def test_a_word_that_is_one_slip_from_several_finds_those_in_titles_first(tmp_path: Path) -> None:
     notes = {"n/a.md": "# Stone\n\nGrey.\n"} | {f"n/{n}.md": f"# {n}\n\nA store.\n" for n in range(3)}
     with stores_of(tmp_path, notes) as opened:

@@ -117,10 +117,19 @@ def test_the_app_keeps_its_stores_up_to_date(
     library: Library, folder: Path, home: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "app").mkdir()
-    with start(tmp_path / "app", COMMONPLACE_HOME=str(home), COMMONPLACE_WATCH="true"):
+    settings = {"COMMONPLACE_HOME": str(home), "COMMONPLACE_SCAN_ON_START": "true"}
+    with start(tmp_path / "app", **settings, COMMONPLACE_WATCH="true"):
         until(lambda: found(library, "before") == ["there.md"])
         (folder / "new.md").write_text("About a quokka.\n")
         until(lambda: found(library, "quokka") == ["new.md"])
+
+
+def test_an_app_that_does_not_watch_reads_at_its_start_what_changed_before(
+    library: Library, folder: Path, home: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "app").mkdir()
+    with start(tmp_path / "app", COMMONPLACE_HOME=str(home), COMMONPLACE_SCAN_ON_START="true"):
+        until(lambda: found(library, "before") == ["there.md"])
 
 
 def test_a_file_that_is_written_all_the_time_is_read_less_and_less_often_and_at_its_end() -> None:

@@ -22,6 +22,7 @@ from ui.ask_jobs import Job, Question
 from ui.deps import library
 from ui.links import ASK_PAGE, CONVERSATION
 from ui.messages import errors_wait, sentence, show_error, show_unknown_store, show_waiting, show_warning
+from ui.results import behind
 from ui.search_state import DEFAULT, Choices, Request, from_params, in_address, searched, unknown_store
 
 BOX: Final = "ask_box"
@@ -79,7 +80,8 @@ def _show_turn(viewer: Viewer, reply: Reply, number: int, *, last: bool) -> None
         st.html(hits.sentences(said_too, "Stopped." if reply.ending == "stopped" else ""))
         if notices := [each for each in reply.notices if not (lacks_model and each.code == "error")]:
             show_warning(*map(sentence, notices))
-        st.html(hits.paragraphs(reply.model))
+        state = behind(viewer, reply.stores) if last and viewer.is_owner else ()
+        st.html(hits.paragraphs(" · ".join(filter(None, (reply.model, *state)))))
         if reply.found:
             with st.container(key=f"copy_answer_{number}"):
                 st.code(markdown(reply), language=None)

@@ -221,9 +221,8 @@ def _show_preview(found: Preview, root: Path, patterns: tuple[Sequence[str], Seq
         return
     least = "At least " if found.truncated else ""
     st.markdown(f"**{least}{plural(found.count, 'file')}** · {size(found.total_bytes)}")
-    if unlikely := [suffix for suffix in found.by_suffix if hardly_text(f"a{suffix}")]:
-        examples = [name for suffix in unlikely for name in found.examples[suffix]]
-        st.caption(label(skips(sum(map(found.by_suffix.__getitem__, unlikely)), examples)))
+    if unread := {suffix: n for suffix, n in found.by_suffix.items() if hardly_text(f"a{suffix}")}:
+        st.caption(label(skips(unread)))
     rest = found.count - len(found.samples)
     names = [*found.samples, f"… and {rest:,} more"] if rest else found.samples
     height: int | Literal["content"] = 240 if len(names) > _FEW else "content"

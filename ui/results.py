@@ -17,7 +17,7 @@ from rag_core.hits import facts
 from rag_core.messages import say
 from rag_core.search.shown import Block, clean, extract, shown_text
 from rag_core.types import Answer, Filters, Hit, Named, Notice, Viewer
-from rag_core.wording import age, documents, freshness, only_title, plural, where
+from rag_core.wording import age, documents, failed, freshness, only_title, where
 from ui import deps, downloads, filters, hits, search_box, visit
 from ui.access import require_viewer
 from ui.deps import library, store_infos
@@ -82,7 +82,7 @@ def state(viewer: Viewer) -> object:
     """What the results depend on and what the status line says: it changes when they do. Raises RagError."""
     generations = library().stores.generations(viewer)
     stores = [name for name, _ in generations] if viewer.is_owner else []
-    return generations, [_behind(viewer, [each]) for each in stores], deps.meaning_is_loading(viewer)
+    return generations, [behind(viewer, [each]) for each in stores], deps.meaning_is_loading(viewer)
 
 
 def follow(before: object) -> None:
@@ -395,19 +395,18 @@ def _with_state(shown: Shown, viewer: Viewer, stores: Sequence[str], said: str) 
     """With what is ``said`` and, for the owner, how far stores are behind their folders."""
     if not viewer.is_owner:
         return replace(shown, status=said)
-    behind, failed = _behind(viewer, stores)
     has = [info.name for info in store_infos(viewer) if info.failed and info.name in stores]
     listed = link({"store": has[0]}, INDEX_PAGE) if len(has) == 1 else link({}, STORES_PAGE)
-    unread = Way(f"{plural(failed, 'file')} failed", href=listed)
-    return replace(shown, status=f"{said} · {behind}", unread=unread if failed else None)
+    status, unread = behind(viewer, stores)
+    return replace(shown, status=f"{said} · {status}", unread=Way(unread, href=listed) if unread else None)
 
 
-def _behind(viewer: Viewer, stores: Sequence[str]) -> tuple[str, int]:
-    """How far stores are behind their folders, in words, and how many of their files failed."""
+def behind(viewer: Viewer, stores: Sequence[str]) -> tuple[str, str]:
+    """How far stores are behind their folders, and how many of their files failed ('' for none), in words."""
     now = library().jobs.freshness(viewer, stores)
     is_behind = now.reading or now.waiting or now.looking
     is_paused = is_behind and any(_is_paused(viewer, name) for name in stores)
-    return freshness(replace(now, failed=0)) + " · paused" * bool(is_paused), now.failed
+    return freshness(replace(now, failed=0)) + " · paused" * bool(is_paused), failed(now.failed)
 
 
 def _is_paused(viewer: Viewer, store: str) -> bool:

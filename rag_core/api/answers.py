@@ -79,6 +79,7 @@ TextOrNull = Annotated[str | None, BeforeValidator(lambda text: text or None)]
 State = Literal["indexed"] | FileState
 _Pending = Annotated[int, said("Passages that are found by words only until they are embedded.")]
 _OnDisk = Annotated[TextOrNull, said("Null for a guest.")]
+_Anchor = Annotated[str | None, said("Where it is, such as `page 3`. Null where the lines say it.")]
 
 
 class ErrorText(Shown):
@@ -116,13 +117,15 @@ class Hit(Shown):
     similarity: Rounded | None
     bm25: Annotated[float, AfterValidator(lambda number: round(number, 3))] | None
     highlights: list[tuple[int, int]] = at("spans")
+    anchor: _Anchor
     absolute_path: _OnDisk
     state: State
 
     @model_validator(mode="before")
     @classmethod
     def _with_its_file(cls, hit: types.Hit) -> dict[str, Any]:
-        whole = {**_fields(hit.document, hit), "absolute_path": hit.document.absolute_path}
+        own = {"absolute_path": hit.document.absolute_path, "anchor": hit.anchor}
+        whole = {**_fields(hit.document, hit), **own}
         return {**whole, "metadata": whole}
 
 
@@ -131,11 +134,16 @@ class Freshness(Shown):
     reading: Annotated[int, said("Files that a run still reads.")]
     waiting: Annotated[int, said("Passages that are found by words only until they are embedded.")]
     failed: Annotated[int, said("Files that could not be read.")]
+    eta_seconds: Annotated[Seconds, said("Seconds that a run still takes for what it does now.")] = at("eta")
 
     @computed_field
     def summary(self) -> str:
         """All of it in one line, such as *up to date*."""
-        return wording.freshness(reports.Freshness(self.looking, self.reading, self.waiting, self.failed))
+        state = types.Freshness(self.looking, self.reading, self.waiting, self.failed, self.eta_seconds)
+        return wording.freshness(state)
+
+
+_Freshness = Annotated[Freshness | None, said("How far the stores are behind. Null for a guest.")]
 
 
 @shows(types.Answer, without="notices fitting fits_more by_words")
@@ -151,13 +159,13 @@ class Answer(Shown):
     query_time_ms: Tenths
     timestamp: Annotated[str, said("When it was asked: ISO 8601, UTC.")]
     pending: _Pending
-    freshness: Annotated[Freshness | None, said("How far the stores are behind. Null for a guest.")] = None
+    freshness: _Freshness = None
     warnings: list[str]
     group: Annotated[Group, said("What a result is, and what all numbers count.")]
     facets: Annotated[dict[str, dict[str, int]] | None, said("Documents that match, if asked for.")]
 
     @classmethod
-    def with_freshness(cls, answer: types.Answer, now: reports.Freshness | None) -> Self:
+    def with_freshness(cls, answer: types.Answer, now: types.Freshness | None) -> Self:
         """The model of what a search found, and of how far its stores are behind."""
         return cls.of(answer).model_copy(update={"freshness": Freshness.of(now) if now else None})
 
@@ -195,6 +203,7 @@ class Passage(Shown):
     start_line: int
     end_line: int
     heading_path: list[str]
+    anchor: _Anchor
     content: str
     repeats: int
 
@@ -329,6 +338,7 @@ class Reference(Shown):
     """A numbered passage; ``spans`` are the places in ``content`` that were quoted word for word."""
 
     id: str = at("key")
+    anchor: _Anchor
     relevant: Annotated[bool, said("True: only what fits is in an answer.")]
     link: Annotated[str, AfterValidator(lambda address: f"/{address}")] = at("address")
 
@@ -355,6 +365,7 @@ class Reply(Shown):
     retrieved_chunks: Annotated[int, said("How many passages that fit were given.")]
     statements: list[Statement]
     pending: _Pending
+    freshness: _Freshness
     warnings: Messages = at("notices")
     took_ms: Tenths
     timestamp: Annotated[str, said("When it was asked: ISO 8601, UTC.")]

@@ -20,7 +20,7 @@ from rag_core.errors import InvalidInput
 from rag_core.replies import DEFAULT_K, MAX_K, Draft, Reference, Reply, Statement, marked
 from rag_core.search.query import FILTER_KEYS, filters_from
 from rag_core.types import OWNER, Filters, Group
-from rag_core.wording import ONLY_TITLE
+from rag_core.wording import ONLY_TITLE, freshness
 
 _NOTHING_FOUND = 3
 """The exit status when no passage fits the question."""
@@ -205,6 +205,8 @@ def _show(reply: Reply, printed: _PrintedAnswer, *, answer_only: bool) -> None:
     warn(*(notice.message for notice in reply.notices))
     if not answer_only:
         _show_references(reply.references, with_text=not reply.statements)
+        if reply.freshness:
+            click.secho(f"{freshness(reply.freshness).capitalize()}.", dim=True)
 
 
 def _show_references(found: Sequence[Reference], *, with_text: bool) -> None:

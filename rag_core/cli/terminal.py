@@ -13,9 +13,9 @@ from rag_core.api.encoding import plain
 from rag_core.cli.screen import line, table, warn, width, wrapped
 from rag_core.hits import facts
 from rag_core.index.plan import Plan
-from rag_core.reports import Diagnosis, Evaluation, Freshness, Health, Problem, Repair, SourceInfo, Step
+from rag_core.reports import Diagnosis, Evaluation, Health, Problem, Repair, SourceInfo, Step
 from rag_core.search.shown import extract, shown_text
-from rag_core.types import Answer, Document, DocumentView, Hit, Job, Similar, Source, StoreInfo
+from rag_core.types import Answer, Document, DocumentView, Freshness, Hit, Job, Similar, Source, StoreInfo
 
 if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings

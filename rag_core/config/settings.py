@@ -205,7 +205,8 @@ class Settings(BaseSettings):
     watch: Switch = _index(
         True, "Whether `commonplace serve` reads a file as soon as it changes, unless its folder is paused.")
     scan_on_start: Switch = _index(
-        True, "Whether `commonplace serve` and `watch` first read what changed while they did not run.")
+        True, "Whether `commonplace serve` and `watch` first read what changed while they did not run. "
+        "`serve` also does so if `watch` is false.")
     busy_timeout_s: Annotated[float, number(0.1, 600)] = _index(
         30.0, "The seconds to wait for another process that writes to a store.")
 

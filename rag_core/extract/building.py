@@ -95,7 +95,8 @@ class Builder:
         """The document. Without a ``title`` it is called by the file's ``name``; of ``warnings`` the first
         five are kept."""
         self._close()
-        cut = ("Only its beginning is read: it is too long.",) if self.is_full else ()
+        said = f"It is longer than {MOST_TEXT:,} characters; only its beginning is found."
+        cut = (said,) if self.is_full else ()
         title = one_line(title)
         text = "".join(self._pieces).removesuffix("\n\n")
         return Extracted(

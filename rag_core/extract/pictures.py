@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from PIL import Image, ImageOps, ImageSequence
@@ -16,6 +17,7 @@ from rag_core.types import Extracted
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "TIFF", "BMP")
 """What is opened; other formats may start other programs."""
+NO_TEXT = "No text was found in this picture."
 _MOST_PAGES = 500  # of a TIFF; of an animation the first picture is read
 
 
@@ -32,9 +34,9 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
         for number, frame in zip(range(1, frames + 1), ImageSequence.Iterator(picture), strict=False):
             builder.begin("page", number)
             builder.add(ocr.reader.text(ImageOps.exif_transpose(frame)))
-        return builder.document(
-            "picture", path.name, metadata={"width": picture.width, "height": picture.height}
-        )
+        size = {"width": picture.width, "height": picture.height}
+        found = builder.document("picture", path.name, metadata=size)
+        return found if found.text else replace(found, warnings=(NO_TEXT,))
 
 
 def formats(path: PurePosixPath) -> tuple[str, ...]:

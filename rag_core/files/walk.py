@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,7 +19,6 @@ from rag_core.files.rules import ANOTHER_NAME, KEY_LIKE, Place, Rules
 
 PROGRESS_STEP = 500
 _SAMPLES = 200
-_EXAMPLES = 5
 _INODE_BITS = 0x7FFF_FFFF_FFFF_FFFF
 
 
@@ -49,14 +49,13 @@ class Walk:
 @dataclass(frozen=True, slots=True)
 class Preview:
     """What a source would hold, for a live count; a part of it when ``truncated``. ``by_suffix`` has
-    lower-case suffixes with their dot, the most frequent first, and ``examples`` the first files of each."""
+    lower-case suffixes with their dot, the most frequent first."""
 
     count: int
     samples: tuple[str, ...]
     by_suffix: dict[str, int]
     total_bytes: int
     truncated: bool
-    examples: dict[str, tuple[str, ...]]
 
 
 def scan(
@@ -86,17 +85,13 @@ def preview(
     walker = _Walker(Rules(root, include, exclude), names_left=max_files)
     files = walker.run().files
     shown = [display(file.path) for file in files]
-    by_suffix: dict[str, list[str]] = {}
-    for path in shown:
-        by_suffix.setdefault(os.path.splitext(path)[1].lower(), []).append(path)  # noqa: PTH122
-    ordered = sorted(by_suffix.items(), key=lambda kind: (-len(kind[1]), kind[0]))
+    by_suffix = Counter(os.path.splitext(path)[1].lower() for path in shown)  # noqa: PTH122
     return Preview(
         count=len(files),
         samples=tuple(shown[:_SAMPLES]),
-        by_suffix={suffix: len(paths) for suffix, paths in ordered},
+        by_suffix=dict(sorted(by_suffix.items(), key=lambda kind: (-kind[1], kind[0]))),
         total_bytes=sum(file.size for file in files),
         truncated=walker.truncated,
-        examples={suffix: tuple(paths[:_EXAMPLES]) for suffix, paths in ordered},
     )
 
 

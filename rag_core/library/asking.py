@@ -19,6 +19,7 @@ from rag_core.ask.conversations import Conversations
 from rag_core.ask.prompt import RULES, SYSTEM_PROMPT
 from rag_core.errors import EmptyQuery, Forbidden, InvalidInput, LLMError, NotFound, RagError, TooMany
 from rag_core.library.documents import Documents
+from rag_core.library.jobs import Jobs
 from rag_core.library.searching import Searching
 from rag_core.library.service import Service, Shared, open_to_all
 from rag_core.models import LLMOptions, open_llm
@@ -61,10 +62,11 @@ class _Found(NamedTuple):
 class Asking(Service):
     """Answers questions from the passages of stores."""
 
-    def __init__(self, shared: Shared, searching: Searching, documents: Documents) -> None:
+    def __init__(self, shared: Shared, searching: Searching, documents: Documents, jobs: Jobs) -> None:
         super().__init__(shared)
         self._searching = searching
         self._documents = documents
+        self._jobs = jobs
         self._conversations = Conversations(self._settings.data_dir, self._settings.busy_timeout_s)
 
     @open_to_all
@@ -112,6 +114,7 @@ class Asking(Service):
         reply = Reply(
             question, "nothing found", answer.stores, message=_NOTHING, notices=tuple(notices),
             pending=answer.pending, timestamp=answer.timestamp,
+            freshness=self._jobs.freshness(viewer, answer.stores) if viewer.is_owner else None,
         )  # fmt: skip
         if fitting:
             stop = stop or threading.Event()

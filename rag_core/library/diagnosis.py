@@ -126,8 +126,8 @@ def _reading(store: str, row: sqlite3.Row) -> _Followed:
         yield Step("ok", say("read", type=row["file_type"], by=by, when=moment(row["indexed_at"]))), None
         if not row["size"]:
             yield Step("note", say("empty_file")), None
-        if documents.TAKEN_OUT in json.loads(row["warnings"]):
-            yield Step("note", documents.TAKEN_OUT), again
+        for warning in json.loads(row["warnings"]):
+            yield Step("note", warning), again if warning == documents.TAKEN_OUT else None
     if changed:
         yield Step("note", say("changed")), index
     elif row["state"] != "failed" and not is_current(row["extractor"], path):

@@ -15,9 +15,9 @@ from rag_core.index.embedded import is_picture
 from rag_core.index.index import DROPS_TEXT
 from rag_core.library import places
 from rag_core.library.service import Service
-from rag_core.reports import Asked, Freshness, Problem
+from rag_core.reports import Asked, Problem
 from rag_core.store import documents, find, jobs, sources
-from rag_core.types import FileResult, Job, Source, Viewer
+from rag_core.types import FileResult, Freshness, Job, Source, Viewer
 
 _MOST_RESULTS = 100_000
 

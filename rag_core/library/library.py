@@ -42,7 +42,7 @@ class Library:
         self.originals = Originals(shared)
         self.searching = Searching(shared)
         self.pictures = Pictures(shared)
-        self.asking = Asking(shared, self.searching, self.documents)
+        self.asking = Asking(shared, self.searching, self.documents, self.jobs)
         self.evaluating = Evaluating(shared, self.searching, self.documents)
         self.sharing = Sharing(shared)
         self.privacy = PrivateRules(shared)

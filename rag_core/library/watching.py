@@ -114,6 +114,11 @@ def watch(
                 break
 
 
+def scan(library: Library, viewer: Viewer, begin: Callable[[str], None]) -> None:
+    """Request what changed in the folders of all stores meanwhile; ``begin(store)`` starts its job."""
+    _request_whole(library, viewer, _folders(library, viewer), begin, again=True)
+
+
 def _folders(library: Library, viewer: Viewer) -> frozenset[Folder]:
     """The folders of all stores that are there and not paused."""
     found = set()

@@ -172,13 +172,14 @@ def rank(
         value = values[at] + _NAMED * (at in named_there) + recency * newness[at]
         tier = 3 if is_named else 2 if begins else int(not is_excluded)
         placed.append((tier, value, item.date, -item.chunk_id, score, at))
+    telling = named_there if any(item[4] >= RELEVANT for item in placed) else ()
     ranked: list[Ranked] = []
     least = 0.0
     for tier, _, _, _, score, at in sorted(placed):  # from the last one: no score is lower than one behind it
         least = max(least, score)
         item, each = found[at], weighed[at]
         name = {3: ITS_NAME, 2: _BEGINS_NAME}.get(tier, "")
-        reasons = _reasons(item, name, held_words[each.held], at in named_there)
+        reasons = _reasons(item, name, held_words[each.held], at in telling)
         ranked.append(Ranked(item, least, reasons, each.bm25 if each.bm25 and mode != "vector" else None))
     return ranked[::-1]
 

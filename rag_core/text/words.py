@@ -340,20 +340,25 @@ def with_words(
 
 def with_corrections(query: Query, meant: Mapping[str, Sequence[str]]) -> Query:
     """``query`` with other words in place of those in ``meant``, outside its phrases: any of them is looked
-    for. A word that stands among its own is not corrected, but completed. What is embedded stays as it was
-    typed."""
+    for, and the first is named in reasons. A word that stands among its own is not corrected, but completed.
+    What is embedded stays as it was typed."""
     quoted = {word for phrase in query.phrases for word in split_words(phrase.text)}
     instead = {word: "|".join(others) for word, others in meant.items() if word not in quoted}
     if not instead:
         return query
+    corrected = {word: tuple(meant[word]) for word in instead if word not in meant[word]}
     name = SPACED_WORD.sub(lambda found: meant.get(fold(found[0]), found)[0], query.text)
+    typed: list[tuple[str, tuple[str, ...]]] = []
+    for word, part in query.typed:
+        named = corrected.get(part[0], (word,))[0] if len(part) == 1 else word
+        typed.append((named, tuple(instead.get(unit, unit) for unit in part)))
     return replace(
         query,
         name=name_key(name),
         words=tuple(instead.get(word, word) for word in query.words),
         forms=unit_forms(instead.get(unit, unit) for unit in query.forms),
         loose=unit_forms(instead.get(unit, unit) for unit in query.loose),
-        typed=tuple((word, tuple(instead.get(unit, unit) for unit in part)) for word, part in query.typed),
-        corrected=tuple((word, tuple(meant[word])) for word in instead if word not in meant[word]),
+        typed=tuple(typed),
+        corrected=tuple(corrected.items()),
         completed=next((word for word in instead if word in meant[word]), ""),
     )

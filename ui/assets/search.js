@@ -86,7 +86,7 @@ function viewOf(root) {
     type: "button", disabled: !isThere, onclick: () => change({ page: page > 1 ? [String(page)] : [] }),
   }, name);
   const drawAround = (data) => {
-    status.replaceChildren(data.error || data.status, ...(data.unread && !data.cards.length ? [" · ", found.wayOf(data.unread)] : []));
+    status.replaceChildren(data.error || data.status, ...(data.unread ? [" · ", found.wayOf(data.unread)] : []));
     status.classList.toggle("cps-error", Boolean(data.error));
     const fits = data.cards.some((card) => !card.is_near), offers = data.offers.map((way) => found.wayOf(way, change));
     quick.replaceChildren(...(fits ? offers : []), ...data.quick.map((way) => found.wayOf(way, change)));
