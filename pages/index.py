@@ -29,7 +29,6 @@ def main() -> None:
     scroll_to_the_run()
     show_job_status(viewer, info, active=store.active, read=store.has_read)
     show_waiting(PLACE)
-    show_sources(viewer, info, active=store.active, read=store.has_read)
     st.header("Add a folder" if info.sources else "Folder", anchor=False)
     try:
         folder = choose_folder(viewer)
@@ -42,6 +41,7 @@ def main() -> None:
                 preview_folder(viewer, info, choice)
     except RagError as error:  # said below the step; what is known of the store still follows
         show_error(error)
+    show_sources(viewer, info, active=store.active, read=store.has_read)
     show_problems(viewer, info)
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 from rag_core.config import load
 from rag_core.errors import RagError
 from rag_core.types import Viewer
-from ui import answering_model
+from ui import answering_model, hits
 from ui.access import require_owner
 from ui.configuration import show_configuration
 from ui.connections import show_connections
@@ -39,9 +39,11 @@ def main() -> None:
     viewer = require_owner()
     st.title("Settings", anchor=False)
     show_waiting(PLACE)
-    st.fragment(answering_model.show_setting, parallel=True)(viewer)
+    with st.container(key="settings_llm"):
+        st.fragment(answering_model.show_setting, parallel=True)(viewer)
     show_general(viewer)
     st.header("Private notes", anchor=False)
+    st.html(hits.paragraphs("Guests never find them."))
     show_rules_of_stores(viewer)
     st.fragment(show_sharing, parallel=True)(viewer)
     show_tokens(viewer)

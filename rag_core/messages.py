@@ -90,6 +90,7 @@ TEXTS = {
     "known_days": "The dates go from {first} to {last}.",
     "corrected": "No passage has the word {word!r}, so {meant!r} was searched. Quotes keep a word as it is.",
     "too_new": "{count:passage} not indexed by meaning yet; what you look for may be among them.",
+    "failed_file": "{path!r} could not be read: {reason}",
     "too_narrow": "Without the filters something fits: {count:passage}.",
     "private_kept": "Passages of private notes fit, too. They stay on this machine; the model is at {host}.",
     "question_cut": "The model gets the first {given:,} of {length:,} characters of the question.",

@@ -130,7 +130,7 @@ _FULL: Final = (
     _page("stores", "/stores", "5 files"),
     _page("stores new", "/stores", "Look for other models", unfold("New store"), unfold("More")),
     _page("stores import", "/stores", "No file is named", unfold("Import a store"), press("Import")),
-    _page("stores attach", "/stores", "A store of another computer", unfold("Attach a store")),
+    _page("stores attach", "/stores", "Address", unfold("Attach a store")),
     _page("store", "/stores?store=birds", "Fingerprint", unfold("Details")),
     _page("store switch", "/stores?store=birds", "Cut the documents again", unfold("Model and vectors")),
     _page("store verified", "/stores?store=birds", "found nothing wrong", unfold("Health"), press("Verify")),
@@ -138,7 +138,7 @@ _FULL: Final = (
         "store not deleted", "/stores?store=birds", "not the store's name", unfold("Delete"),
         type_in("Type birds to delete it", "crows"),
     ),
-    _page("store rules", "/stores?store=birds&private=1", "Folder, note or pattern"),
+    _page("settings rules", "/settings", "Folder, note or pattern", unfold("birds")),
     _page("store unknown", "/stores?store=gone", "There is no store called 'gone'"),
     _page("settings", "/settings", "Share with other people"),
     _page(

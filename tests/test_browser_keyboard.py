@@ -40,6 +40,7 @@ def app(tmp_path: Path) -> Iterator[Watched]:
 def test_the_whole_job_needs_no_mouse(app: Watched) -> None:
     page, keys = app.page, app.page.keyboard
     app.open("/")
+    expect(page.get_by_role("textbox", name="Folder")).to_be_focused()
     tab_to(page, "Browse")
     keys.press("Enter")
     expect(page.get_by_role("dialog").get_by_role("button", name="garden")).to_be_visible()
@@ -131,3 +132,29 @@ def test_a_file_is_chosen_in_the_table_excluded_and_taken_back(filled: Watched, 
     expect(page.get_by_text("1 of 3 files")).to_be_visible()
     filled.open("/?q=rose+grows")
     expect(page.get_by_role("article").first).to_contain_text("The Rose grows.")
+
+
+@pytest.mark.parametrize("begun", ["/files?store=garden", "/?q=rose&type=markdown"])
+def test_what_is_typed_after_a_press_on_search_is_in_the_box(filled: Watched, begun: str) -> None:
+    page = filled.page
+    filled.open(begun)
+    filled.rest()
+    page.locator(".st-key-pages").get_by_role("link", name="Search").click()
+    page.keyboard.type("tulip", delay=20)
+    page.locator('.cps-list[data-query="tulip"]').wait_for()
+    expect(page.get_by_label("Search your notes")).to_have_value("tulip")
+    expect(page.get_by_label("Search your notes")).to_be_focused()
+    expect(page).not_to_have_url(re.compile("type="))
+
+
+def test_a_menu_is_entered_and_left_by_the_keyboard(filled: Watched) -> None:
+    page, keys = filled.page, filled.page.keyboard
+    filled.open("/files?store=garden&path=Tulip.md")
+    filled.rest()
+    button = page.get_by_role("button", name="More")
+    button.focus()
+    keys.press("Enter")
+    expect(page.get_by_test_id("stPopoverBody").locator(":focus")).to_have_count(1)
+    keys.press("Escape")
+    expect(button).to_be_focused()
+    expect(page.get_by_test_id("stPopoverBody")).to_have_count(0)

@@ -116,7 +116,7 @@ def test_a_question_that_cannot_be_asked_is_told() -> None:
 def test_without_a_model_the_page_says_what_to_do_and_shows_passages(home: Path) -> None:
     configure(home, f"ollama_url: {nobody()}\n")
     app = page()
-    assert "Install Ollama from ollama.com and run ollama pull llama3.2:3b" in said(app)
+    assert "Install Ollama (ollama.com), then run ollama pull llama3.2:3b" in said(app)
     app = ask(app)
     assert "The harbour opens at six." in said(app)
     assert "# Harbour" not in said(app), "passages are clean text"

@@ -46,7 +46,10 @@ def test_notes_that_do_not_say_for_certain_are_listed_with_the_reason(page: AppT
     assert "is neither yes nor no" in warning.value
 
 
-def test_a_rule_is_tried_added_and_removed_on_the_stores_page(page: AppTest) -> None:
+@pytest.mark.parametrize("where", ["stores", "settings"])
+def test_a_rule_is_tried_added_and_removed_on_both_pages(page: AppTest, where: str) -> None:
+    if where == "settings":
+        page = pages.open_page("settings")
     assert "1 private note." in said(page)
     drawn(page.text_input(key="private_new_notes").set_value("journal/**").run())
     assert "Hides 2 files, and later ones that match." in said(page)

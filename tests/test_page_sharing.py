@@ -157,7 +157,7 @@ def test_a_token_is_shown_once_and_valid_until_it_is_revoked() -> None:
     app = page()
     app.text_input(key="settings_token_name").set_value("backup")
     press(app, "settings_token_make")
-    [token] = [each.value for each in app.code if each.value.startswith("cpl_")]
+    [token] = {each.value for each in app.code if each.value.startswith("cpl_")}
     assert library().sharing.knows_token(token)
     assert "not shown again" in markup(app)
     assert token not in [each.value for each in app.run().code]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rag_core.config import Settings
-from rag_core.errors import InvalidInput, NotFound
+from rag_core.errors import Forbidden, InvalidInput, NotFound
 from rag_core.extract.chunk import estimate_tokens
 from rag_core.library import Library
 from rag_core.library.searching import MAX_TOP_K
@@ -18,6 +18,7 @@ from rag_core.store import find
 from rag_core.types import OWNER, Answer, Job, Mode, Viewer
 from tests.conftest import index
 from tests.stored import store_of
+from tests.trees import plant
 
 MODES: tuple[Mode, ...] = ("hybrid", "vector", "lexical")
 
@@ -386,3 +387,23 @@ def test_only_words_are_compared_while_fewer_than_a_quarter_of_the_texts_have_a_
 def test_the_beginning_of_a_name_finds_its_document_first(named: Library, mode: Mode) -> None:
     assert paths(named.search(OWNER, "allotm", mode=mode))[0] == "plan.md"
     assert paths(named.search(OWNER, "daily no", mode=mode))[0] == "deep/daily note.md"
+
+
+def test_a_search_for_a_file_that_could_not_be_read_says_so_to_the_owner(
+    library: Library, notes: Path
+) -> None:
+    write(notes, "a.md", "# Whales\n\nWhales sing in the report of a year.")
+    plant(notes, "work/Yearly-report.pdf", text=b"%PDF-1.7 and no more")
+    index(library, "sea", notes)
+
+    def said(query: str) -> list[str]:
+        answer = library.search(OWNER, query)
+        return [notice.message for notice in library.searching.failed_files(OWNER, answer)]
+
+    for query in ("yearly report.pdf", "yearly report", "work pdf"):
+        [one] = said(query)
+        assert one.startswith("'work/Yearly-report.pdf' could not be read: ")
+    assert said("yearly plans") == said("whales") == said("report") == []
+    guest = Viewer("ada@example.org", stores=frozenset({"sea"}))
+    with pytest.raises(Forbidden):
+        library.searching.failed_files(guest, library.search(guest, "yearly report.pdf"))

@@ -18,16 +18,14 @@ from ui.task_status import found as tasks_of
 
 _LIFE_S = 20
 _PICKED = "ask_model"
-_GET_ONE = (
-    f"Install Ollama from ollama.com and run `ollama pull {EXAMPLE_MODEL}`; then choose the model here."
-)
+_GET_ONE = f"Install Ollama (ollama.com), then run `ollama pull {EXAMPLE_MODEL}`."
 
 
 def show_setting(viewer: Viewer) -> None:
     """The row of the Settings page."""
     show_waiting(PLACE)
     models = _there(viewer)
-    effect = "Answers on the Ask page, from your notes." if models else _GET_ONE
+    effect = "Answers on the Ask page." if models or load().llm else _GET_ONE
     options = {"": "None: passages only", **{model: model for model in models}}
     choose(viewer, "llm", "Model that answers", effect, options)
 

@@ -10,10 +10,8 @@ import streamlit as st
 from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager
 from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
 
-STYLE: Final = Path(__file__).parent / "assets" / "search.css"
-"""The style sheet for ``st.html``: a component's own one arrives after its content."""
 PROJECT: Final = "pages"
-_NAMES: Final = ("search", "filters", "reader")
+_NAMES: Final = ("search", "filters", "reader", "focus")
 
 
 def show(

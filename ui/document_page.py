@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 from urllib.parse import urlencode
 
@@ -26,7 +25,6 @@ from ui.passages import Origin
 from ui.rendered import Place, Rendered, as_written, render, render_code
 from ui.search_state import last_search, searched
 
-STYLE: Final = Path(__file__).with_name("note.css")
 PAGE: Final = 200
 """The number of passages that are shown at once if a text is not shown in full."""
 MOST_RENDERED: Final = 400_000
@@ -54,7 +52,6 @@ class Asked:
 
 def show_document(viewer: Viewer, asked: Asked) -> None:
     """The page of a document. Raises NotFound if the viewer has no such file."""
-    st.html(STYLE)
     components.show("reader", "reader")
     before = searched(asked.search)
     active = runs_now(viewer, asked.store)

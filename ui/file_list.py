@@ -13,7 +13,6 @@ from rag_core.types import Document, Viewer
 from rag_core.wording import plural
 from ui import components, file_filters, hits, passages
 from ui.deps import library
-from ui.document_page import STYLE
 from ui.file_actions import runs_now, show_actions, show_file_outcome, show_run
 from ui.file_filters import STORE_BOX, clear, current, key, push
 from ui.file_table import CHOSEN, ORDERS, STATES, Listing, chosen_rows, listing, said, show_table, within
@@ -27,9 +26,8 @@ from ui.search_state import SEEN
 
 def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
     """The files of ``store``, and what can be done with the one that is chosen."""
-    st.html(STYLE)
     components.show("reader", "reader")
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="files_head"):
         st.title("Files", anchor=False, width="content")
         if len(stores) > 1:
             st.session_state[STORE_BOX] = store if store in stores else None
@@ -58,10 +56,10 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
         show_missing_file(viewer, store)
     else:
         folders, files = st.columns([1, 4], gap="medium") if found.folders else (None, st.container())
-        with files:
-            _list(viewer, store, within(found, current().folder), len(found.rows))
         if folders:
             folders.html(tree(store, found.folders, len(found.rows), current().folder))
+        with files:
+            _list(viewer, store, within(found, current().folder), len(found.rows))
 
 
 def _choose_store() -> None:

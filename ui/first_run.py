@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from rag_core.types import Viewer
-from ui import hits
+from ui import components, hits
 from ui.deps import library, store_infos
 from ui.job_status import describe
 from ui.results import nothing_indexed
@@ -37,6 +37,7 @@ def choose_first_folder(viewer: Viewer) -> None:
         return
     st.title("What do you want to search?", anchor=False)
     new_store(viewer, has_others=False)
+    components.show("focus", "focus", ".st-key-index_folder input")
 
 
 def wait_for_words(viewer: Viewer, stores: Sequence[str]) -> None:

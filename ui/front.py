@@ -1,7 +1,8 @@
-"""Streamlit's HTML page for addresses below the root, such as ``/index``, and the app's own icon.
+"""Streamlit's HTML page with our style and script, and the app's own icon.
 
-There Streamlit's front end does not know where the server is and first tries ``/index/_stcore/…``: two errors
-in the console, and a wait. One inline script before its own names the root, so the page connects at once.
+At an address such as ``/index`` Streamlit's front end does not know where the server is and first tries
+``/index/_stcore/…``: two errors in the console, and a wait. A script before its own names the root. The style
+is there before anything is drawn, so nothing moves when it arrives; it stands behind Streamlit's, and wins.
 """
 
 from __future__ import annotations
@@ -18,7 +19,13 @@ from starlette.routing import Route
 
 ICON: Final = Path(__file__).with_name("icon.png")
 _HEAD: Final = "<head>"
-_ROOT_SCRIPT: Final = '<script>window.__streamlit = {BACKEND_BASE_URL: location.origin + "/"}</script>'
+_END: Final = "</body>"
+_ROOT: Final = '<div id="root">'
+_WAITING: Final = '<div class="cp-waiting"></div>'
+"""What stands there until Streamlit draws, if that takes a while."""
+_HERE: Final = Path(__file__).parent
+_SCRIPT: Final = _HERE / "assets" / "frame.js"
+_STYLES: Final = (_HERE / "hits.css", _HERE / "note.css", _HERE / "assets" / "search.css")
 
 
 class _PageName(StringConvertor):
@@ -29,9 +36,12 @@ class _PageName(StringConvertor):
 
 @cache
 def front_page() -> str:
-    """The installed Streamlit page, told where its server is."""
+    """The installed Streamlit page, with our script before everything and our style behind everything."""
     page = files("streamlit").joinpath("static", "index.html").read_text(encoding="utf-8")
-    return page.replace(_HEAD, _HEAD + _ROOT_SCRIPT, 1)
+    style = "".join(path.read_text(encoding="utf-8") for path in _STYLES)
+    page = page.replace(_HEAD, f"{_HEAD}<script>{_SCRIPT.read_text(encoding='utf-8')}</script>", 1)
+    page = page.replace(_ROOT, _ROOT + _WAITING, 1)
+    return page.replace(_END, f"<style>{style}</style>{_END}", 1)
 
 
 def page_routes() -> list[Route]:
@@ -46,5 +56,6 @@ def page_routes() -> list[Route]:
     return [
         Route("/favicon.png", lambda _: FileResponse(ICON, headers=fresh)),
         Route("/search", to_root),
+        Route("/", lambda _: HTMLResponse(front_page(), headers=fresh)),
         Route("/{name:page}", lambda _: HTMLResponse(front_page(), headers=fresh)),
     ]

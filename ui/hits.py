@@ -11,7 +11,6 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Final
 from urllib.parse import urlencode
 
@@ -31,9 +30,6 @@ _TYPED: Final = re.compile("`([^`]+)`")
 _AS_CODE: Final = r"<code>\1</code>"
 _JOINER: Final = "\u2060"
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
-
-STYLE: Final = Path(__file__).with_name("hits.css")
-"""The style sheet of this module's classes, for ``st.html``."""
 
 
 def label(text: str) -> str:

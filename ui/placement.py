@@ -162,13 +162,10 @@ def _attached(viewer: Viewer, info: StoreInfo) -> None:
 
 def offer_attaching(viewer: Viewer) -> None:
     """The boxes and the button that attach an index; what is under way is shown by `ui.task_status`."""
-    st.html(hits.paragraphs(
-        "A store of another computer can be searched here, too, if it keeps its vectors in a service such as"
-        " Amazon S3 Vectors. Its page on that computer shows the address."
-    ))  # fmt: skip
     address = st.text_input(
-        "Address", key=_ADDRESS, placeholder="s3vectors://BUCKET/INDEX", autocomplete="off"
-    )
+        "Address", key=_ADDRESS, placeholder="s3vectors://BUCKET/INDEX", autocomplete="off",
+        help="The page of a store of another computer shows it, if its vectors are in a service.",
+    )  # fmt: skip
     st.text_input("Name", key=_NAME, placeholder="Leave empty to keep the name it has", autocomplete="off")
     st.button(
         "Attach", key="stores_attach", type="primary", disabled=not address.strip(),

@@ -1,8 +1,6 @@
-"""The rules that keep notes of a store private, on its page."""
+"""The rules that keep notes of a store private, on its page and on the Settings page."""
 
 from __future__ import annotations
-
-from typing import Final
 
 import streamlit as st
 
@@ -14,24 +12,26 @@ from rag_core.wording import plural, privacy
 from ui import hits
 from ui.deps import library
 from ui.hits import label
-from ui.links import STORES_PAGE
 from ui.messages import errors_wait, show_error, show_waiting, show_warning
 
-OPEN: Final = "private"
-"""The parameter of the Stores page with which the rules are unfolded."""
-_PLACE: Final = "private"
 
-
-def show_private_notes(viewer: Viewer, info: StoreInfo) -> None:
-    """The rules that keep notes private, which a link may unfold; above them the notes that are unclear."""
+def show_private_notes(viewer: Viewer, info: StoreInfo, title: str = "Private notes") -> None:
+    """The rules that keep notes private, folded under the ``title``; above it the notes that are unclear."""
     found = library().privacy.report(viewer, info.name)
     if found.unsure:
         show_warning(*(f"{path}: {why}" for path, why in found.unsure.items()))
-    with st.expander(
-        "Private notes", OPEN in st.query_params, icon=":material/visibility_off:", key=f"private_{info.name}"
-    ):
+    with st.expander(title, icon=":material/visibility_off:", key=f"private_{info.name}"):
         _show_rules(viewer, info, found)
-    show_waiting(_PLACE)
+    show_waiting(_place(info.name))
+
+
+def show_rules_of_stores(viewer: Viewer) -> None:
+    """The same for every store, under its name."""
+    for name in library().stores.names(viewer):
+        try:
+            show_private_notes(viewer, library().stores.info(viewer, name), label(name))
+        except RagError as error:  # its own page says more
+            st.html(hits.paragraphs(f"{name}: {error.message}"))
 
 
 def _show_rules(viewer: Viewer, info: StoreInfo, found: Privacy) -> None:
@@ -68,25 +68,16 @@ def _show_rules(viewer: Viewer, info: StoreInfo, found: Privacy) -> None:
             show_error(error)
 
 
-def show_rules_of_stores(viewer: Viewer) -> None:
-    """A line for each store: how much of it is private, with a link to its rules."""
-    for name in library().stores.names(viewer):
-        with st.container(horizontal=True, vertical_alignment="center", key=f"private_of_{name}"):
-            try:
-                said = privacy(library().privacy.report(viewer, name))
-            except RagError as error:  # its own page says more
-                said = error.message
-            st.markdown(f"**{label(name)}**", width="content")
-            st.html(hits.paragraphs(said))
-            st.page_link(STORES_PAGE, label="Rules", query_params={"store": name, OPEN: "1"})
-
-
 def _change(viewer: Viewer, name: str, *, show: str = "", box: str = "") -> None:
     """Remove the rule ``show``, or add the one in the ``box``."""
-    with errors_wait(_PLACE):
+    with errors_wait(_place(name)):
         hide = [st.session_state[box]] if box else []
         changed = library().privacy.change(viewer, name, hide=hide, show=[show] if show else [])
         if box:
             st.session_state[box] = ""
         if changed.due:  # copies on other machines follow
             background.go_on(library(), viewer, name)
+
+
+def _place(store: str) -> str:
+    return f"private_{store}"

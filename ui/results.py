@@ -169,6 +169,8 @@ def _answered(shown: Shown, viewer: Viewer, request: Request, answer: Answer) ->
     said = [sentence(each) for each in answer.notices if each not in [*corrections, *in_status]]
     if answer.pending and not viewer.is_owner:  # whose status says it
         said.append(sentence(say("pending_guest", count=answer.pending)))
+    if viewer.is_owner and any(info.failed for info in store_infos(viewer)):
+        said += map(sentence, library().searching.failed_files(viewer, answer))
     offers = [_correction(request, notice) for notice in corrections]
     if not answer.convincing:
         offers += [*loosen(request), *_why_missing(viewer, answer)]

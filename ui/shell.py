@@ -13,11 +13,10 @@ import streamlit as st
 
 from rag_core.errors import RagError
 from rag_core.types import Viewer
-from ui import components, visit
+from ui import visit
 from ui.access import require_viewer
 from ui.deps import library
 from ui.front import ICON
-from ui.hits import STYLE
 from ui.serve import follow_theme
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,8 +25,6 @@ ROOT = Path(__file__).resolve().parent.parent
 st.set_page_config(page_title="Commonplace", page_icon=str(ICON))
 viewer = require_viewer()
 follow_theme()
-st.html(STYLE)
-st.html(components.STYLE)
 
 
 def beginning(title: str, *, is_open: bool) -> dict[str, str] | None:

@@ -81,7 +81,7 @@ def _links(info: StoreInfo) -> None:
         (FILES_PAGE, "Files", ":material/folder:"),
         (INDEX_PAGE, "Folders", ":material/sync:"),
     )
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, key="store_ways"):
         for page, name, icon in pages if info.file_count else pages[2:]:
             st.page_link(page, label=name, icon=icon, query_params={"store": info.name})
         st.page_link(SETTINGS_PAGE, label="Share", icon=":material/group_add:", query_params={SHARE: "1"})

@@ -44,6 +44,8 @@ def _show_all(viewer: Viewer, make: Callable[[], None], revoke: Callable[[str], 
     if made := st.session_state.pop(_MADE, None):
         st.html(hits.sentences("Copy it now: it opens every store, and is not shown again.", status=True))
         st.code(made, language=None, wrap_lines=True)
+        with st.container(key="copy_token"):
+            st.code(made, language=None)
     for token in library().sharing.tokens(viewer):
         with st.container(horizontal=True, vertical_alignment="center", key=f"settings_token_{token.name}"):
             st.markdown(f"**{hits.label(token.name)}**", width="content")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -122,6 +123,8 @@ def query(
     library = options.library_of_owner()
     group = group or ("none" if as_csv or options.wants_json() else "document")
     answer = library.searching.search(OWNER, words, stores, group=group, **asked)
+    failed = library.searching.failed_files(OWNER, answer)
+    answer = replace(answer, notices=(*answer.notices, *failed))
     if as_csv:
         warn(*answer.warnings)
         click.echo(hits_csv(answer, OWNER, marked=False), nl=False)

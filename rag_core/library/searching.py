@@ -23,7 +23,7 @@ from rag_core.models import DEFAULT_EMBEDDER, Embedder
 from rag_core.search.query import MAX_LENGTH, asked
 from rag_core.search.retrieve import Scope, SearchOptions, search
 from rag_core.search.similar import mean_vector, similar
-from rag_core.store import embeddings, find, lexical, suggest
+from rag_core.store import documents, embeddings, find, lexical, suggest
 from rag_core.store.calibration import of_active
 from rag_core.store.connection import kept
 from rag_core.store.file import active_identity, meta, now
@@ -49,6 +49,7 @@ from rag_core.types import (
 MAX_TOP_K = MAX_DEPTH
 MOST_OTHERS = 20
 MOST_SIMILAR = 100
+_MOST_FAILED = 3
 _WAIT_S = 0.25  # for the files of a store: a disk may hang
 _CHARACTERS_A_TOKEN = 16  # at most, nearly always: no embedder reads more of a text
 
@@ -144,6 +145,17 @@ class Searching(Service):
         fit = (each for each in found.hits if each.relevant and each.key != hit.key)
         there = (hit.store, hit.document.path)
         return tuple(each for each in fit if (each.store, each.document.path) == there)[:MOST_OTHERS]
+
+    def failed_files(self, viewer: Viewer, answer: Answer) -> list[Notice]:
+        """Files that could not be read and that the query names: in whole if something else fits it."""
+        found: list[Notice] = []
+        for name in answer.stores:
+            with suppress(StoreError), self._stores.reading(viewer, name) as db:
+                for path, reason in documents.failed(
+                    db, answer.query.text, _MOST_FAILED, whole=answer.convincing
+                ):
+                    found.append(Notice("failed_file", {"path": path, "reason": reason}, (name,)))
+        return found
 
     @open_to_all
     def similar(

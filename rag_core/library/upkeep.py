@@ -198,4 +198,5 @@ def _store(name: str, look: Callable[[], StoreInfo]) -> list[Step]:
         if not (source.paused or source.removed or os.path.isdir(source.root))  # noqa: PTH112  (no error)
     ]
     said = [Step("note", f"Store {name!r}: {note}") for note in notes]
-    return [Step("ok", f"Store {name!r} opens: {counts}."), *said]
+    check = f"`commonplace verify --store {name}` checks its file for damage"
+    return [Step("ok", f"Store {name!r} opens: {counts}; {check}."), *said]

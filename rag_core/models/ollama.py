@@ -81,11 +81,11 @@ class Ollama:
             raise self._failure(error.status_code, str(error.error), sent) from None
 
     def _failure(self, status: int, said: str, sent: Sequence[str]) -> Failure:
-        words, model = said.lower(), self.server.model.lower()
-        if "file does not exist" in words or (status == 404 and model and model in words):
+        words = said.lower()
+        if "file does not exist" in words or (status == 404 and self.server.model):
             return Failure("no model")
         if status == 404:
-            return Failure("no access", "status 404")
+            return Failure("failed", "what answers there is not Ollama")
         if "does not support chat" in words:
             return Failure("no chat")
         failure = Failure.of(status, said, sent=sent)

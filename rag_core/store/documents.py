@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import posixpath
+import re
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from rag_core.store.checksums import seal
 from rag_core.store.file import now
 from rag_core.text.words import extra_terms, name_key, well_formed
 from rag_core.types import Extracted
+
+_WORDS = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +230,19 @@ def called(db: sqlite3.Connection, name: str, limit: int) -> list[str]:
     sql = """SELECT DISTINCT d.display FROM names n JOIN documents d ON d.id = n.document_id WHERE n.key = ?
              ORDER BY n.kind, length(d.display), d.display LIMIT ?"""
     return [row[0] for row in db.execute(sql, (name_key(well_formed(name)), limit))]
+
+
+def failed(db: sqlite3.Connection, words: str, limit: int, *, whole: bool) -> list[tuple[str, str]]:
+    """At most ``limit`` documents whose reading failed, each with the reason: those whose path has all
+    ``words``; ``whole``: those whose name has them and no others, with or without its suffix."""
+    wanted, found = set(_WORDS.findall(name_key(words))), []
+    sql = "SELECT display, reason FROM documents WHERE state = 'failed' ORDER BY display"
+    for path, reason in db.execute(sql) if wanted else ():
+        name = PurePosixPath(name_key(path))
+        named = [set(_WORDS.findall(each)) for each in (name.name, name.stem)]
+        if wanted in named if whole else wanted <= set(_WORDS.findall(str(name))):
+            found.append((path, reason))
+    return found[:limit]
 
 
 def ending(db: sqlite3.Connection, source_id: int, path: bytes, limit: int) -> list[bytes]:

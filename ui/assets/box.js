@@ -32,14 +32,14 @@ export function box({ ask, commit, down, signal }) {
     panel.hidden = !isOpen;
     help.ariaExpanded = String(isOpen);
   };
-  const clear = () => {
-    input.value = "";
+  const put = (text) => {
+    input.value = text;
     send();
   };
   const keys = {
     Enter: () => { clearTimeout(timer); waiting = 0; commit(input.value); },
     ArrowDown: down,
-    Escape: clear,
+    Escape: () => put(""),
   };
   input.addEventListener("input", (event) => { if (!event.isComposing) sendSoon(); });
   input.addEventListener("compositionend", sendSoon);
@@ -87,7 +87,7 @@ export function box({ ask, commit, down, signal }) {
     const row = keysSaid.map(([key, what]) => made("span", {}, made("kbd", {}, key), ` ${what}`));
     panel.replaceChildren(made("div", { className: "cps-syntax" }, ...chips), made("p", { className: "cps-keys" }, ...row));
   };
-  return { element, input, name };
+  return { element, input, name, put };
 }
 
 function icon() {

@@ -1,16 +1,8 @@
-// The filters of the Ask page. As in search.js there is one view per element.
+// The filters of the Ask page.
 import { changed, chips } from "./chips.js";
-import { made } from "./made.js";
+import { focusOn, made, mounting } from "./made.js";
 
-const views = new WeakMap();
-
-export default function mount(component) {
-  const root = component.parentElement;
-  if (!views.has(root)) views.set(root, viewOf(root));
-  const view = views.get(root);
-  view.update(component);
-  return () => { view.off.abort(); views.delete(root); };
-}
+export default mounting(viewOf);
 
 function viewOf(root) {
   const off = new AbortController();
@@ -29,8 +21,7 @@ function viewOf(root) {
       update(data.chips, search);
       if (data.busy === busy) return;
       busy = data.busy;
-      const now = document.activeElement, box = document.querySelector(".st-key-ask_box input");
-      if (!busy && (now === document.body || now.closest(".st-key-pages"))) box.focus({ preventScroll: true });
+      if (!busy) focusOn(".st-key-ask_box input");
     },
   };
 }

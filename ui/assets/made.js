@@ -1,4 +1,6 @@
-// How elements are made. Text from notes enters the page here only, and only as text.
+// How elements and views are made. Text from notes enters the page here only, and only as text.
+
+const REMOUNT_MS = 1000;
 
 export function made(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
@@ -46,3 +48,30 @@ export const isPlain = (event) => !(event.ctrlKey || event.metaKey || event.altK
 
 export const isTyping = (event) =>
   event.composedPath()[0].matches?.("input, textarea, select, [contenteditable=true]");
+
+// Focus what the selector finds, as soon as it is there, unless the focus is somewhere already.
+export function focusOn(selector, frames = 120) {
+  const now = document.activeElement, box = document.querySelector(selector);
+  if (now !== document.body && !now.closest(".st-key-pages")) return;
+  if (box) box.focus({ preventScroll: true });
+  else if (frames) requestAnimationFrame(() => focusOn(selector, frames - 1));
+}
+
+// What Streamlit calls for an element and again for every change of its data: one view each, made by `viewOf`.
+// Only the last cleanup runs; Streamlit may go on with the same element at once, which keeps its view.
+export function mounting(viewOf) {
+  const views = new WeakMap();
+  return (component) => {
+    const root = component.parentElement;
+    if (!views.has(root)) views.set(root, viewOf(root));
+    const view = views.get(root), mounts = (view.mounts ?? 0) + 1;
+    view.mounts = mounts;
+    view.update(component);
+    const end = () => {
+      if (view.mounts !== mounts) return;
+      view.off.abort();
+      views.delete(root);
+    };
+    return () => setTimeout(() => (root.isConnected ? setTimeout(end, REMOUNT_MS) : end()));
+  };
+}

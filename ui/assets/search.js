@@ -1,20 +1,12 @@
-// The Search page. Streamlit calls the default export again for every change of data, and only the last
-// cleanup, at the end: so there is one view per element, made once.
+// The Search page.
 import { box as makeBox } from "./box.js";
 import { changed, chips as makeChips } from "./chips.js";
-import { made } from "./made.js";
+import { isPlain, made, mounting } from "./made.js";
 import { results as makeResults } from "./results.js";
 
-const views = new WeakMap();
 const ANSWER_MS = 3000;
 
-export default function mount(component) {
-  const root = component.parentElement;
-  if (!views.has(root)) views.set(root, viewOf(root));
-  const view = views.get(root);
-  view.update(component);
-  return () => { view.off.abort(); views.delete(root); };
-}
+export default mounting(viewOf);
 
 // A search as it stands in the address, spelled one way whoever wrote it.
 function spelled(search) {
@@ -66,6 +58,15 @@ function viewOf(root) {
     },
     down: () => found.first(),
   });
+  window.addEventListener("click", (event) => { // Search in the bar begins anew, here without a round trip
+    if (!event.target.closest?.('.st-key-pages a[href=""]') || !isPlain(event)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    window.typedEarly = undefined;
+    box.input.value = typed = "";
+    put("");
+    box.input.focus();
+  }, { signal, capture: true });
   const filters = makeChips({ change, signal });
   const status = made("p", { className: "cps-status", role: "status" });
   const say = (text) => { status.textContent = text; };
@@ -74,7 +75,8 @@ function viewOf(root) {
     type: "button", ariaPressed: "false", textContent: { cards: "Cards", table: "Table" }[name],
     onclick: () => change({ view: name === "table" ? [name] : [] }),
   }));
-  const tools = made("div", { className: "cps-tools" }, filters.element, status,
+  const quick = made("div", { className: "cps-quick" }); // always as high, so that results stay where they are
+  const tools = made("div", { className: "cps-tools" }, filters.element, quick, status,
     made("div", { className: "cps-views", role: "group", ariaLabel: "Show as" }, ...views));
   const beside = made("div", { className: "cps-beside" });
   const foot = made("div", { className: "cps-foot" });
@@ -86,11 +88,9 @@ function viewOf(root) {
   const drawAround = (data) => {
     status.replaceChildren(data.error || data.status, ...(data.unread ? [" · ", found.wayOf(data.unread)] : []));
     status.classList.toggle("cps-error", Boolean(data.error));
-    beside.replaceChildren(
-      ...data.said.map((text) => made("p", { className: "cps-said" }, text)),
-      ...data.quick.map((way) => found.wayOf(way, change)),
-      ...data.offers.map((way) => found.wayOf(way, change)),
-    );
+    const fits = data.cards.some((card) => !card.is_near), offers = data.offers.map((way) => found.wayOf(way, change));
+    quick.replaceChildren(...(fits ? offers : []), ...data.quick.map((way) => found.wayOf(way, change)));
+    beside.replaceChildren(...data.said.map((text) => made("p", { className: "cps-said" }, text)), ...(fits ? [] : offers));
     views[0].parentElement.hidden = !data.cards.length;
     views.forEach((button, number) => { button.ariaPressed = String((data.view === "table") === Boolean(number)); });
     const several = data.cards.length > 0 && (data.page > 1 || data.has_more);
@@ -110,6 +110,8 @@ function viewOf(root) {
     }
     if (isNew) box.name(data.label, data.help);
     if (isNew && !document.activeElement.matches("input, textarea")) box.input.focus();
+    if (isNew && window.typedEarly?.text) box.put(box.input.value + window.typedEarly.text); // see frame.js
+    if (isNew) window.typedEarly = undefined;
     filters.update(data.chips, committed);
     drawAround(data);
     found.update(data, change);
