@@ -18,6 +18,7 @@ from rag_core.extract.filetypes import UNFINISHED, date_of_name
 from rag_core.files import FileStat
 from rag_core.store import chunks, furniture, privacy
 from rag_core.store.checksums import seal
+from rag_core.store.connection import kept
 from rag_core.store.file import now
 from rag_core.text.words import extra_terms, name_key, well_formed
 from rag_core.types import Extracted
@@ -236,13 +237,18 @@ def failed(db: sqlite3.Connection, words: str, limit: int, *, whole: bool) -> li
     """At most ``limit`` documents whose reading failed, each with the reason: those whose path has all
     ``words``; ``whole``: those whose name has them and no others, with or without its suffix."""
     wanted, found = set(_WORDS.findall(name_key(words))), []
-    sql = "SELECT display, reason FROM documents WHERE state = 'failed' ORDER BY display"
-    for path, reason in db.execute(sql) if wanted else ():
+    for path, reason in kept(db, _failed) if wanted else ():
         name = PurePosixPath(name_key(path))
         named = [set(_WORDS.findall(each)) for each in (name.name, name.stem)]
         if wanted in named if whole else wanted <= set(_WORDS.findall(str(name))):
             found.append((path, reason))
     return found[:limit]
+
+
+def _failed(db: sqlite3.Connection) -> list[sqlite3.Row]:
+    return db.execute(
+        "SELECT display, reason FROM documents WHERE state = 'failed' ORDER BY display"
+    ).fetchall()
 
 
 def ending(db: sqlite3.Connection, source_id: int, path: bytes, limit: int) -> list[bytes]:
