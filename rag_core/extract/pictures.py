@@ -36,7 +36,8 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
             builder.add(ocr.reader.text(ImageOps.exif_transpose(frame)))
         size = {"width": picture.width, "height": picture.height}
         found = builder.document("picture", path.name, metadata=size)
-        return found if found.text else replace(found, warnings=(NO_TEXT,))
+        is_told = found.text or ocr.reader.waits or ocr.reader.notes
+        return found if is_told else replace(found, warnings=(NO_TEXT,))
 
 
 def formats(path: PurePosixPath) -> tuple[str, ...]:
