@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -48,7 +50,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Library, P
     library.close()
 
 
-# A number in every part, so that no passage stands twice: that is stored once.
+# Every {} becomes another number, so that no passage stands twice: that is stored once.
 PARTS = (
     "# Part {}\n\n",
     "word{} " * 40,
@@ -65,7 +67,8 @@ def test_the_chunks_one_after_another_are_the_text(
     shelf: tuple[Library, Path], parts: list[str], name: str
 ) -> None:
     library, notes = shelf
-    text = "".join(part.replace("{}", str(number)) for number, part in enumerate(parts))
+    numbers = map(str, count())
+    text = re.sub("{}", lambda _: next(numbers), "".join(parts))
     (notes / name).write_text(text, "utf-8")
     index(library, "s", force=True)
     assert without_space(reads(view(library, name))) == without_space(text)
