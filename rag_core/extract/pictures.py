@@ -36,8 +36,9 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
             builder.add(ocr.reader.text(ImageOps.exif_transpose(frame)))
         size = {"width": picture.width, "height": picture.height}
         found = builder.document("picture", path.name, metadata=size)
-        is_told = found.text or ocr.reader.waits or ocr.reader.notes
-        return found if is_told else replace(found, warnings=(NO_TEXT,))
+        if found.text or ocr.reader.waits or ocr.reader.notes:  # which say why there is none
+            return found
+        return replace(found, warnings=(NO_TEXT,))
 
 
 def formats(path: PurePosixPath) -> tuple[str, ...]:
