@@ -142,10 +142,9 @@ EMBEDDERS = """
 - `onnx:ORG/NAME`: one that `commonplace model install hf:ORG/NAME` fetched from the Hugging Face hub, or from
   the mirror in `HF_ENDPOINT`. Its revision and the hash of each file are pinned, and checked whenever it is
   loaded. Rerankers are fetched in the same way, for the setting `reranker`.
-- `sentence-transformers:FOLDER`: a model in a folder of this computer, with
-  `pip install 'commonplace[sentence-transformers]'`.
-- `mlx:FOLDER`: the same on Apple's processors, with `pip install 'commonplace[mlx]'`; untested on real
-  hardware.
+- `sentence-transformers:FOLDER`: a model in a folder of this computer, with an
+  [optional package](installing.md#optional-packages).
+- `mlx:FOLDER`: the same on Apple's processors, with an optional package; untested on real hardware.
 - `hashing`, `hashing:DIMENSION`: for tests; compares spellings.
 
 `reranker` names a model that reads query and passage together: `onnx:FOLDER` (a cross-encoder, fetched or in

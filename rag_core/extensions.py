@@ -4,7 +4,6 @@ imported when what it adds is first used. Its module must state ``API_VERSION = 
 from __future__ import annotations
 
 import re
-import shlex
 import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -127,8 +126,3 @@ def catalogue(kind: Kind, built_in: Collection[str]) -> dict[str, Extension]:
             trouble = f"The packages {other} and {each} both add {key!r} to commonplace.{kind}."
         found[key] = replace(each, trouble=trouble)
     return found
-
-
-def install_line(extra: str) -> str:
-    """The command that installs an optional part of this program where it is."""
-    return f"`{shlex.quote(sys.executable)} -m pip install 'commonplace[{extra}]'`"

@@ -19,7 +19,7 @@ LAYERS = (
     {"types", "errors"},
     {"reports", "replies"},
     {"wording"},
-    {"text", "files", "extensions"},
+    {"text", "files", "extensions", "installation"},
     {"extract"},
     {"config", "store"},
     {"models"},

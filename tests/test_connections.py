@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rag_core.config import Settings
+from rag_core.installation import install_line
 from rag_core.library import Library
 from rag_core.library.connections import run_checks
 from rag_core.models.check import Found
@@ -81,7 +82,7 @@ def test_a_package_that_is_not_installed_comes_with_the_line_that_installs_it(
     monkeypatch.setattr("rag_core.models.check.find_spec", lambda _: None)
     found = connection(make(), "sentence-transformers")
     assert found.state == "not set up"
-    assert str(found.next_step).endswith("-m pip install 'commonplace[sentence-transformers]'`.")
+    assert found.next_step == f"Run {install_line('sentence-transformers')}."
 
 
 # --- trying an embedder -----------------------------------------------------------------

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rag_core.errors import VectorError
+from rag_core.installation import install_line
 from rag_core.vectors import RemoteIndex
 from rag_core.vectors.chroma import Chroma, ChromaOptions
 from rag_core.vectors.qdrant import Qdrant, QdrantOptions
@@ -29,7 +30,7 @@ def test_a_missing_package_is_told_with_the_line_that_installs_it(
     for act in (lambda: index.prepare("me"), lambda: index.search(vectors(1, 16)[0], 5), index.owner):
         with pytest.raises(VectorError) as caught:
             act()
-        assert caught.value.suggestion == f"Run `{sys.executable} -m pip install 'commonplace[{extra}]'`."
+        assert caught.value.suggestion == f"Run {install_line(extra)}."
 
 
 def _index(extra: str, url: str, folder: Path) -> RemoteIndex:

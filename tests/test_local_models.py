@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rag_core.errors import EmbedderError, ModelMissing
+from rag_core.installation import install_line
 from rag_core.models import EmbedderOptions, Prompts, open_embedder
 from rag_core.models.folder import FolderModel
 from tests.model_packages import MAX_TOKENS, SentenceTransformer, install, model_folder
@@ -76,7 +77,7 @@ def test_without_its_package_the_line_that_installs_it_is_named(
     monkeypatch.setitem(sys.modules, package.replace("-", "_"), None)
     with pytest.raises(EmbedderError, match=f"'{package}' is not installed") as caught:
         opened(f"{provider}:{folder}")
-    assert f"pip install 'commonplace[{provider}]'" in caught.value.suggestion
+    assert install_line(provider) in caught.value.suggestion
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

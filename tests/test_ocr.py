@@ -13,6 +13,7 @@ from PIL import Image, ImageDraw, ImageFont
 from rag_core.config import Settings
 from rag_core.errors import NotText
 from rag_core.extract import Worker, extract, ocr, pictures
+from rag_core.installation import install_line
 from rag_core.library import Library
 from rag_core.types import OWNER, Extracted
 
@@ -99,7 +100,7 @@ def test_a_picture_is_read_once(worker: Worker, kept: Path) -> None:
 def test_without_an_engine_pictures_are_skipped_with_the_next_step() -> None:
     with closing(Worker(ocr="off")) as off, pytest.raises(NotText) as skipped:
         extract(packed(picture(), "PNG"), PurePosixPath("a.png"), off)
-    assert "commonplace[ocr]" in skipped.value.suggestion
+    assert install_line("ocr") in skipped.value.suggestion
 
 
 @pytest.mark.parametrize(
@@ -126,5 +127,5 @@ def test_without_ocr_a_preview_says_how_to_get_it(tmp_path: Path, monkeypatch: p
     library = Library.open(Settings(tmp_path / "data", tmp_path / "models", ()))
     said = library.sources.said_of_pictures(OWNER, {".png": 1})
     assert said.startswith("Not read, because no OCR is installed: 1 picture. Install Tesseract, or run `")
-    assert "commonplace[ocr]" in said
+    assert install_line("ocr") in said
     library.close()

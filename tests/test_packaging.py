@@ -29,14 +29,15 @@ from streamlit.proto.NewSession_pb2 import NewSession
 from rag_core import __version__
 from rag_core.access import REFUSAL
 from rag_core.access.headers import security_headers
+from rag_core.installation import DISTRIBUTION
 from tests.live import ROOT, Server, visit
 from tests.test_architecture import imports
 from ui.front import front_page
 from ui.serve import project_config
 
-WHEEL = f"commonplace-{__version__}-py3-none-any.whl"
-ARCHIVE = f"commonplace-{__version__}.tar.gz"
-INFO = f"commonplace-{__version__}.dist-info"
+WHEEL = f"commonplace_search-{__version__}-py3-none-any.whl"
+ARCHIVE = f"commonplace_search-{__version__}.tar.gz"
+INFO = f"commonplace_search-{__version__}.dist-info"
 APP = ("app.py", "pages", "ui", ".streamlit/config.toml")
 STRAY = (".streamlit/secrets.toml", ".env", "diary.md", "dist/old.whl", "ui/__pycache__/x.cpython-311.pyc")
 WAIT_S = 15
@@ -100,7 +101,7 @@ def test_the_metadata_says_what_the_project_says(metadata: Message) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     shown = {key: metadata[key] for key in ("Name", "Version", "Summary", "Requires-Python")}
     assert shown == {
-        "Name": "commonplace",
+        "Name": DISTRIBUTION,
         "Version": __version__,
         "Summary": project["description"],
         "Requires-Python": ">=3.11",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from PIL import Image
 from rag_core.config import Settings
 from rag_core.extract import TIME_LIMIT_S
 from rag_core.extract.ocr import NotRead, Waits
+from rag_core.installation import install_line
 from rag_core.library import Library
 from rag_core.models import OcrOptions, ocr, open_ocr
 from rag_core.types import OWNER, Job
@@ -87,7 +89,7 @@ def test_what_vertex_lacks_is_named(missing: dict[str, Any], said: str) -> None:
 
 def test_without_googles_package_its_install_line_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "google.auth", None)
-    with pytest.raises(Waits, match=r"pip install 'commonplace\[vertex\]'"):
+    with pytest.raises(Waits, match=re.escape(install_line("vertex"))):
         reading("vertex_ai", vertex_project="tea-1").read(PNG)
 
 

@@ -10,9 +10,9 @@ from pathlib import PurePosixPath
 from PIL import Image, ImageOps, ImageSequence
 
 from rag_core.errors import NotText
-from rag_core.extensions import install_line
 from rag_core.extract import ocr
 from rag_core.extract.building import Builder
+from rag_core.installation import install_line
 from rag_core.types import Extracted
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "TIFF", "BMP")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_core.errors import EmbedderError, InvalidInput, LLMError, RagError, VectorError, VectorsUnreachable
-from rag_core.extensions import install_line
+from rag_core.installation import install_line
 from rag_core.messages import say
 from rag_core.models import LLMOptions, Message, open_llm
 from rag_core.models.addresses import destination, leaves

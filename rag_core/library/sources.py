@@ -15,12 +15,12 @@ from typing import Final
 
 from rag_core import files
 from rag_core.errors import InvalidInput, NotFound, RagError
-from rag_core.extensions import install_line
 from rag_core.extract import ocr, type_of_suffix
 from rag_core.files import EVERYTHING, doubt, real_folder, validate_globs
 from rag_core.index import plan
 from rag_core.index.choice import covers, leave_nothing_out, refuse_no_match
 from rag_core.index.plan import Plan
+from rag_core.installation import install_line
 from rag_core.library import places
 from rag_core.library.service import Service
 from rag_core.reports import SourceInfo

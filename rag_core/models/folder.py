@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_core.errors import EmbedderError, ModelMissing
-from rag_core.extensions import install_line
+from rag_core.installation import install_line
 from rag_core.models.check import Found, package_version
 from rag_core.models.embedder import PROBE, EmbedderName, EmbedderOptions, InProcess
 from rag_core.models.families import NO_PROMPTS, Prompts, family_of, prompt_scheme, prompts_in_config

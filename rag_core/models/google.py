@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag_core.errors import InvalidInput
-from rag_core.extensions import install_line
+from rag_core.installation import install_line
 from rag_core.models.ocr import PROMPT, OcrOptions
 from rag_core.models.server import Failure, Server, http_client, http_failures, retry_after_s
 

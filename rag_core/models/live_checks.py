@@ -10,9 +10,9 @@ from contextlib import closing
 from pathlib import Path, PurePosixPath
 
 from rag_core.errors import EmbedderError, ExtractError, ModelMissing
-from rag_core.extensions import install_line
 from rag_core.extract import Worker, extract
 from rag_core.extract.ocr import find_engine, read_by_server
+from rag_core.installation import install_line
 from rag_core.models.addresses import destination
 from rag_core.models.check import Found, written
 from rag_core.models.ocr import OcrOptions

