@@ -11,8 +11,9 @@ CODE = re.compile(_FENCED + r"|`[^`\n]+`", re.DOTALL)
 """Code in what a model says: between backticks in a line, or between fences of three."""
 
 _NUMBERS = re.compile(
-    r"[ \t]?[\[【［]\s*(?:\^|(?:passages?|sources?|refs?|references?|notes?|citations?|nos?\.?|#)\s*:?\s*)?"
-    r"(\d+(?:\s*(?:,|;|-|–|and|&|/)\s*\d+)*)\s*(?:†[^\]】］\n]{0,40})?[\]】］]",
+    r"[ \t]?[\[【［]\s*+"
+    r"(?:\^|(?:passages?|sources?|refs?|references?|notes?|citations?|nos?\.?|#)\s*+(?::\s*+)?)?"
+    r"(\d++(?:\s*+(?:,|;|-|–|and|&|/)\s*+\d++)*+)\s*+(?:†[^\]】］\n]{0,40})?[\]】］]",
     re.IGNORECASE,
 )
 _CITED = re.compile(rf"(?:[ \t]*{_NUMBERS.pattern})+", re.IGNORECASE)
@@ -56,8 +57,8 @@ def next_citation(text: str, at: int) -> int:
 def _numbers(written: str) -> tuple[int, ...]:
     """``1, 3-5`` → 1, 3, 4, 5. A number that is too long becomes 0, which no passage has."""
     found: list[int] = []
-    for part in re.split(r"\s*(?:,|;|and|&|/)\s*", written, flags=re.IGNORECASE):
-        first, *last = [int(each) if len(each) < 7 else 0 for each in re.split(r"\s*[-–]\s*", part)]
+    for part in re.split(r"(?<!\s)\s*(?:,|;|and|&|/)\s*", written, flags=re.IGNORECASE):
+        first, *last = [int(each) if len(each) < 7 else 0 for each in re.split(r"(?<!\s)\s*[-–]\s*", part)]
         between = range(first, min(last[-1], first + _LONGEST_RANGE) + 1) if last else ()
         found += between or [first, *last]
     return tuple(dict.fromkeys(found))

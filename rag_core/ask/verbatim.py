@@ -25,7 +25,7 @@ _LIKE = {  # what a character is compared as
 }
 _HYPHENS = "-‐‑"
 _ENDS = ".,;:!?…。，、；：！？' "
-_ELLIPSIS = re.compile(r"\s*[\[(]?\s*(?:\.\.\.+|(?:\. ){2,}\.)\s*[\])]?\s*")
+_ELLIPSIS = re.compile(r"(?<!\s)\s*(?:[\[(]\s*)?(?:\.\.\.+|(?:\. ){2,}\.)\s*[\])]?\s*")
 _LEAST_WORDS = 2
 
 # What Markdown and its like put around words; group 1 and 2, where they are, are taken out.

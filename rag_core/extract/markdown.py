@@ -37,12 +37,12 @@ _BLOCK = re.compile(_BLOCK_START)
 _BLOCK_OR_COMMENT = re.compile(_BLOCK_START + "|(<!--)")
 
 _MARKUP = re.compile(r"[\[*_`~=<\\!^]")
-_CODE_SPAN = re.compile(r"(`+)(.+?)\1")
+_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _CLEANINGS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]"), r"\1"),
-    (re.compile(r"!?\[([^\[\]]*)\]\([^()]*(?:\([^()]*\))?[^()]*\)"), r"\1"),
+    (re.compile(r"!?\[([^\[\]]*)\]\([^()]*(?:\([^()]*\)[^()]*)?\)"), r"\1"),
     (re.compile(r"!?\[([^\[\]]+)\]\[[^\[\]]*\]"), r"\1"),
-    (re.compile(r"<!--[^>]*-->|</?[A-Za-z][^<>]*>"), ""),
+    (re.compile(r"<!--(?:(?!<!--)[^>])*-->|</?[A-Za-z][^<>]*>"), ""),
     (re.compile(r"[ \t]\^[\w-]+$"), ""),
     (re.compile(r"(?<!\\)(?:~~|==)(?=\S)|(?<=[^\s\\])(?:~~|==)"), ""),
     (re.compile(r"(?<!\\)\*+(?=[^\s*])|(?<=[^\s\\*])\*+"), ""),
@@ -54,8 +54,8 @@ _RUN = re.compile(r"`+")
 _HTML_TAG = re.compile(r"<[A-Za-z/][^<>]*>")
 _BRACKET = re.compile(r"\\.|[\[\]]", re.S)
 _DESTINATION = re.compile(
-    r"\(\s*(?:<([^<>\n]*)>|([^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*))"
-    r"(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*\)"
+    r"\(\s*+(?:<([^<>\n]*)>|([^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*))"
+    r"(?:\s++(?:\"[^\"]*\"|'[^']*'))?\s*+\)"
 )
 _URL = re.compile(r"(?![A-Za-z]:[\\/])(?:[A-Za-z][A-Za-z0-9+.-]*:|//|\\\\)")  # C:/notes is none
 _MAX_DESTINATION = 2_000

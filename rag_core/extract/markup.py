@@ -11,11 +11,11 @@ from rag_core.extract.building import one_line
 from rag_core.types import Segment
 
 _ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1+[ \t]*")
-_ROLE = re.compile(r":[\w:.-]+:`([^`<>]*?)(?:\s*<[^`<>]*>)?`")
+_ROLE = re.compile(r"(?<![\w:.-]):[\w:.-]+:`([^`<>]*)(?:<[^`<>]*>)?`")
 _MARKS = re.compile(r"``?|\*\*?|\|")
 _ORG_HEADING = re.compile(r"^(\*+)[ \t]+(\S[^\r\n]*)", re.M)
 _ORG_KEYWORD = re.compile(r"(?:TODO|DONE|WAITING|NEXT|CANCELLED)[ \t]+|\[#[A-Z]\][ \t]*")
-_ORG_TAGS = re.compile(r"[ \t]+:[\w@#%:]+:[ \t]*$")
+_ORG_TAGS = re.compile(r"(?<![ \t])[ \t]+:[\w@#%:]+:[ \t]*$")
 _ORG_TITLE = re.compile(r"^#\+title:[ \t]*([^\r\n]+)", re.M | re.I)
 _LONGEST = 1000  # characters of a heading that are looked at
 
@@ -61,7 +61,7 @@ def rst_segments(text: str) -> tuple[Segment, ...]:
         if adorned:
             begin = offset - (len(lines[number - 1]) + 1 if adorned[1] else 0)
             level = levels.setdefault(adorned, len(levels) + 1)
-            plain = _MARKS.sub("", _ROLE.sub(r"\1", line[:_LONGEST]))
+            plain = _MARKS.sub("", _ROLE.sub(lambda role: role[1].rstrip(), line[:_LONGEST]))
             headings.append(Heading(begin, level, one_line(plain)))
         offset += len(line) + 1
     return sections(headings, 0, len(text))

@@ -11,7 +11,7 @@ from typing import Any
 from rag_core.extract.building import Builder
 from rag_core.types import Extracted
 
-_HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t#]*$", re.M)
+_HEADING = re.compile(r"^(#{1,6})[ \t]+(\S.*)$", re.M)
 _MOST_PRINTED = 2000
 """Characters kept of what a cell printed."""
 
@@ -26,7 +26,8 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     for number, cell in enumerate(cells, 1):
         source = _joined(cell.get("source", cell.get("input", "")))
         if cell.get("cell_type") == "markdown":
-            for mark, text in _HEADING.findall(source):
+            for mark, heading in _HEADING.findall(source):
+                text = heading.rstrip(" \t#") or heading
                 title = title or text
                 headings = [each for each in headings if each[0] < len(mark)] + [(len(mark), text)]
         builder.begin("cell", number, *(text for _, text in headings))

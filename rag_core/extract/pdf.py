@@ -53,9 +53,9 @@ _COMMENTS = {
 _WRONG_PASSWORD = 4  # FPDF_ERR_PASSWORD
 _DATE = re.compile(r"D:(\d{4})(\d\d)(\d\d)")
 _OF_A_PROGRAM = re.compile(r"^(microsoft (word|powerpoint|excel) - |untitled|unbenannt)|\.\w{2,5}$", re.I)
-_BROKEN = re.compile(r"(\w+)[\x02\ufffe\u00ad]\s*(\w+)")
+_BROKEN = re.compile(r"(?<!\w)(\w+)[\x02\ufffe\u00ad]\s*(\w+)")
 """A word that is broken over two lines, with PDFium's mark in place of its hyphen."""
-_COMPOUND = re.compile(r"\w+-\w+")
+_COMPOUND = re.compile(r"(?<!\w)\w+-\w+")
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:

@@ -32,7 +32,7 @@ _SETTING = re.compile(
     re.I | re.M,
 )
 _COMMENT = re.compile(r"(?:^|(?<=\s))#.*", re.M)
-_OPEN = re.compile(r"[\s\ufeff\u200b]*(---|\+\+\+)[ \t]*\w*[ \t]*(?:\r\n|\n|\r)")
+_OPEN = re.compile(r"[\s\ufeff\u200b]*(---|\+\+\+)[ \t]*+(?:\w++[ \t]*+)?(?:\r\n|\n|\r)")
 _LIKE_SETTING = re.compile(r"\s*\Z|[ \t#\-?{}]|.*[:=]", re.S)
 _CLOSE_TOML = re.compile(r"^\+\+\+[ \t]*\r?$", re.M)
 

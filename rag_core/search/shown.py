@@ -129,7 +129,7 @@ _INLINE = tuple(  # what is left out stands in groups; where there is none, all 
         r"(\\)[!-/:-@\[-`{-~]",
     )
 )
-_CELLS = re.compile(r"[ \t]*\|[ \t]*")
+_CELLS = re.compile(r"(?<![ \t])[ \t]*\|[ \t]*")
 _OF_JSON = re.compile(
     r'\]\([^()\s"]*\)|":(?=\S)|"?,"|",(?=\S)|\\[nrt]|\\(?=["\\/])|(?<!\\)"|[{}\[\]]|,(?=\s*$)', re.M
 )

@@ -138,7 +138,7 @@ _BLOCKS = (
     " td tfoot th thead tr ul video"
 ).replace(" ", "|")
 _VALUE = r"""[^<>"']|"[^"<]*"|'[^'<]*'"""
-_TAG = rf"<!--.*?-->|</?(?:{_INLINE}|{_BLOCKS})(?:\s(?:{_VALUE})*)?/?>"
+_TAG = rf"<!--(?:(?!<!--).)*?-->|</?(?:{_INLINE}|{_BLOCKS})(?:\s(?:{_VALUE})*)?/?>"
 _REFERENCE = r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
 _MARKUP = re.compile(f"{_TAG}|(?-i:{_REFERENCE})", re.I | re.S)
 _JOINS = re.compile(rf"</?(?:{_INLINE})\b", re.I)

@@ -56,7 +56,7 @@ _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _MIXED = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
 
 _POSSESSIVE = re.compile("(?<=\\w)['\u2019]s\\b", re.IGNORECASE)
-_SNAKE = re.compile("[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+", re.ASCII)
+_SNAKE = re.compile("(?<![A-Za-z0-9])[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+", re.ASCII)
 
 _ARABIC = str.maketrans("أإآٱةى", "ااااهي")
 _ARABIC_WORD = re.compile("[ء-غف-ي]+")
