@@ -22,7 +22,7 @@ import streamlit as st  # noqa: E402
 from starlette.middleware import Middleware  # noqa: E402
 
 from rag_core.access import AccessGate, Programs, SecurityHeaders, Visits, viewer_of  # noqa: E402
-from rag_core.api.app import rest  # noqa: E402
+from rag_core.api.app import picture_workers, rest  # noqa: E402
 from rag_core.api.mcp.http import McpDoor  # noqa: E402
 from rag_core.errors import RagError  # noqa: E402
 from rag_core.library import Library, background, watching  # noqa: E402
@@ -50,7 +50,7 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
     ending = threading.Event()
     threading.Thread(target=begin, args=(ending,), daemon=True).start()
     try:
-        with at_the_end(stop_answers):
+        with at_the_end(end_requests):
             yield
     finally:
         ending.set()
@@ -105,6 +105,12 @@ def watch_files(own: Library, stop: threading.Event) -> None:
     watching.watch(own, OWNER, stop, begin, scan_first=own.settings.scan_on_start)
 
 
+def end_requests() -> None:
+    """Stop the answers and drawings that requests wait for."""
+    stop_answers()
+    pictures.end()
+
+
 def stop_runs() -> None:
     """Interrupt the runs under way, and say in the terminal which go on at the next start."""
     for store in background.stop_all():
@@ -127,12 +133,13 @@ def viewer_of_request(headers: Mapping[str, str]) -> Viewer | None:
 
 
 visits = Visits(library)
+pictures = picture_workers()
 assistants = McpDoor(library, viewer_of_request)
 
 # Streamlit finds the app by reading this assignment. The outermost middleware comes first.
 app = st.App(
     ROOT / "ui" / "shell.py",
-    routes=[picture_route(library), *page_routes()],
+    routes=[picture_route(library, pictures), *page_routes()],
     middleware=[
         Middleware(SecurityHeaders, page=front_page()),
         Middleware(
@@ -142,7 +149,7 @@ app = st.App(
             messages=STREAMLIT,
             address=lambda: st.get_option("server.address"),
         ),
-        Middleware(Programs, routes=[rest(library, viewer_of_request), *assistants.routes()]),
+        Middleware(Programs, routes=[rest(library, viewer_of_request, pictures), *assistants.routes()]),
     ],
     lifespan=lifespan,
 )

@@ -283,3 +283,37 @@ def _saved(document: object) -> bytes:
     made = io.BytesIO()
     document.save(made)  # type: ignore[attr-defined]
     return made.getvalue()
+
+
+def slow_pdf(pages: int) -> bytes:
+    """A PDF of a megabyte with words on each page, which takes minutes to draw: the colour of each point
+    is computed by a long program."""
+    program = b"{ " + b"exch dup mul 0.5 add " * 50_000 + b"pop dup dup }"
+    parts = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Count %d/Kids[%s]>>"
+        % (pages, b" ".join(b"%d 0 R" % (7 + 2 * n) for n in range(pages))),
+        b"<</FunctionType 4/Domain[0 1 0 1]/Range[0 1 0 1 0 1]/Length %d>>stream\n%s\nendstream"
+        % (len(program), program),
+        b"<</ShadingType 1/ColorSpace/DeviceRGB/Matrix[612 0 0 792 0 0]/Function 3 0 R>>",
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+    ]
+    for number in range(1, pages + 1):
+        shown = b"BT /F 12 Tf 72 720 Td (Page %d of colours) Tj ET /S sh" % number
+        named = b"<</Shading<</S 4 0 R>>/Font<</F 5 0 R>>>>"
+        parts.append(b"<</Length %d>>stream\n%s\nendstream" % (len(shown), shown))
+        parts.append(
+            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Resources%s/Contents %d 0 R>>"
+            % (named, len(parts))
+        )
+    made = io.BytesIO(b"%PDF-1.4\n")
+    made.seek(0, io.SEEK_END)
+    places = []
+    for number, part in enumerate(parts, 1):
+        places.append(made.tell())
+        made.write(b"%d 0 obj%s endobj\n" % (number, part))
+    start = made.tell()
+    made.write(b"xref\n0 %d\n0000000000 65535 f \n" % (len(parts) + 1))
+    made.writelines(b"%010d 00000 n \n" % place for place in places)
+    made.write(b"trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % (len(parts) + 1, start))
+    return made.getvalue()

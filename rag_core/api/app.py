@@ -17,6 +17,7 @@ from rag_core.api.answers import Reply
 from rag_core.api.http import (
     EVENTS,
     UNFORESEEN,
+    IsOver,
     Workers,
     body_of,
     json_response,
@@ -37,17 +38,25 @@ ViewerOf = Callable[[Mapping[str, str]], Viewer | None]
 Handler = Callable[[Request], Awaitable[Response]]
 _AT_ONCE = 6  # threads; more would only wait for each other: Python computes in one
 _ASKS_AT_ONCE = 16  # threads for questions, which wait for a model most of the time
+_PICTURES_AT_ONCE = 4  # threads
 _NO_PARAMETERS = Kind(Nothing)
 
 
-def rest(library: Callable[[], Library], viewer_of: ViewerOf) -> Mount:
-    """Every operation below `PREFIX`. Worker threads call ``library`` for the library of this process."""
+def picture_workers() -> Workers:
+    """The threads that wait for pictures, of every face."""
+    return Workers(_PICTURES_AT_ONCE, "pictures")
+
+
+def rest(library: Callable[[], Library], viewer_of: ViewerOf, pictures: Workers | None = None) -> Mount:
+    """Every operation below `PREFIX`. Worker threads call ``library`` for the library of this process;
+    ``pictures`` are those of `picture_workers`."""
     root, _, version = PREFIX.rpartition("/")
-    workers, asks = Workers(_AT_ONCE, "rest"), Workers(_ASKS_AT_ONCE, "rest-asks")
+    workers = Workers(_AT_ONCE, "rest")
+    others = {"ask": Workers(_ASKS_AT_ONCE, "rest-asks"), "picture": pictures or picture_workers()}
     routes = [
         Route(
             f"/{version}{each.path.replace('{path}', '{path:path}')}",  # it may hold slashes
-            _handler(each, library, viewer_of, workers if each.act else asks),
+            _handler(each, library, viewer_of, others.get(each.name, workers)),
             methods=[each.method],
         )
         for each in OPERATIONS
@@ -76,9 +85,14 @@ def _handler(
             given = operation.given.read(await body_of(request))
         else:
             given = parameters_of(request.query_params, request.path_params, operation.given)
+
+        def draw(is_over: IsOver) -> bytes:
+            return library().pictures.get(viewer, **given, is_over=is_over)
+
         if act is not None:
-            answer = await workers.run(viewer, lambda: act(library(), viewer, given))
-            return picture_response(answer) if isinstance(answer, bytes) else json_response(answer)
+            return json_response(await workers.run(viewer, lambda: act(library(), viewer, given)))
+        if operation.answer is bytes:
+            return picture_response(await workers.run_while_connected(request, viewer, draw))
         if EVENTS in request.headers.get("accept", ""):
             return await _events(asking.events(library, viewer, given, workers), viewer)
         try:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -17,7 +18,7 @@ from starlette.responses import Response
 from rag_core import errors
 from rag_core.api.encoding import Value, json_bytes
 from rag_core.api.requests import Request as Kind
-from rag_core.errors import InvalidInput, RagError
+from rag_core.errors import InvalidInput, RagError, Stopped
 from rag_core.types import Viewer
 
 JSON = "application/json"
@@ -25,6 +26,8 @@ EVENTS = "text/event-stream"
 PICTURE = "image/webp"
 _LOG = logging.getLogger(__name__)
 _T = TypeVar("_T")
+IsOver = Callable[[], bool]
+"""Whether work is to end early; for any thread."""
 MAX_BODY = 256 * 1024  # bytes; a question with a long conversation is a tenth of it
 
 _STATUS: Mapping[type[RagError], int] = {
@@ -38,6 +41,7 @@ _STATUS: Mapping[type[RagError], int] = {
     errors.VectorError: 503,
     errors.StoreBusy: 503,
     errors.InUpkeep: 503,
+    errors.Stopped: 503,
 }
 _WITHOUT_DETAILS: Mapping[int, RagError] = {
     500: RagError("Something went wrong.", "Try again later, or tell the owner of this library."),
@@ -53,11 +57,49 @@ class Workers:
     def __init__(self, at_once: int, name: str) -> None:
         self._of_owner = ThreadPoolExecutor(at_once, name)
         self._of_guests = ThreadPoolExecutor(at_once // 2, f"{name}-guests")
+        self._ending = threading.Event()
 
     async def run(self, viewer: Viewer | None, work: Callable[[], _T]) -> _T:
         """The result of ``work``, which goes on in its thread if the caller is cancelled."""
         threads = self._of_owner if viewer is not None and viewer.is_owner else self._of_guests
         return await asyncio.get_running_loop().run_in_executor(threads, work)
+
+    async def run_while_connected(
+        self, request: Request, viewer: Viewer | None, work: Callable[[IsOver], _T]
+    ) -> _T:
+        """The result of ``work(is_over)``, which is to end once its client hung up or the app ends; without a
+        thread by then, it never begins. Raises Refused if the client hung up, Stopped if the app ends."""
+        hung_up = threading.Event()
+
+        def is_over() -> bool:
+            return hung_up.is_set() or self._ending.is_set()
+
+        def begin() -> _T:
+            if is_over():
+                raise Stopped
+            return work(is_over)
+
+        working = asyncio.ensure_future(self.run(viewer, begin))
+        watching = asyncio.ensure_future(_disconnect(request))
+        try:
+            await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                raise Refused(499, "The client hung up.", "Ask again.")
+            return working.result()
+        finally:
+            hung_up.set()
+            working.cancel()
+            watching.cancel()
+
+    def end(self) -> None:
+        """End what `run_while_connected` runs, now and from now on; for any thread."""
+        self._ending.set()
+
+
+async def _disconnect(request: Request) -> None:
+    """Wait until the client of a request, whose body was read, hangs up."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 class Refused(RagError):

@@ -13,14 +13,14 @@ from rag_core.api.requests import Request, field, filters_of, naming_stores
 from rag_core.library import Library
 from rag_core.types import Viewer
 
-Act = Callable[[Library, Viewer, Any], answers.Shown | bytes]
+Act = Callable[[Library, Viewer, Any], answers.Shown]
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One operation. ``given`` validates its body (POST), or its parameters, some of them in ``path``.
-    ``answer`` is a model of `answers`, a union, or ``bytes`` (a picture). Without ``act``, `asking` answers,
-    whole or as events."""
+    ``answer`` is a model of `answers`, a union, or ``bytes`` (a picture). Two have no ``act``: a picture, and
+    a question, which `asking` answers, whole or as events."""
 
     name: str
     method: Literal["GET", "POST"]
@@ -51,10 +51,6 @@ def _documents(library: Library, viewer: Viewer, given: requests.FilesOfStore) -
         store = library.stores.resolve(viewer, given.get("store"))
         found = library.files.all(viewer, store) if viewer.is_owner else library.documents.all(viewer, store)
     return answers.files(store, (each for each in found if not states or each.state in states), viewer)
-
-
-def _picture(library: Library, viewer: Viewer, given: requests.Picture) -> bytes:
-    return library.pictures.get(viewer, **given)
 
 
 def _similar(library: Library, viewer: Viewer, given: requests.SimilarTo) -> answers.SimilarDocuments:
@@ -105,7 +101,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "picture", "GET", "/pictures/{store}/{path}", "A place in a document as a small picture.",
-        Request(requests.Picture), bytes, _picture, (404,),
+        Request(requests.Picture), bytes, None, (404,),
     ),
     Operation(
         "similar", "POST", "/similar",

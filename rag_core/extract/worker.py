@@ -56,6 +56,10 @@ _START = (
 )
 
 
+class NotStarted(ExtractError):
+    """The process cannot be started now; no file is at fault."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Answer:
     """What the process says of a file: its document, a ``picture`` of a place in it (base64) or an error;
@@ -195,7 +199,7 @@ class Worker:
                     cwd=tempfile.gettempdir(), env=no_keys,
                 )  # fmt: skip
             except OSError as error:
-                raise ExtractError(
+                raise NotStarted(
                     f"The process that reads files cannot be started: {error.strerror}.",
                     "Try again when the computer has room for it.",
                 ) from error

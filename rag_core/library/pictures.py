@@ -6,23 +6,27 @@ import hashlib
 import os
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from rag_core.anchors import anchor_of_words
-from rag_core.errors import ExtractError, InvalidInput, NotFound
-from rag_core.extract import Worker
+from rag_core.errors import ExtractError, InvalidInput, NotFound, Stopped
+from rag_core.extract.drawing import DrawingProcesses
+from rag_core.extract.worker import NotStarted, Worker
 from rag_core.files import read_bytes
 from rag_core.library.service import Service, Shared, open_to_all
 from rag_core.store import documents, find
-from rag_core.types import OWNER, Viewer
+from rag_core.types import Viewer
 
 SIDE = 400
 LARGEST_SIDE = 2000
 
-_LIMIT_S = 20.0
-_IDLE_S = 60.0  # the worker process ends when nobody has looked at a picture for so long
 _MOST_KEPT = 16_000_000  # bytes
+_MOST_FAILURES = 10_000
+
+_PlaceKey = tuple[str, str, str]  # sha256 of the file, its suffix, and the place in it
+_Key = tuple[str, str, str, int]  # and the side
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,48 +41,43 @@ class _Shown:
 
 
 class Pictures(Service):
-    """Shows places in documents as pictures."""
+    """Shows places in documents as pictures. The owner never waits for guests, who all share one process."""
 
     def __init__(self, shared: Shared) -> None:
         super().__init__(shared)
-        self._worker = Worker(_LIMIT_S)
+        self._of_owner = DrawingProcesses(2)
+        self._of_guests = DrawingProcesses(1)
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[str, str, str, int], bytes] = OrderedDict()
-        self._idle: threading.Timer | None = None
+        self._kept: OrderedDict[_Key, bytes] = OrderedDict()
+        self._failed: OrderedDict[_PlaceKey, None] = OrderedDict()
 
     @open_to_all
-    def get(self, viewer: Viewer, store: str, path: str, place: str = "", side: int = SIDE) -> bytes:
+    def get(
+        self, viewer: Viewer, store: str, path: str, place: str = "", side: int = SIDE,
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> bytes:  # fmt: skip
         """WebP of a ``place`` in the document called ``path``: the ``anchor`` of a hit, such as ``page 3``;
         '' for the first page. Its longer side has at most ``side`` pixels (16 to 2,000), and it takes at most
-        100 bytes for each of them. A guest sees only places with a passage.
+        100 bytes for each of them. A guest sees only places with a passage. Another thread may end the
+        drawing by ``is_over``.
 
-        Raises NotFound where there is nothing to see, or the file is not the one that was indexed, and
-        InvalidInput for an impossible ``side``.
+        Raises NotFound where there is nothing to see, the file is not the one that was indexed, or drawing it
+        failed before; InvalidInput for an impossible ``side``; Stopped once ``is_over()``.
         """
         if not 16 <= side <= LARGEST_SIDE:
             raise InvalidInput(f"side is {side}.", f"Use a number from 16 to {LARGEST_SIDE}.")
         shown = self._shown(viewer, store, path, place)
+        processes = self._of_owner if viewer.is_owner else self._of_guests
         try:
-            data = read_bytes(shown.root, shown.path, self._settings.max_file_bytes)
-            file_hash = hashlib.sha256(data).hexdigest()
-            if shown.file_hash not in ("", file_hash):
-                raise NotFound(f"{path!r} was changed after it was indexed.", "Index it again.")
-            name = PurePosixPath(os.fsdecode(shown.path))
-            key = file_hash, name.suffix, shown.place, side
-            with self._lock:
-                if key not in self._kept:
-                    self._keep(key, self._rendered(data, name, shown.place, side))
-                self._kept.move_to_end(key)
-                return self._kept[key]
+            with processes.one(is_over) as worker:  # so that few files are in memory at once
+                return self._drawn(worker, shown, path, side, is_over)
         except ExtractError as error:
             raise _none(store, path, place) from error
 
     def close(self, viewer: Viewer) -> None:
-        """End the process that draws; the next picture starts it again."""
-        with self._lock:
-            if self._idle:
-                self._idle.cancel()
-            self._worker.close()
+        """End the processes that draw nothing; the next picture starts one again."""
+        self._of_owner.close()
+        self._of_guests.close()
 
     def _shown(self, viewer: Viewer, store: str, path: str, place: str) -> _Shown:
         """The file that shows a place of a document. Raises NotFound."""
@@ -95,20 +94,53 @@ class Pictures(Service):
                     return _Shown(root, row["path"], place, row["file_hash"])
         raise _none(store, path, place)
 
-    def _rendered(self, data: bytes, path: PurePosixPath, place: str, side: int) -> bytes:
-        if self._idle:
-            self._idle.cancel()
+    def _drawn(
+        self, worker: Worker, shown: _Shown, path: str, side: int, is_over: Callable[[], bool]
+    ) -> bytes:
+        """The picture, drawn unless it is kept. Raises ExtractError where it cannot be drawn, or could not
+        before; NotFound for a file that changed; Stopped."""
+        data = read_bytes(shown.root, shown.path, self._settings.max_file_bytes)
+        file_hash = hashlib.sha256(data).hexdigest()
+        if shown.file_hash not in ("", file_hash):
+            raise NotFound(f"{path!r} was changed after it was indexed.", "Index it again.")
+        name = PurePosixPath(os.fsdecode(shown.path))
+        place = file_hash, name.suffix, shown.place
+        if (picture := self._remembered(place, side)) is not None:
+            return picture
         try:
-            return self._worker.picture(data, path, place, side)
-        finally:
-            self._idle = threading.Timer(_IDLE_S, self.close, [OWNER])
-            self._idle.daemon = True
-            self._idle.start()
+            picture = worker.picture(data, name, shown.place, side)
+        except NotStarted:
+            raise
+        except ExtractError:
+            if is_over():
+                raise Stopped from None
+            self._remember_failure(place)
+            raise
+        self._remember(place, side, picture)
+        return picture
 
-    def _keep(self, key: tuple[str, str, str, int], picture: bytes) -> None:
-        self._kept[key] = picture
-        while sum(map(len, self._kept.values())) > _MOST_KEPT:
-            self._kept.popitem(last=False)
+    def _remembered(self, place: _PlaceKey, side: int) -> bytes | None:
+        """The picture if it is kept. Raises ExtractError for a place that could not be drawn before, at
+        whatever size."""
+        with self._lock:
+            if place in self._failed:
+                raise ExtractError("It could not be drawn before.", "Open the file itself.")
+            key = *place, side
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return self._kept.get(key)
+
+    def _remember(self, place: _PlaceKey, side: int, picture: bytes) -> None:
+        with self._lock:
+            self._kept[*place, side] = picture
+            while sum(map(len, self._kept.values())) > _MOST_KEPT:
+                self._kept.popitem(last=False)
+
+    def _remember_failure(self, place: _PlaceKey) -> None:
+        with self._lock:
+            self._failed[place] = None
+            if len(self._failed) > _MOST_FAILURES:
+                self._failed.popitem(last=False)
 
 
 def _none(store: str, path: str, place: str) -> NotFound:

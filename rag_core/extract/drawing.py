@@ -1,0 +1,89 @@
+"""Processes that draw small pictures of places in files: a few at a time, each for a few seconds at most.
+
+Threat. A guest asks for pages of a file that takes minutes to draw, for many at once, and hangs up. So a
+drawing has a process that can be killed, and ends with the request for it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
+
+from rag_core.errors import Stopped
+from rag_core.extract.worker import Worker
+
+LIMIT_S = 5.0
+"""Seconds that one drawing may take."""
+
+_IDLE_S = 60.0  # the processes end when nobody has looked at a picture for so long
+_LOOK_S = 0.05
+
+IsOver = Callable[[], bool]
+
+
+class DrawingProcesses:
+    """At most ``at_once`` processes, each started when it is needed first. To be closed, and may be used
+    again then."""
+
+    def __init__(self, at_once: int) -> None:
+        self._free: SimpleQueue[Worker] = SimpleQueue()
+        for _ in range(at_once):
+            self._free.put(Worker(LIMIT_S))
+        self._lock = threading.Lock()
+        self._timer: threading.Timer | None = None
+
+    @contextmanager
+    def one(self, is_over: IsOver) -> Iterator[Worker]:
+        """A process for this thread alone, as soon as one is free; it is killed once ``is_over()``. Raises
+        Stopped if that comes first."""
+        worker = self._next(is_over)
+        is_done = threading.Event()
+        watcher = threading.Thread(target=_kill_when_over, args=(worker, is_over, is_done), daemon=True)
+        watcher.start()
+        try:
+            yield worker
+        finally:
+            is_done.set()
+            watcher.join()
+            if is_over():
+                worker.close()  # it may be dying, and the next drawing needs a sound one
+            self._free.put(worker)
+            self._close_when_idle()
+
+    def close(self) -> None:
+        """End the processes that draw nothing."""
+        with self._lock:
+            if self._timer:
+                self._timer.cancel()
+        closed: list[Worker] = []
+        with suppress(Empty):
+            while True:
+                closed.append(self._free.get_nowait())
+        for worker in closed:
+            worker.close()
+            self._free.put(worker)
+
+    def _next(self, is_over: IsOver) -> Worker:
+        while not is_over():
+            try:
+                return self._free.get(timeout=_LOOK_S)
+            except Empty:
+                continue
+        raise Stopped
+
+    def _close_when_idle(self) -> None:
+        with self._lock:
+            if self._timer:
+                self._timer.cancel()
+            self._timer = threading.Timer(_IDLE_S, self.close)
+            self._timer.daemon = True
+            self._timer.start()
+
+
+def _kill_when_over(worker: Worker, is_over: IsOver, is_done: threading.Event) -> None:
+    """Kill the process of a worker again and again once ``is_over()``: it may just be starting."""
+    while not is_done.wait(_LOOK_S):
+        if is_over():
+            worker.kill()
