@@ -50,6 +50,21 @@ class Remote(Protocol):
         """The text in a PNG or JPEG. Raises NotRead, and Waits also once it is not wanted any more."""
 
 
+class UnlessHidden:
+    """A server elsewhere that reads the pictures of a document until ``is_hidden()``, asked before each."""
+
+    def __init__(self, remote: Remote, is_hidden: Callable[[], bool]) -> None:
+        self.name, self.leaves = remote.name, remote.leaves
+        self._remote = remote
+        self._is_hidden = is_hidden
+
+    def read(self, picture: bytes, is_wanted: Callable[[], bool]) -> str:
+        """As `Remote.read`; raises Waits also once the document is hidden."""
+        if self._is_hidden():
+            raise Waits("A rule hides the document now, so its pictures are read on this computer.")
+        return self._remote.read(picture, is_wanted)
+
+
 def find_engine(setting: str) -> str | None:
     """The engine for a setting of ``ocr``, None if it is not installed; ``auto`` takes Tesseract, else
     RapidOCR. A model on a server is its own name."""

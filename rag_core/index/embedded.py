@@ -10,13 +10,14 @@ from __future__ import annotations
 import posixpath
 import sqlite3
 import time
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from rag_core.extract import type_of_suffix
 from rag_core.files import EVERYTHING, FileStat, display, scan
+from rag_core.store import privacy, sources
 from rag_core.text.words import name_key
 from rag_core.types import Extracted, Link, Segment, Source
 
@@ -61,6 +62,16 @@ class EmbeddedPictures:
                     best, chosen = rank, file
         return chosen
 
+    def of_note(self, note: str, links: Iterable[Link]) -> Iterator[tuple[Link, bytes]]:
+        """The pictures that ``links`` of the note at the path ``note`` show, each once, with its path; at
+        most MOST_PICTURES."""
+        seen: set[bytes] = set()
+        for link in links:
+            picture = self.find(note, link.target)
+            if picture and picture.path not in seen and len(seen) < MOST_PICTURES:
+                seen.add(picture.path)
+                yield link, picture.path
+
     def changed(self, db: sqlite3.Connection) -> set[bytes]:
         """The notes with a picture that came, changed or went after they were read. A time in the future says
         nothing."""
@@ -93,6 +104,30 @@ def is_picture(name: str) -> bool:
 def embeds(note: Extracted) -> list[Link]:
     """The links of a note that show a picture."""
     return [each for each in note.links if each.type == "embed" and is_picture(each.target)]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPicture:
+    """A picture that a note embeds by ``link``: its ``path`` in the source and what was ``seen`` in it."""
+
+    link: Link
+    path: bytes
+    seen: Extracted
+
+
+def may_show(db: sqlite3.Connection, source_id: int, picture: bytes) -> bool:
+    """Whether a note may show a picture of its source: the owner does not exclude it, and no rule hides it.
+    Who may see the note need not see the picture."""
+    if sources.is_excluded(db, source_id, picture):
+        return False
+    return not privacy.hides_file(db, sources.by_id(db, source_id), picture)
+
+
+def with_pictures(note: Extracted, pictures: Sequence[ReadPicture]) -> Extracted:
+    """A note with the text in the pictures that it embeds."""
+    for picture in pictures:
+        note = with_picture(note, picture.link, display(picture.path), picture.seen)
+    return note
 
 
 def with_picture(note: Extracted, link: Link, path: str, seen: Extracted) -> Extracted:

@@ -33,13 +33,19 @@ from rag_core.extract import (
 )
 from rag_core.extract.chunk import cut
 from rag_core.extract.filetypes import UNFINISHED, title_of_name
-from rag_core.extract.ocr import Remote
+from rag_core.extract.ocr import Remote, UnlessHidden
 from rag_core.files import display, read_bytes
-from rag_core.index.embedded import MOST_PICTURES, EmbeddedPictures, embeds, with_picture
+from rag_core.index.embedded import (
+    EmbeddedPictures,
+    ReadPicture,
+    embeds,
+    may_show,
+    with_pictures,
+)
 from rag_core.index.embedding import BATCH, Embedding, OpenEmbedder, OpenIndex, Tools, no_index
 from rag_core.index.furniture import Furniture
 from rag_core.index.job_log import EndState, JobLog, Report
-from rag_core.index.plan import MAX_FILE_BYTES, Plan, forgetting, forgetting_excluded, make_plan
+from rag_core.index.plan import MAX_FILE_BYTES, Plan, forgetting, forgetting_excluded, make_plan, wanted
 from rag_core.index.priority import SearchPriority
 from rag_core.store import Store, chunks, furniture, jobs, privacy, sources
 from rag_core.store import documents as write
@@ -259,7 +265,7 @@ class Runner:
         read: list[Source] = []
         again: dict[int, Source] = {}  # those that may take what one behind them gave up
         for source in every:
-            forgets, whole, parts = _wanted(requests, source)
+            forgets, whole, parts = wanted(requests, source)
             if forgets:
                 self._apply(forgetting(self.store, source))
             if whole:
@@ -279,6 +285,8 @@ class Runner:
         is gone before it is read may have another name now, so there is another scan."""
         gave_up = False
         for scans in range(_MOST_SCANS):
+            with self.store.read() as db:
+                source = sources.current(db, source)  # its patterns may have changed
             self._log.phase("scanning", 0)
             try:
                 plan = make_plan(
@@ -385,27 +393,15 @@ class Runner:
         """Store one file whole, or the reason why not. Returns False when the file is gone."""
         self.tools.priority.yield_to_searches()
         started = time.monotonic()
-        path = PurePosixPath(file.display)
-        extractor = extractor_number(path)
-        embedder = self._embedding.embedder
+        extractor = extractor_number(PurePosixPath(file.display))
         try:
             file_hash, doc = extracted()
             file = replace(file, file_hash=file_hash)
             if isinstance(doc, RagError):
                 raise doc
-            doc = self._with_pictures(doc, root, file) if doc.links and self._pictures else doc
-            extractor = UNFINISHED if doc.waits else extractor
-            if doc.waits:
-                self._log.say(f"{_PICTURES_WAIT} {doc.waits}")
-            passages = cut(doc, self._spec, embedder.count_tokens if embedder else None)
-            rows = chunks.rows(file.display, doc, passages, self._furniture.repeated)
-            with self.store.write() as db:
-                added = write.put(db, file, doc, rows, extractor)
-                took, notes = round((time.monotonic() - started) * 1000), " ".join(doc.warnings)
-                result = FileResult(file.display, "success", outcome, added, rows.skipped, notes, took)
-                jobs.add_result(db, self._log.job.id, result)
-            if private.UNSURE in notes:
-                self._log.say(_UNSURE)
+            result = self._put(root, file, doc, outcome, started)
+            if result is None:
+                return False
         except FileGone:
             return False
         except StoreError:  # a full disk is no fault of this file
@@ -430,70 +426,76 @@ class Runner:
         self._furniture.count_file()
         return True
 
-    def _with_pictures(self, doc: Extracted, root: Path, file: write.FileRecord) -> Extracted:
-        """A note with the text in the pictures that it embeds, but not in those that a rule hides: who may
-        see the note need not see them."""
+    def _put(
+        self, root: Path, file: write.FileRecord, doc: Extracted, outcome: Outcome, started: float
+    ) -> FileResult | None:
+        """Store a document that was read, with the pictures that it embeds; None, and nothing, if the owner
+        excluded its file meanwhile. Reading pictures takes long, so the rules are asked again at last."""
+        pictures = self._embedded_pictures(doc, root, file) if doc.links and self._pictures else []
+        whole = with_pictures(doc, pictures)
+        rows = self._rows(whole, file)
+        with self.store.write() as db:
+            if sources.is_excluded(db, file.source_id, file.stat.path):
+                return None
+            shown = [picture for picture in pictures if may_show(db, file.source_id, picture.path)]
+            if len(shown) < len(pictures):
+                whole = with_pictures(doc, shown)
+                rows = self._rows(whole, file)
+            extractor = UNFINISHED if whole.waits else extractor_number(PurePosixPath(file.display))
+            added = write.put(db, file, whole, rows, extractor)
+            took, notes = round((time.monotonic() - started) * 1000), " ".join(whole.warnings)
+            result = FileResult(file.display, "success", outcome, added, rows.skipped, notes, took)
+            jobs.add_result(db, self._log.job.id, result)
+        if whole.waits:
+            self._log.say(f"{_PICTURES_WAIT} {whole.waits}")
+        if private.UNSURE in notes:
+            self._log.say(_UNSURE)
+        return result
+
+    def _rows(self, doc: Extracted, file: write.FileRecord) -> chunks.Rows:
+        """The passages of a document as they are stored."""
+        embedder = self._embedding.embedder
+        passages = cut(doc, self._spec, embedder.count_tokens if embedder else None)
+        return chunks.rows(file.display, doc, passages, self._furniture.repeated)
+
+    def _embedded_pictures(self, doc: Extracted, root: Path, file: write.FileRecord) -> list[ReadPicture]:
+        """The pictures that a note embeds and may show, as they were read."""
         links = embeds(doc)
         remote = self._remote_ocr(file)
         if remote and remote.leaves and doc.private:
             remote = None
-        seen: set[bytes] = set()
         held: list[str] = []
-        for link in links:
-            found = self._pictures.find(display(file.stat.path), link.target) if self._pictures else None
-            if found is None or found.path in seen or len(seen) == MOST_PICTURES:
-                continue
-            seen.add(found.path)
+        pictures: list[ReadPicture] = []
+        for link, path in self._pictures.of_note(display(file.stat.path), links) if self._pictures else ():
             with self.store.read() as db:
-                if privacy.bits(db, file.source_id, found.path, by_note=False):
+                if not may_show(db, file.source_id, path):
                     continue
-            name = display(found.path)
             try:
-                data = read_bytes(root, found.path, self.limits.max_file_bytes)
+                data = read_bytes(root, path, self.limits.max_file_bytes)
                 with self._workers.one() as worker:
-                    picture = extract(data, PurePosixPath(name), worker, remote)
+                    picture = extract(data, PurePosixPath(display(path)), worker, remote)
             except ExtractError:  # it is damaged, or no engine is installed
                 self._look_for_requests()
                 continue
             held.append(hashlib.sha256(data).hexdigest())
-            doc = with_picture(doc, link, name, picture)
+            pictures.append(ReadPicture(link, path, picture))
         if links and self.limits.pictures:
             ocr.hold(self.limits.pictures, file.file_hash, held)
-        return doc
+        return pictures
 
     def _remote_ocr(self, file: write.FileRecord) -> Remote | None:
         """The server that may read the pictures in a file: one elsewhere gets none of private documents."""
         remote = self.limits.remote_ocr
         if remote is None or not remote.leaves:
             return remote
-        with self.store.read() as db:
-            is_private = privacy.bits(db, file.source_id, file.stat.path, by_note=False)
-        return None if is_private else remote
+
+        def is_hidden() -> bool:
+            with self.store.read() as db:
+                return bool(privacy.bits(db, file.source_id, file.stat.path, by_note=False))
+
+        return None if is_hidden() else UnlessHidden(remote, is_hidden)
 
 
 def _begins_early(file: write.FileRecord) -> bool:
     """Whether another process reads the file while those before it are stored; a large one takes memory."""
     return file.stat.size <= _MOST_AHEAD_BYTES and bool(reader_in_worker(PurePosixPath(file.display)))
-
-
-def _wanted(requests: Sequence[Request], source: Source) -> tuple[bool, list[Request], list[Request]]:
-    """Whether a source is to be forgotten, which a removed one always is, then the requests to read all of it
-    and those to read a part; forgetting voids those before."""
-    forgets = False
-    whole: list[Request] = []
-    parts: list[Request] = []
-    for request in requests:
-        chosen = not source.paused if request.sources is None else source.id in request.sources
-        if not (chosen or source.removed):
-            continue
-        if request.forget and not source.removed:
-            forgets, whole, parts = True, [], []
-        else:
-            (whole if request.paths is None else parts).append(request)
-    return forgets, whole, parts
-
-
-def low_priority() -> None:
-    """Lower the priority of this thread, where the system can (Linux)."""
-    if hasattr(os, "setpriority") and os.uname().sysname == "Linux":
-        os.setpriority(os.PRIO_PROCESS, 0, 10)

@@ -21,6 +21,7 @@ from rag_core.index.choice import no_match
 from rag_core.index.embedded import EmbeddedPictures
 from rag_core.store import Store
 from rag_core.store.documents import FileRecord
+from rag_core.store.jobs import Request
 from rag_core.store.sources import excluded_below, shown_path
 from rag_core.types import Outcome, Source
 from rag_core.wording import plural, some
@@ -362,3 +363,20 @@ def _name(file: Known | FileRecord) -> str:
 
 def _type(file: Known | FileRecord) -> str:
     return file_type(PurePosixPath(file.display))
+
+
+def wanted(requests: Sequence[Request], source: Source) -> tuple[bool, list[Request], list[Request]]:
+    """Whether a source is to be forgotten, which a removed one always is, then the requests to read all of it
+    and those to read a part; forgetting voids those before."""
+    forgets = False
+    whole: list[Request] = []
+    parts: list[Request] = []
+    for request in requests:
+        chosen = not source.paused if request.sources is None else source.id in request.sources
+        if not (chosen or source.removed):
+            continue
+        if request.forget and not source.removed:
+            forgets, whole, parts = True, [], []
+        else:
+            (whole if request.paths is None else parts).append(request)
+    return forgets, whole, parts

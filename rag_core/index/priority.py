@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -61,3 +62,9 @@ class SearchPriority:
             step = items[done : done + 1] if is_busy else items[done:]
             done += len(step)
             yield step
+
+
+def low_priority() -> None:
+    """Lower the priority of this thread, where the system can (Linux)."""
+    if hasattr(os, "setpriority") and os.uname().sysname == "Linux":
+        os.setpriority(os.PRIO_PROCESS, 0, 10)

@@ -8,7 +8,7 @@ import threading
 import time
 
 from rag_core.errors import InUpkeep, NotFound, RagError, StoreBusy
-from rag_core.index.index import low_priority
+from rag_core.index.priority import low_priority
 from rag_core.library import Library
 from rag_core.types import Viewer
 

@@ -72,7 +72,7 @@ class Originals(Service):
         with self._stores.reading(viewer, store) as db:
             found = find.documents(db, store, viewer, documents.ids(db, path))
             places = list(_places(db, found[0], target)) if found else []
-            seen = [place for place in places if viewer.is_owner or not _is_hidden(db, *place)]
+            seen = [place for place in places if viewer.is_owner or not privacy.hides_file(db, *place)]
         for source, raw in seen:
             with suppress(RagError, OSError):  # the next place may hold it
                 root = Path(source.root)
@@ -157,13 +157,6 @@ def _places(db: sqlite3.Connection, document: Document, target: str) -> Iterator
     for path in dict.fromkeys([*below, *documents.ending(db, source.id, raw, 3)]):
         if not path.startswith((b"../", b"/")) and (source.id, path) not in excluded:
             yield source, path
-
-
-def _is_hidden(db: sqlite3.Connection, source: Source, raw: bytes) -> bool:
-    """Whether a rule hides a file from guests, by this name or by the one that it is a link to."""
-    root = os.path.realpath(os.fsencode(source.root))
-    real = os.path.relpath(os.path.realpath(os.path.join(root, raw)), root)  # noqa: PTH118  (bytes)
-    return any(privacy.which(db, source.label, each) for each in {raw, real})
 
 
 def _no_document(store: str, path: str) -> NotFound:

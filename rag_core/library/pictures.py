@@ -15,8 +15,9 @@ from rag_core.errors import ExtractError, InvalidInput, NotFound, Stopped
 from rag_core.extract.drawing import DrawingProcesses
 from rag_core.extract.worker import NotStarted, Worker
 from rag_core.files import read_bytes
+from rag_core.index.embedded import may_show
 from rag_core.library.service import Service, Shared, open_to_all
-from rag_core.store import documents, find
+from rag_core.store import documents, find, sources
 from rag_core.types import Viewer
 
 SIDE = 400
@@ -88,10 +89,13 @@ class Pictures(Service):
                 if anchor is None or row["state"] != "indexed" or not root.is_absolute():
                     continue
                 embeds = anchor[0] == "picture"
-                if (viewer.is_owner and not embeds) or find.has_anchor(db, row["id"], anchor):
-                    if embeds:
-                        return _Shown(root, os.fsencode(anchor[1]), "", "")
+                if not (viewer.is_owner and not embeds) and not find.has_anchor(db, row["id"], anchor):
+                    continue
+                if not embeds:
                     return _Shown(root, row["path"], place, row["file_hash"])
+                source, picture = sources.of_document(db, row["id"]), os.fsencode(anchor[1])
+                if may_show(db, source.id, picture):
+                    return _Shown(root, picture, "", "")
         raise _none(store, path, place)
 
     def _drawn(

@@ -16,6 +16,7 @@ from functools import lru_cache
 from rag_core.errors import InvalidInput
 from rag_core.extract import private
 from rag_core.files import Coverage, validate_globs
+from rag_core.types import Source
 
 BY_NOTE = 1
 BY_RULE = 2
@@ -82,6 +83,15 @@ def bits(db: sqlite3.Connection, source_id: int, path: bytes, *, by_note: bool) 
 def which(db: sqlite3.Connection, label: str, path: bytes) -> tuple[str, ...]:
     """The rules that hide a file of the source that is shown as ``label``."""
     return tuple(each for each in rules(db) if _hides((each,), label, path))
+
+
+def hides_file(db: sqlite3.Connection, source: Source, path: bytes) -> bool:
+    """Whether a rule hides a file of a source, by this path or by that of the file that it is a link to."""
+    if not rules(db):
+        return False
+    root = os.path.realpath(os.fsencode(source.root))
+    real = os.path.relpath(os.path.realpath(os.path.join(root, path)), root)  # noqa: PTH118  (bytes)
+    return any(which(db, source.label, each) for each in {path, real})
 
 
 def matches(db: sqlite3.Connection, globs: Sequence[str]) -> dict[str, int]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import PurePath
 
-from rag_core.files import display, with_sep
+from rag_core.files import Coverage, display, with_sep
 from rag_core.store.file import now
 from rag_core.types import Source
 
@@ -34,6 +34,22 @@ class Exclusion:
 def all_sources(db: sqlite3.Connection) -> list[Source]:
     """Every source, oldest first."""
     return list(map(_source, db.execute("SELECT * FROM sources ORDER BY id")))
+
+
+def of_document(db: sqlite3.Connection, document_id: int) -> Source:
+    """The source of a document that is there."""
+    sql = "SELECT s.* FROM sources s JOIN documents d ON d.source_id = s.id WHERE d.id = ?"
+    return _source(db.execute(sql, (document_id,)).fetchone())
+
+
+def by_id(db: sqlite3.Connection, source_id: int) -> Source:
+    """A source that is there."""
+    return _source(db.execute("SELECT * FROM sources WHERE id = ?", (source_id,)).fetchone())
+
+
+def current(db: sqlite3.Connection, source: Source) -> Source:
+    """A source as it is now; as it was if it is gone."""
+    return next((each for each in all_sources(db) if each.id == source.id), source)
 
 
 def _source(row: sqlite3.Row) -> Source:
@@ -150,6 +166,21 @@ def excluded_below(db: sqlite3.Connection, root: str) -> dict[bytes, Exclusion]:
         if out.whole_path.startswith(here):
             found[out.whole_path[len(here) :]] = out
     return found
+
+
+def is_excluded(db: sqlite3.Connection, source_id: int, path: bytes) -> bool:
+    """Whether the owner excludes the file ``path`` of a source, by a pattern or by hand, from whichever
+    source."""
+    every, source = all_sources(db), by_id(db, source_id)
+    if source.exclude and path in Coverage(source.exclude, dots=True):
+        return True
+    whole = with_sep(os.fsencode(source.root)) + path
+    for each in every:
+        here = with_sep(os.fsencode(each.root))
+        sql = "SELECT 1 FROM exclusions WHERE source_id = ? AND path = ?"
+        if whole.startswith(here) and db.execute(sql, (each.id, whole[len(here) :])).fetchone():
+            return True
+    return False
 
 
 def _exclusions(db: sqlite3.Connection, condition: str = "1") -> Iterator[Exclusion]:
