@@ -180,6 +180,36 @@ def test_copies_of_a_note_do_not_make_its_lines_furniture(library: Library, note
     assert "otter" in excerpt(hits(library, "otter")[0])
 
 
+def test_private_notes_do_not_make_a_line_furniture(library: Library, notes: Path) -> None:
+    """Else the scores of the public notes would tell a guest that private ones have their lines."""
+    plant(notes, range(15))
+    (notes / "hidden").mkdir()
+    plant(notes / "hidden", range(15, 45))
+    library.create_store(OWNER, "s", "hashing")
+    library.privacy.set(OWNER, "s", ["hidden"])
+    index(library, "s", notes)
+    assert not shapes_of(library)
+    assert library.privacy.set(OWNER, "s", []).due, "the next run counts again"
+    index(library, "s")
+    assert len(shapes_of(library)) == 1
+    assert library.privacy.set(OWNER, "s", ["hidden"]).due
+    index(library, "s")
+    assert not shapes_of(library)
+    assert not library.privacy.set(OWNER, "s", ["hidden", "0.md"]).due
+    for n in range(45):  # a new place may show what was hidden
+        place = notes / "hidden" / f"{n}.md" if n >= 15 else notes / f"{n}.md"
+        place.rename(notes / f"moved {n}.md")
+    index(library, "s")
+    assert len(shapes_of(library)) == 1
+    check_library(library, "s")
+
+
+def shapes_of(library: Library) -> frozenset[int]:
+    """The shapes that are furniture in store *s*."""
+    with store_of(library, "s").read() as db:
+        return kept_shapes.repeated(db)
+
+
 def test_passages_of_keys_and_hashes_are_found_by_words_and_not_embedded(
     library: Library, notes: Path
 ) -> None:

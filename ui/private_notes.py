@@ -75,7 +75,7 @@ def _change(viewer: Viewer, name: str, *, show: str = "", box: str = "") -> None
         changed = library().privacy.change(viewer, name, hide=hide, show=[show] if show else [])
         if box:
             st.session_state[box] = ""
-        if changed.due:  # copies on other machines follow
+        if changed.due:  # copies on other machines and guests' scores follow
             background.go_on(library(), viewer, name)
 
 

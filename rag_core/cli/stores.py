@@ -259,7 +259,7 @@ def _show_privacy(found: Privacy, info: StoreInfo) -> None:
     for rule, count in found.rules.items():
         click.echo(line(f"  {rule}: {plural(count, 'document') if count else 'hides nothing yet'}"))
     if found.due:
-        click.echo(f"Other machines follow with the next run: commonplace index --store {info.name}")
+        click.echo(f"Copies and scores follow with the next run: commonplace index --store {info.name}")
 
 
 store.add_command(store_verify)

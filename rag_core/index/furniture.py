@@ -31,12 +31,10 @@ class Furniture:
             self.settle()
             self._next = 2 * self._read
 
-    def settle(self, *, text_changed: bool = True) -> None:
-        """Count the shapes of all documents again if any changed, and find the furniture again where that
-        matters."""
-        left_over = self._renew()  # what a killed run left, and the documents of an older version
-        if not (left_over or text_changed):
-            return
+    def settle(self) -> None:
+        """Count the shapes of public documents again, and find the furniture again where that matters: texts
+        may have changed, or who may see them."""
+        self._renew()  # what a killed run left, and the documents of an older version
         with self.store.read() as db:
             now = furniture.count(db)
         if now == self.repeated:
@@ -47,15 +45,13 @@ class Furniture:
         self.changed = True
         self._renew()
 
-    def _renew(self) -> bool:
-        """Find the furniture of stale documents again; returns whether there were any."""
-        found = False
+    def _renew(self) -> None:
+        """Find the furniture of stale documents again."""
         while True:
             with self.store.read() as db:
                 stale = furniture.stale(db, _DOCUMENTS_A_WRITE)
             if not stale:
-                return found
-            found = True
+                return
             self.look()
             with self.store.write() as db:
                 for document_id in stale:

@@ -62,7 +62,6 @@ _PICTURES_WAIT = "The text in some pictures is not read yet; the next run tries 
 _ROWS_A_WRITE = 500
 DROPS_TEXT = frozenset({"changed", "reread", "deleted", "excluded", "skipped"})
 """Outcomes after which a store may hold less text."""
-_KEEPS_TEXT = frozenset({"unchanged", "still_skipped", "moved", "failed"})
 _MOST_AHEAD_BYTES = 16_000_000
 _MOST_SCANS = 5  # of a folder in which files are renamed while they are read
 
@@ -176,8 +175,7 @@ class Runner:
                 requests, self._waiting = self._waiting, []
                 with closing(self._workers):
                     self._read(requests)
-                text_changed = self._left_over or not _KEEPS_TEXT.issuperset(self._log.counts)
-                self._furniture.settle(text_changed=text_changed)
+                self._furniture.settle()
                 if not self.words_only:
                     self._embedding.embed_queue()
                     self._embedding.send()

@@ -9,7 +9,7 @@ from rag_core.errors import InvalidInput
 from rag_core.files import validate_globs
 from rag_core.library.service import Service
 from rag_core.reports import Privacy
-from rag_core.store import documents, embeddings, jobs, outbox, privacy
+from rag_core.store import calibration, documents, embeddings, furniture, jobs, outbox, privacy
 from rag_core.types import Viewer
 
 
@@ -25,7 +25,8 @@ class PrivateRules(Service):
         """Hide the documents that match any of ``globs`` from guests, besides those that are marked private.
 
         The next read obeys it. A pattern is compared with the path below the document's folder and with the
-        shown path. Copies on other machines follow with the next job. Raises InvalidInput."""
+        shown path. Copies on other machines, and what is counted for guests' scores, follow with the next
+        job. Raises InvalidInput."""
         rules = validate_globs(globs)
         return self._follow(viewer, store, lambda _: rules)
 
@@ -55,7 +56,8 @@ class PrivateRules(Service):
                 jobs.add_request(db, "index")
             queued = embeddings.pending_count(db) + embeddings.withheld_count(db)
             has_copies = outbox.address(db) or outbox.target(db) or queued
-            due = changed > 0 and bool(has_copies)
+            counts_change = changed and (calibration.forget_public(db) or furniture.is_outdated(db))
+            due = changed > 0 and bool(has_copies or counts_change)
             if due:
                 jobs.add_request(db, "index", [])
         with opened.read() as db:

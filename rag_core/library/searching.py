@@ -24,7 +24,7 @@ from rag_core.search.query import MAX_LENGTH, asked
 from rag_core.search.retrieve import Scope, SearchOptions, search
 from rag_core.search.similar import mean_vector, similar
 from rag_core.store import documents, embeddings, find, lexical, suggest
-from rag_core.store.calibration import of_active
+from rag_core.store.calibration import of_active, of_guests
 from rag_core.store.connection import kept
 from rag_core.store.file import active_identity, meta, now
 from rag_core.store.view import document
@@ -289,7 +289,7 @@ class Searching(Service):
             return Scope(opened.store, opened.local)
         with opened.store.read() as db:
             name, active = kept(db, meta)["embedder"], kept(db, active_identity)
-            measured = kept(db, of_active)
+            measured = kept(db, of_active if viewer.is_owner else of_guests)
         try:
             with self._embedders.breaker.guard(name):
                 embedder = self._embedders.get(name)

@@ -48,7 +48,7 @@ def similar(
                 best.setdefault(rows[chunk_id]["document_id"], chunk_id)
             known = {each.id: each for each in find.documents(db, scope.store.name, viewer, best)}
             texts = _texts(db, {*known} | ({without} if without is not None else set()))
-            measured = calibration_of(db, scope.identity_id)
+            measured = calibration_of(db, scope.identity_id, viewer)
         order = sorted(known.values(), key=lambda each: (-round(near[best[each.id]], 6), each.path))
         seen = {texts[without]} if without in texts else set[frozenset[str]]()
         chosen: list[Document] = []

@@ -17,7 +17,7 @@ def info(store: Store, viewer: Viewer) -> StoreInfo:
     owns, seen = viewer.is_owner, "1" if viewer.is_owner else "NOT private"
     with store.read() as db:
         active = active_identity(db)
-        measured = calibration.of_active(db)
+        measured = calibration.of_active(db, viewer)
         about = meta(db)
         to, left = switch.under_way(db) if owns else None, outbox.backlog(db)
         states = _counts(db, f"SELECT state, count(*) FROM documents WHERE {seen} GROUP BY state")

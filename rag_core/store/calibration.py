@@ -12,8 +12,10 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from rag_core.store import find
 from rag_core.store.embeddings import count, vectors_of
 from rag_core.store.file import Store, active_identity, target_identity
+from rag_core.types import OWNER, Viewer
 
 SAMPLE = 400
 """The most passages that are measured, two of each document."""
@@ -28,6 +30,7 @@ UNRELATED, NEIGHBOURS = 0.17, 0.75
 _AS_THEY_ARE = {"minilm", "hashing"}  # the scale itself, and what only compares spellings
 _LEAST = 20  # documents, and pairs of neighbours: fewer say little
 _LEAST_GAP = 0.02  # between the levels
+_GUEST = Viewer("")  # sees what every viewer may see
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,41 +56,62 @@ class Calibration:
         return {chunk: self.apply(similarity) for chunk, similarity in similarities.items()}
 
 
-def calibration_of(db: sqlite3.Connection, identity_id: int) -> Calibration | None:
-    """The calibration of an embedder; None for the built-in model and where it was not measured."""
-    row = db.execute("SELECT value FROM meta WHERE key = ?", (_key(identity_id),)).fetchone()
+def calibration_of(db: sqlite3.Connection, identity_id: int, viewer: Viewer = OWNER) -> Calibration | None:
+    """The calibration of an embedder: for a guest the one that is measured on public documents. None for the
+    built-in model and where it was not measured."""
+    sql = "SELECT value FROM meta WHERE key = ?"
+    row = None
+    if not viewer.is_owner:
+        row = db.execute(sql, (_key(identity_id, is_public=True),)).fetchone()
+    if row is None and find.sees_all(db, viewer):
+        row = db.execute(sql, (_key(identity_id, is_public=False),)).fetchone()
     return Calibration(**json.loads(row[0])) if row else None
 
 
-def of_active(db: sqlite3.Connection) -> Calibration | None:
+def of_active(db: sqlite3.Connection, viewer: Viewer = OWNER) -> Calibration | None:
     """The calibration of the embedder whose vectors are searched."""
     active = active_identity(db)
-    return calibration_of(db, active.id) if active else None
+    return calibration_of(db, active.id, viewer) if active else None
+
+
+def of_guests(db: sqlite3.Connection) -> Calibration | None:
+    """As `of_active`, for every viewer but the owner."""
+    return of_active(db, _GUEST)
 
 
 def renew(store: Store) -> None:
-    """Measure the embedder that texts are embedded for: for the first time, or as the store has grown so
-    much. Nothing is kept where it cannot be told."""
+    """Measure the embedder that texts are embedded for, on all documents and on the public ones: for the
+    first time, or as they have grown so much. Nothing is kept where it cannot be told."""
+    measured: dict[str, Calibration] = {}
     with store.read() as db:
         known = target_identity(db)
         if known is None or known.identity.provider in _AS_THEY_ARE:
             return
-        before = calibration_of(db, known.id)
-        if before is not None and count(db, known.id) < GROWTH * before.vectors:
-            return
-        measured = measure(db, known.id)
-    if measured is not None:
+        for is_public in (False, True):
+            key = _key(known.id, is_public=is_public)
+            row = db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+            least = GROWTH * Calibration(**json.loads(row[0])).vectors if row else 0
+            if _vectors(db, known.id, is_public=is_public) >= least:
+                found = measure(db, known.id, is_public=is_public)
+                measured |= {key: found} if found else {}
+    if measured:
         with store.write() as db:
-            sql = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
-            db.execute(sql, (_key(known.id), json.dumps(asdict(measured))))
+            rows = [(key, json.dumps(asdict(found))) for key, found in measured.items()]
+            db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
 
 
-def measure(db: sqlite3.Connection, identity_id: int) -> Calibration | None:
-    """The levels of an embedder in this store; None where there are too few documents, or where it does not
-    tell neighbours from others. The same store gives the same sample."""
+def forget_public(db: sqlite3.Connection) -> int:
+    """Forget what was measured on public documents, as others are public now; returns of how many embedders.
+    The next run measures it."""
+    return db.execute("DELETE FROM meta WHERE key GLOB 'calibration * public'").rowcount
+
+
+def measure(db: sqlite3.Connection, identity_id: int, *, is_public: bool = False) -> Calibration | None:
+    """The levels of an embedder in this store, or only in its public documents; None where there are too few
+    documents, or where it does not tell neighbours from others. The same store gives the same sample."""
     firsts: list[int] = []
     pairs: list[tuple[int, int]] = []
-    for first, second in _sampled(db, identity_id):
+    for first, second in _sampled(db, identity_id, is_public=is_public):
         firsts.append(first)
         if second:
             pairs.append((first, second))
@@ -104,7 +128,8 @@ def measure(db: sqlite3.Connection, identity_id: int) -> Calibration | None:
         neighbours = float(np.median((left * right).sum(1)))
     if neighbours - unrelated < _LEAST_GAP or 1 - neighbours < _LEAST_GAP:
         return None
-    return Calibration(unrelated, neighbours, len(found), count(db, identity_id))
+    vectors = _vectors(db, identity_id, is_public=is_public)
+    return Calibration(unrelated, neighbours, len(found), vectors)
 
 
 def drop_unused(db: sqlite3.Connection) -> None:
@@ -113,21 +138,31 @@ def drop_unused(db: sqlite3.Connection) -> None:
     db.execute(f"{sql} (SELECT id FROM identities)")
 
 
-def _sampled(db: sqlite3.Connection, identity_id: int) -> Iterator[tuple[int, int]]:
+def _vectors(db: sqlite3.Connection, identity_id: int, *, is_public: bool) -> int:
+    """How many texts have a vector of an embedder."""
+    if not is_public or find.sees_all(db, _GUEST):
+        return count(db, identity_id)
+    sql = """SELECT count(*) FROM embeddings e WHERE e.identity_id = ? AND EXISTS (
+                 SELECT 1 FROM chunks c JOIN documents d ON d.id = c.document_id
+                 WHERE c.embed_hash = e.hash AND NOT d.private)"""
+    return int(db.execute(sql, (identity_id,)).fetchone()[0])
+
+
+def _sampled(db: sqlite3.Connection, identity_id: int, *, is_public: bool) -> Iterator[tuple[int, int]]:
     """The first passage with a vector of documents spread over the store, and the one behind it or 0."""
-    sql = "SELECT coalesce(min(id), 0), coalesce(max(id), -1) FROM documents"
-    lowest, highest = db.execute(sql).fetchone()
-    step = max(1, math.ceil((highest - lowest + 1) * 2 / SAMPLE))
+    condition = find.visible(_GUEST if is_public else OWNER).sql
+    documents = [
+        row[0] for row in db.execute(f"SELECT d.id FROM documents d WHERE {condition} ORDER BY d.id")
+    ]
     sql = """SELECT c.id, c.chunk_index FROM chunks c CROSS JOIN embeddings e
              ON e.hash = c.embed_hash AND e.identity_id = ? AND e.vector <> x''
-             WHERE c.document_id = (SELECT min(id) FROM documents WHERE id >= ? AND id < ?)
-             ORDER BY c.chunk_index LIMIT 2"""
-    for start in range(lowest, highest + 1, step):
-        rows = db.execute(sql, (identity_id, start, start + step)).fetchall()
+             WHERE c.document_id = ? ORDER BY c.chunk_index LIMIT 2"""
+    for document_id in documents[:: max(1, math.ceil(len(documents) * 2 / SAMPLE))]:
+        rows = db.execute(sql, (identity_id, document_id)).fetchall()
         if rows:
             follows = len(rows) > 1 and rows[1]["chunk_index"] == rows[0]["chunk_index"] + 1
             yield rows[0]["id"], rows[1]["id"] if follows else 0
 
 
-def _key(identity_id: int) -> str:
-    return f"calibration {identity_id}"
+def _key(identity_id: int, *, is_public: bool) -> str:
+    return f"calibration {identity_id}{' public' if is_public else ''}"

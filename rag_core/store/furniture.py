@@ -55,10 +55,13 @@ def put_repeated(db: sqlite3.Connection, now: Set[int]) -> None:
 
 
 def count(db: sqlite3.Connection) -> frozenset[int]:
-    """The shapes that enough documents have; documents with the same shapes are copies and count once. Shapes
-    are counted only where those of their bucket are many enough together, which are few of them."""
-    distinct = "SELECT min(document_id), hashes FROM shapes GROUP BY hashes"
-    (documents,) = db.execute("SELECT count(*) FROM shapes").fetchone()
+    """The shapes that enough documents have, of those that every viewer may see: what is furniture changes
+    scores, which must not tell what stands in private documents. Documents with the same shapes are copies
+    and count once. Shapes are counted only where those of their bucket are many enough together, which are
+    few of them."""
+    public = "FROM shapes s JOIN documents d ON d.id = s.document_id WHERE NOT d.private"
+    distinct = f"SELECT min(s.document_id), s.hashes {public} GROUP BY s.hashes"
+    (documents,) = db.execute(f"SELECT count(*) {public}").fetchone()
     most = max(LEAST, SHARE * documents)
     if documents <= most:
         return frozenset()
@@ -70,6 +73,11 @@ def count(db: sqlite3.Connection) -> frozenset[int]:
     likely = [hashes[buckets[hashes & (_BUCKETS - 1)] > most] for _, _, hashes in _all(db, distinct)]
     shapes, counts = np.unique(np.concatenate(likely), return_counts=True)
     return frozenset(shapes[counts > most].tolist())
+
+
+def is_outdated(db: sqlite3.Connection) -> bool:
+    """Whether the next count finds other shapes than the last one."""
+    return count(db) != repeated(db)
 
 
 def _all(

@@ -12,7 +12,7 @@ from rag_core.types import Named, Viewer
 
 _BEHIND = chr(0x10FFFF)  # no name goes on with it
 _NAMES_A_DOCUMENT = 8  # its title, its aliases, each tail of its path
-_NEWEST = 200  # of these a guest may see some
+_NEWEST = 200  # of these some hold no text
 _COLUMNS = "d.display, d.title, d.date"
 
 
@@ -43,7 +43,9 @@ def changed(db: sqlite3.Connection, store: str, viewer: Viewer, limit: int) -> l
     """The documents whose files were changed last, each with the time in nanoseconds, the newest first."""
     # First the newest, then what can be read of them: to look at every document takes three times as long.
     sql = f"""SELECT d.mtime_ns, {_COLUMNS} FROM documents d
-              WHERE d.id IN (SELECT id FROM documents ORDER BY mtime_ns DESC LIMIT {_NEWEST})
+              WHERE d.id IN (
+                  SELECT d.id FROM documents d WHERE {find.visible(viewer).sql}
+                  ORDER BY d.mtime_ns DESC LIMIT {_NEWEST})
               AND {_readable(viewer)} ORDER BY d.mtime_ns DESC LIMIT ?"""
     return [(row[0], Named(store, *row[1:])) for row in db.execute(sql, (limit,))]
 
