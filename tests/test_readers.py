@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from rag_core.errors import ExtractError
-from rag_core.extract import building, readers
+from rag_core.extract import readers, worker
 from rag_core.library import Library
 from rag_core.types import OWNER, Extracted
 from tests import documents_made as made
@@ -116,7 +116,8 @@ def test_of_a_web_page_stays_what_is_seen() -> None:
 def test_a_document_that_is_too_long_says_so_on_its_page_and_when_asked_why(
     library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(building, "MOST_TEXT", 100)
+    short = "from rag_core.extract import building; building.MOST_TEXT = 100; main(int"
+    monkeypatch.setattr(worker, "_START", worker._START.replace("main(int", short))
     (notes / "tea.html").write_text(f"<p>{PHRASE}</p>" * 5)
     index(library, "s", notes)
     said = "It is longer than 100 characters; only its beginning is found."

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from contextlib import closing
@@ -11,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from rag_core.errors import ExtractError
 from rag_core.extract import TIME_LIMIT_S, Worker, Workers, extract, worker
 from rag_core.library import Library
 from rag_core.types import OWNER, Extracted
@@ -62,6 +65,35 @@ def test_an_error_is_raised_in_its_turn(workers: Workers) -> None:
     assert found[0].result() == 1
     assert isinstance(found[1].exception(), ZeroDivisionError)
     assert found[2].result() == 0.5
+
+
+MANY_ATTRIBUTES = "<p " + " ".join(f"a{number}=1" for number in range(75_000)) + ">slow"
+"""0.7 MB of HTML that takes libxml2 more than a minute: it compares each attribute with those before it."""
+
+
+def test_html_is_parsed_in_another_process() -> None:
+    code = (
+        "import sys; from pathlib import PurePosixPath; from rag_core.extract import extract;"
+        "print(extract(b'<h1>Tea', PurePosixPath('a.html')).title, 'lxml' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["Tea", "False"]
+
+
+def test_a_tag_with_very_many_attributes_is_left_out_of_html() -> None:
+    picture = '<img alt="a heron" src="data:image/png;base64,' + "A" * 30_000 + '">'
+    with closing(Worker()) as worker:
+        read = extract((picture + MANY_ATTRIBUTES).encode(), PurePosixPath("a.html"), worker)
+    assert read.text == "a heron slow"
+
+
+def test_html_that_takes_too_long_fails_alone() -> None:
+    page = PurePosixPath("slow.html")
+    hidden = MANY_ATTRIBUTES.replace("<p ", "<p title='>' ")  # the tag seems to end here
+    with closing(Worker(limit_s=4)) as limited, pytest.raises(ExtractError, match="more than 4 seconds"):
+        extract(hidden.encode(), page, limited)
+    with closing(Worker()) as patient:
+        assert extract(b"<p>Green tea", PurePosixPath("tea.html"), patient).text == "Green tea"
 
 
 def test_whoever_stops_waits_for_no_document(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:

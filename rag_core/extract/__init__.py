@@ -1,7 +1,7 @@
 """File → text, segments and metadata. Pure: bytes and a name in, a value out.
 
-Text files are read here (`plain`), all others in a process of their own (`worker`): by the module of their
-format, see `filetypes.MODULES`, or by the package that claims their suffix.
+Text files are read here (`plain`), HTML and all others in a process of their own (`worker`): by the module of
+their format, see `filetypes.MODULES`, or by the package that claims their suffix.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def extract(
 
     ``path`` is only a name: its suffix chooses the format, its stem is the title of last resort. Raises
     NotText for a file that holds nothing to read, ExtractError for one that cannot be read. ``worker`` is
-    where formats other than text are read; without it they get one for this file alone. ``remote`` reads the
-    pictures in it, if it is given.
+    where HTML and formats other than text are read; without it they get one for this file alone. ``remote``
+    reads the pictures in it, if it is given.
     """
     if reader := reader_in_worker(path):
         with nullcontext(worker) if worker else closing(Worker()) as process:

@@ -138,6 +138,7 @@ _MODULE_BY_TYPE = {
     "sheet": "sheets",
     "ebook": "epub",
     "picture": "pictures",
+    "html": "plain",  # the parser of libxml2 is quadratic in the attributes of a tag
 }
 MODULES: dict[str, str] = {
     suffix: _MODULE_BY_TYPE[name] for suffix, name in TYPE_BY_SUFFIX.items() if name in _MODULE_BY_TYPE

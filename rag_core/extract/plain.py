@@ -1,4 +1,4 @@
-"""Text files → text, segments and metadata, in this process."""
+"""Text files → text, segments and metadata: in the process of the run, but HTML in the worker."""
 
 from __future__ import annotations
 

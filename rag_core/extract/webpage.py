@@ -21,6 +21,9 @@ _BLOCKS = frozenset(
 )
 _HEADING = re.compile(r"h[1-6]")
 _BREAK = "\u2028"  # stands for <br> until the white space is tidied
+_LONG_TAG = re.compile(r"<[A-Za-z][^<>]{10000,}>?")
+_MOST_ATTRIBUTES = 1000
+"""Words of a tag that libxml2 is given: it compares each attribute with all before it."""
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 
 
@@ -49,6 +52,7 @@ def parse(markup: str) -> Page:
     """The visible part of a web page."""
     from lxml import etree  # only now: it is slow to import
 
+    markup = _LONG_TAG.sub(_without_crowd, markup)
     parser = etree.HTMLParser(
         encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True, huge_tree=True
     )
@@ -64,6 +68,11 @@ def parse(markup: str) -> Page:
             blocks.end(element, tag)
     blocks.end_block()
     return Page(one_line(root.findtext(".//title") or ""), blocks.found)
+
+
+def _without_crowd(tag: re.Match[str]) -> str:
+    """The tag, or nothing for one that has too many attributes."""
+    return tag[0] if len(tag[0].split(None, _MOST_ATTRIBUTES)) <= _MOST_ATTRIBUTES else ""
 
 
 class _Blocks:

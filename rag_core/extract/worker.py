@@ -1,4 +1,5 @@
-"""Reading files in a process of its own that may hang or die: all formats but text, and those of packages.
+"""Reading files in a process of its own that may hang or die: all formats but text, and those
+of packages.
 
 Threat: a parser that we do not control is given whatever lies in a folder. The process has a time and a
 memory limit and none of our keys; what it answers is checked before a store keeps it. Both sides speak in
