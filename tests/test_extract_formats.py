@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import PurePosixPath
 
 import pytest
@@ -71,6 +72,19 @@ def test_python_definitions_are_segments_with_their_comments_and_decorators() ->
 
 def test_python_that_does_not_parse_is_read_by_its_indentation() -> None:
     assert parts(PYTHON + "x = (\n", "a.py")[:-1] == parts(PYTHON + "x = 1\n", "a.py")[:-1]
+
+
+@pytest.mark.parametrize("statement", ["a;", "a\n"])
+def test_python_with_very_many_statements_takes_little_memory(statement: str) -> None:
+    text = "def tea():\n    return 1\n" + statement * 900_000
+    tracemalloc.start()
+    try:
+        found = read(text, "a.py")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 250_000_000
+    assert found.segments[0].heading_path == ("tea",), "it is read by its indentation"
 
 
 def test_large_values_of_a_json_object_are_segments() -> None:

@@ -1,7 +1,7 @@
 """Python source → one segment a function, class or method, and the statements between them.
 
-Line ranges come from ``ast``; a file that does not parse (half an edit, a template, Python 2) is read by its
-indentation instead, so that a missing bracket does not change every passage.
+Line ranges come from ``ast``; a file that does not parse (half an edit, a template, Python 2) or is too large
+is read by its indentation instead, so that a missing bracket does not change every passage.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ import ast
 import re
 import warnings
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from rag_core.types import Segment
 
 _MAX_SOURCE = 2_000_000
+_MAX_TOKENS = 100_000
+"""Words, signs and line ends of source that `ast` parses: its tree takes up to 1 kB for each."""
+_TOKEN = re.compile(r"\w+|[^\w ]")
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _DEFINITION = re.compile(r"(class|(?:async[ \t]+)?def)[ \t]+(\w+)")
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -39,7 +42,7 @@ def segments(text: str) -> tuple[Segment, ...]:
 
 
 def _parsed(text: str) -> ast.Module | None:
-    if len(text) > _MAX_SOURCE:
+    if len(text) > _MAX_SOURCE or any(islice(_TOKEN.finditer(text), _MAX_TOKENS, None)):
         return None
     try:
         with warnings.catch_warnings():
