@@ -18,7 +18,6 @@ API_VERSION = 1  # of the four contracts; raised when one changes so that older 
 Kind = Literal["extractors", "chunkers", "embedders", "vector_indexes"]
 REMEDY = "Update or uninstall the package; nothing else is affected."
 _REMEDY_OF_FILE = "Open the file in its own program and save it again; no other file is affected."
-_DAMAGED = "cannot read this one: it is damaged, or not what its name says"
 
 _NAME = r"[a-z][a-z0-9-]{0,39}", "up to 40 small letters, digits and hyphens"
 _SUFFIXED = rf"{_NAME[0]}\.[a-z0-9_+-]{{1,20}}", "TYPE.SUFFIX in small letters, like 'screenplay.fountain'"
@@ -77,8 +76,7 @@ class Extension:
         except RagError:
             raise
         except (Exception, SystemExit) as raised:  # somebody else's code
-            what = f"failed in {doing}" if self.package else _DAMAGED
-            raise self.failed(error, f"{what} ({type(raised).__name__})") from None
+            raise self.failed(error, f"failed in {doing} ({type(raised).__name__})") from None
 
 
 class Guarded:

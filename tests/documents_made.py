@@ -190,6 +190,25 @@ def _entry(name: str, kind: int, child: int, start: int, size: int) -> bytes:
     return letters.ljust(64, b"\0") + links + bytes(36) + struct.pack("<iq", start, size)
 
 
+def encrypted_office() -> bytes:
+    """An OLE file (MS-CFB) as Office puts an encrypted document into: its directory names the parts."""
+    end, free = 0xFFFFFFFE, 0xFFFFFFFF
+    head = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(16) + struct.pack("<5H", 0x3E, 3, 0xFFFE, 9, 6)
+    head += bytes(6) + struct.pack("<9I", 0, 1, 1, 0, 4096, end, 0, end, 0)
+    head += struct.pack("<I", 0) + struct.pack("<I", free) * 108
+    table = struct.pack("<2I", 0xFFFFFFFD, end) + struct.pack("<I", free) * 126
+    directory = b""
+    for name, kind, child in (
+        ("Root Entry", 5, 1),
+        ("EncryptedPackage", 2, free),
+        ("EncryptionInfo", 2, free),
+    ):
+        spelled = name.encode("utf-16-le")
+        entry = spelled.ljust(64, b"\0") + struct.pack("<H2B3I", len(spelled) + 2, kind, 1, free, free, child)
+        directory += entry + bytes(36) + struct.pack("<IQ", end, 0)
+    return head + table + directory.ljust(512, b"\0")
+
+
 def odt(body: str) -> bytes:
     """An OpenDocument text with this content of ``office:text``."""
     return _opendocument(f"<office:text>{body}</office:text>")

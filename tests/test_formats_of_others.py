@@ -53,7 +53,7 @@ SEEN_IN_PICTURES = {
 }
 NO_TEXT = "example.jpg"
 """A photo of a flower: it is found by its name."""
-FAILED = {"password.pdf": "'password.pdf' is protected by a password."}
+FAILED = {"password.pdf": "'password.pdf' needs a password."}
 
 needs_ocr = pytest.mark.skipif(
     ocr.find_engine("auto") is None, reason="neither Tesseract nor RapidOCR is installed"

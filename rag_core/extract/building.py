@@ -15,6 +15,7 @@ MOST_TEXT = 16_000_000
 """Characters kept of one document: a shelf of novels."""
 
 _MOST_WARNINGS = 5
+_SAID_WITH_A_VOWEL = frozenset("AEFHILMNORSX")  # an XLSX, but a PDF
 _UNWANTED = re.compile("[\0-\x08\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _LINE_ENDS = re.compile("\r\n?|\x0b|\x0c|\x85|\u2028|\u2029")
 
@@ -26,9 +27,17 @@ def one_line(text: str, most: int = 200) -> str:
 
 def needs_password(path: PurePosixPath) -> ExtractError:
     """The error for a file that cannot be opened without its password."""
-    return ExtractError(
-        f"{path.name!r} is protected by a password.", "Save a copy without the password to search it."
-    )
+    return ExtractError(f"{path.name!r} needs a password.", "Save a copy without the password to search it.")
+
+
+def damaged(path: PurePosixPath, data: bytes) -> ExtractError:
+    """The error for a file that its reader cannot read."""
+    advice = "Open it in its own program and save it again, or get another copy."
+    if not data:
+        return ExtractError(f"{path.name!r} is empty.", advice)
+    kind = path.suffix[1:].upper()
+    article = "an" if kind[:1] in _SAID_WITH_A_VOWEL else "a"
+    return ExtractError(f"{path.name!r} is damaged or not {article} {kind}.", advice)
 
 
 class Builder:

@@ -11,8 +11,8 @@ from email.utils import parsedate_to_datetime
 from pathlib import PurePosixPath
 
 from rag_core.errors import NotText
-from rag_core.extract import readers, webpage
-from rag_core.extract.building import Builder, one_line
+from rag_core.extract import binary, readers, webpage
+from rag_core.extract.building import Builder, damaged, one_line
 from rag_core.types import Extracted
 
 _SHOWN = ("Subject", "From", "To", "Cc", "Date")
@@ -24,6 +24,8 @@ _OUR_TEXT = ("text/plain", "text/html")
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
     """The message in ``data``, or the messages of a mailbox."""
+    if binary.signature(data):
+        raise damaged(path, data)
     builder, warnings = Builder(), list[str]()
     is_mailbox = path.suffix.lower() == ".mbox" or data.startswith(b"From ")
     title, day, fields = "", None, {}

@@ -14,14 +14,15 @@ from lxml.etree import _Element
 from rag_core.extract.building import needs_password, one_line
 
 _MOST_BYTES = 200_000_000  # of a member
-_ENCRYPTED = b"\xd0\xcf\x11\xe0"  # an OLE file, in which Office puts the encrypted archive
+_OLE = b"\xd0\xcf\x11\xe0"  # an OLE file, in which Office puts the encrypted archive, called so:
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 
 
 def refuse_encrypted(data: bytes, path: PurePosixPath) -> None:
     """Raise ExtractError for a file that needs a password."""
-    if data.startswith(_ENCRYPTED):
+    if data.startswith(_OLE) and _ENCRYPTED in data:
         raise needs_password(path)
 
 

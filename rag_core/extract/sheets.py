@@ -10,6 +10,7 @@ from typing import Any
 from python_calamine import CalamineWorkbook, PasswordError
 
 from rag_core.extract.building import Builder, needs_password
+from rag_core.extract.office import refuse_encrypted
 from rag_core.types import Extracted
 
 _ROWS = 50
@@ -22,6 +23,7 @@ _MOST_COLUMNS = 1000
 def read(data: bytes, path: PurePosixPath) -> Extracted:
     """The workbook in ``data``, a line for each row that is not empty. Raises ExtractError where it needs
     a password."""
+    refuse_encrypted(data, path)
     builder = Builder()
     try:
         book = CalamineWorkbook.from_filelike(io.BytesIO(data))

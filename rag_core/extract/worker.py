@@ -18,7 +18,8 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path, PurePosixPath
@@ -27,7 +28,7 @@ from typing import IO, Any
 from rag_core.errors import ExtractError, NotText, RagError
 from rag_core.extensions import Extension
 from rag_core.extract import ocr
-from rag_core.extract.building import MOST_TEXT, one_line
+from rag_core.extract.building import MOST_TEXT, damaged, one_line
 from rag_core.extract.filetypes import added_type
 from rag_core.extract.frontmatter import unique
 from rag_core.extract.ocr import Remote
@@ -300,7 +301,7 @@ def _answered(line: bytes, data: bytes) -> bytes:
         read = extension.load(ExtractError)
         if file is None:
             return _to_json(_Answer())
-        with extension.errors(ExtractError, "reading this file"):
+        with _failing(extension, data, PurePosixPath(file)):
             refuse_bomb(data, PurePosixPath(file))
             found = read(data, PurePosixPath(file), *place)
             if place:
@@ -314,6 +315,26 @@ def _answered(line: bytes, data: bytes) -> bytes:
             return _to_json(_Answer(found))
     except RagError as error:
         return _to_json(_Answer(None, (error.message, error.suggestion), isinstance(error, NotText)))
+
+
+@contextmanager
+def _failing(extension: Extension, data: bytes, path: PurePosixPath) -> Iterator[None]:
+    """Turn whatever a reader raises into an ExtractError: about the file where the reader is ours, else about
+    its package."""
+    if extension.package:
+        with extension.errors(ExtractError, "reading this file"):
+            yield
+        return
+    try:
+        yield
+    except RagError:
+        raise
+    except MemoryError:
+        raise ExtractError(
+            f"{path.name!r} takes more memory than one file may.", "Split it, or export its text."
+        ) from None
+    except (Exception, SystemExit):  # whatever its parser raises
+        raise damaged(path, data) from None
 
 
 def _to_json(answer: _Answer) -> bytes:
