@@ -262,6 +262,15 @@ def test_unknown_store_is_not_found_whatever_the_others_hold(two: Library) -> No
     assert error.value.suggestion == "There are: coffee, tea."
 
 
+def test_store_deleted_since_the_stores_were_listed_is_left_out(
+    two: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two.stores.delete(OWNER, "coffee")
+    monkeypatch.setattr(two._shared.stores, "names", lambda _viewer: ["coffee", "tea"])
+    assert two.search(OWNER, "green tea").stores == ("tea",)
+    assert [named.title for named in two.searching.suggest(OWNER, "te").documents] == ["Tea"]
+
+
 def test_search_without_any_store_says_how_to_make_one(library: Library) -> None:
     with pytest.raises(NotFound) as error:
         library.search(OWNER, "tea")

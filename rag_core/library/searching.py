@@ -150,7 +150,7 @@ class Searching(Service):
         """Files that could not be read and that the query names: in whole if something else fits it."""
         found: list[Notice] = []
         for name in answer.stores:
-            with suppress(StoreError), self._stores.reading(viewer, name) as db:
+            with suppress(StoreError, NotFound), self._stores.reading(viewer, name) as db:
                 for path, reason in documents.failed(
                     db, answer.query.text, _MOST_FAILED, whole=answer.convincing
                 ):
@@ -214,7 +214,7 @@ class Searching(Service):
             shown.setdefault(hit.store, set()).add(hit.document.id)
         states: dict[str, dict[int, FileState]] = {}
         for store, ids in shown.items():
-            with suppress(StoreError):  # then all are unknown
+            with suppress(StoreError, NotFound):  # then all are unknown
                 with self._stores.open(viewer, store).store.read() as db:
                     rows = find.document_rows(db, viewer, ids)
                 found = states.setdefault(store, {})
@@ -238,7 +238,7 @@ class Searching(Service):
         tags: Counter[str] = Counter()
         changed: list[tuple[int, Named]] = []
         for name in names:
-            with suppress(StoreError), self._stores.reading(viewer, name) as db:
+            with suppress(StoreError, NotFound), self._stores.reading(viewer, name) as db:
                 if beginning := text.strip()[:MAX_LENGTH]:
                     found += suggest.named(db, name, beginning, viewer, limit)
                     tags.update(suggest.tags(db, beginning, viewer))
@@ -268,7 +268,7 @@ class Searching(Service):
         places = [place for place in self._recent.documents() if place[0] in stores]
         there: dict[tuple[str, str], Named] = {}
         for store in {store for store, _ in places}:
-            with suppress(StoreError), self._stores.reading(viewer, store) as db:
+            with suppress(StoreError, NotFound), self._stores.reading(viewer, store) as db:
                 paths = [path for each, path in places if each == store]
                 there |= {(store, p): n for p, n in suggest.of_paths(db, store, paths, viewer).items()}
         return [there[place] for place in places if place in there]

@@ -151,6 +151,9 @@ class StoreFiles:
         for name in dict.fromkeys(names) if names else self.names(viewer):
             try:
                 opened[name] = self.open(viewer, name)
+            except NotFound:
+                if names:
+                    raise  # else it was deleted since the folder was listed
             except StoreError as error:
                 failed.append(error)
         if failed and not opened:
