@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -137,6 +138,22 @@ def test_a_text_that_the_embedder_cannot_read_does_not_wait_and_is_found_by_word
     assert found(library, "αβγ") == ["a.md"]
     assert run(store, Flaky()).texts_embedded == 0
     check(store)
+
+
+def test_what_people_wrote_is_embedded_before_code_and_code_before_data(store: Store, notes: Path) -> None:
+    for age, name in enumerate(["rows.csv", "app.log", "tool.py", "letter.txt", "note.md"]):
+        (notes / name).write_text(f"It is {name}.\n")
+        os.utime(notes / name, (1_700_000_000 + age, 1_700_000_000 + age))
+    long = notes / "long.csv"
+    long.write_text("".join(f"row {number} {'word ' * 120}\n" for number in range(2_100)))
+    os.utime(long, (1_800_000_000, 1_800_000_000))
+    embedder = Flaky()
+    run(store, embedder)
+    given = [text.strip() for text in embedder.given[1:]]  # after the canary
+    assert given[:3] == ["It is note.md.", "It is letter.txt.", "It is tool.py."]
+    assert given.index("It is app.log.") == 3 + 2_000
+    assert given.index("It is rows.csv.") == 3 + 2_000 + 1
+    assert len(given) > 3 + 2_000 + 2
 
 
 def test_the_newest_texts_are_embedded_first(store: Store, notes: Path) -> None:

@@ -111,6 +111,15 @@ TYPE_BY_NAME: dict[str, str] = {
 }
 """Lower-case file name → file type, for names that say more than their suffix."""
 
+WRITTEN_TYPES = frozenset(
+    "asciidoc bibtex calendar contacts ebook html latex mail markdown notebook org pdf picture rst sheet slides"
+    " subtitles text word".split()
+)
+"""The file types of what people write for people."""
+
+DATA_TYPES = frozenset("csv ini json toml tsv xml yaml".split())
+"""The file types of what programs write. All others are code."""
+
 _LIKE_ITS_TYPE = (
     "markdown python java kotlin scala go rust rst html c cpp csharp ruby php swift lua r haskell elixir"
     " powershell cobol latex"

@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import Any
 
 from rag_core.extract import frontmatter
+from rag_core.extract.filetypes import DATA_TYPES, WRITTEN_TYPES
 from rag_core.store.file import TARGET
 from rag_core.text import furniture, prose
 from rag_core.text.words import extra_terms
@@ -45,6 +46,11 @@ _NEW_VALUES = ", ".join(f"{column} = v.column{n}" for n, column in enumerate(_CO
 _UPDATE = f"UPDATE chunks SET {_NEW_VALUES} FROM (VALUES {{rows}}) AS v WHERE id = v.column1"
 
 _DELETE = "DELETE FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
+
+_FIRST_ROWS = 2000
+_DATA, _WRITTEN = (", ".join(f"'{name}'" for name in sorted(names)) for names in (DATA_TYPES, WRITTEN_TYPES))
+_KIND = f"""CASE WHEN d.file_type IN ({_DATA}) OR d.display LIKE '%.log' THEN 2 + (chunk_index >= {_FIRST_ROWS})
+    ELSE d.file_type NOT IN ({_WRITTEN}) END"""  # SQL
 
 _Row = tuple[Any, ...]  # the values of _COLUMNS
 
@@ -201,13 +207,18 @@ def take_out(db: sqlite3.Connection, ids: Iterable[int]) -> list[int]:
 
 
 def enqueue(db: sqlite3.Connection, document_id: int | None = None) -> None:
-    """Queue the texts of a document, or of all, that have no vector yet."""
+    """Queue the texts of a document, or of all, that have no vector yet. ``queue.kind`` says what is embedded
+    first: 0 what people wrote, 1 code, 2 data, 3 the rows of a data file beyond its first 2,000 passages."""
     one = "" if document_id is None else "document_id = :document AND"
     nothing = embed_hash("")  # a note with nothing but its file name is found by words alone
-    sql = f"""INSERT OR IGNORE INTO queue (hash)
-              SELECT embed_hash FROM chunks WHERE {one} embed_hash <> :nothing
+    sql = f"""INSERT INTO queue (hash, kind, modified_ns)
+              SELECT c.embed_hash, min({_KIND}), max(d.mtime_ns)
+              FROM chunks c CROSS JOIN documents d ON d.id = c.document_id
+              WHERE {one} embed_hash <> :nothing
               AND NOT EXISTS (SELECT 1 FROM embeddings WHERE hash = embed_hash AND identity_id = {TARGET})
-              GROUP BY embed_hash ORDER BY min(chunk_index) DESC"""
+              GROUP BY embed_hash ORDER BY min(chunk_index) DESC
+              ON CONFLICT (hash) DO UPDATE SET kind = min(kind, excluded.kind),
+                  modified_ns = max(modified_ns, excluded.modified_ns)"""
     db.execute(sql, {"document": document_id, "nothing": nothing})
 
 

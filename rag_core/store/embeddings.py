@@ -32,13 +32,14 @@ class Pending:
 
 
 def pending(db: sqlite3.Connection, limit: int, attempts: int, *, private: bool = True) -> list[Pending]:
-    """The newest ``limit`` texts to embed, tried fewer than ``attempts`` times and not withheld; without
-    ``private`` none that only private documents hold."""
+    """The first ``limit`` texts to embed, tried fewer than ``attempts`` times and not withheld: what people
+    wrote, then code, then data, each the newest first. Without ``private`` none that only private documents
+    hold."""
     sql = f"""SELECT q.hash, c.prefix, coalesce(c.kept_text, c.text), c.anchor_type FROM (
-                 SELECT id, hash FROM queue WHERE attempts >= 0 AND attempts < ? AND (? OR {_SHARED})
-                 ORDER BY id DESC LIMIT ?) q
+                 SELECT * FROM queue WHERE attempts >= 0 AND attempts < ? AND (? OR {_SHARED})
+                 ORDER BY kind, modified_ns DESC, id DESC LIMIT ?) q
              JOIN chunks c ON c.id = (SELECT min(id) FROM chunks WHERE embed_hash = q.hash)
-             ORDER BY q.id DESC"""
+             ORDER BY q.kind, q.modified_ns DESC, q.id DESC"""
     found: list[Pending] = []
     for key, prefix, text, kind in db.execute(sql, (attempts, private, limit)):
         embedded = embedded_text(prefix, text)

@@ -341,8 +341,19 @@ def _version_9(db: sqlite3.Connection) -> None:
     signs.put_all(db)
 
 
+# What people wrote is embedded before code, code before data, the newest first; and pictures are read in a
+# queue of their own.
+_VERSION_10 = """
+ALTER TABLE queue ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;         -- see chunks.enqueue
+ALTER TABLE queue ADD COLUMN modified_ns INTEGER NOT NULL DEFAULT 0;  -- of the newest file that holds the text
+CREATE INDEX queue_in_order ON queue (kind, modified_ns DESC, id DESC);
+ALTER TABLE documents ADD COLUMN pictures_left INTEGER NOT NULL DEFAULT 0;  -- still to be read by OCR
+CREATE INDEX documents_with_pictures_left ON documents (id) WHERE pictures_left;
+"""
+
+
 Step = str | Callable[[sqlite3.Connection], None]
-MIGRATIONS: tuple[Step, ...] = (_VERSION_6, _version_7, _VERSION_8, _version_9)
+MIGRATIONS: tuple[Step, ...] = (_VERSION_6, _version_7, _VERSION_8, _version_9, _VERSION_10)
 OLDEST = 6
 """The version that the first step makes; no older one was released."""
 VERSION = OLDEST + len(MIGRATIONS) - 1
