@@ -31,8 +31,8 @@ METRICS: tuple[Metric, ...] = get_args(Metric)
 LinkType = Literal["wikilink", "embed", "markdown"]
 TitleSource = Literal["front matter", "heading", "section", "file name"]
 """Where a title is from. A ``section`` is one of several: its heading is not above the others."""
-Phase = Literal["scanning", "reading", "embedding", "sending", "done"]
-FileState = Literal["fresh", "changed", "missing", "unknown", "failed", "skipped", "excluded"]
+Phase = Literal["scanning", "reading", "embedding", "pictures", "sending", "done"]
+FileState = Literal["fresh", "waiting", "changed", "missing", "unknown", "failed", "skipped", "excluded"]
 JobState = Literal["running", "done", "cancelled", "failed", "interrupted"]
 Outcome = Literal[
     "added", "changed", "reread", "moved", "unchanged", "deleted", "excluded", "skipped", "failed"
@@ -67,6 +67,9 @@ class Link:
     start: int
 
 
+NAME = "name"
+"""The anchor type of the one passage of a file that is not read: its name, by which it is found."""
+
 DATA = "data"  # the anchor type of base64 and minified code, which has no vector and fits nothing
 
 
@@ -85,8 +88,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """A file read as text, with everything later steps need and nothing of the file system. ``waits``: why
-    pictures in it are still to be read, '' if none is."""
+    """A file read as text, with everything later steps need and nothing of the file system."""
 
     text: str
     file_type: str
@@ -101,7 +103,8 @@ class Extracted:
     private: bool = False
     metadata: dict[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-    waits: str = ""
+    waits: str = ""  #: Why pictures in it wait for a server; '' if none does.
+    pictures_left: int = 0  #: Pictures and scanned pages in it whose text is not read yet.
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,14 +384,15 @@ class Suggestions:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A snapshot of a running job. ``rate`` is per second, ``eta`` in seconds or None."""
+    """A snapshot of a running job."""
 
     phase: Phase
-    done: int
-    total: int
-    rate: float = 0.0
-    eta: float | None = None
-    current: str = ""
+    done: int  #: Steps of the phase that are done.
+    total: int  #: Steps of the phase; 0 if unknown.
+    rate: float = 0.0  #: Steps a second, over the last minute.
+    eta: float | None = None  #: Seconds until the whole run is done; None if nothing tells.
+    current: str = ""  #: What is being done, or was done last.
+    idle: float = 0.0  #: Seconds since the last step was done.
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import PurePath
@@ -9,7 +10,18 @@ from shlex import quote
 
 from rag_core.replies import Reference
 from rag_core.reports import Diagnosis, Privacy
-from rag_core.types import Answer, Document, DocumentView, Freshness, Hit, Job, Neighbour, Source, StoreInfo
+from rag_core.types import (
+    Answer,
+    Document,
+    DocumentView,
+    Freshness,
+    Hit,
+    Job,
+    Neighbour,
+    Progress,
+    Source,
+    StoreInfo,
+)
 
 EXAMPLE_MODEL = "llama3.2:3b"  # small, and answers at once without thinking aloud first: 2 GB
 EXAMPLE_LINE = f"llm: ollama:{EXAMPLE_MODEL}"  # of config.yaml
@@ -132,6 +144,44 @@ def duration(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def still(seconds: float) -> str:
+    """How long something still takes, as a range: ``4–8 min left``."""
+    if seconds < 60:
+        return "less than a minute left"
+    shortest, longest = int(seconds * _SHORTER / 60), math.ceil(seconds * _LONGER / 60)
+    if longest < 90:
+        return f"{max(1, shortest)}–{longest} min left"
+    return f"{max(1, round(shortest / 60))}–{math.ceil(longest / 60)} h left"
+
+
+_SHORTER, _LONGER = 0.7, 1.4
+_SURE_FROM = 3  # steps, before a pace is said
+_STANDS_STILL_S = 60
+
+PHASES = {
+    "scanning": "Looking for files",
+    "reading": "Reading files",
+    "embedding": "Embedding passages",
+    "pictures": "Reading text in pictures",
+    "sending": "Sending vectors",
+    "done": "Finishing",
+}
+
+
+def progress(now: Progress) -> str:
+    """How far a run is, in one line: what it does, how much of how much, how fast, how long still."""
+    parts = [PHASES[now.phase]]
+    if now.total or now.done:
+        parts.append(f"{now.done:,} of {now.total:,}" if now.total else f"{now.done:,}")
+    if now.idle >= _STANDS_STILL_S:
+        return " · ".join([*parts, f"nothing finished for {duration(now.idle)}"])
+    if now.rate:
+        parts.append(f"{now.rate:,.0f}/s" if now.rate >= 1 else f"{now.rate * 60:,.0f} a minute")
+    if now.eta and now.done >= _SURE_FROM:
+        parts.append(still(now.eta))
+    return " · ".join(parts)
 
 
 def took(job: Job) -> str:
@@ -299,8 +349,8 @@ def freshness(now: Freshness) -> str:
     if now.reading:  # the passages behind it still get more
         behind = f"reading {plural(now.reading, 'file')}"
     elif now.waiting:
-        behind = f"{plural(now.waiting, 'passage')} waiting for meaning"
-    left = duration(now.eta) if now.eta else ""
+        behind = f"{plural(now.waiting, 'passage')} not embedded yet"
+    left = still(now.eta) if now.eta else ""
     return " · ".join(filter(None, (behind, left, failed(now.failed))))
 
 
@@ -329,10 +379,23 @@ def without_text(document: Document) -> str:
 
 
 def only_title(hit: Hit) -> str:
-    """What there is of a document without text."""
+    """What there is of a document without text, or why there is nothing."""
+    if reason := unread(hit.document):
+        return reason
     names = f"also called {', '.join(hit.aliases)}" if hit.aliases else ""
     tags = " ".join(f"#{tag}" for tag in hit.document.tags)
     return " · ".join(filter(None, (names, tags))) or without_text(hit.document)
+
+
+def unread(document: Document) -> str:
+    """Why nothing but the name of a document is found; '' if its text is, or for a guest."""
+    match document.state:
+        case "waiting":
+            return document.reason or "It is not read yet."
+        case "failed" | "skipped" if not document.chunks:
+            return f"It is not read: {document.reason}"
+        case _:
+            return ""
 
 
 CHANGED_IN_LISTS = "changed: the file's size or time is not the same as when it was read."
@@ -341,7 +404,7 @@ _ON_DISK = {
     "changed": "The file may have changed since it was indexed.",
     "missing": "The file is gone. The next run finds its new place, or removes it from the index.",
     "unknown": "The file cannot be reached now, so it may have changed.",
-    "failed": "The file could not be read the last time; this is its last good text.",
+    "failed": "The file could not be read the last time; this is its last readable version.",
 }
 
 

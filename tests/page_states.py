@@ -161,7 +161,7 @@ _BUSY: Final = (
     _page("files", "/files?store=birds", "is being indexed"),
     _page("document", "/files?store=birds&path=1.md", "1.md"),
     _page("index", "/index?store=birds", "Embedding passages"),
-    _page("stores", "/stores", "waiting for meaning"),
+    _page("stores", "/stores", "not embedded yet"),
     _page("store", "/stores?store=birds", "is being indexed"),
     _page("settings", "/settings?share=1", "Asking Tailscale", rest=False),
     _page("settings download", "/settings", "Cancel", unfold("Advanced"), type_in("Model", "bge-m3")),

@@ -14,7 +14,7 @@ from rag_core.config.keys import STORE_NAME
 from rag_core.config.origin import DEFAULT, Origin
 from rag_core.config.settings import BY_NAME, BY_VARIABLE, KEYS, Key
 from rag_core.errors import InvalidInput
-from rag_core.index.index import Limits
+from rag_core.index.reading import Limits
 from rag_core.library import Library
 from rag_core.library.searching import MAX_TOP_K
 from rag_core.models import DEFAULT_EMBEDDER

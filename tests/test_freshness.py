@@ -93,7 +93,7 @@ def test_below_what_was_found_stands_how_far_the_store_is_behind(
     index(library, "s", shelf)
     assert library.jobs.freshness(OWNER, ["s"]) == Freshness(False, 0, 0, 1)
     assert freshness(Freshness(False, 12, 3, 2)) == "reading 12 files · 2 failed"
-    assert freshness(Freshness(False, 0, 3, 0, eta=200)) == "3 passages waiting for meaning · 3 min"
+    assert freshness(Freshness(False, 0, 3, 0, eta=200)) == "3 passages not embedded yet · 2–5 min left"
 
 
 def test_programs_are_told_how_far_a_store_is_behind_and_guests_are_not(

@@ -321,7 +321,7 @@ def test_the_newest_note_is_embedded_first_and_its_passages_in_order(library: Li
     with store.read() as db:
         waiting = db.execute(
             "SELECT d.display, c.chunk_index FROM queue q JOIN chunks c ON c.embed_hash = q.hash"
-            " JOIN documents d ON d.id = c.document_id ORDER BY q.id DESC"
+            " JOIN documents d ON d.id = c.document_id ORDER BY q.kind, q.modified_ns DESC, q.id DESC"
         ).fetchall()
     store.close()
     assert [tuple(row) for row in waiting] == [

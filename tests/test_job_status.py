@@ -6,20 +6,20 @@ import pytest
 
 from rag_core.reports import Problem
 from rag_core.types import Progress
-from ui.job_status import describe
+from rag_core.wording import progress
 from ui.problems import headline
 
 
 @pytest.mark.parametrize(
-    ("progress", "line"),
+    ("now", "line"),
     [
         (Progress("scanning", 1200, 0, 4000.0), "Looking for files · 1,200 · 4,000/s"),
-        (Progress("reading", 50, 200, 25.0, 6.0), "Reading files · 50 of 200 · 25/s · 6 s left"),
-        (Progress("reading", 1, 200, 0.4, 500.0), "Reading files · 1 of 200 · 0.4/s"),
+        (Progress("reading", 50, 200, 25.0, 90.0), "Reading files · 50 of 200 · 25/s · 1–3 min left"),
+        (Progress("reading", 1, 200, 0.4, 500.0), "Reading files · 1 of 200 · 24 a minute"),
     ],
 )
-def test_progress_is_one_line(progress: Progress, line: str) -> None:
-    assert describe(progress) == line
+def test_progress_is_one_line(now: Progress, line: str) -> None:
+    assert progress(now) == line
 
 
 @pytest.mark.parametrize(

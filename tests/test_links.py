@@ -115,7 +115,7 @@ CHANGES: dict[str, tuple[dict[str, str], Callable[[Path], object], str, dict[str
         {"a.md": "One.\n"},
         lambda notes: (notes / "a.md").write_bytes(b"\x00\x01\x02\x03" * 100),
         "[[a]]\n",
-        {"a": None},
+        {"a": "a.md"},  # whose page says why it is not read
     ),
 }
 

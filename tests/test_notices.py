@@ -10,6 +10,7 @@ import pytest
 from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.types import OWNER, Viewer
+from rag_core.wording import only_title
 from tests.conftest import index, stores_of
 from tests.trees import write
 from ui.messages import sentence
@@ -71,12 +72,12 @@ def test_type_of_skipped_files_is_named_with_their_number_to_the_owner_alone(
     index(library, "shelf", tmp_path)
     try:
         none = "No document in store 'shelf' is of the type 'html'. There are: text."
-        assert said(library, "type:html", "shelf") == (
-            f"{none} 2 files of this type: skipped, as nothing in them could be read.",
-        )
-        assert said(library, "type:md", "shelf")[0].endswith(
-            " 1 file of this type: skipped, as nothing in them could be read."
-        )
+        unread = library.search(OWNER, "type:html", ["shelf"]).hits
+        assert {hit.document.path: hit.document.state for hit in unread} == {
+            "one.html": "skipped",
+            "two.HTML": "skipped",
+        }
+        assert all(only_title(hit).startswith("It is not read: ") for hit in unread)
         guest = Viewer("friend@example.com", stores=frozenset({"shelf"}))
         assert said(library, "type:html", "shelf", viewer=guest) == (none,)
     finally:

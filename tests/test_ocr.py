@@ -11,7 +11,6 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from rag_core.config import Settings
-from rag_core.errors import NotText
 from rag_core.extract import Worker, extract, ocr, pictures
 from rag_core.installation import install_line
 from rag_core.library import Library
@@ -97,10 +96,17 @@ def test_a_picture_is_read_once(worker: Worker, kept: Path) -> None:
     assert extract(data, PurePosixPath("b.png"), worker).text == "read before"
 
 
-def test_without_an_engine_pictures_are_skipped_with_the_next_step() -> None:
-    with closing(Worker(ocr="off")) as off, pytest.raises(NotText) as skipped:
-        extract(packed(picture(), "PNG"), PurePosixPath("a.png"), off)
-    assert install_line("ocr") in skipped.value.suggestion
+@pytest.mark.parametrize(
+    ("setting", "why"), [("off", "OCR is off"), ("tesseract", "Nothing is installed that reads the text")]
+)
+def test_without_an_engine_a_picture_waits_and_says_why(
+    monkeypatch: pytest.MonkeyPatch, setting: str, why: str
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    with closing(Worker(ocr=setting)) as worker:
+        document = extract(packed(picture(), "PNG"), PurePosixPath("a.png"), worker)
+    assert (document.text, document.pictures_left) == ("", 1)
+    assert document.waits.startswith(why)
 
 
 @pytest.mark.parametrize(

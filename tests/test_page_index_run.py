@@ -163,7 +163,7 @@ def test_words_are_indexed_without_the_model_and_the_rest_is_offered_with_it(
 ) -> None:
     library().create_store(OWNER, "garden")
     app = until(press(with_folder(four_files), "index_now"), finished)
-    assert "4 passages waiting for meaning" in texts(app)
+    assert "4 passages not embedded yet" in texts(app)
     assert not has_key(app, "index_go_on")
     monkeypatch.setattr("ui.model_notice.is_installed", lambda model_dir: True)
     assert has_key(drawn(app.run()), "index_go_on")

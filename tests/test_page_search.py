@@ -199,10 +199,10 @@ def test_the_owner_is_told_that_indexing_is_paused(
     water_notes: Indexing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type(library().jobs), "freshness", lambda *_: Freshness(False, 0, 3, 0))
-    assert shown(open_page())["status"].endswith(" · 3 passages waiting for meaning")
+    assert shown(open_page())["status"].endswith(" · 3 passages not embedded yet")
     with library()._shared.stores.open(OWNER, "notes").store.note() as db:
         db.execute("INSERT INTO jobs (state, start_time) VALUES ('cancelled', '2026-01-01T00:00:00Z')")
-    assert shown(open_page())["status"].endswith(" · 3 passages waiting for meaning · paused")
+    assert shown(open_page())["status"].endswith(" · 3 passages not embedded yet · paused")
 
 
 def test_an_error_stands_in_the_place_of_the_honest_line(water_notes: Indexing) -> None:

@@ -46,7 +46,7 @@ def test_a_file_whose_pictures_wait_for_their_server_is_told_until_it_is_read_ag
     (notes / "scan.md").write_text("A note with a picture.\n")
     index(library, "s", notes)
     with library._shared.stores.open(OWNER, "s").store.write() as db:
-        db.execute("UPDATE documents SET extractor = ?", (UNFINISHED,))
+        db.execute("UPDATE documents SET pictures_left = 1, reason = 'The server is away.'")
     assert kinds(library) == [("waiting", 1, ("scan.md",))]
     library.jobs.retry(OWNER, "s", library.jobs.problems(OWNER, "s")[0])
     library.jobs.run(OWNER, "s")

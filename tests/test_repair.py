@@ -19,8 +19,8 @@ import pytest
 
 from rag_core.config import Settings
 from rag_core.errors import StoreBusy, StoreError
-from rag_core.index.index import Limits
 from rag_core.index.priority import SearchPriority
+from rag_core.index.reading import Limits
 from rag_core.index.repair import repair
 from rag_core.library import Library
 from rag_core.models.hashing import Hashing

@@ -103,7 +103,8 @@ GARDEN_ROW = "display = 'garden.md'"
 SHED = "(SELECT id FROM documents WHERE display = 'd/shed.md')"
 COLUMNS = "title, headings, path, tags, text, title_terms, terms"
 FORGET = (
-    f"INSERT INTO words (words, rowid, {COLUMNS}) SELECT 'delete', id, {COLUMNS} FROM chunks WHERE id = 2"
+    f"INSERT INTO words (words, rowid, {COLUMNS}) SELECT 'delete', id, {COLUMNS} FROM chunks"
+    " WHERE id = (SELECT max(id) FROM chunks)"
 )
 TAGS_OF_BYTES = f"UPDATE chunks SET tags = CAST(x'fffe' AS TEXT) WHERE {IN_GARDEN}"
 NAN = "UPDATE embeddings SET vector = CAST(x'ff7f' || substr(vector, 3) AS BLOB) WHERE id = 2"

@@ -37,7 +37,9 @@ def _close(library: Library) -> None:
 
 @st.cache_resource(hash_funcs=_HASHED, max_entries=4, show_spinner=False, on_release=_close)
 def _library(settings: Settings) -> Library:
-    return Library.open(settings)
+    opened = Library.open(settings)
+    background.hand_over(opened, OWNER)  # what runs with earlier settings
+    return opened
 
 
 def search(viewer: Viewer, request: Request, mode: Mode) -> Answer:

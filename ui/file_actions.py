@@ -9,9 +9,9 @@ import streamlit as st
 
 from rag_core.errors import NotFound
 from rag_core.types import Document, Viewer
+from rag_core.wording import progress
 from ui import file_table, hits
 from ui.deps import library
-from ui.job_status import describe
 from ui.messages import say_later, show_waiting
 from ui.runs import PLACE, ask, is_active, newest_job
 
@@ -24,6 +24,7 @@ _NOW: Final = {
     "fresh": "was read again",
     "failed": "could not be read",
     "skipped": "was skipped",
+    "waiting": "was read, but not all text in its pictures",
 }
 _ASKED: Final = "file_asked"  # what was asked for last, until its run has ended
 _EXCLUDE: Final = (
@@ -98,5 +99,5 @@ def _running(viewer: Viewer, store: str) -> None:
         file_table.forget()
         st.rerun()
     job = newest_job(viewer, store)
-    far = describe(job.progress) if job and job.state == "running" else "Starting …"
+    far = progress(job.progress) if job and job.state == "running" else "Starting …"
     st.html(hits.paragraphs(f"The store is being indexed. {far}", status=True))

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 from rag_core.types import Viewer
+from rag_core.wording import progress
 from ui import components, hits
 from ui.deps import library, store_infos
-from ui.job_status import describe
 from ui.results import nothing_indexed
 from ui.runs import is_active, newest_job
 from ui.store_choice import new_store
@@ -57,5 +57,5 @@ def _progress(viewer: Viewer, stores: Sequence[str]) -> None:
         job = newest_job(viewer, name)
         now = job.progress if job else None
         part = min(now.done / now.total, 1.0) if now and now.total else 0.0
-        st.progress(part, text=describe(now) if now else "Starting …")
+        st.progress(part, text=progress(now) if now else "Starting …")
     st.html(hits.paragraphs("You can search in a moment: words first, then meaning."))

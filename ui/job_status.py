@@ -10,7 +10,7 @@ import streamlit as st
 from rag_core.errors import NotFound
 from rag_core.reports import Asked
 from rag_core.types import Job, Progress, StoreInfo, Viewer
-from rag_core.wording import duration, moment, outcomes, read_nothing
+from rag_core.wording import moment, outcomes, progress, read_nothing
 from ui.deps import library
 from ui.hits import label
 from ui.links import SEARCH_PAGE
@@ -20,15 +20,7 @@ from ui.runs import UNFINISHED, go_on, has_read, is_active, newest_job
 
 _POLL_S: Final = 0.5
 _CANCELLED: Final = "index_cancelled_job"
-_SURE_FROM: Final = 10
 """Files or texts done before the time left is worth showing."""
-_PHASES: Final = {
-    "scanning": "Looking for files",
-    "reading": "Reading files",
-    "embedding": "Embedding passages",
-    "sending": "Sending vectors",
-    "done": "Finishing",
-}
 _NOTHING_READ: Final = ("Nothing could be read", ":material/warning:", "orange")
 _BADGES: Final = {
     "done": ("Done", ":material/check:", "green"),
@@ -73,7 +65,7 @@ def _show_running(viewer: Viewer, store: str, job: Job | None) -> None:
         st.progress(0.0, text="Starting …")
         return
     now = job.progress
-    st.progress(_part(now), text=describe(now))
+    st.progress(_part(now), text=progress(now))
     st.text(now.current or "\u00a0")  # a blank line keeps the buttons in their place
 
     def cancel() -> None:
@@ -86,18 +78,6 @@ def _show_running(viewer: Viewer, store: str, job: Job | None) -> None:
         else:
             st.button("Pause", key="index_cancel", icon=":material/pause:", on_click=cancel)
         _link_to_search(store)
-
-
-def describe(now: Progress) -> str:
-    """A snapshot in one line: phase, how much of how much, how fast, how long still."""
-    parts = [_PHASES[now.phase]]
-    if now.total or now.done:
-        parts.append(f"{now.done:,} of {now.total:,}" if now.total else f"{now.done:,}")
-    if now.rate:
-        parts.append(f"{now.rate:,.0f}/s" if now.rate >= 1 else f"{now.rate:.1f}/s")
-    if now.eta is not None and now.done >= _SURE_FROM:
-        parts.append(f"{duration(now.eta)} left")
-    return " · ".join(parts)
 
 
 def _part(now: Progress) -> float:

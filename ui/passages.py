@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 from rag_core.search.snippet import highlight
 from rag_core.types import Document, DocumentLink, DocumentView, Neighbour, Query, Similar
-from rag_core.wording import dated, is_empty, moment, plural, size, without_text
+from rag_core.wording import dated, is_empty, moment, plural, size, unread, without_text
 from ui.hits import PROSE, anchor, marked, one_line
 from ui.links import address, picture
 from ui.rendered import MARK, Heading
@@ -74,8 +74,10 @@ def said_of(file: Document) -> str:
             return "Missing: the file is no longer where it was."
         case "unknown":
             return "Unknown: the file cannot be reached now."
+        case "waiting":
+            return f"Waiting: {unread(file)}"
         case "failed" | "skipped" | "excluded":
-            kept = " Its last good text is below." if file.state == "failed" and file.chunks else ""
+            kept = " The last readable version is below." if file.state == "failed" and file.chunks else ""
             return f"{file.state.capitalize()}: {file.reason}{kept}"
         case _:
             return ""

@@ -58,8 +58,10 @@ HELP: Final = (
 )
 _STATES: Final = {
     "changed": "changed since it was read",
+    "waiting": "not read yet",
     "unknown": "file out of reach",
-    "failed": "last reading failed",
+    "failed": "could not be read",
+    "skipped": "not read",
 }
 
 

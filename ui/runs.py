@@ -17,7 +17,7 @@ from ui.messages import errors_wait
 PLACE: Final = "index"
 _STARTED: Final = "index_started"
 UNFINISHED: Final = ("cancelled", "interrupted")
-_AFTER_READING: Final = ("embedding", "sending", "done")
+_AFTER_READING: Final = ("embedding", "pictures", "sending", "done")
 
 
 def newest_job(viewer: Viewer, store: str) -> Job | None:

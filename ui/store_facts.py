@@ -25,7 +25,7 @@ def counts(info: StoreInfo) -> str:
     if info.unreadable:
         parts.append(f"{info.unreadable:,} found by words only")
     if info.pending:
-        parts.append(f"{plural(info.pending, 'passage')} waiting for meaning")
+        parts.append(f"{plural(info.pending, 'passage')} not embedded yet")
     parts.append(size(info.size_bytes))
     parts += [f"vectors in {info.backend}"] if info.backend != "local" else []
     parts += [f"{info.unsent:,} to send"] if info.unsent else []

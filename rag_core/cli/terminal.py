@@ -23,26 +23,14 @@ if TYPE_CHECKING:
 _MAX_ROWS = 40
 _MAX_NAMES = 3
 _SNIPPET = 320  # characters of a passage, on a narrow terminal
-_PHASES = {
-    "scanning": "Looking for files",
-    "reading": "Reading files",
-    "embedding": "Embedding passages",
-    "sending": "Sending vectors",
-    "done": "Done",
-}
 
 
 def progress(job: Job) -> str:
     """The progress of a run in one line."""
     now = job.progress
-    parts = [
-        _PHASES[now.phase] if job.state in ("running", "done") else job.state.capitalize(),
-        f"{now.done:,} of {now.total:,}" if now.total else f"{now.done:,}",
-        f"{now.rate:,.0f}/s" if now.rate else "",
-        f"{wording.duration(now.eta)} left" if now.eta is not None else "",
-        now.current,
-    ]
-    return " · ".join(filter(None, parts))
+    if job.state not in ("running", "done"):
+        return job.state.capitalize()
+    return " · ".join(filter(None, (wording.progress(now), now.current)))
 
 
 def show_answer(answer: Answer, now: Freshness) -> None:

@@ -47,8 +47,6 @@ __all__ = [
 def hardly_text(path: str) -> bool:
     """Whether a file can hardly be read, by its name alone, so that ``extract`` is likely to refuse it."""
     suffix = posixpath.splitext(path)[1].lower()
-    if type_of_suffix(suffix) == "picture":
-        return ocr.find_engine("auto") is None
     return suffix in binary.SUFFIXES and not reader_in_worker(PurePosixPath(path))
 
 

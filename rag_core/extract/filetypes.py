@@ -26,6 +26,9 @@ UNFINISHED = 0
 TO_CUT = 1
 """The number of a document that is to be read again and cut into passages of other sizes."""
 
+NAMED = 2
+"""The number of a document of which only the name is known yet."""
+
 _PACKAGES = 2**32
 """Numbers from here on stand for packages and their versions, the ones below are EXTRACTOR_VERSION's."""
 
@@ -112,8 +115,8 @@ TYPE_BY_NAME: dict[str, str] = {
 """Lower-case file name → file type, for names that say more than their suffix."""
 
 WRITTEN_TYPES = frozenset(
-    "asciidoc bibtex calendar contacts ebook html latex mail markdown notebook org pdf picture rst sheet slides"
-    " subtitles text word".split()
+    "asciidoc bibtex calendar contacts ebook html latex mail markdown notebook org pdf picture rst sheet"
+    " slides subtitles text word".split()
 )
 """The file types of what people write for people."""
 

@@ -14,6 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from rag_core.installation import install_line
+
 if TYPE_CHECKING:
     from PIL.Image import Image
 
@@ -23,7 +25,7 @@ Ask = Callable[[bytes], tuple[str, str, str]]
 LEAST_SIDE = 40
 """Pictures with a shorter side (pixels) are icons and rules."""
 _LONGEST_SIDE = 4000  # pixels; larger ones are scaled down
-_LIMIT_S = 45
+_LIMIT_S = 250  # for one picture, which gives way to everything else
 _MOST_LANGUAGES = 4
 _LARGE_PNG = 4_000_000  # bytes; a larger one is sent as JPEG
 _MOST_CHARACTERS = 100_000  # of what a server says of a picture
@@ -75,6 +77,14 @@ def find_engine(setting: str) -> str | None:
     return "rapidocr" if setting in ("auto", "rapidocr") and find_spec("rapidocr") else None
 
 
+def why_none(setting: str) -> str:
+    """Why nothing reads the text in pictures with this setting of ``ocr``."""
+    if setting == "off":
+        return "OCR is off, so the text in pictures is not read."
+    step = f"install Tesseract, or run {install_line('ocr')}"
+    return f"Nothing is installed that reads the text in pictures: {step}."
+
+
 def is_remote(setting: str) -> bool:
     """Whether a setting of ``ocr`` names a model on a server."""
     return setting.partition(":")[0] in ("ollama", "gemini", "vertex_ai")
@@ -95,52 +105,80 @@ def read_by_server(
 class Reader:
     """Reads the text in pictures with an engine; without one it finds none.
 
-    ``folder`` keeps each text by the hash of its picture, and which of them a document holds. ``on_read`` is
-    called after each picture, which may take seconds. ``ask`` asks the server of a remote engine. ``waits``
-    and ``notes`` say what became of the pictures since `begin`.
+    ``folder`` keeps each text by the hash of its picture, and for each document which picture stands where,
+    so that a picture that was read once is not even drawn again. ``on_read`` is called after each picture,
+    which may take seconds. ``ask`` asks the server of a remote engine.
     """
 
     def __init__(
         self, folder: Path | None, on_read: Callable[[], None], ask: Ask = lambda _: ("", "", "")
     ) -> None:
         self.engine: str | None = None
-        self.waits = ""
-        self.notes: list[str] = []
-        self._used: set[str] = set()
+        self.waits = ""  #: Why whole pages of the document, or its pictures, are not read; '' if all are.
+        self.notes: list[str] = []  #: Why pictures of the document could not be read.
+        self.left: set[str] = set()  #: The places of pictures in the document that are not read yet.
+        self._most: int | None = None  # pictures that may still be read now; None: all
+        self._setting = ""
+        self._is_late = False  # a picture took too long, so those that follow are left
+        self._places: dict[str, str] = {}  # place in the document → digest of the picture read there
         self._folder = folder
         self._on_read = on_read
         self._ask = ask
 
-    def begin(self, setting: str) -> None:
-        """Read the pictures of the next document with the engine that ``setting`` names."""
-        self.engine, self.waits, self.notes = find_engine(setting), "", []
-        self._used.clear()
+    def begin(self, setting: str, data: bytes = b"", most: int | None = None) -> None:
+        """Read the pictures of the document ``data`` with the engine that ``setting`` names; at most ``most``
+        of those that were not read before."""
+        self.engine, self._setting, self._most = find_engine(setting), setting, most
+        self.waits, self.notes, self.left, self._is_late = "", [], set(), False
+        self._places = _listed(self._folder / _LISTS / _sha256(data), self.engine) if self._folder else {}
 
     def end(self, data: bytes) -> None:
-        """Keep which pictures the document ``data`` holds, for `prune`."""
-        if self._folder and self._used:
-            listed = self._folder / _LISTS / hashlib.sha256(data).hexdigest()
-            _write(listed, "\n".join(sorted(self._used)))
+        """Keep which pictures the document ``data`` holds, for its next reading and for `prune`."""
+        if self._folder and self._places:
+            lines = [f"{digest} {self.engine} {place}" for place, digest in sorted(self._places.items())]
+            _write(self._folder / _LISTS / _sha256(data), "\n".join(lines))
 
-    def text(self, picture: Image) -> str:
-        """The text of a picture, '' for a tiny one."""
-        if self.engine is None or min(picture.size) < LEAST_SIDE:
+    def text(self, place: str, draw: Callable[[], Image], *, is_page: bool = False) -> str:
+        """The text of the picture at ``place`` in the document, '' for a tiny one and for one that is left.
+        ``draw`` makes the picture, and is called only if its text is not known. ``is_page``: it is all that a
+        page holds."""
+        if self.engine is None:
+            self.left.add(place)
+            self.waits = why_none(self._setting) if is_page else self.waits
             return ""
-        picture = picture.convert("RGB")
+        if place in self._places:
+            self._on_read()
+            return self._cached(self._places[place]) or ""
+        if self._most == 0 or self.waits or self._is_late:
+            self.left.add(place)
+            return ""
+        picture = draw().convert("RGB")
+        if min(picture.size) < LEAST_SIDE:
+            return ""
         picture.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE))
-        digest = hashlib.sha256(f"{self.engine} {picture.size} ".encode() + picture.tobytes()).hexdigest()
-        kept = self._folder / digest[:2] / f"{digest}.txt" if self._folder else None
-        self._used.add(digest)
-        if kept:
-            with suppress(OSError, UnicodeDecodeError):
-                text = kept.read_text("utf-8")
-                self._on_read()
-                return text
-        read = self._read(picture)
+        digest = _sha256(f"{self.engine} {picture.size} ".encode() + picture.tobytes())
+        text = self._cached(digest)
+        if text is None:
+            text = self._read(picture)
+            self._most = None if self._most is None else self._most - 1
+            if text is not None and self._folder:
+                _write(self._file(self._folder, digest), text)
         self._on_read()
-        if kept and read is not None:
-            _write(kept, read)
-        return read or ""
+        if self.waits or self._is_late:
+            self.left.add(place)
+        else:
+            self._places[place] = digest
+        return text or ""
+
+    @staticmethod
+    def _file(folder: Path, digest: str) -> Path:
+        return folder / digest[:2] / f"{digest}.txt"
+
+    def _cached(self, digest: str) -> str | None:
+        """The text that was read in a picture; None if none was."""
+        with suppress(OSError, UnicodeDecodeError):
+            return self._file(self._folder, digest).read_text("utf-8") if self._folder else None
+        return None
 
     def _read(self, picture: Image) -> str | None:
         """The text of a picture; None where the document is read without it."""
@@ -149,14 +187,32 @@ class Reader:
                 return _tesseract(picture)
             if self.engine == "rapidocr":
                 return _rapidocr(picture)
-        except subprocess.SubprocessError:  # it failed or took too long
+        except subprocess.TimeoutExpired:  # the computer may be busy
+            self._is_late = True
             return None
-        if self.waits:
+        except subprocess.SubprocessError:
+            self._note(f"The text in a picture could not be read: {self.engine} failed.")
             return None
         text, self.waits, note = self._ask(_packed(picture))
-        if note and len(self.notes) < _MOST_NOTES:
-            self.notes.append(note)
+        self._note(note)
         return None if self.waits or note else text
+
+    def _note(self, note: str) -> None:
+        if note and note not in self.notes and len(self.notes) < _MOST_NOTES:
+            self.notes.append(note)
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _listed(file: Path, engine: str | None) -> dict[str, str]:
+    """Place → digest of the pictures that ``engine`` read in a document."""
+    try:
+        rows = [line.split(" ", 2) for line in file.read_text("utf-8").splitlines()]
+    except (OSError, UnicodeDecodeError):
+        return {}
+    return {row[2]: row[0] for row in rows if len(row) == 3 and row[1] == engine}
 
 
 def _write(file: Path, text: str) -> None:
@@ -166,12 +222,17 @@ def _write(file: Path, text: str) -> None:
     written.replace(file)
 
 
+def was_read(folder: Path, data: bytes) -> bool:
+    """Whether pictures of the document ``data`` were read before."""
+    return (folder / _LISTS / _sha256(data)).is_file()
+
+
 def hold(folder: Path, document: str, pictures: Iterable[str]) -> None:
     """Keep for `prune` that a document shows these files of pictures; all by the sha256 of their bytes."""
     used: set[str] = set()
     for each in pictures:
         with suppress(FileNotFoundError):  # no text in it was read
-            used.update((folder / _LISTS / each).read_text("utf-8").split())
+            used.update(_digests(folder / _LISTS / each))
     _write(folder / _LISTS / document, "\n".join(sorted(used)))
 
 
@@ -180,12 +241,17 @@ def prune(folder: Path, documents: Set[str]) -> None:
     used: set[str] = set()
     for listed in folder.glob(f"{_LISTS}/*"):
         if listed.name in documents:
-            used.update(listed.read_text("utf-8").split())
+            used.update(_digests(listed))
         else:
             listed.unlink(missing_ok=True)
     for text in folder.glob("??/*"):
         if text.stem not in used:
             text.unlink(missing_ok=True)
+
+
+def _digests(listed: Path) -> set[str]:
+    """The digests in the list of a document's pictures."""
+    return {line.split(" ", 1)[0] for line in listed.read_text("utf-8").splitlines()}
 
 
 def _packed(picture: Image) -> bytes:

@@ -12,7 +12,8 @@ from itertools import islice
 from pathlib import PurePosixPath
 from statistics import median
 
-from pypdfium2 import PdfDocument, PdfiumError, PdfPage
+from PIL.Image import Image
+from pypdfium2 import PdfDocument, PdfImage, PdfiumError, PdfPage
 from pypdfium2.raw import (
     FLAT_NORMALDISPLAY,
     FPDF_ANNOT_FREETEXT,
@@ -127,12 +128,10 @@ def _text(pdf: PdfDocument, index: int) -> str:
             page = pdf[index]
         text: str = page.get_textpage().get_text_bounded()
         comments = [said for kind, said in annotations if kind in _COMMENTS and said]
-        if ocr.reader.engine is None:
-            return "\n\n".join([text, *comments])
         if not text.strip():
-            scale = min(_SCAN_SCALE, _LONGEST_SIDE / max(page.get_size()))
-            return "\n\n".join([ocr.reader.text(page.render(scale=scale).to_pil()), *comments])
-        return "\n\n".join([text, *comments, *_texts_of_pictures(page)])
+            scanned = ocr.reader.text(f"page {index + 1}", partial(_drawn, page), is_page=True)
+            return "\n\n".join([scanned, *comments])
+        return "\n\n".join([text, *comments, *_texts_of_pictures(page, index + 1)])
     finally:
         page.close()
 
@@ -148,12 +147,24 @@ def _annotations(page: PdfPage) -> Iterator[tuple[int, str]]:
         FPDFPage_CloseAnnot(annotation)
 
 
-def _texts_of_pictures(page: PdfPage) -> Iterator[str]:
+def _drawn(page: PdfPage) -> Image:
+    """A picture of a whole page."""
+    scale = min(_SCAN_SCALE, _LONGEST_SIDE / max(page.get_size()))
+    picture: Image = page.render(scale=scale).to_pil()
+    return picture
+
+
+def _texts_of_pictures(page: PdfPage, number: int) -> Iterator[str]:
     pictures = page.get_objects(filter=[FPDF_PAGEOBJ_IMAGE], max_depth=3)
-    for picture in islice(pictures, _MOST_PICTURES):
+    for index, picture in enumerate(islice(pictures, _MOST_PICTURES), 1):
         with suppress(PdfiumError, ValueError):  # in a format that PDFium does not unpack
             if min(picture.get_px_size()) >= _LEAST_PICTURE:
-                yield ocr.reader.text(picture.get_bitmap().to_pil())
+                yield ocr.reader.text(f"page {number} picture {index}", partial(_unpacked, picture))
+
+
+def _unpacked(picture: PdfImage) -> Image:
+    unpacked: Image = picture.get_bitmap().to_pil()
+    return unpacked
 
 
 def _joined(compounds: set[str], match: re.Match[str]) -> str:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import PurePosixPath
 
 from PIL import Image, ImageOps, ImageSequence
 
-from rag_core.errors import NotText
 from rag_core.extract import ocr
 from rag_core.extract.building import Builder
-from rag_core.installation import install_line
 from rag_core.types import Extracted
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "TIFF", "BMP")
@@ -22,23 +22,23 @@ _MOST_PAGES = 500  # of a TIFF; of an animation the first picture is read
 
 
 def read(data: bytes, path: PurePosixPath) -> Extracted:
-    """The text in a picture, page by page for a TIFF. Raises NotText where no engine is installed."""
-    if ocr.reader.engine is None:
-        raise NotText(
-            f"{path.name!r} is a picture, and nothing is installed that reads the text in pictures.",
-            f"Install Tesseract, or run {install_line('ocr')}; then try it again.",
-        )
+    """The text in a picture, page by page for a TIFF."""
     builder = Builder()
     with Image.open(io.BytesIO(data), formats=formats(path)) as picture:
         frames = _MOST_PAGES if picture.format == "TIFF" else 1
         for number, frame in zip(range(1, frames + 1), ImageSequence.Iterator(picture), strict=False):
             builder.begin("page", number)
-            builder.add(ocr.reader.text(ImageOps.exif_transpose(frame)))
+            builder.add(ocr.reader.text(f"page {number}", partial(_upright, frame), is_page=True))
         size = {"width": picture.width, "height": picture.height}
         found = builder.document("picture", path.name, metadata=size)
-        if found.text or ocr.reader.waits or ocr.reader.notes:  # which say why there is none
+        if found.text or ocr.reader.left or ocr.reader.notes:  # which say why there is none
             return found
         return replace(found, warnings=(NO_TEXT,))
+
+
+def _upright(frame: Image.Image) -> Image.Image:
+    """A picture turned as its camera was held."""
+    return ImageOps.exif_transpose(frame)
 
 
 def formats(path: PurePosixPath) -> tuple[str, ...]:
@@ -55,7 +55,11 @@ def formats(path: PurePosixPath) -> tuple[str, ...]:
 def text_of(blob: bytes) -> str:
     """The text of a picture inside a document; '' where it has none or cannot be opened."""
     try:
-        with Image.open(io.BytesIO(blob), formats=FORMATS) as picture:
-            return ocr.reader.text(picture)
+        return ocr.reader.text(hashlib.sha256(blob).hexdigest(), lambda: _opened(blob))
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         return ""
+
+
+def _opened(blob: bytes) -> Image.Image:
+    with Image.open(io.BytesIO(blob), formats=FORMATS) as picture:
+        return picture.convert("RGB")

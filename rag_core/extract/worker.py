@@ -88,11 +88,16 @@ class Worker:
     _process: subprocess.Popen[bytes] | None = None
 
     def read(
-        self, reader: Extension, data: bytes, path: PurePosixPath, remote: Remote | None = None
+        self,
+        reader: Extension,
+        data: bytes,
+        path: PurePosixPath,
+        remote: Remote | None = None,
+        most_pictures: int | None = None,
     ) -> Extracted:
-        """The file ``path`` as ``reader`` reads it, the pictures in it by ``remote`` if there is one. Raises
-        NotText and ExtractError."""
-        document = self._ask(reader, data, path.name, remote=remote).document
+        """The file ``path`` as ``reader`` reads it, the pictures in it by ``remote`` if there is one; at most
+        ``most_pictures`` of those that were not read before. Raises NotText and ExtractError."""
+        document = self._ask(reader, data, path.name, remote=remote, most_pictures=most_pictures).document
         try:
             if document is None:
                 raise ValueError("there is none")
@@ -132,13 +137,18 @@ class Worker:
             process.wait()
 
     def _ask(
-        self, extension: Extension, data: bytes, file: str | None, *place: str | int,
+        self,
+        extension: Extension,
+        data: bytes,
+        file: str | None,
+        *place: str | int,
         remote: Remote | None = None,
-    ) -> _Answer:  # fmt: skip
+        most_pictures: int | None = None,
+    ) -> _Answer:
         from pydantic import TypeAdapter, ValidationError  # only now: it is slow to import
 
         engine = remote.name if remote else self.ocr
-        line = json.dumps([asdict(extension), file, engine, *place]).encode()
+        line = json.dumps([asdict(extension), file, engine, most_pictures, *place]).encode()
         body = self._exchange(extension, line, data, remote)
         try:
             answer = TypeAdapter(_Answer).validate_json(body, strict=True)
@@ -292,10 +302,10 @@ def main(limit_s: int, memory: int, pictures: str) -> None:
 
 
 def _answered(line: bytes, data: bytes) -> bytes:
-    """The answer to a request: a line of JSON that names the entry point, the file, what reads its pictures
-    and a place in it to show, if it is to be shown; and the bytes of the file."""
-    about, file, engine, *place = json.loads(line)
-    ocr.reader.begin(engine)
+    """The answer to a request: a line of JSON that names the entry point, the file, what reads its pictures,
+    how many of them, and a place in it to show, if it is to be shown; and the bytes of the file."""
+    about, file, engine, most_pictures, *place = json.loads(line)
+    ocr.reader.begin(engine, data, most_pictures)
     extension = Extension(**about)
     try:
         read = extension.load(ExtractError)
@@ -311,7 +321,12 @@ def _answered(line: bytes, data: bytes) -> bytes:
                 raise extension.failed(ExtractError, what)
             ocr.reader.end(data)
             pictures = tuple(filter(None, (ocr.reader.waits, *ocr.reader.notes)))
-            found = replace(found, warnings=(*found.warnings, *pictures), waits=ocr.reader.waits)
+            found = replace(
+                found,
+                warnings=(*found.warnings, *pictures),
+                waits=ocr.reader.waits,
+                pictures_left=len(ocr.reader.left),
+            )
             return _to_json(_Answer(found))
     except RagError as error:
         return _to_json(_Answer(None, (error.message, error.suggestion), isinstance(error, NotText)))

@@ -28,11 +28,16 @@ class Workers:
     once ``is_over()``, which another thread asks; what they read then fails. To be closed, and may be used
     again then."""
 
-    def __init__(self, new: Callable[[], Worker], is_over: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self,
+        new: Callable[[], Worker],
+        is_over: Callable[[], bool] = lambda: False,
+        most: int = _MOST_PROCESSES,
+    ) -> None:
         self._is_over = is_over
         self._all: list[Worker] = []
         self._idle: SimpleQueue[Worker] = SimpleQueue()
-        for _ in range(min(os.cpu_count() or 1, _MOST_PROCESSES)):
+        for _ in range(min(os.cpu_count() or 1, most)):
             self._all.append(new())
             self._idle.put(self._all[-1])
 
@@ -74,15 +79,16 @@ class Workers:
             watcher.join()
             threads.shutdown(wait=False, cancel_futures=True)
             while not all(future is None or future.done() for _, future in begun):
-                self._kill()
+                self.kill()
                 time.sleep(_LOOK_S)
 
     def _watch(self, is_done: threading.Event) -> None:
         while not is_done.wait(_STOP_S):
             if self._is_over():
-                self._kill()
+                self.kill()
 
-    def _kill(self) -> None:
+    def kill(self) -> None:
+        """Kill all processes, from any thread; what they read fails."""
         for worker in self._all:
             worker.kill()
 

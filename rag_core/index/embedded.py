@@ -108,11 +108,11 @@ def embeds(note: Extracted) -> list[Link]:
 
 @dataclass(frozen=True, slots=True)
 class ReadPicture:
-    """A picture that a note embeds by ``link``: its ``path`` in the source and what was ``seen`` in it."""
+    """A picture that a note embeds."""
 
-    link: Link
-    path: bytes
-    seen: Extracted
+    link: Link  #: Where the note shows it.
+    path: bytes  #: Its file in the source.
+    seen: Extracted | None  #: What was read in it; None if it was not read yet.
 
 
 def may_show(db: sqlite3.Connection, source_id: int, picture: bytes) -> bool:
@@ -126,7 +126,10 @@ def may_show(db: sqlite3.Connection, source_id: int, picture: bytes) -> bool:
 def with_pictures(note: Extracted, pictures: Sequence[ReadPicture]) -> Extracted:
     """A note with the text in the pictures that it embeds."""
     for picture in pictures:
-        note = with_picture(note, picture.link, display(picture.path), picture.seen)
+        if picture.seen is None:
+            note = replace(note, pictures_left=note.pictures_left + 1)
+        else:
+            note = with_picture(note, picture.link, display(picture.path), picture.seen)
     return note
 
 
@@ -135,7 +138,12 @@ def with_picture(note: Extracted, link: Link, path: str, seen: Extracted) -> Ext
     where ``link`` shows it."""
     headings = next((s.heading_path for s in note.segments if s.start <= link.start < s.end), ())
     text = seen.text.strip()
-    note = replace(note, waits=note.waits or seen.waits, warnings=(*note.warnings, *seen.warnings))
+    note = replace(
+        note,
+        waits=note.waits or seen.waits,
+        pictures_left=note.pictures_left + seen.pictures_left,
+        warnings=(*note.warnings, *seen.warnings),
+    )
     if not text:
         return note
     start = len(note.text) + 2

@@ -65,6 +65,7 @@ class Embedding:
     _former: RemoteIndex | None = None  # which searches ask until a switch ends
     _prepared: bool = False
     _unsent: int = 0  # texts embedded since the last flush
+    _part: int = _SEND_EVERY  # texts that are sent together
     _met_unreadable: bool = False
 
     def open(self, *, with_index: bool = True) -> None:
@@ -101,8 +102,8 @@ class Embedding:
 
     # --- texts → vectors ------------------------------------------------------------
 
-    def embed_queue(self) -> None:
-        """Embed, newest first, until the queue is empty or something else comes first."""
+    def begin_queue(self) -> None:
+        """Begin the phase in which `embed_batch` empties the queue."""
         if self.embedder is None:
             return
         server = self.embedder.server
@@ -114,12 +115,17 @@ class Embedding:
         if count:
             are = "text is" if count == 1 else "texts are"
             self.log.say(f"{count:,} private {are} not sent to {host_of(server)}: words find them.")
+        self.log.estimate.texts.left = waiting
         self.log.phase("embedding", embedded + waiting, embedded)
-        part = max(_SEND_EVERY, waiting // _PARTS)
-        while not self.look() and self.embed_some(self.tools.batch_size):
-            if self._unsent >= part:
-                self._unsent = 0
-                self._flush()
+        self._part = max(_SEND_EVERY, waiting // _PARTS)
+
+    def embed_batch(self) -> bool:
+        """Embed a batch of the queue, and send what has gathered; returns whether there may be more."""
+        has_more = self.embed_some(self.tools.batch_size)
+        if has_more and self._unsent >= self._part:
+            self._unsent = 0
+            self._flush()
+        return has_more
 
     def embed_some(self, limit: int) -> bool:
         """Embed at most ``limit`` texts, the newest first; returns whether there may be more."""
@@ -152,6 +158,7 @@ class Embedding:
             with self.store.write() as db:
                 embeddings.put_vectors(db, self._identity_id, rest, np.empty((len(rest), 0), np.float32))
             self._met_unreadable |= not all(map(attrgetter("is_data"), rest))
+            self.log.estimate.texts.note(len(rest))
             self.log.advance(count=len(rest) if is_phase else 0)
         if not readable:
             return
@@ -174,6 +181,7 @@ class Embedding:
             return
         with self.store.write() as db:
             embeddings.put_vectors(db, self._identity_id, readable, vectors)
+        self.log.estimate.texts.note(len(readable))
         self.log.job = replace(self.log.job, texts_embedded=self.log.job.texts_embedded + len(readable))
         self.log.advance(count=len(readable) if is_phase else 0)
 

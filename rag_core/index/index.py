@@ -7,80 +7,33 @@ done, and its requests for the next one.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import sqlite3
-import time
-from collections.abc import Callable, Iterator, Sequence, Set
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence, Set
+from contextlib import closing
+from dataclasses import dataclass, field
 from functools import partial
-from operator import attrgetter
-from pathlib import Path, PurePosixPath
-from typing import Literal
 
-from rag_core.errors import Cancelled, ExtractError, FileGone, NotText, RagError, Stopped, StoreError
-from rag_core.extract import (
-    TIME_LIMIT_S,
-    Worker,
-    Workers,
-    extract,
-    extractor_number,
-    ocr,
-    plain,
-    private,
-    reader_in_worker,
-)
-from rag_core.extract.chunk import cut
-from rag_core.extract.filetypes import UNFINISHED, title_of_name
-from rag_core.extract.ocr import Remote, UnlessHidden
-from rag_core.files import display, read_bytes
-from rag_core.index.embedded import (
-    EmbeddedPictures,
-    ReadPicture,
-    embeds,
-    may_show,
-    with_pictures,
-)
-from rag_core.index.embedding import BATCH, Embedding, OpenEmbedder, OpenIndex, Tools, no_index
+from rag_core.errors import Cancelled, RagError, Stopped, StoreError
+from rag_core.extract import Worker, Workers
+from rag_core.files import display
+from rag_core.index.embedding import Embedding, OpenEmbedder, OpenIndex, Tools, no_index
 from rag_core.index.furniture import Furniture
 from rag_core.index.job_log import EndState, JobLog, Report
-from rag_core.index.plan import MAX_FILE_BYTES, Plan, forgetting, forgetting_excluded, make_plan, wanted
+from rag_core.index.pictures import PictureQueue
+from rag_core.index.plan import forgetting, forgetting_excluded, make_plan, wanted
 from rag_core.index.priority import SearchPriority
-from rag_core.store import Store, chunks, furniture, jobs, privacy, sources
-from rag_core.store import documents as write
+from rag_core.index.reading import USUAL, Limits, Reading
+from rag_core.store import Store, documents, furniture, jobs, sources
 from rag_core.store.jobs import Request
-from rag_core.types import ChunkSpec, Extracted, FileResult, Job, Outcome, Source
+from rag_core.types import FileResult, Job, Source
 
-_WARNINGS_SHOWN = 20
 _ALL_PAUSED = "Every folder is paused, so none was read. Resume one to have it read again."
-_UNSURE = (
-    "Some notes do not say for certain whether they are private, so they are kept private. The store's page"
-    " and `commonplace store private` list them."
-)
-_PICTURES_WAIT = "The text in some pictures is not read yet; the next run tries again."
-_ROWS_A_WRITE = 500
 DROPS_TEXT = frozenset({"changed", "reread", "deleted", "excluded", "skipped"})
 """Outcomes after which a store may hold less text."""
-_MOST_AHEAD_BYTES = 16_000_000
+_WAIT_S = 0.05  # for pictures that are being read, between two looks for requests
 _MOST_SCANS = 5  # of a folder in which files are renamed while they are read
 
 Stop = Callable[[], bool]
-_Extraction = tuple[str, Extracted | RagError]
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Texts embedded at once, bytes of the largest file, seconds for one; the setting ``ocr`` for what is
-    read on this machine, the model on a server that reads other ``pictures``, and the folder that keeps what
-    was read in them."""
-
-    batch_size: int = BATCH
-    max_file_bytes: int = MAX_FILE_BYTES
-    extractor_timeout_s: float = TIME_LIMIT_S
-    ocr: str = "auto"
-    pictures: Path | None = None
-    remote_ocr: Remote | None = None
 
 
 def request(
@@ -113,7 +66,7 @@ def run(
     store: Store,
     open_embedder: OpenEmbedder,
     report: Report | None = None,
-    limits: Limits = Limits(),
+    limits: Limits = USUAL,
     stop: Stop | None = None,
     open_index: OpenIndex = no_index,
     priority: SearchPriority | None = None,
@@ -148,40 +101,30 @@ class Runner:
     _counted: set[int] = field(default_factory=set)  # sources whose untouched files were counted
     _log: JobLog = field(init=False)
     _embedding: Embedding = field(init=False)
-    _furniture: Furniture = field(init=False)
-    _spec: ChunkSpec = field(init=False)
-    _workers: Workers = field(init=False)  # where formats other than text are read
-    _pictures: EmbeddedPictures | None = None  # those that notes of the source may embed
+    _reading: Reading = field(init=False)
+    _pictures: PictureQueue = field(init=False)
 
     def run(self, report: Report | None = None) -> Job | None:
         """Do the requests; returns the job, None when there were no requests."""
         job_id = self._start()
         if job_id is None:
             return None
-        self._spec = self.store.spec
-        limits = self.limits
-        self._workers = Workers(
-            partial(Worker, limits.extractor_timeout_s, ocr=limits.ocr, pictures=limits.pictures),
-            self._is_over,
-        )
         self._log = JobLog(self.store, job_id, report, self._look_for_requests)
         self._embedding = Embedding(self.store, self.tools, self._log, self._look_for_requests)
         try:
             self._look_for_requests()
             self._embedding.open(with_index=not self.words_only)
-            with self.store.read() as db:
-                self._furniture = Furniture(self.store, self._look_for_requests, furniture.repeated(db))
-            while self._waiting:
-                requests, self._waiting = self._waiting, []
-                with closing(self._workers):
-                    self._read(requests)
-                self._furniture.settle()
-                if not self.words_only:
-                    self._embedding.embed_queue()
-                    self._embedding.send()
+            self._reading = self._new_reading()
+            self._pictures = PictureQueue(self._reading, self._is_over)
+            with closing(self._pictures):
+                while self._waiting:
+                    self._read_requested()
+                    if not self.words_only:
+                        self._empty_queues()
             if not self.words_only:
                 dropped = self._left_over or not DROPS_TEXT.isdisjoint(self._log.counts)
-                self._embedding.finish(text_was_dropped=dropped or self._furniture.changed)
+                dropped = dropped or self._reading.furniture.changed or self._pictures.done > 0
+                self._embedding.finish(text_was_dropped=dropped)
             self._end("done")
         except Stopped as error:
             self._end("interrupted", str(error))
@@ -196,6 +139,57 @@ class Runner:
             self._end("failed", f"The run stopped unexpectedly: {type(error).__name__}.")
             raise
         return self._log.job
+
+    def _new_reading(self) -> Reading:
+        """What reads files in this run."""
+        limits = self.limits
+        new = partial(Worker, limits.extractor_timeout_s, ocr=limits.ocr, pictures=limits.pictures)
+        with self.store.read() as db:
+            repeated = furniture.repeated(db)
+        return Reading(
+            self.store,
+            limits,
+            self._log,
+            self._look_for_requests,
+            Workers(new, self._is_over),
+            self._embedding,
+            Furniture(self.store, self._look_for_requests, repeated),
+            self.store.spec,
+            embeds_meanwhile=not self.words_only,
+        )
+
+    def _read_requested(self) -> None:
+        """Read what is requested until now, then find its furniture."""
+        requests, self._waiting = self._waiting, []
+        with closing(self._reading.workers):
+            if not self._read(requests):
+                self._waiting += requests  # after those that came meanwhile
+        self._reading.furniture.settle()
+
+    def _empty_queues(self) -> None:
+        """Embed, and read pictures meanwhile, until nothing is left of both or there is another request."""
+        self._embedding.begin_queue()
+        settled = self._pictures.done
+        while not self._look_for_requests():
+            has_texts = self._embedding.embed_batch()
+            has_pictures = self._pictures.advance()
+            if has_texts:
+                continue
+            if has_pictures:
+                self._wait_for_pictures()
+            elif settled < self._pictures.done:
+                settled = self._pictures.done
+                self._reading.furniture.settle()
+            else:
+                break
+        self._embedding.send()
+
+    def _wait_for_pictures(self) -> None:
+        pictures = self._pictures
+        if self._log.job.progress.phase != "pictures":
+            self._log.phase("pictures", pictures.total, pictures.done)
+        self._log.advance(pictures.done, pictures.current, total=pictures.total)
+        pictures.wait(_WAIT_S)
 
     def _start(self) -> int | None:
         """Open a job for the requests that wait. A cancel voids those before it, unless others follow."""
@@ -255,33 +249,38 @@ class Runner:
 
     # --- words ----------------------------------------------------------------------
 
-    def _read(self, requests: Sequence[Request]) -> None:
-        """Bring every source that is asked for up to date, once however often it is."""
+    def _read(self, requests: Sequence[Request]) -> bool:
+        """Bring every source that is asked for up to date, once however often it is. Returns False if it gave
+        way to another request, such as for a note that was saved, and is to be gone on with."""
         with self.store.read() as db:
             every = sources.all_sources(db)
-        every.sort(key=attrgetter("removed"), reverse=True)  # another one may take their files
+        every.sort(key=lambda source: source.removed, reverse=True)  # another one may take their files
         read: list[Source] = []
         again: dict[int, Source] = {}  # those that may take what one behind them gave up
         for source in every:
             forgets, whole, parts = wanted(requests, source)
             if forgets:
-                self._apply(forgetting(self.store, source))
+                self._reading.apply(forgetting(self.store, source))
+            if parts:  # a note that was saved, before all the rest
+                paths = frozenset[bytes]().union(*(request.paths or () for request in parts))
+                self._source(source, force=any(request.force for request in parts), only=paths)
             if whole:
-                if self._source(source, force=any(map(attrgetter("force"), whole))):
+                if self._source(source, force=any(request.force for request in whole)):
                     again |= {each.id: each for each in read if sources.overlap(each, source)}
                 read.append(source)
-            if parts:
-                paths = frozenset[bytes]().union(*(request.paths or () for request in parts))
-                self._source(source, force=any(map(attrgetter("force"), parts)), only=paths)
+                if self._reading.gave_way:
+                    return False
         for source in again.values():
             self._source(source, force=False)
-        if every and not read and None in map(attrgetter("sources"), requests):
+        if every and not read and any(request.sources is None for request in requests):
             self._log.say(_ALL_PAUSED)
+        return True
 
     def _source(self, source: Source, *, force: bool, only: Set[bytes] | None = None) -> bool:
         """Bring a source up to date, or ``only`` some files of it; returns whether it lost any. A file that
         is gone before it is read may have another name now, so there is another scan."""
         gave_up = False
+        self._reading.comes_first = (lambda: False) if force or only else self._look_for_requests
         for scans in range(_MOST_SCANS):
             with self.store.read() as db:
                 source = sources.current(db, source)  # its patterns may have changed
@@ -299,201 +298,23 @@ class Runner:
                 result = FileResult(root, "failure", "failed", message=error.message)
                 with self.store.note() as db:
                     jobs.add_result(db, self._log.job.id, result)
+                with self.store.write() as db:
+                    documents.forget_named(db, source.id)
                 self._log.count(result)
                 plan = forgetting_excluded(self.store, source, only)  # also while its disk is not there
-                self._apply(plan)
+                self._reading.apply(plan)
                 return gave_up or bool(plan.deleted)
             if only is None and source.id not in self._counted:
                 self._counted.add(source.id)
                 self._log.counts.update(plan.left_alone)
-            is_seen_whole = self._apply(plan)
+            is_seen_whole = self._reading.apply(plan)
             gave_up |= bool(plan.deleted)
-            if is_seen_whole:
+            if is_seen_whole or self._reading.gave_way:
                 break
         else:
             gone = f"Some files of {source.root!r} were gone before they could be read."
             self._log.say(f"{gone} The next run looks for them again.")
-        if source.removed:
+        if source.removed and not self._reading.gave_way:
             with self.store.decide() as db:
                 sources.drop_source(db, source.id)
         return gave_up
-
-    @contextmanager
-    def _recorded(self, result: FileResult) -> Iterator[sqlite3.Connection]:
-        """A write transaction that ends with ``result``, which is then counted as a step."""
-        with self.store.write() as db:
-            yield db
-            jobs.add_result(db, self._log.job.id, result)
-        self._log.count(result)
-
-    def _apply(self, plan: Plan) -> bool:
-        """Do what the plan says, a document a transaction. Returns whether every file was still there."""
-        for warning in plan.warnings[:_WARNINGS_SHOWN]:
-            self._log.say(warning)
-        steps = len(plan.moved) + len(plan.deleted) + sum(map(len, plan.to_read.values()))
-        self._log.phase("reading", steps)
-        for start in range(0, len(plan.touched), _ROWS_A_WRITE):
-            with self.store.write() as db:
-                for move in plan.touched[start : start + _ROWS_A_WRITE]:
-                    write.touch(db, move.known.id, move.file)
-        for move in plan.moved:
-            named = move.known.title_from == "file name"
-            title = title_of_name(PurePosixPath(move.file.display)) if named else None
-            file = replace(move.file, file_hash=move.known.file_hash)
-            result = FileResult(file.display, "success", "moved", message=f"from {move.known.display}")
-            with self._recorded(result) as db:
-                write.move(db, move.known.id, file, title)
-        for known in plan.deleted:
-            result = FileResult(known.display, "success", plan.why_gone(known))
-            with self._recorded(result) as db:
-                write.remove(db, known.id)
-        self._pictures = plan.pictures
-        all_there = not plan.is_partial
-        for outcome, found in plan.to_read.items():
-            oldest_first = sorted(
-                found, key=attrgetter("stat.mtime_ns")
-            )  # what is read last is embedded first
-            read = partial(self._extracted, Path(plan.source.root))
-            with closing(self._workers.ahead(oldest_first, read, _begins_early)) as files:
-                for file, begun in files:
-                    while begun and not begun.done() and self._embeds_meanwhile():
-                        pass
-                    extracted = begun.result if begun else partial(read, file)
-                    all_there &= self._file(Path(plan.source.root), file, extracted, outcome)
-        return all_there
-
-    def _embeds_meanwhile(self) -> bool:
-        """Embed one text, on one core, while other processes read; returns False where there is none, or a
-        server makes the vectors: its answer may take longer than the file."""
-        embedder = self._embedding.embedder
-        if self.words_only or embedder is None or embedder.server:
-            return False
-        self._look_for_requests()
-        return self._embedding.embed_some(1)
-
-    def _extracted(self, root: Path, file: write.FileRecord) -> _Extraction:
-        """The hash of a file and its document, or why it cannot be read. For any thread."""
-        self.tools.priority.yield_to_searches()
-        data = read_bytes(root, file.stat.path, self.limits.max_file_bytes)
-        file_hash, path = hashlib.sha256(data).hexdigest(), PurePosixPath(file.display)
-        try:
-            reader = reader_in_worker(path)
-            if reader is None:
-                return file_hash, plain.read(data, path)
-            with self._workers.one() as worker:
-                return file_hash, worker.read(reader, data, path, self._remote_ocr(file))
-        except RagError as error:
-            return file_hash, error
-
-    def _file(
-        self, root: Path, file: write.FileRecord, extracted: Callable[[], _Extraction], outcome: Outcome
-    ) -> bool:
-        """Store one file whole, or the reason why not. Returns False when the file is gone."""
-        self.tools.priority.yield_to_searches()
-        started = time.monotonic()
-        extractor = extractor_number(PurePosixPath(file.display))
-        try:
-            file_hash, doc = extracted()
-            file = replace(file, file_hash=file_hash)
-            if isinstance(doc, RagError):
-                raise doc
-            result = self._put(root, file, doc, outcome, started)
-            if result is None:
-                return False
-        except FileGone:
-            return False
-        except StoreError:  # a full disk is no fault of this file
-            raise
-        except Cancelled:
-            raise
-        except Exception as error:  # whatever is wrong with one file fails that file only
-            self._look_for_requests()  # its process may have been killed to end the run
-            reason = f"Reading it failed ({type(error).__name__}); the rest of the run is not affected."
-            if isinstance(error, RagError):
-                reason = error.message
-            elif isinstance(error, OSError):
-                reason = f"It cannot be read: {error.strerror or type(error).__name__}."
-            state: Literal["failed", "skipped"] = "skipped" if isinstance(error, NotText) else "failed"
-            took = round((time.monotonic() - started) * 1000)
-            status: Literal["failure", "success"] = "failure" if state == "failed" else "success"
-            result = FileResult(file.display, status, state, 0, 0, reason, took)
-            with self.store.write() as db:
-                write.put_unread(db, file, state, reason, extractor)
-                jobs.add_result(db, self._log.job.id, result)
-        self._log.count(result)
-        self._furniture.count_file()
-        return True
-
-    def _put(
-        self, root: Path, file: write.FileRecord, doc: Extracted, outcome: Outcome, started: float
-    ) -> FileResult | None:
-        """Store a document that was read, with the pictures that it embeds; None, and nothing, if the owner
-        excluded its file meanwhile. Reading pictures takes long, so the rules are asked again at last."""
-        pictures = self._embedded_pictures(doc, root, file) if doc.links and self._pictures else []
-        whole = with_pictures(doc, pictures)
-        rows = self._rows(whole, file)
-        with self.store.write() as db:
-            if sources.is_excluded(db, file.source_id, file.stat.path):
-                return None
-            shown = [picture for picture in pictures if may_show(db, file.source_id, picture.path)]
-            if len(shown) < len(pictures):
-                whole = with_pictures(doc, shown)
-                rows = self._rows(whole, file)
-            extractor = UNFINISHED if whole.waits else extractor_number(PurePosixPath(file.display))
-            added = write.put(db, file, whole, rows, extractor)
-            took, notes = round((time.monotonic() - started) * 1000), " ".join(whole.warnings)
-            result = FileResult(file.display, "success", outcome, added, rows.skipped, notes, took)
-            jobs.add_result(db, self._log.job.id, result)
-        if whole.waits:
-            self._log.say(f"{_PICTURES_WAIT} {whole.waits}")
-        if private.UNSURE in notes:
-            self._log.say(_UNSURE)
-        return result
-
-    def _rows(self, doc: Extracted, file: write.FileRecord) -> chunks.Rows:
-        """The passages of a document as they are stored."""
-        embedder = self._embedding.embedder
-        passages = cut(doc, self._spec, embedder.count_tokens if embedder else None)
-        return chunks.rows(file.display, doc, passages, self._furniture.repeated)
-
-    def _embedded_pictures(self, doc: Extracted, root: Path, file: write.FileRecord) -> list[ReadPicture]:
-        """The pictures that a note embeds and may show, as they were read."""
-        links = embeds(doc)
-        remote = self._remote_ocr(file)
-        if remote and remote.leaves and doc.private:
-            remote = None
-        held: list[str] = []
-        pictures: list[ReadPicture] = []
-        for link, path in self._pictures.of_note(display(file.stat.path), links) if self._pictures else ():
-            with self.store.read() as db:
-                if not may_show(db, file.source_id, path):
-                    continue
-            try:
-                data = read_bytes(root, path, self.limits.max_file_bytes)
-                with self._workers.one() as worker:
-                    picture = extract(data, PurePosixPath(display(path)), worker, remote)
-            except ExtractError:  # it is damaged, or no engine is installed
-                self._look_for_requests()
-                continue
-            held.append(hashlib.sha256(data).hexdigest())
-            pictures.append(ReadPicture(link, path, picture))
-        if links and self.limits.pictures:
-            ocr.hold(self.limits.pictures, file.file_hash, held)
-        return pictures
-
-    def _remote_ocr(self, file: write.FileRecord) -> Remote | None:
-        """The server that may read the pictures in a file: one elsewhere gets none of private documents."""
-        remote = self.limits.remote_ocr
-        if remote is None or not remote.leaves:
-            return remote
-
-        def is_hidden() -> bool:
-            with self.store.read() as db:
-                return bool(privacy.bits(db, file.source_id, file.stat.path, by_note=False))
-
-        return None if is_hidden() else UnlessHidden(remote, is_hidden)
-
-
-def _begins_early(file: write.FileRecord) -> bool:
-    """Whether another process reads the file while those before it are stored; a large one takes memory."""
-    return file.stat.size <= _MOST_AHEAD_BYTES and bool(reader_in_worker(PurePosixPath(file.display)))

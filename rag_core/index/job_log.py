@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
+from rag_core.index.estimate import Estimate
 from rag_core.store import Store, jobs
 from rag_core.store.file import now
 from rag_core.types import FileResult, Job, Phase, Progress
@@ -31,27 +32,48 @@ class JobLog:
         self.counts: Counter[str] = Counter()
         self._failed: set[str] = set()
         self._messages: list[str] = []
-        self._started = self._phase_started = time.monotonic()
+        self.estimate = Estimate()
+        self._started = self._stepped = time.monotonic()
         self._noted = 0.0
-        self._done_before = 0
 
     def phase(self, phase: Phase, total: int, done: int = 0) -> None:
         """Begin a phase of ``total`` steps (0: unknown), of which earlier jobs have ``done`` some."""
-        self._phase_started, self._done_before = time.monotonic(), done
+        self._stepped = time.monotonic()
+        if phase == "reading":
+            self.estimate.files.left = total
         self.job = replace(self.job, progress=Progress(phase, done, total))
         self._note()
 
-    def advance(self, done: int | None = None, current: str = "", count: int = 1) -> None:
-        """Set how many steps are done, by default ``count`` more; ``current`` is what was just done."""
-        known = self.job.progress
-        done = known.done + count if done is None else done
-        if time.monotonic() - self._noted < _NOTE_EVERY_S:
-            self.job = replace(self.job, progress=replace(known, done=done))
-            return
-        rate = (done - self._done_before) / max(time.monotonic() - self._phase_started, 1e-6)
-        total = max(known.total, done) if known.total else 0
-        eta = (total - done) / rate if rate and total else None
-        self.job = replace(self.job, progress=Progress(known.phase, done, total, rate, eta, current))
+    def advance(
+        self, done: int | None = None, current: str = "", count: int = 1, total: int | None = None
+    ) -> None:
+        """Set how many steps are done, by default ``count`` more, and of how many; ``current`` is what was
+        just done."""
+        before = self.job.progress
+        done = before.done + count if done is None else done
+        total = before.total if total is None else total
+        if done != before.done:
+            self._stepped = time.monotonic()
+        self.job = replace(
+            self.job, progress=replace(before, done=done, total=max(total, done) * (total > 0))
+        )
+        if time.monotonic() - self._noted >= _NOTE_EVERY_S:
+            self._show(current)
+
+    def working_on(self, current: str) -> None:
+        """Show what is being done while no step ends."""
+        if time.monotonic() - self._noted >= _NOTE_EVERY_S:
+            self._show(current)
+
+    def _show(self, current: str) -> None:
+        """Write a snapshot, with the pace and what is left by it."""
+        now, estimate = self.job.progress, self.estimate
+        rate = {"reading": estimate.files.rate, "embedding": estimate.texts.rate}
+        rate["pictures"] = estimate.pictures.rate
+        eta = None if now.phase == "scanning" else estimate.seconds
+        idle = time.monotonic() - self._stepped
+        progress = Progress(now.phase, now.done, now.total, rate.get(now.phase, 0.0), eta, current, idle)
+        self.job = replace(self.job, progress=progress)
         self._note()
         self._between()
 
@@ -64,6 +86,8 @@ class JobLog:
         if result.outcome == "failed":
             self._failed.add(result.source_file)
         self.counts[result.outcome] += 1
+        self.estimate.files.note()
+        self.estimate.texts.left += result.chunks_added
         self.job = replace(self.job, total_chunks_added=self.job.total_chunks_added + result.chunks_added)
         self.advance(current=result.source_file)
 

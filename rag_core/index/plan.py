@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from rag_core.errors import ExtractError, StoreError
 from rag_core.extract import current_sql, file_type, hardly_text, is_current
+from rag_core.extract.filetypes import NAMED
 from rag_core.files import FileStat, Walk, display, read_bytes, scan, with_sep
 from rag_core.index.choice import no_match
 from rag_core.index.embedded import EmbeddedPictures
@@ -164,7 +165,7 @@ def _compare(
     for stat in sides.unsettled:
         file = FileRecord(source.id, shown_path(source.label, stat.path), stat, started_ns)
         known = sides.known.get(stat.path)
-        if known is None:
+        if known is None or known.extractor == NAMED:
             read["added"].append(file)
         elif force or known.state == "failed" or not known.is_current or stat.path in sides.with_new_picture:
             is_same = known.stat == stat or (known.file_hash != "" and hash_of(file) == known.file_hash)

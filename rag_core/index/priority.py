@@ -64,7 +64,7 @@ class SearchPriority:
             yield step
 
 
-def low_priority() -> None:
-    """Lower the priority of this thread, where the system can (Linux)."""
+def low_priority(nice: int = 10) -> None:
+    """Lower the priority of this thread, and of processes that it starts, where the system can (Linux)."""
     if hasattr(os, "setpriority") and os.uname().sysname == "Linux":
-        os.setpriority(os.PRIO_PROCESS, 0, 10)
+        os.setpriority(os.PRIO_PROCESS, 0, nice)

@@ -19,8 +19,9 @@ from typing import Any
 from rag_core.errors import StoreBusy, StoreDamaged, StoreError
 from rag_core.files import display
 from rag_core.index.embedding import OpenEmbedder, Tools
-from rag_core.index.index import Limits, Runner
+from rag_core.index.index import Runner
 from rag_core.index.priority import SearchPriority
+from rag_core.index.reading import Limits
 from rag_core.reports import Repair
 from rag_core.store import Store, decisions, embeddings, jobs, lock, outbox, signs, sources
 from rag_core.store.connection import connect

@@ -84,6 +84,22 @@ def working(library: Library, store: str) -> bool:
         return _key(library, store) in _threads
 
 
+def hand_over(library: Library, viewer: Viewer) -> None:
+    """Let ``library``, whose settings are newer, go on with the jobs that another one runs in this process on
+    the same stores: each is interrupted, and its requests are done with the new settings."""
+    folder = str(library.settings.store_dir)
+    with _lock:
+        running = {store: job for (place, store), job in _threads.items() if place == folder}
+
+    def take_over(store: str, thread: threading.Thread) -> None:
+        thread.join()
+        go_on(library, viewer, store)
+
+    for store, (thread, stop) in running.items():
+        stop.set()
+        threading.Thread(target=take_over, args=(store, thread), daemon=True).start()
+
+
 def stop_all(timeout: float = 10.0) -> list[str]:
     """Interrupt every job of this process and wait ``timeout`` seconds for each; returns their stores. Their
     requests stay."""

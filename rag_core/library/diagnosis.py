@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from rag_core.errors import RagError
 from rag_core.extract import is_current, reader_of
+from rag_core.extract.filetypes import NAMED
 from rag_core.files import display
 from rag_core.library.freshness import file_state_by_hash
 from rag_core.library.places import Place, absolute, is_folder, not_a_document, obstacle, places
@@ -17,6 +18,7 @@ from rag_core.messages import Message, say
 from rag_core.reports import Diagnosis, Step
 from rag_core.store import Store, documents, embeddings, privacy
 from rag_core.store.sources import all_sources, shown_path
+from rag_core.types import NAME
 from rag_core.wording import command, moment
 
 Missing = Callable[[], RagError | None]  # why the embedder of a store cannot be had; None if it can
@@ -80,9 +82,10 @@ def _follow(db: sqlite3.Connection, store: str, place: Place, missing: Missing) 
     source, raw = place
     resume = say("resume_folder", number=source.id, store=store)
     row: sqlite3.Row | None = db.execute(
-        """SELECT d.*, s.root, (SELECT count(*) FROM chunks WHERE document_id = d.id) AS chunk_count
+        """SELECT d.*, s.root,
+               (SELECT count(*) FROM chunks WHERE document_id = d.id AND anchor_type <> ?) AS chunk_count
            FROM documents d JOIN sources s ON s.id = d.source_id WHERE d.source_id = ? AND d.path = ?""",
-        (source.id, raw),
+        (NAME, source.id, raw),
     ).fetchone()
     if row is None and is_folder(place):
         yield Step("no", say("folder")), say("ask_file_in_it")
@@ -121,6 +124,9 @@ def _reading(store: str, row: sqlite3.Row) -> _Followed:
         yield Step("no", reason), again
     elif row["state"] == "skipped":
         yield Step("no", say("skipped", reason=reason)), say("not_a_document")
+    elif row["extractor"] == NAMED:
+        yield Step("no", say("only_named")), index
+        return
     else:
         by = f" by {reader_of(path)}" if is_current(row["extractor"], path) else ""
         yield Step("ok", say("read", type=row["file_type"], by=by, when=moment(row["indexed_at"]))), None

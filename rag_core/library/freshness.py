@@ -15,7 +15,12 @@ from rag_core.files import file_stat, read_bytes, with_sep
 from rag_core.types import FileState
 
 _GONE: Final = (FileNotFoundError, NotADirectoryError, ValueError)
-_READ: dict[str, FileState] = {"indexed": "fresh", "failed": "failed", "skipped": "skipped"}
+_READ: dict[str, FileState] = {
+    "indexed": "fresh",
+    "waiting": "waiting",
+    "failed": "failed",
+    "skipped": "skipped",
+}
 
 
 def file_states(rows: Iterable[sqlite3.Row]) -> dict[int, FileState]:

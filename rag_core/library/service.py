@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rag_core.errors import EmbedderError, Forbidden, InvalidInput, RagError, StoreError
 from rag_core.extract import ocr
 from rag_core.extract.ocr import is_remote
-from rag_core.index.index import Limits
 from rag_core.index.priority import SearchPriority
+from rag_core.index.reading import Limits
 from rag_core.library.access_list import AccessList
 from rag_core.library.store_files import StoreFiles
 from rag_core.models import EmbedderOptions, OcrOptions, Prompts, SharedEmbedders, known_facts, open_ocr

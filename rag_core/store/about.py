@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 
+from rag_core.extract.filetypes import NAMED
 from rag_core.store import calibration, outbox, switch
 from rag_core.store.embeddings import pending_count, unreadable_count, withheld_count
 from rag_core.store.file import Store, active_identity, meta
 from rag_core.store.find import waiting
 from rag_core.store.sources import all_sources, excluded_files
-from rag_core.types import StoreInfo, Viewer
+from rag_core.types import NAME, StoreInfo, Viewer
 
 
 def info(store: Store, viewer: Viewer) -> StoreInfo:
@@ -20,10 +21,11 @@ def info(store: Store, viewer: Viewer) -> StoreInfo:
         measured = calibration.of_active(db, viewer)
         about = meta(db)
         to, left = switch.under_way(db) if owns else None, outbox.backlog(db)
-        states = _counts(db, f"SELECT state, count(*) FROM documents WHERE {seen} GROUP BY state")
+        read = f"FROM documents WHERE {seen} AND extractor <> {NAMED}"
+        states = _counts(db, f"SELECT state, count(*) {read} GROUP BY state")
         pages, page_size = (db.execute(f"PRAGMA {it}").fetchone()[0] for it in ("page_count", "page_size"))
-        indexed = f"FROM documents WHERE {seen} AND state = 'indexed'"
-        chunks = "FROM chunks c JOIN documents d ON d.id = c.document_id"
+        indexed = f"{read} AND state = 'indexed'"
+        chunks = f"FROM chunks c JOIN documents d ON d.id = c.document_id AND c.anchor_type <> '{NAME}'"
         return StoreInfo(
             name=store.name,
             created_at=store.created_at,

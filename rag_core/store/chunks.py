@@ -49,7 +49,8 @@ _DELETE = "DELETE FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
 
 _FIRST_ROWS = 2000
 _DATA, _WRITTEN = (", ".join(f"'{name}'" for name in sorted(names)) for names in (DATA_TYPES, WRITTEN_TYPES))
-_KIND = f"""CASE WHEN d.file_type IN ({_DATA}) OR d.display LIKE '%.log' THEN 2 + (chunk_index >= {_FIRST_ROWS})
+_KIND = f"""CASE WHEN d.file_type IN ({_DATA}) OR d.display LIKE '%.log'
+    THEN 2 + (chunk_index >= {_FIRST_ROWS})
     ELSE d.file_type NOT IN ({_WRITTEN}) END"""  # SQL
 
 _Row = tuple[Any, ...]  # the values of _COLUMNS

@@ -14,14 +14,21 @@ from pathlib import PurePosixPath
 from typing import Any, Literal
 
 from rag_core.extract import frontmatter
-from rag_core.extract.filetypes import UNFINISHED, date_of_name
+from rag_core.extract.filetypes import (
+    NAMED,
+    TYPE_BY_NAME,
+    UNFINISHED,
+    date_of_name,
+    title_of_name,
+    type_of_suffix,
+)
 from rag_core.files import FileStat
 from rag_core.store import chunks, furniture, privacy
 from rag_core.store.checksums import seal
 from rag_core.store.connection import kept
 from rag_core.store.file import now
 from rag_core.text.words import extra_terms, name_key, well_formed
-from rag_core.types import Extracted
+from rag_core.types import NAME, Extracted, Passage
 
 _WORDS = re.compile(r"[^\W_]+")
 
@@ -66,7 +73,8 @@ def put(db: sqlite3.Connection, file: FileRecord, doc: Extracted, rows: chunks.R
     many chunks are new; ``extractor`` is the version that read it."""
     about = {
         "state": "indexed",
-        "reason": "",
+        "reason": doc.waits if doc.pictures_left else "",
+        "pictures_left": doc.pictures_left,
         "file_type": doc.file_type,
         "encoding": doc.encoding,
         "title": doc.title,
@@ -103,6 +111,43 @@ def put(db: sqlite3.Connection, file: FileRecord, doc: Extracted, rows: chunks.R
     return added
 
 
+def put_name(db: sqlite3.Connection, file: FileRecord) -> None:
+    """Let a new file be found by its name, by the owner alone, until it is read."""
+    _put_name(db, file, {"state": "indexed", "extractor": NAMED})
+
+
+def forget_named(db: sqlite3.Connection, source_id: int) -> None:
+    """Forget the documents of a source of which only the name is known."""
+    sql = "SELECT id FROM documents WHERE source_id = ? AND extractor = ?"
+    for row in db.execute(sql, (source_id, NAMED)).fetchall():
+        remove(db, row["id"])
+
+
+def _put_name(db: sqlite3.Connection, file: FileRecord, about: dict[str, Any]) -> None:
+    """Store a document of which nothing but the name is known, in one empty passage. Whether it is private is
+    not known either, so only the owner finds it."""
+    path = PurePosixPath(file.display)
+    kind = type_of_suffix(path.suffix.lower()) or TYPE_BY_NAME.get(path.name.lower(), "")
+    title = title_of_name(path)
+    row = {
+        "file_type": kind,
+        "title": title,
+        "title_from": "file name",
+        "date": file.date,
+        "date_from": "file",
+        "private": privacy.bits(db, file.source_id, file.stat.path, by_note=False) | privacy.UNREAD,
+        "pictures_left": 0,
+    }
+    document_id, known_as = _put_row(db, file, {**_NOTHING_READ, **row, **about})
+    _forget_contents(db, document_id)
+    name = Passage("", 0, 0, 1, 1, (), NAME, "")
+    unread = Extracted("", kind, "", title, "file name", ())
+    chunks.put(db, document_id, chunks.rows(file.display, unread, [name]))
+    _put_names(db, document_id, file.display, kind, (title,), ())
+    resolve_links(db, document_id, known_as)
+    seal(db, document_id)
+
+
 _NOTHING_READ = dict.fromkeys(("file_type", "encoding", "title", "title_from", "date", "date_from"), "")
 _NOTHING_READ |= {"metadata": "{}", "warnings": "[]"}
 
@@ -110,22 +155,18 @@ _NOTHING_READ |= {"metadata": "{}", "warnings": "[]"}
 def put_unread(
     db: sqlite3.Connection, file: FileRecord, state: Literal["failed", "skipped"], reason: str, extractor: int
 ) -> None:
-    """Record a file that could not be read. A *skipped* file holds no text, so what it held before is
-    removed; a *failed* one keeps its last good text until it can be read again."""
-    holds_text = state == "failed"
-    sql = "SELECT private FROM documents WHERE source_id = ? AND path = ?"
-    before = db.execute(sql, (file.source_id, file.stat.path)).fetchone()
-    by_note = holds_text and before is not None and bool(before["private"] & privacy.BY_NOTE)
-    about = {
-        "state": state,
-        "reason": reason,
-        "extractor": extractor,
-        "private": privacy.bits(db, file.source_id, file.stat.path, by_note=by_note),
-    }
-    document_id, known_as = _put_row(db, file, about if holds_text else about | _NOTHING_READ)
-    if not holds_text:
-        _forget_contents(db, document_id)
-        resolve_links(db, document_id, known_as)
+    """Record a file that could not be read. A *failed* one keeps its last readable version until it can be
+    read again; otherwise only its name is found."""
+    about = {"state": state, "reason": reason, "extractor": extractor}
+    sql = """SELECT private FROM documents d WHERE source_id = ? AND path = ? AND EXISTS
+             (SELECT 1 FROM chunks WHERE document_id = d.id AND anchor_type <> ?)"""
+    readable = db.execute(sql, (file.source_id, file.stat.path, NAME)).fetchone()
+    if state == "skipped" or readable is None:
+        _put_name(db, file, about)
+        return
+    by_note = bool(readable["private"] & privacy.BY_NOTE)
+    about["private"] = privacy.bits(db, file.source_id, file.stat.path, by_note=by_note)
+    document_id, _ = _put_row(db, file, about)
     seal(db, document_id)
 
 
@@ -274,6 +315,9 @@ def like(db: sqlite3.Connection, path: str) -> list[str]:
 
 def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str | None) -> None:
     """Give a document a new path, and a ``title`` if it is named after its file; chunks and vectors stay."""
+    sql = "SELECT id FROM documents WHERE source_id = ? AND path = ? AND id <> ?"
+    for row in db.execute(sql, (file.source_id, file.stat.path, document_id)).fetchall():
+        remove(db, row["id"])  # of which only the name was known
     sql = "SELECT file_type, title, private, metadata FROM documents WHERE id = ?"
     row = db.execute(sql, (document_id,)).fetchone()
     known_as = _names(db, document_id)
@@ -343,7 +387,7 @@ def take_out_chunks(db: sqlite3.Connection, ids: Iterable[int]) -> None:
         sql = """SELECT warnings, EXISTS (SELECT 1 FROM chunks WHERE document_id = d.id) AS has_text
                  FROM documents d WHERE id = ? AND state = 'indexed'"""
         row = db.execute(sql, (document_id,)).fetchone()
-        if row and row["has_text"]:  # a failed file keeps its last good text, and its reason
+        if row and row["has_text"]:  # a failed file keeps its last readable version, and its reason
             warnings = [each for each in json.loads(row["warnings"]) if each != TAKEN_OUT] + [TAKEN_OUT]
             _update(db, document_id, {"warnings": json.dumps(warnings, ensure_ascii=False)})
         elif row:

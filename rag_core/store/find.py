@@ -18,12 +18,13 @@ from typing import Any, NamedTuple
 
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.extract import frontmatter, type_of_suffix
+from rag_core.extract.filetypes import NAMED
 from rag_core.store.connection import rows_at_once
 from rag_core.store.file import ACTIVE, Store
 from rag_core.text.days import EXAMPLES, span
 from rag_core.text.words import SPACED_WORD, alternatives, clusters, is_unspaced, name_key, well_formed
 from rag_core.text.words import fold as fold_words
-from rag_core.types import DATA, Document, Filters, PrivateBy, Query, Viewer
+from rag_core.types import DATA, NAME, Document, Filters, PrivateBy, Query, Viewer
 
 HIDDEN = "SELECT c.id FROM documents d JOIN chunks c ON c.document_id = d.id WHERE d.private"
 """The SQL of all private chunks."""
@@ -359,10 +360,13 @@ def neighbours(db: sqlite3.Connection, key: str, allowed: Eligible, around: int)
     return db.execute(sql, (well_formed(key), around, around, *allowed.values)).fetchall()
 
 
+_STATE = f"""CASE WHEN d.state = 'indexed' AND (d.extractor = {NAMED} OR d.reason <> '')
+    THEN 'waiting' ELSE d.state END AS state"""  # SQL
+
 # Only what is needed: most of a row is on pages of its own, and to make an empty array takes long.
-_DOCUMENT = """SELECT d.id, d.path, d.display, d.folder, d.file_type, d.title, d.date, d.date_from, d.private,
-    d.state, d.reason, d.size, d.mtime_ns, d.ctime_ns, d.inode, d.file_hash, d.indexed_at, s.root,
-    (SELECT count(*) FROM chunks WHERE document_id = d.id) AS chunk_count,
+_DOCUMENT = f"""SELECT d.id, d.path, d.display, d.folder, d.file_type, d.title, d.date, d.date_from,
+    d.private, {_STATE}, d.reason, d.size, d.mtime_ns, d.ctime_ns, d.inode, d.file_hash, d.indexed_at, s.root,
+    (SELECT count(*) FROM chunks WHERE document_id = d.id AND anchor_type <> '{NAME}') AS chunk_count,
     CASE WHEN EXISTS (SELECT 1 FROM tags WHERE document_id = d.id) THEN
         (SELECT json_group_array(tag) FROM tags WHERE document_id = d.id AND tag IS NOT NULL)
     ELSE '[]' END AS tag_list
@@ -397,7 +401,7 @@ def has_anchor(db: sqlite3.Connection, document_id: int, anchor: tuple[str, str]
 
 def stat_rows(db: sqlite3.Connection) -> list[sqlite3.Row]:
     """The place and the stat of every document, which `freshness` compares with the disk."""
-    sql = """SELECT d.id, s.root, d.path, d.size, d.mtime_ns, d.ctime_ns, d.inode, d.state
+    sql = f"""SELECT d.id, s.root, d.path, d.size, d.mtime_ns, d.ctime_ns, d.inode, {_STATE}
              FROM documents d JOIN sources s ON s.id = d.source_id"""
     return db.execute(sql).fetchall()
 
@@ -423,8 +427,8 @@ def as_documents(
         hash_tags = () if tags == _NO_TAGS else tuple(json.loads(tags))
         root, path = root.decode("utf-8", "backslashreplace"), path.decode("utf-8", "backslashreplace")
         document = Document(
-            store, number, display, folder, file_type, title, hash_tags, date, bool(private), state, reason,
-            chunks, size, file_hash, indexed_at, root, path, _PRIVATE_BY[private & 3], date_from,
+            store, number, display, folder, file_type, title, hash_tags, date, bool(private & 3), state,
+            reason, chunks, size, file_hash, indexed_at, root, path, _PRIVATE_BY[private & 3], date_from,
         )  # fmt: skip
         found.append(document)
     return found

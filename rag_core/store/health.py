@@ -206,7 +206,7 @@ _leftovers = _rows(
 def _files(db: sqlite3.Connection) -> Iterator[str]:
     """Documents whose file is not the one that was read; those of an attached index have none here."""
     sql = """SELECT d.path, d.display, d.size, d.file_hash, s.root FROM documents d
-             JOIN sources s ON s.id = d.source_id WHERE d.state = 'indexed'"""
+             JOIN sources s ON s.id = d.source_id WHERE d.state = 'indexed' AND d.file_hash <> ''"""
     for row in db.execute(sql):
         if not os.path.isabs(row["root"]):  # noqa: PTH117  (bytes)
             continue

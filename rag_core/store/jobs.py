@@ -12,7 +12,6 @@ from itertools import starmap
 from operator import attrgetter
 from typing import Literal
 
-from rag_core.extract.filetypes import UNFINISHED
 from rag_core.reports import Problem, ProblemKind
 from rag_core.store.file import now
 from rag_core.types import FileResult, Job, Progress
@@ -137,9 +136,9 @@ def problems_in_store(db: sqlite3.Connection) -> list[Problem]:
     that reads them, and of the texts still to embed."""
     sql = "SELECT state, reason, display FROM documents WHERE state <> 'indexed' ORDER BY display"
     found = _grouped(db.execute(sql))
-    sql = "SELECT display FROM documents WHERE state = 'indexed' AND extractor = ? ORDER BY display"
-    if waiting := tuple(row[0] for row in db.execute(sql, (UNFINISHED,))):
-        found.append(Problem("waiting", "The next run tries again.", len(waiting), waiting))
+    sql = """SELECT 'waiting', reason, display FROM documents WHERE state = 'indexed' AND reason <> ''
+             ORDER BY display"""
+    found += _grouped(db.execute(sql))
     counts = db.execute("SELECT error, count(*) FROM queue WHERE error <> '' GROUP BY 1").fetchall()
     sql = """SELECT DISTINCT q.error, d.display FROM queue q JOIN chunks c ON c.embed_hash = q.hash
              JOIN documents d ON d.id = c.document_id WHERE q.error <> '' ORDER BY 2"""

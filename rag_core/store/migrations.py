@@ -345,7 +345,7 @@ def _version_9(db: sqlite3.Connection) -> None:
 # queue of their own.
 _VERSION_10 = """
 ALTER TABLE queue ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;         -- see chunks.enqueue
-ALTER TABLE queue ADD COLUMN modified_ns INTEGER NOT NULL DEFAULT 0;  -- of the newest file that holds the text
+ALTER TABLE queue ADD COLUMN modified_ns INTEGER NOT NULL DEFAULT 0;  -- of the newest file that holds it
 CREATE INDEX queue_in_order ON queue (kind, modified_ns DESC, id DESC);
 ALTER TABLE documents ADD COLUMN pictures_left INTEGER NOT NULL DEFAULT 0;  -- still to be read by OCR
 CREATE INDEX documents_with_pictures_left ON documents (id) WHERE pictures_left;

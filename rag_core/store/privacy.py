@@ -20,6 +20,8 @@ from rag_core.types import Source
 
 BY_NOTE = 1
 BY_RULE = 2
+UNREAD = 4
+"""The file is not read, so nobody knows whether it is private."""
 
 HIDE_ALL = ("**/*",)
 
@@ -102,7 +104,7 @@ def matches(db: sqlite3.Connection, globs: Sequence[str]) -> dict[str, int]:
 
 def counts(db: sqlite3.Connection) -> dict[int, int]:
     """How many documents have which bits; files that hold no text are none."""
-    sql = f"SELECT private, count(*) FROM documents d WHERE {_WITH_TEXT} GROUP BY 1"
+    sql = f"SELECT private & 3, count(*) FROM documents d WHERE {_WITH_TEXT} GROUP BY 1"
     return dict(db.execute(sql).fetchall())
 
 
@@ -120,7 +122,7 @@ def unsure(db: sqlite3.Connection) -> dict[str, str]:
     return found
 
 
-_WITH_TEXT = "d.state <> 'skipped'"
+_WITH_TEXT = f"NOT d.private & {UNREAD}"
 
 
 def _places(db: sqlite3.Connection, condition: str = "1") -> sqlite3.Cursor:

@@ -12,7 +12,7 @@ from rag_core.extract.filetypes import date_of_name
 from rag_core.store import find
 from rag_core.store.documents import best_target, ids
 from rag_core.text.words import well_formed
-from rag_core.types import DocumentLink, DocumentView, Neighbour, Viewer
+from rag_core.types import NAME, DocumentLink, DocumentView, Neighbour, Viewer
 
 
 def days(db: sqlite3.Connection, viewer: Viewer) -> tuple[str, str] | None:
@@ -36,8 +36,9 @@ def document(
     found = next((each for each in named if holder and each.id == holder[0]), named[0])
     row = db.execute("SELECT metadata, warnings FROM documents WHERE id = ?", (found.id,)).fetchone()
     metadata = json.loads(row["metadata"])
-    sql = "SELECT *, ? AS file_type FROM chunks WHERE document_id = ? ORDER BY chunk_index"
-    rows = db.execute(sql, (found.file_type, found.id))
+    sql = """SELECT *, ? AS file_type FROM chunks WHERE document_id = ? AND anchor_type <> ?
+             ORDER BY chunk_index"""
+    rows = db.execute(sql, (found.file_type, found.id, NAME))
     links_out, links_in = _links(db, found.id, viewer)
     return DocumentView(
         document=found,

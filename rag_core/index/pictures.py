@@ -1,0 +1,159 @@
+"""The queue of pictures: OCR reads a few at a time, in a thread of its own, while the run does all the rest.
+
+What is left to read stands in ``documents.pictures_left``, so a run that ends early loses nothing. Each step
+reads a document again, with the texts of the pictures that were read before and of a few more, and stores it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from rag_core.errors import ExtractError, RagError
+from rag_core.extract import Worker, Workers
+from rag_core.files import scan
+from rag_core.index.embedded import EmbeddedPictures, ReadPicture
+from rag_core.index.priority import low_priority
+from rag_core.index.reading import Reading
+from rag_core.store import pictures as rows
+from rag_core.store.pictures import Unread
+from rag_core.store.sources import excluded_below
+from rag_core.types import Extracted, Source
+
+_Step = tuple[str, Extracted | RagError, list[ReadPicture]]
+"""The hash of a file, its document or why it cannot be read, and the pictures that it embeds."""
+
+_A_STEP = 4  # pictures read before their document is stored again
+_PATIENCE = 5  # times the usual limit for a file: the process gives way to everything else
+
+
+@dataclass
+class PictureQueue:
+    """Reads the pictures of a store's documents, under its lock. `advance` is called by the run's thread,
+    which alone writes the store; `close` ends the thread and its process."""
+
+    reading: Reading
+    is_over: Callable[[], bool]
+    """Whether the run is to end. For any thread."""
+    total: int = 0
+    """Pictures that were to be read when the queue was looked at last, and that it read before."""
+    done: int = 0
+    """Pictures read by this run."""
+    current: str = ""
+    """What is being read, for people."""
+    _given_up: set[int] = field(default_factory=set)  # documents that the next run tries again
+    _unread: Unread | None = None
+    _step: Future[_Step] | None = None
+    _threads: ThreadPoolExecutor | None = None
+    _workers: Workers | None = None
+
+    def advance(self) -> bool:
+        """Store what was read since the last call, and begin the next step; returns whether there is more."""
+        if not self.reading.limits.reads_pictures:
+            return False
+        if self._step is not None:
+            if not self._step.done():
+                return True
+            step, self._step = self._step, None
+            self._store(step)
+        with self.reading.store.read() as db:
+            self._unread = rows.next_unread(db, self._given_up)
+            left = rows.left(db, self._given_up)
+        self.total = self.done + left
+        self.reading.log.estimate.pictures.left = left
+        if self._unread is None:
+            return False
+        self.current = _described(self._unread)
+        self._step = self._thread().submit(self._read, self._unread)
+        return True
+
+    def wait(self, seconds: float) -> None:
+        """Wait for the step that is under way, at most so long."""
+        if self._step is not None:
+            wait([self._step], seconds)
+
+    def close(self) -> None:
+        """End the thread, and the process in which it reads."""
+        if self._workers is not None:
+            self._workers.kill()
+        if self._threads is not None:
+            self._threads.shutdown(cancel_futures=True)
+        if self._workers is not None:
+            self._workers.close()
+        self._threads = self._workers = self._step = None
+
+    def _thread(self) -> ThreadPoolExecutor:
+        if self._threads is None:
+            limits = self.reading.limits
+            limit_s = _PATIENCE * limits.extractor_timeout_s
+            new = partial(Worker, limit_s, ocr=limits.ocr, pictures=limits.pictures)
+            self._workers = Workers(new, self.is_over, most=1)
+            self._threads = ThreadPoolExecutor(1, "pictures", initializer=partial(low_priority, 15))
+        return self._threads
+
+    def _read(self, unread: Unread) -> _Step:
+        """Read a document with a few more of its pictures. In the thread of the queue."""
+        assert self._workers is not None  # noqa: S101 - `_thread` made them
+        source, root = unread.source, Path(unread.source.root)
+        known = self.reading.pictures.get(source.id) or self._pictures_of(source)
+        reading = replace(
+            self.reading, workers=self._workers, look=lambda: False, pictures={source.id: known}
+        )
+        file_hash, doc = reading.extracted(root, unread.file, _A_STEP)
+        if isinstance(doc, RagError):
+            return file_hash, doc, []
+        return file_hash, doc, reading.embedded_pictures(doc, root, unread.file, _A_STEP)
+
+    def _store(self, step: Future[_Step]) -> None:
+        """Store the document of a step that ended."""
+        unread, started = self._unread, time.monotonic()
+        if unread is None:
+            return
+        try:
+            file_hash, doc, pictures = step.result()
+        except (RagError, OSError):  # the file is gone or cannot be read; the next scan sees that
+            self._given_up.add(unread.id)
+            return
+        except Exception as error:  # whatever is wrong with one file fails that file only
+            file_hash, doc, pictures = unread.file.file_hash, _failed(error), []
+        with self.reading.store.read() as db:
+            is_same = rows.left_in(db, unread.id, file_hash) is not None
+        if isinstance(doc, RagError) and is_same and not self.is_over():
+            with self.reading.store.write() as db:
+                rows.give_up(db, unread.id, doc.message)
+            self.done += unread.left
+            return
+        if isinstance(doc, RagError) or not is_same:
+            self._given_up.add(unread.id)
+            return
+        self.reading.put(replace(unread.file, file_hash=file_hash), doc, pictures, None, started)
+        with self.reading.store.read() as db:
+            left = rows.left_in(db, unread.id, file_hash)
+        if left is None or left >= unread.left:
+            self._given_up.add(unread.id)
+        else:
+            self.done += unread.left - left
+            self.reading.log.estimate.pictures.note(unread.left - left)
+
+    def _pictures_of(self, source: Source) -> EmbeddedPictures:
+        """The pictures that the notes of a source may embed, of which no plan was made in this run."""
+        with self.reading.store.read() as db:
+            excluded = excluded_below(db, source.root).keys()
+        files = scan(Path(source.root), source.include, source.exclude).files
+        return EmbeddedPictures(source, files, excluded)
+
+
+def _described(unread: Unread) -> str:
+    """What is read next, for people: a page of a scan, or the file."""
+    if unread.pages > 1:
+        return f"{unread.file.display} (page {unread.pages - unread.left + 1} of {unread.pages})"
+    return unread.file.display
+
+
+def _failed(error: Exception) -> ExtractError:
+    """The error of a document whose reader ended with an error that it does not know."""
+    return ExtractError(f"Reading them failed ({type(error).__name__}).", "Read the file again.")

@@ -1,0 +1,340 @@
+"""The half of a run that reads files: each becomes a document whose words are found at once.
+
+What is cheap comes before what is dear: the names of all files, then text, then documents that a worker
+process reads, then pictures. The text in pictures is not read here, but in a queue of its own (`pictures`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import wait
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path, PurePosixPath
+from sqlite3 import Connection
+from typing import Literal
+
+from rag_core.errors import Cancelled, ExtractError, FileGone, NotText, RagError, StoreError
+from rag_core.extract import (
+    TIME_LIMIT_S,
+    Workers,
+    extractor_number,
+    file_type,
+    ocr,
+    plain,
+    private,
+    reader_in_worker,
+)
+from rag_core.extract.chunk import cut
+from rag_core.extract.filetypes import NAMED, title_of_name
+from rag_core.extract.ocr import Remote, UnlessHidden
+from rag_core.files import display, read_bytes
+from rag_core.index.embedded import EmbeddedPictures, ReadPicture, embeds, may_show, with_pictures
+from rag_core.index.embedding import BATCH, Embedding
+from rag_core.index.furniture import Furniture
+from rag_core.index.job_log import JobLog
+from rag_core.index.plan import MAX_FILE_BYTES, Move, Plan
+from rag_core.store import Store, chunks, jobs, privacy, sources
+from rag_core.store import documents as write
+from rag_core.types import ChunkSpec, Extracted, FileResult, Outcome
+
+_WARNINGS_SHOWN = 20
+_UNSURE = (
+    "Some notes do not say for certain whether they are private, so they are kept private. The store's page"
+    " and `commonplace store private` list them."
+)
+_PICTURES_WAIT = "The text in some pictures is not read yet; the next run tries again."
+_ROWS_A_WRITE = 500
+_MOST_AHEAD_BYTES = 16_000_000
+_LEAST_S = 2.0  # of reading, before the files of a plan give way to another request
+_LOOK_S = 0.25  # between two looks whether a worker has read a file
+_STEP_OF_SIZE = 16  # bits: files below 64 kB are of one size
+
+Extraction = tuple[str, Extracted | RagError]
+"""The hash of a file, and its document or why it cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What bounds a run, and what it reads pictures with."""
+
+    batch_size: int = BATCH  #: Texts embedded at once.
+    max_file_bytes: int = MAX_FILE_BYTES  #: Bytes of the largest file that is read.
+    extractor_timeout_s: float = TIME_LIMIT_S  #: Seconds for one file, and for each picture in it.
+    ocr: str = "auto"  #: The setting `ocr`, for what is read on this machine.
+    pictures: Path | None = None  #: The folder that keeps the texts of pictures.
+    remote_ocr: Remote | None = None  #: The model on a server that reads pictures.
+
+    @property
+    def reads_pictures(self) -> bool:
+        """Whether anything reads the text in pictures."""
+        return self.remote_ocr is not None or ocr.find_engine(self.ocr) is not None
+
+
+USUAL = Limits()
+"""The limits of a run for which no others are given."""
+
+
+@dataclass
+class Reading:
+    """Reads files into a store, under its lock. ``look`` is called between files: it may raise to stop."""
+
+    store: Store
+    limits: Limits
+    log: JobLog
+    look: Callable[[], bool]
+    workers: Workers
+    embedding: Embedding
+    furniture: Furniture
+    spec: ChunkSpec
+    embeds_meanwhile: bool
+    """Whether texts are embedded while the run waits for a worker."""
+    comes_first: Callable[[], bool] = lambda: False
+    """Whether something else is requested that the files of a plan give way to."""
+    gave_way: bool = False
+    """Whether the last plan was left unfinished for that."""
+    pictures: dict[int, EmbeddedPictures] = field(default_factory=dict)
+    """Source id → the pictures that its notes may embed."""
+
+    def apply(self, plan: Plan) -> bool:
+        """Do what the plan says, a document a transaction. Returns whether every file was still there."""
+        for warning in plan.warnings[:_WARNINGS_SHOWN]:
+            self.log.say(warning)
+        steps = len(plan.moved) + len(plan.deleted) + sum(map(len, plan.to_read.values()))
+        self.log.phase("reading", steps)
+        self.gave_way = False
+        for start in range(0, len(plan.touched), _ROWS_A_WRITE):
+            with self.store.write() as db:
+                for move in plan.touched[start : start + _ROWS_A_WRITE]:
+                    write.touch(db, move.known.id, move.file)
+        for move in plan.moved:
+            self._move(move)
+        for known in plan.deleted:
+            if known.extractor == NAMED:  # it was gone before it was read
+                with self.store.write() as db:
+                    write.remove(db, known.id)
+                continue
+            result = FileResult(known.display, "success", plan.why_gone(known))
+            with self._recorded(result) as db:
+                write.remove(db, known.id)
+        if plan.pictures:
+            self.pictures[plan.source.id] = plan.pictures
+        return self._read_all(plan) and not plan.is_partial
+
+    def _move(self, move: Move) -> None:
+        named = move.known.title_from == "file name"
+        title = title_of_name(PurePosixPath(move.file.display)) if named else None
+        file = replace(move.file, file_hash=move.known.file_hash)
+        result = FileResult(file.display, "success", "moved", message=f"from {move.known.display}")
+        with self._recorded(result) as db:
+            write.move(db, move.known.id, file, title)
+
+    @contextmanager
+    def _recorded(self, result: FileResult) -> Iterator[Connection]:
+        """A write transaction that ends with ``result``, which is then counted as a step."""
+        with self.store.write() as db:
+            yield db
+            jobs.add_result(db, self.log.job.id, result)
+        self.log.count(result)
+
+    def _read_all(self, plan: Plan) -> bool:
+        """Read the files of a plan, the cheap ones first. Returns whether every file was still there."""
+        self._put_names(plan.to_read.get("added", ()))
+        outcome_of = {file: outcome for outcome, files in plan.to_read.items() for file in files}
+        root = Path(plan.source.root)
+        read = partial(self.extracted, root)
+        all_there, began = True, time.monotonic()
+        with closing(self.workers.ahead(sorted(outcome_of, key=_cost), read, _begins_early)) as files:
+            for file, begun in files:
+                while begun and not begun.done():
+                    self.log.working_on(file.display)
+                    if not self._embed_one():
+                        wait([begun], _LOOK_S)
+                extracted = begun.result if begun else partial(read, file)
+                all_there &= self._file(root, file, extracted, outcome_of[file])
+                if time.monotonic() - began > _LEAST_S and self.comes_first():
+                    self.gave_way = True
+                    break
+        return all_there
+
+    def _put_names(self, files: Sequence[write.FileRecord]) -> None:
+        """Let new files be found by their names before any of them is read."""
+        for start in range(0, len(files), _ROWS_A_WRITE):
+            self.look()
+            with self.store.write() as db:
+                for file in files[start : start + _ROWS_A_WRITE]:
+                    write.put_name(db, file)
+
+    def _embed_one(self) -> bool:
+        """Embed one text, on one core, while other processes read; returns False where there is none, or a
+        server makes the vectors: its answer may take longer than the file."""
+        embedder = self.embedding.embedder
+        if not self.embeds_meanwhile or embedder is None or embedder.server:
+            return False
+        self.look()
+        return self.embedding.embed_some(1)
+
+    def extracted(self, root: Path, file: write.FileRecord, most_pictures: int = 0) -> Extraction:
+        """The document in a file, in which at most ``most_pictures`` are read anew. For any thread."""
+        self.embedding.tools.priority.yield_to_searches()
+        data = read_bytes(root, file.stat.path, self.limits.max_file_bytes)
+        file_hash, path = hashlib.sha256(data).hexdigest(), PurePosixPath(file.display)
+        try:
+            reader = reader_in_worker(path)
+            if reader is None:
+                return file_hash, plain.read(data, path)
+            with self.workers.one() as worker:
+                return file_hash, worker.read(reader, data, path, self.remote_ocr(file), most_pictures)
+        except RagError as error:
+            return file_hash, error
+
+    def _file(
+        self, root: Path, file: write.FileRecord, extracted: Callable[[], Extraction], outcome: Outcome
+    ) -> bool:
+        """Store one file whole, or the reason why not. Returns False when the file is gone."""
+        self.embedding.tools.priority.yield_to_searches()
+        started = time.monotonic()
+        try:
+            file_hash, doc = extracted()
+            file = replace(file, file_hash=file_hash)
+            if isinstance(doc, RagError):
+                raise doc
+            result = self.put(file, doc, self.embedded_pictures(doc, root, file, 0), outcome, started)
+            if result is None:
+                return False
+        except FileGone:
+            return False
+        except StoreError:  # a full disk is no fault of this file
+            raise
+        except Cancelled:
+            raise
+        except Exception as error:  # whatever is wrong with one file fails that file only
+            self.look()  # its process may have been killed to end the run
+            result = self._put_failure(file, error, started)
+        self.log.count(result)
+        self.furniture.count_file()
+        return True
+
+    def put(
+        self,
+        file: write.FileRecord,
+        doc: Extracted,
+        pictures: Sequence[ReadPicture],
+        outcome: Outcome | None,
+        started: float,
+    ) -> FileResult | None:
+        """Store a document that was read, with the pictures that it embeds, and record its ``outcome``, if it
+        has one. None, and nothing, if the owner excluded its file meanwhile: the rules are asked again here,
+        as reading may take long."""
+        whole = with_pictures(doc, pictures)
+        rows = self._rows(whole, file)
+        with self.store.write() as db:
+            if sources.is_excluded(db, file.source_id, file.stat.path):
+                return None
+            shown = [picture for picture in pictures if may_show(db, file.source_id, picture.path)]
+            if len(shown) < len(pictures):
+                whole = with_pictures(doc, shown)
+                rows = self._rows(whole, file)
+            added = write.put(db, file, whole, rows, extractor_number(PurePosixPath(file.display)))
+            took, notes = round((time.monotonic() - started) * 1000), " ".join(whole.warnings)
+            result = FileResult(
+                file.display, "success", outcome or "reread", added, rows.skipped, notes, took
+            )
+            if outcome:
+                jobs.add_result(db, self.log.job.id, result)
+        if whole.waits and self.limits.reads_pictures:
+            self.log.say(f"{_PICTURES_WAIT} {whole.waits}")
+        if private.UNSURE in notes:
+            self.log.say(_UNSURE)
+        return result
+
+    def _put_failure(self, file: write.FileRecord, error: Exception, started: float) -> FileResult:
+        """Store why a file could not be read."""
+        reason = f"Reading it failed ({type(error).__name__}); the rest of the run is not affected."
+        if isinstance(error, RagError):
+            reason = error.message
+        elif isinstance(error, OSError):
+            reason = f"It cannot be read: {error.strerror or type(error).__name__}."
+        state: Literal["failed", "skipped"] = "skipped" if isinstance(error, NotText) else "failed"
+        status: Literal["failure", "success"] = "failure" if state == "failed" else "success"
+        took = round((time.monotonic() - started) * 1000)
+        result = FileResult(file.display, status, state, 0, 0, reason, took)
+        with self.store.write() as db:
+            write.put_unread(db, file, state, reason, extractor_number(PurePosixPath(file.display)))
+            jobs.add_result(db, self.log.job.id, result)
+        return result
+
+    def _rows(self, doc: Extracted, file: write.FileRecord) -> chunks.Rows:
+        """The passages of a document as they are stored."""
+        embedder = self.embedding.embedder
+        passages = cut(doc, self.spec, embedder.count_tokens if embedder else None)
+        return chunks.rows(file.display, doc, passages, self.furniture.repeated)
+
+    def embedded_pictures(
+        self, doc: Extracted, root: Path, file: write.FileRecord, most: int
+    ) -> list[ReadPicture]:
+        """The pictures that a note embeds and may show; at most ``most`` of them are read anew."""
+        links = embeds(doc) if doc.links else []
+        known = self.pictures.get(file.source_id)
+        if not links or known is None:
+            return []
+        remote = self.remote_ocr(file)
+        if remote and remote.leaves and doc.private:
+            remote = None
+        hashes: list[str] = []
+        pictures: list[ReadPicture] = []
+        for link, path in known.of_note(display(file.stat.path), links):
+            with self.store.read() as db:
+                if not may_show(db, file.source_id, path):
+                    continue
+            try:
+                data = read_bytes(root, path, self.limits.max_file_bytes)
+                seen = self._seen(data, PurePosixPath(display(path)), remote, most)
+            except ExtractError:  # it is damaged
+                self.look()
+                continue
+            most -= seen is not None and not seen.pictures_left
+            hashes.append(hashlib.sha256(data).hexdigest())
+            pictures.append(ReadPicture(link, path, seen))
+        if self.limits.pictures:
+            ocr.hold(self.limits.pictures, file.file_hash, hashes)
+        return pictures
+
+    def _seen(self, data: bytes, path: PurePosixPath, remote: Remote | None, most: int) -> Extracted | None:
+        """What is seen in a picture that a note embeds; None if it is not read yet. Raises ExtractError."""
+        folder = self.limits.pictures
+        if most <= 0 and not (folder and ocr.was_read(folder, data)):
+            return None
+        reader = reader_in_worker(path)
+        if reader is None:
+            return None
+        with self.workers.one() as worker:
+            return worker.read(reader, data, path, remote, max(most, 0))
+
+    def remote_ocr(self, file: write.FileRecord) -> Remote | None:
+        """The server that may read the pictures in a file: one elsewhere gets none of private documents."""
+        remote = self.limits.remote_ocr
+        if remote is None or not remote.leaves:
+            return remote
+
+        def is_hidden() -> bool:
+            with self.store.read() as db:
+                return bool(privacy.bits(db, file.source_id, file.stat.path, by_note=False))
+
+        return None if is_hidden() else UnlessHidden(remote, is_hidden)
+
+
+def _cost(file: write.FileRecord) -> tuple[int, int, int]:
+    """The order in which files are read: text, then documents, then pictures; of each the smaller ones first,
+    and the newest first among those of about the same size."""
+    path, size = PurePosixPath(file.display), file.stat.size
+    dear = bool(reader_in_worker(path)) + (file_type(path) == "picture")
+    return dear, max(size.bit_length() - _STEP_OF_SIZE, 0), -file.stat.mtime_ns
+
+
+def _begins_early(file: write.FileRecord) -> bool:
+    """Whether another process reads the file while those before it are stored; a large one takes memory."""
+    return file.stat.size <= _MOST_AHEAD_BYTES and bool(reader_in_worker(PurePosixPath(file.display)))

@@ -1,0 +1,64 @@
+"""Documents with pictures, or scanned pages, whose text is not read yet."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Set
+from dataclasses import dataclass
+
+from rag_core.files import FileStat
+from rag_core.store import sources
+from rag_core.store.checksums import seal
+from rag_core.store.documents import FileRecord
+from rag_core.types import Source
+
+_MANY = 8  # pictures: a document with more of them comes after those with fewer
+_DUE = """FROM documents d JOIN sources s ON s.id = d.source_id
+    WHERE d.pictures_left AND NOT s.paused AND NOT s.removed
+    AND d.id NOT IN (SELECT value FROM json_each(?))"""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A document with pictures to be read."""
+
+    id: int
+    source: Source
+    file: FileRecord  #: Its file as it was when the document was read.
+    left: int  #: Pictures whose text is not read.
+    pages: int  #: Pages of the document; 0 if it has none.
+
+
+def next_unread(db: sqlite3.Connection, but: Set[int]) -> Unread | None:
+    """The document whose pictures are read next, ``but`` for some: those with few first, then the newest."""
+    sql = f"SELECT d.* {_DUE} ORDER BY min(d.pictures_left, {_MANY}), d.mtime_ns DESC LIMIT 1"
+    row = db.execute(sql, (json.dumps(sorted(but)),)).fetchone()
+    if row is None:
+        return None
+    stat = FileStat(row["path"], row["size"], row["mtime_ns"], row["ctime_ns"], row["inode"])
+    file = FileRecord(row["source_id"], row["display"], stat, row["scanned_ns"], row["file_hash"])
+    pages = int(json.loads(row["metadata"]).get("pages", 0))
+    return Unread(row["id"], sources.by_id(db, row["source_id"]), file, row["pictures_left"], pages)
+
+
+def left(db: sqlite3.Connection, but: Set[int]) -> int:
+    """How many pictures are to be read in all documents, ``but`` for some."""
+    sql = f"SELECT coalesce(sum(d.pictures_left), 0) {_DUE}"
+    return int(db.execute(sql, (json.dumps(sorted(but)),)).fetchone()[0])
+
+
+def left_in(db: sqlite3.Connection, document_id: int, file_hash: str) -> int | None:
+    """How many pictures of a document are to be read; None if it is gone, or its file was another then."""
+    sql = "SELECT pictures_left FROM documents WHERE id = ? AND file_hash = ?"
+    row = db.execute(sql, (document_id, file_hash)).fetchone()
+    return None if row is None else int(row[0])
+
+
+def give_up(db: sqlite3.Connection, document_id: int, reason: str) -> None:
+    """Record on a document why its pictures cannot be read."""
+    row = db.execute("SELECT warnings FROM documents WHERE id = ?", (document_id,)).fetchone()
+    warnings = [*json.loads(row["warnings"]), f"The text in its pictures could not be read. {reason}"]
+    sql = "UPDATE documents SET pictures_left = 0, reason = '', warnings = ? WHERE id = ?"
+    db.execute(sql, (json.dumps(warnings, ensure_ascii=False), document_id))
+    seal(db, document_id)
