@@ -97,10 +97,10 @@ def test_a_guests_rarest_words_are_those_of_what_a_guest_may_see(tmp_path: Path)
         assert opened.search(guest, text).query.words == ("open",)
 
 
-def test_a_pasted_text_of_more_than_100_kb_is_refused(library: Library) -> None:
-    pasted(library, "pie " * 25_000)
-    with pytest.raises(InvalidInput, match="100,001 bytes") as caught:
-        pasted(library, "pie " * 25_000 + ".")
-    assert caught.value.suggestion == "Use at most 100,000; a few words find most."
-    with pytest.raises(InvalidInput, match="100,002 bytes"):
-        pasted(library, "é" * 50_001)
+def test_a_pasted_text_of_more_than_20_kb_is_refused(library: Library) -> None:
+    pasted(library, "pie " * 5_000)
+    with pytest.raises(InvalidInput, match="20,001 bytes") as caught:
+        pasted(library, "pie " * 5_000 + ".")
+    assert caught.value.suggestion == "Use at most 20,000; a few words find most."
+    with pytest.raises(InvalidInput, match="20,002 bytes"):
+        pasted(library, "é" * 10_001)

@@ -23,7 +23,9 @@ from rag_core.types import Filters, Query
 MAX_LENGTH = 2000
 """Characters of a query; a longer one is a pasted text, in which every word is a plain one."""
 
-MAX_BYTES = 100_000
+MAX_BYTES = 20_000
+"""Bytes of a pasted text; a longer one is refused, as its words would take the time of other searches."""
+
 MAX_PHRASE = 200  # a phrase is looked for in the text of every passage that has its words
 MAX_OPERATORS = 100
 _SHOWN = 40
