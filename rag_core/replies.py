@@ -13,9 +13,10 @@ from rag_core.types import Freshness, Notice
 
 Support = Literal["quoted", "cited", "none"]
 """What a statement rests on: a quote that its passage holds, the number of a passage alone, or nothing."""
-Ending = Literal["answered", "nothing found", "no model", "stopped", "too long", "broken off"]
-"""How a question ended. *stopped*: by who asked. *too long*: in time or in tokens. *broken off*: the model's
-server failed in the middle."""
+Ending = Literal["answered", "quotes", "nothing found", "no model", "stopped", "too long", "broken off"]
+"""How a question ended. *quotes*: no model is set up, and sentences of the passages answer. *no model*: it
+did not answer; sentences stand in for it, too. *stopped*: by who asked. *too long*: in time or in tokens.
+*broken off*: the model's server failed in the middle."""
 Span = tuple[int, int]
 
 _HEADING_MARK = re.compile(r"(\A| > )#{1,6} ")
@@ -145,6 +146,13 @@ class Reply:
     def found(self) -> bool:
         """Whether any passage fits the question."""
         return self.ending != "nothing found"
+
+    @property
+    def answer_kind(self) -> Literal["model", "quotes", "none"]:
+        """Whether the statements are a model's, or sentences of the passages, word for word."""
+        if not self.statements:
+            return "none"
+        return "quotes" if self.ending in ("quotes", "no model") else "model"
 
     @property
     def answer(self) -> str:

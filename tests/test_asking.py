@@ -13,8 +13,9 @@ import pytest
 
 from rag_core.api.answers import Hit
 from rag_core.ask import SYSTEM_PROMPT
+from rag_core.ask.verbatim import Held
 from rag_core.errors import InvalidInput, NotFound
-from rag_core.replies import Draft, Turn
+from rag_core.replies import Draft, Reply, Turn
 from rag_core.types import OWNER, Filters
 from tests.answering import GUEST, QUESTION, Answering, asked, passages, paths
 from tests.chat_servers import Messages, OllamaChat, say
@@ -173,7 +174,7 @@ def test_a_pasted_question_is_answered_and_it_says_what_the_model_was_given(
     answering: Answering, ollama_chat: OllamaChat
 ) -> None:
     library = answering('It opens early: "opens at six" [1].', llm_context=4096)
-    question = f"The harbour opens at six. Is that so? {'Strange words only. ' * 1000}"
+    question = f"The harbour opens at six. Is that so? {'Strange words only. ' * 990}"
     reply = library.ask(OWNER, question)
     assert (reply.ending, reply.question) == ("answered", question)
     given = passages(ollama_chat).partition("Question: ")[2]
@@ -188,26 +189,45 @@ def test_a_pasted_question_is_answered_and_it_says_what_the_model_was_given(
 # --- no model ---------------------------------------------------------------------------
 
 
+def test_without_a_model_sentences_of_the_notes_answer(answering: Answering) -> None:
+    library = answering("x", llm=None)
+    for viewer in (OWNER, GUEST):
+        reply = library.ask(viewer, QUESTION)
+        assert (reply.ending, reply.answer_kind, reply.notices) == ("quotes", "quotes", ())
+        assert "opens at six" in reply.statements[0].text
+        assert reply.model == reply.message == ""
+        assert_word_for_word(reply)
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"llm": None}, "No model is set up"),
         ({"llm": "openai:talker"}, "needs the address"),
         ({"llm": "ollama:ghost"}, "does not have the model 'ghost'"),
         ({"ollama_url": nobody()}, "is not running"),
     ],
 )
-def test_without_a_model_the_passages_come_with_a_notice(
+def test_a_model_that_fails_is_said_and_sentences_stand_in(
     answering: Answering, settings: dict[str, Any], said: str
 ) -> None:
     library = answering("x", **settings)
     reply = library.ask(OWNER, QUESTION)
-    assert (reply.ending, reply.found, reply.answer) == ("no model", True, "")
+    assert (reply.ending, reply.answer_kind, reply.found) == ("no model", "quotes", True)
     assert "harbour.md" in paths(reply.references)
     assert any(said in notice.message for notice in reply.notices)
-    assert reply.message
+    assert_word_for_word(reply)
     for_guest = " ".join(notice.message for notice in library.ask(GUEST, QUESTION).notices)
     assert for_guest == "The model that answers questions is not available now."
+
+
+def assert_word_for_word(reply: Reply) -> None:
+    contents = {reference.number: reference.content for reference in reply.references}
+    assert reply.statements
+    for statement in reply.statements:
+        [quote] = statement.quotes
+        quoted = statement.text[quote.start + 1 : quote.end - 1]
+        assert Held(contents[quote.number]).find(quoted)
+        assert reply.references[quote.number - 1].spans
 
 
 def test_what_was_said_before_it_broke_off_stays(answering: Answering) -> None:

@@ -68,10 +68,8 @@ def curl(api: Rest, command: str, token: str) -> Response:
 @pytest.mark.parametrize("command", CURLS, ids=range(len(CURLS)))
 def test_the_requests_of_the_page_are_answered(api: tuple[Rest, str], command: str) -> None:
     answer = curl(api[0], command, api[1])
-    if "/ask" in command and answer.status == 502:
-        assert answer.error.startswith("No model answers."), "none is set up here"
-    elif "event-stream" in command:
-        assert "event: error" in answer.body
+    if "event-stream" in command:
+        assert "event: reply" in answer.body
     else:
         assert answer.status == 200, answer.body
         assert answer.json

@@ -21,7 +21,7 @@ def test_the_example_of_the_docs_indexes_finds_and_asks(tmp_path: Path) -> None:
     assert "'added': 1" in counts
     assert "tea.md:1" in hit
     assert "two minutes" in hit
-    assert reply.startswith("There is no answer; these are the passages")
+    assert reply.startswith("“Green tea steeps for two minutes.” [1]")
     assert reply.endswith("['tea.md:1']")
     assert again.splitlines()[1:] == [hit, reply], "as it stands there, it can be run twice"
 

@@ -185,7 +185,7 @@ def test_a_guest_asks_what_is_granted_and_sees_no_ones_questions(
     configure(home)
     without = said(page())
     assert "config.yaml" not in without
-    assert "No model answers questions here" in without
+    assert "No model answers here" in without
 
 
 def test_an_answer_that_could_not_be_kept_is_shown_with_why(monkeypatch: pytest.MonkeyPatch) -> None:

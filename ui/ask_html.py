@@ -40,6 +40,12 @@ def answer(statements: Sequence[Statement], number: int, rest: str = "") -> str:
     return f'<div class="cp cp-answer">{said}{more}</div>'
 
 
+def quotes(statements: Sequence[Statement], number: int) -> str:
+    """Sentences of the passages that answer turn ``number``, each in a paragraph of its own."""
+    said = "".join(f"<p>{_statement(statement, number)}</p>" for statement in statements)
+    return f'<div class="cp cp-quotes">{said}</div>'
+
+
 def _statement(each: Statement, number: int) -> str:
     body, at = "", 0
     for quote in each.quotes:

@@ -51,7 +51,7 @@ def show_conversation(viewer: Viewer, stores: Sequence[str]) -> None:
             show_error(job.error)
     _offer_question(viewer, stores, turns, busy=job is not None and job.running)
     if not turns and not viewer.is_owner and not library().settings.llm:
-        st.html(hits.sentences("No model answers questions here; you get the passages that fit best."))
+        st.html(hits.sentences("No model answers here; you get the sentences of the notes that do."))
 
 
 def _turns(viewer: Viewer, conversation: str, job: Job | None) -> list[Reply]:
@@ -66,16 +66,19 @@ def _turns(viewer: Viewer, conversation: str, job: Job | None) -> list[Reply]:
 
 
 def _show_turn(viewer: Viewer, reply: Reply, number: int, *, last: bool) -> None:
-    """A question with its answer and the passages beside it; without an answer these come first, in the whole
-    width."""
+    """A question with its answer and the passages next to it. Without a model the sentences that answer come
+    first, and the passages below them, in the whole width."""
     st.html(ask_html.question(reply.question, number))
-    if not reply.statements and reply.references:
+    if reply.answer_kind == "quotes":
+        st.html(ask_html.quotes(reply.statements, number))
+    is_model = reply.answer_kind == "model"
+    if not is_model and reply.references:
         st.html(ask_html.sources(reply.references, number, "unanswered"))
-    said, beside = st.columns([3, 2], gap="medium") if reply.statements else (st.container(), st.container())
+    said, beside = st.columns([3, 2], gap="medium") if is_model else (st.container(), st.container())
     with said:
-        if reply.statements:
+        if is_model:
             st.html(ask_html.answer(reply.statements, number))
-        lacks_model = reply.ending == "no model" and _lacks_model(viewer)
+        lacks_model = reply.ending in ("no model", "quotes") and _lacks_model(viewer)
         said_too = "" if lacks_model else reply.message
         st.html(hits.sentences(said_too, "Stopped." if reply.ending == "stopped" else ""))
         if notices := [each for each in reply.notices if not (lacks_model and each.code == "error")]:
@@ -86,7 +89,7 @@ def _show_turn(viewer: Viewer, reply: Reply, number: int, *, last: bool) -> None
             with st.container(key=f"copy_answer_{number}"):
                 st.code(markdown(reply), language=None)
     with beside:
-        if reply.statements and reply.references:
+        if is_model and reply.references:
             st.html(ask_html.sources(reply.references, number, "answered", opened=last))
 
 

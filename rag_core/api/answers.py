@@ -360,6 +360,10 @@ class Statement(Shown):
 class Reply(Shown):
     question: str
     answer: Annotated[str, said("The whole answer, marked where its sources do not hold it.")]
+    answer_kind: Annotated[
+        Literal["model", "quotes", "none"],
+        said("`model`: a model wrote the answer. `quotes`: it is sentences of the passages, word for word."),
+    ]
     references: list[Reference]
     found: Annotated[bool, said("Whether any passage fits the question.")]
     retrieved_chunks: Annotated[int, said("How many passages that fit were given.")]

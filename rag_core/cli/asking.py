@@ -20,7 +20,7 @@ from rag_core.errors import InvalidInput
 from rag_core.replies import DEFAULT_K, MAX_K, Draft, Reference, Reply, Statement, marked
 from rag_core.search.query import FILTER_KEYS, filters_from
 from rag_core.types import OWNER, Filters, Group
-from rag_core.wording import ONLY_TITLE, freshness
+from rag_core.wording import GET_A_MODEL, ONLY_TITLE, freshness
 
 _NOTHING_FOUND = 3
 """The exit status when no passage fits the question."""
@@ -203,6 +203,8 @@ def _show(reply: Reply, printed: _PrintedAnswer, *, answer_only: bool) -> None:
         said = reply.message.partition(";")[0].rstrip(".") + "." if answer_only else reply.message
         click.echo(plain(said), err=answer_only)
     warn(*(notice.message for notice in reply.notices))
+    if reply.ending == "quotes" and not answer_only:
+        click.secho(f"These sentences are from your notes. To have a model answer: {GET_A_MODEL}.", dim=True)
     if not answer_only:
         _show_references(reply.references, with_text=not reply.statements)
         if reply.freshness:

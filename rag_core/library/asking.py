@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_core.ask import Checker, beginning, budget, conversation, leans_back, messages, numbered
+from rag_core.ask import Checker, beginning, budget, conversation, leans_back, messages, numbered, sentences
 from rag_core.ask.conversations import Conversations
 from rag_core.ask.prompt import RULES, SYSTEM_PROMPT
 from rag_core.errors import EmptyQuery, Forbidden, InvalidInput, LLMError, NotFound, RagError, TooMany
@@ -33,8 +33,8 @@ from rag_core.wording import GET_A_MODEL
 if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
-_NOTHING = "No passage fits this question well enough to answer it."
-_NO_ANSWER = "There is no answer; these are the passages that fit best."
+_NOTHING = "Nothing in your notes answers this."
+_NO_ANSWER = "No sentence answers this; these are the passages that fit best."
 _SAID_NOTHING = "The model gave no answer; these are the passages it was given."
 _NO_BUDGET = 10**9  # tokens: the prompt decides how much fits
 _PAGE = 100
@@ -87,7 +87,8 @@ class Asking(Service):
         ``stores`` and ``filters`` are as in ``search``. ``k`` is the number of passages to answer from, 5 by
         default; ``history`` is the conversation so far, oldest turn first. ``on_text`` gets the passages,
         then each piece of the answer; setting ``stop`` ends it. If nothing fits, no model is asked. If no
-        model answers, the reply holds the passages and the reason. Raises Forbidden for a guest who may only
+        model answers, the sentences of the passages that do stand in for it, word for word, and the reply
+        says why if a model was to answer. Raises Forbidden for a guest who may only
         search, TooMany, InvalidInput for an empty question or a ``k`` over 20, NotFound for a store.
         """
         check_may_ask(viewer)
@@ -251,6 +252,10 @@ class Asking(Service):
             reply, ending="no model", message=_NO_ANSWER, references=tuple(references),
             retrieved_chunks=count, private=private,
         )  # fmt: skip
+        if self._settings.llm is None:
+            reply = self._quoted(viewer, replace(reply, ending="quotes"))
+            on_text(Draft(reply.references, reply.statements))
+            return reply
         on_text(Draft(reply.references))
         try:
             llm, call = open_llm(self._llm(), options), Call()
@@ -259,7 +264,22 @@ class Asking(Service):
             with closing(said) as pieces:
                 return _spoken(viewer, reply, pieces, call, options, on_text)
         except (InvalidInput, LLMError) as error:
-            return _with_trouble(viewer, reply, error)
+            return _with_trouble(viewer, self._quoted(viewer, reply), error)
+
+    def _quoted(self, viewer: Viewer, reply: Reply) -> Reply:
+        """The reply with the sentences of its passages that answer the question."""
+
+        def similarities(texts: Sequence[str]) -> Sequence[float]:
+            return self._searching.similarities(viewer, reply.question, texts, reply.references[0].vault)
+
+        statements, references = sentences.answer(reply.question, reply.references, similarities)
+        return replace(
+            reply,
+            statements=tuple(statements),
+            references=tuple(references),
+            model="",
+            message="" if statements else _NO_ANSWER,
+        )
 
     def _llm(self) -> str:
         """The name of the answering model. Raises LLMError if none is set."""

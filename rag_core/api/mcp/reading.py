@@ -71,7 +71,7 @@ def neighbors(library: Library, viewer: Viewer, given: Any, _: threading.Event) 
 
 
 def ask(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> Value:
-    """An answer, or the passages where there is no model."""
+    """An answer of a model, or sentences of the passages."""
     stores = [given["store"]] if "store" in given else []
     with naming_stores(given, "question", "store"):
         reply = library.asking.ask(viewer, given["question"], stores, k=given.get("k", 0), stop=stop)

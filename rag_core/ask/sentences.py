@@ -1,0 +1,184 @@
+"""The sentences of passages that answer a question, word for word: the answer where no model gives one.
+
+Each sentence is weighed by its nearness in meaning to the question, by the share of the question's words that
+it holds, and by whether it has what the question asks for: a day for *when*, a name for *who*, a number for
+*how many*. The weights were chosen on half of the questions of `benchmarks/answers.py`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from rag_core.ask.checking import lead_of, next_end
+from rag_core.ask.verbatim import Held
+from rag_core.replies import Quote, Reference, Span, Statement
+from rag_core.search.query import parse
+from rag_core.search.shown import clean
+from rag_core.text.numbers import numbers
+from rag_core.text.words import fold, split_words, stem
+
+MOST_SENTENCES = 3
+_MOST_COMPARED = 80  # sentences whose meaning is compared; those with the question's words come first
+_SHORTEST, _LONGEST = 6, 600  # characters
+_CLOSE = 0.8  # of the best sentence's weight, for one more to be shown
+_MEANING, _WORDS, _ASKED, _PASSAGE = 0.5, 0.35, 0.2, 0.15  # weights
+_BEFORE = 0.5  # of the words that only the sentence before has
+_FRAGMENT = 0.85  # of the weight of what does not end like a sentence
+_STOPS = frozenset(".!?…。！？)”\"'")
+
+Similarities = Callable[[Sequence[str]], Sequence[float]]
+"""How near each of some texts is in meaning to the question, −1 to 1."""
+
+_WHEN = re.compile(r"\b(when|what (day|date|month|year)|which (day|date|month|year)|how long|until|since)\b")
+_WHO = re.compile(r"\b(who|whom|whose)\b")
+_HOW_MUCH = re.compile(
+    r"\b(how (many|much|large|big|old|far|high|long)|what (percentage|share|size|price))\b"
+)
+_PARAGRAPHS = re.compile(r"\n[ \t]*\n")
+_TIME = re.compile(
+    r"\b(\d{4}-\d\d|(19|20)\d\d|q[1-4]|mon|tue|wed|thu|fri|sat|sun|tomorrow|yesterday|today|week|month|year"
+    r"|morning|evening|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"(?<![.!?] )(?<!\A)\b[A-Z][a-z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a passage as it is shown, without marks."""
+
+    number: int  #: That of its passage.
+    text: str
+    context: str  #: Where it stands: the title and the heading of its passage.
+    before: str  #: The sentence before it in its paragraph, '' for the first.
+    score: float = 0.0  #: That of its passage.
+
+
+def sentences(references: Sequence[Reference]) -> Iterator[Sentence]:
+    """The sentences, list items and table rows of passages, in their order."""
+    for reference in references:
+        context = f"{reference.title} {reference.heading_path}"
+        before = ""
+        for paragraph in _PARAGRAPHS.split(reference.content):
+            for text in _lines(paragraph, reference.file_type):
+                for sentence in _split(text):
+                    yield Sentence(reference.number, sentence, context, before, reference.score)
+                    before = sentence
+            before = ""
+
+
+def _lines(paragraph: str, file_type: str) -> Iterator[str]:
+    """The clean text of a paragraph: in one piece, its list items and rows of tables apart."""
+    prose: list[str] = []
+    for block in clean(paragraph, file_type, ()):
+        text = " ".join(block.text.replace("\t", " | ").split())
+        if block.kind in ("text", "quote"):
+            prose.append(text)
+        elif block.kind != "heading":
+            yield from [" ".join(prose), text]
+            prose = []
+    yield " ".join(prose)
+
+
+def _split(text: str) -> Iterator[str]:
+    start = 0
+    while (end := next_end(text, start, final=True)) is not None and end > start:
+        sentence = text[start + lead_of(text[start:end]) : end].strip()
+        if _SHORTEST <= len(sentence) <= _LONGEST:
+            yield sentence
+        start = end
+
+
+def answer(
+    question: str, references: Sequence[Reference], similarities: Similarities
+) -> tuple[list[Statement], list[Reference]]:
+    """At most three sentences of the passages that answer the question, the best first, each as a quote with
+    the number of its passage; and the passages with these marked."""
+    candidates = list(dict.fromkeys(sentences(references)))
+    held = {reference.number: Held(reference.content) for reference in references}
+    weights = _weights(question, candidates, similarities)
+    ranked = sorted(zip(weights, candidates, strict=True), key=lambda each: -each[0])
+    after = {(sentence.number, sentence.before): sentence for sentence in candidates if sentence.before}
+    best = [sentence for weight, sentence in ranked if weight >= _CLOSE * ranked[0][0]]
+    if best and (follows := after.get((best[0].number, best[0].text))):
+        best.insert(1, follows)  # which often says what the best one only announces
+    chosen: list[Sentence] = []
+    spans: dict[int, list[Span]] = {reference.number: [] for reference in references}
+    for sentence in best:
+        span = held[sentence.number].find(sentence.text)
+        if span and len(chosen) < MOST_SENTENCES and not _repeats(sentence, chosen):
+            chosen.append(sentence)
+            spans[sentence.number].append(span)
+    marked = [
+        replace(each, spans=tuple(sorted(spans[each.number])), cited=bool(spans[each.number]))
+        for each in references
+    ]
+    return [_statement(sentence) for sentence in chosen], marked
+
+
+def _statement(sentence: Sentence) -> Statement:
+    quoted = f"“{sentence.text}”"
+    text = f"{quoted} [{sentence.number}]"
+    quote = Quote(0, len(quoted), holds=True, number=sentence.number)
+    return Statement("\n", text, "quoted", (sentence.number,), (quote,))
+
+
+def _repeats(sentence: Sentence, chosen: Sequence[Sentence]) -> bool:
+    """Whether a sentence says hardly more than one that is chosen."""
+    words = set(split_words(fold(sentence.text)))
+    return any(len(words - set(split_words(fold(other.text)))) <= len(words) // 5 for other in chosen)
+
+
+def _weights(question: str, candidates: Sequence[Sentence], similarities: Similarities) -> list[float]:
+    """How well each sentence answers the question."""
+    shares = _shares(question, candidates)
+    asked = [_has_asked(question, sentence.text) for sentence in candidates]
+    first = sorted(range(len(candidates)), key=lambda index: -shares[index])[:_MOST_COMPARED]
+    meaning = [0.0] * len(candidates)
+    if first:
+        texts = [f"{candidates[index].context}\n{candidates[index].text}" for index in first]
+        for index, similarity in zip(first, similarities(texts), strict=True):
+            meaning[index] = max(0.0, similarity)
+    best = max((sentence.score for sentence in candidates), default=0.0) or 1.0
+    share_of = {sentence.text: share for sentence, share in zip(candidates, shares, strict=True)}
+    weights: list[float] = []
+    for index, sentence in enumerate(candidates):
+        led_to = max(0.0, share_of.get(sentence.before, 0.0) - shares[index])
+        weight = _MEANING * meaning[index] + _WORDS * (shares[index] + _BEFORE * led_to)
+        weight += _ASKED * asked[index] + _PASSAGE * sentence.score / best
+        weights.append(weight if sentence.text[-1] in _STOPS else _FRAGMENT * weight)
+    return weights
+
+
+def _shares(question: str, candidates: Sequence[Sentence]) -> list[float]:
+    """The share of the question's information that each sentence holds, 0 to 1: a word weighs the more the
+    fewer sentences have it, and half where only the heading has it."""
+    query = parse(question)
+    wanted = {stem(word) for word in query.words if word not in query.stop_words}
+    inside = [{stem(word) for word in split_words(fold(sentence.text))} for sentence in candidates]
+    around = [{stem(word) for word in split_words(fold(sentence.context))} for sentence in candidates]
+    counts = Counter(word for words in inside for word in words & wanted)
+    information = {word: math.log(1 + len(candidates) / (1 + counts[word])) for word in wanted}
+    whole = sum(information.values()) or 1.0
+    shares: list[float] = []
+    for words, heading in zip(inside, around, strict=True):
+        held = sum(information[word] for word in wanted & words)
+        held += sum(information[word] for word in (wanted - words) & heading) / 2
+        shares.append(held / whole)
+    return shares
+
+
+def _has_asked(question: str, sentence: str) -> float:
+    """1.0 if a sentence has the kind of thing that the question asks for, else 0.0."""
+    asks = question.casefold()
+    if _WHEN.search(asks):
+        return float(bool(_TIME.search(sentence)) or any(True for _ in numbers(sentence)))
+    if _HOW_MUCH.search(asks):
+        return float(bool(re.search(r"\d", sentence)))
+    if _WHO.search(asks):
+        return float(bool(_NAME.search(sentence)))
+    return 0.0
