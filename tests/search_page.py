@@ -59,10 +59,18 @@ def open_page(**params: str | list[str]) -> AppTest:
 
 def shown(page: AppTest) -> dict[str, Any]:
     """What the page gives its script to show."""
-    [component] = drawn(page).get("bidi_component")
-    assert component.proto.component_name == "pages.search"
-    found: dict[str, Any] = json.loads(component.proto.json)
+    found: dict[str, Any] = json.loads(component(page).json)
     return found
+
+
+def component(page: AppTest, name: str = "search") -> Any:
+    """What stands for a script of ours in what is sent to the browser."""
+    [proto] = [
+        each.proto
+        for each in drawn(page).get("bidi_component")
+        if each.proto.component_name == f"pages.{name}"
+    ]
+    return proto
 
 
 def titles(page: AppTest) -> list[str]:

@@ -19,10 +19,11 @@ from tests.documents_made import pdf
 from tests.files_page import page_links
 from tests.pages import GUEST, HOSTILE, markup, texts
 from tests.pages import open_page as open_any
-from tests.search_page import HOSTILE_PATH, TEA, Indexing, open_page, option, plain, shown, titles
+from tests.search_page import HOSTILE_PATH, TEA, Indexing, component, open_page, option, plain, shown, titles
 from ui import hits, results
 from ui.deps import library
 from ui.filters import with_parents
+from ui.results import _TEXT
 from ui.search_box import KEY
 from ui.search_state import DEFAULT, Choices, Request, from_params, to_params
 
@@ -211,6 +212,27 @@ def test_an_error_stands_in_the_place_of_the_honest_line(water_notes: Indexing) 
     assert found["cards"] == []
 
 
+@pytest.mark.parametrize("half", ["type:", "before:202", "store:no", "date:last", "tag:dri", "path:proj"])
+def test_a_filter_that_is_being_typed_is_no_error_and_its_values_are_offered(
+    water_notes: Indexing, half: str
+) -> None:
+    page = open_page()
+    page.session_state[_TEXT] = f"green tea {half}"
+    found = shown(page.run())
+    assert (found["error"], found["said"]) == ("", [])
+    assert found["cards"][0]["title"] == "Tea"
+    if half != "before:202":
+        assert found["completions"][0]["text"].startswith(f"green tea {half}")
+
+
+def test_the_value_that_was_meant_can_be_pressed(water_notes: Indexing) -> None:
+    found = shown(open_page(q="water type:markdwn tag:drink"))
+    assert any("Did you mean 'markdown'?" in said for said in found["said"])
+    [meant] = [way for way in found["offers"] if way["label"] == "Search type:markdown"]
+    assert meant["params"] == {"q": ["water type:markdown tag:drink"]}
+    assert meant["beside"] == "instead of type:markdwn"
+
+
 def test_words_are_found_while_the_model_is_loading(
     water_notes: Indexing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -246,8 +268,7 @@ def test_a_hostile_note_is_data_and_never_markup(indexing: Indexing) -> None:
     page = open_page(q="needle")
     assert titles(page) == [HOSTILE]
     assert shown(page)["cards"][0]["name"] == r"odd `name`\n<b>.md"
-    [component] = page.get("bidi_component")
-    assert not component.proto.html_content
+    assert not component(page).html_content
     assert "evil" not in markup(page)
     labels = [element.label for element in (*page.expander, *page.button, *page.selectbox)]
     assert not any("evil" in label for label in labels)
@@ -367,9 +388,9 @@ def test_a_mistake_in_the_settings_is_shown_with_its_line(home: Path) -> None:
 
 def test_the_script_of_the_page_is_a_file_that_streamlit_serves(water_notes: Indexing) -> None:
     """Registered by names that are no part of Streamlit's interface: a new version may take them away."""
-    [component] = open_page().get("bidi_component")
-    assert component.proto.js_source_path.startswith("search.js")
-    assert not component.proto.js_content, "the content policy would refuse it"
+    script = component(open_page())
+    assert script.js_source_path.startswith("search.js")
+    assert not script.js_content, "the content policy would refuse it"
 
 
 def test_a_picture_and_a_page_are_shown_small(indexing: Indexing, tmp_path: Path) -> None:
@@ -411,6 +432,6 @@ def test_a_page_whose_state_changes_while_it_is_drawn_is_drawn_in_whole(
 ) -> None:
     water_notes({"well.md": "The well is full."})
     states = count()
-    monkeypatch.setattr(results, "state", lambda viewer: next(states))
+    monkeypatch.setattr(results, "state", lambda viewer: str(next(states)))
     assert titles(open_page(q="well"))[0] == "Well"
     assert next(states) == 1, "one look, before the search"

@@ -28,7 +28,7 @@ def choices(viewer: Viewer, stores: Sequence[str], chosen: Sequence[str]) -> Cho
     searched = [info for info in deps.store_infos(viewer) if not chosen or info.name in chosen]
     top = top_folder(source for info in searched for source in info.sources)
     folders = {folder or TOP_FOLDER: count for folder, count in facets["folder"].items()}
-    return Choices(tuple(stores), facets["type"], facets["tag"], folders, top)
+    return Choices(tuple(stores), facets["type"], facets["tag"], folders, top, facets["year"])
 
 
 def chips(offered: Choices, request: Request, today: date, counts: Facets | None = None) -> tuple[Chip, ...]:

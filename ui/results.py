@@ -6,7 +6,8 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import date
-from typing import Final
+from hashlib import sha256
+from typing import Any, Final
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -18,17 +19,19 @@ from rag_core.messages import say
 from rag_core.search.shown import Block, clean, extract, shown_text
 from rag_core.types import Answer, Filters, Hit, Named, Notice, Viewer
 from rag_core.wording import age, documents, failed, freshness, only_title, where
-from ui import deps, downloads, filters, hits, search_box, visit
+from ui import components, deps, downloads, filters, hits, search_box, visit
 from ui.access import require_viewer
+from ui.completions import completions, is_half, typed
 from ui.deps import library, store_infos
 from ui.folders import open_picker
 from ui.links import FILES_PAGE, INDEX_PAGE, STORES_PAGE, address, link, picture, program
 from ui.messages import said_of_error, sentence
 from ui.missing_file import WHY
 from ui.runs import is_active, newest_job
-from ui.search_box import Card, Others, Passage, Shown, Way
+from ui.search_box import Card, Completion, Others, Passage, Shown, Way
 from ui.search_state import (
     SEEN,
+    Choices,
     Params,
     Request,
     from_params,
@@ -42,6 +45,8 @@ from ui.search_state import (
 _POLL_S: Final = 2
 _TEXT: Final = "search_text"
 """The session key of what stands in the box, which need not be in the address yet."""
+_TAKEN: Final = "search_taken"
+"""The session key of whether this run was asked for by the box."""
 _MOST_NEAR: Final = 6
 _MOST_OTHERS: Final = 4
 _QUICK: Final = 3
@@ -80,26 +85,31 @@ def show_search() -> None:
         downloads.show(answer, viewer)
 
 
-def state(viewer: Viewer) -> object:
+def state(viewer: Viewer) -> str:
     """What the results depend on and what the status line says: it changes when they do. Raises RagError."""
     generations = library().stores.generations(viewer)
     stores = [name for name, _ in generations] if viewer.is_owner else []
-    return generations, [behind(viewer, [each]) for each in stores], deps.meaning_is_loading(viewer)
+    known = (generations, [behind(viewer, [name]) for name in stores], deps.meaning_is_loading(viewer))
+    return repr(known)
 
 
-def follow(before: object) -> None:
-    """Look every two seconds whether `state` is still as it was ``before``, and draw the page again if not:
-    never in the run that draws it, or a page could not be drawn in whole while an index run is quick."""
+def follow(before: str) -> None:
+    """Look every two seconds whether `state` is still as ``before``; if not, the results are drawn anew.
+
+    Never the whole page: if a fragment's run follows a full run at once, Streamlit sends the end of the full
+    run without the fragment's elements, and the browser takes the box away while somebody types."""
     drawn = False
 
     @st.fragment(run_every=_POLL_S)
     def look() -> None:
+        viewer = require_viewer()
         try:
-            is_same = not drawn or state(require_viewer()) == before
-        except RagError:  # the page says it
-            is_same = False
-        if not is_same:
-            st.rerun()
+            if drawn and not library().stores.names(viewer):
+                st.rerun()  # to the first page
+            now = state(viewer) if drawn else before
+        except RagError as problem:  # the results say it
+            now = str(problem)
+        components.show("news", "news", sha256(now.encode()).hexdigest())
 
     look()
     drawn = True
@@ -112,8 +122,11 @@ def _shown(shown: Shown, viewer: Viewer, url: Params) -> tuple[Shown, Answer | N
         library().stores.info(viewer, gone)  # says that it is not there, and which are
     offered = filters.choices(viewer, names, url.get("store", ()))
     request = from_params(url, offered, usual())
+    shown = replace(shown, completions=_completions(viewer, shown.text, offered))
     if shown.text != request.q:
-        request = replace(request, q=shown.text, page=1)
+        half = typed(shown.text)
+        is_left_out = half is not None and is_half(half, offered, names)
+        request = replace(request, q=half.rest if half and is_left_out else shown.text, page=1)
     shown, answer = replace(shown, view=request.view, page=request.page), None
     if request.asks:
         answer = find(viewer, request)
@@ -125,10 +138,21 @@ def _shown(shown: Shown, viewer: Viewer, url: Params) -> tuple[Shown, Answer | N
     return replace(shown, chips=chips), answer
 
 
+def _completions(viewer: Viewer, text: str, offered: Choices) -> tuple[Completion, ...]:
+    """The values that the filter at the end of the text can have."""
+    half = typed(text)
+    if half is None:
+        return ()
+    stores = {info.name: info.file_count for info in store_infos(viewer)} if half.key == "store" else {}
+    return completions(half, offered, stores, date.today())
+
+
 def _asked() -> tuple[str, Params]:
     """The text in the box, and the parameters in the address."""
     state, url = st.session_state, in_address()
-    if state.get(SEEN) != url or _TEXT not in state:  # a link, a reload, Back or Forward
+    if state.pop(_TAKEN, False):  # what was typed may have been sent before the address was written
+        url = state.get(SEEN, url)
+    elif state.get(SEEN) != url or _TEXT not in state:  # a link, a reload, Back or Forward
         state[SEEN], state[_TEXT] = url, url.get("q", [""])[-1]
     return state[_TEXT], url
 
@@ -139,10 +163,10 @@ def take() -> None:
     viewer = require_viewer()
     text, search, _ = search_box.asked()
     state, params = st.session_state, searched(search)
-    state[_TEXT] = text
+    state[_TEXT], state[_TAKEN] = text, True
     if viewer.is_owner and search_box.forgets():
         library().searching.forget(viewer)
-    if params != state.get(SEEN):
+    if params != state.get(SEEN, {}):
         state[SEEN] = params
         st.query_params.from_dict(params)
         if viewer.is_owner:
@@ -174,6 +198,7 @@ def _answered(shown: Shown, viewer: Viewer, request: Request, answer: Answer) ->
     if viewer.is_owner and any(info.failed for info in store_infos(viewer)):
         said += map(sentence, library().searching.failed_files(viewer, answer))
     offers = [_correction(request, notice) for notice in corrections]
+    offers += [way for notice in answer.notices if (way := _meant(request, notice))]
     if not answer.convincing:
         offers += [*loosen(request), *_why_missing(viewer, answer)]
     is_by_words = answer.mode == "lexical" != request.mode
@@ -305,7 +330,7 @@ def _facts(hit: Hit) -> dict[str, str]:
     """What is known of a hit beside its text."""
     known = {
         "Found by": ", ".join(hit.reasons),
-        "Relevance": f"{hit.score:.2f}",
+        "Score": f"{hit.score:.0%}",
         "File": hit.document.absolute_path or hit.document.path,
         **facts(hit),
     }
@@ -321,6 +346,19 @@ def _correction(request: Request, notice: Notice) -> Way:
     put, instead = (f'"{word}"', meant) if notice.code == "corrected" else (meant, word)
     text = re.sub(rf"\b{re.escape(word)}\b", lambda _: put, request.q, flags=re.IGNORECASE)
     return Way(f"Search {put}", f"instead of {instead}", params={"q": [text]})
+
+
+def _meant(request: Request, notice: Notice) -> Way | None:
+    """The value of a filter that may be meant, where the notice names one."""
+    hints: Any = notice.data.get("hints", ()) if notice.code == "unknown_value" else ()
+    meant = next((str(hint.data["value"]) for hint in hints if hint.code == "did_you_mean"), "")
+    unknown = re.escape(str(notice.data.get("value", "")))
+    written = re.search(rf'(\w+:)(?:"[#.]?{unknown}"|[#.]?{unknown}(?!\S))', request.q, re.IGNORECASE)
+    if not (meant and written):
+        return None
+    value = written[1] + (f'"{meant}"' if " " in meant else meant)
+    text = request.q[: written.start()] + value + request.q[written.end() :]
+    return Way(f"Search {value}", f"instead of {written[0]}", params={"q": [text]})
 
 
 def loosen(request: Request) -> list[Way]:

@@ -90,10 +90,20 @@ class Others:
 
 
 @dataclass(frozen=True, slots=True)
+class Completion:
+    """One value that a filter can have."""
+
+    label: str
+    beside: str  #: A number of documents, or the days that a word means.
+    text: str  #: The whole text in the box once this value is chosen.
+
+
+@dataclass(frozen=True, slots=True)
 class Shown:
     """All that the component shows. ``search`` is the search in the page's address, ``text`` the one that was
     answered; ``status`` is one short line, which ends with the way to the ``unread`` files; ``error``
-    stands in its place. ``label`` names the box."""
+    stands in its place. ``label`` names the box; ``completions`` are the values
+    that the filter at the end of its text can have."""
 
     search: str
     text: str
@@ -110,6 +120,7 @@ class Shown:
     start: tuple[tuple[str, tuple[Way, ...]], ...] = ()
     help: tuple[tuple[str, str], ...] = ()
     label: str = "Search your notes"
+    completions: tuple[Completion, ...] = ()
     page: int = 1
     has_more: bool = False
     end: str = ""

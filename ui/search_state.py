@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any, Final, Literal, get_args
 from urllib.parse import parse_qs
@@ -96,6 +96,7 @@ class Choices:
     tags: Mapping[str, int]
     folders: Mapping[str, int]
     top: str = ""
+    years: Mapping[str, int] = field(default_factory=dict)
 
 
 def to_params(request: Request, usual: Request = DEFAULT) -> Params:

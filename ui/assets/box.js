@@ -8,14 +8,15 @@ export function box({ ask, commit, down, signal }) {
   let timer, waiting = 0;
   const input = made("input", {
     id: "cps-q", type: "search", autocomplete: "off", spellcheck: false, enterKeyHint: "search",
-    "aria-controls": "cps-results",
+    role: "combobox", "aria-controls": "cps-completions", "aria-autocomplete": "list", ariaExpanded: "false",
   });
+  const completions = listOf({ input, choose: (text) => put(text), signal });
   const help = made("button", {
     type: "button", className: "cps-quiet cps-ask", textContent: "?", ariaLabel: "What can be typed",
     ariaExpanded: "false",
   });
   const panel = made("div", { className: "cps-panel", hidden: true });
-  const element = made("div", { className: "cps-box", role: "search" }, icon(), input, made("kbd", {}, "/"), help, panel);
+  const element = made("div", { className: "cps-box", role: "search" }, icon(), input, made("kbd", {}, "/"), help, panel, completions.element);
 
   const send = () => {
     clearTimeout(timer);
@@ -36,6 +37,14 @@ export function box({ ask, commit, down, signal }) {
     input.value = text;
     send();
   };
+  const type = (text) => { // as if it were typed where the caret is
+    input.setRangeText(text, input.selectionStart, input.selectionEnd, "end");
+    send();
+  };
+  const replace = (before) => {
+    input.value = before.value;
+    input.setSelectionRange(before.selectionStart, before.selectionEnd);
+  };
   const keys = {
     Enter: () => { clearTimeout(timer); waiting = 0; commit(input.value); },
     ArrowDown: down,
@@ -44,10 +53,12 @@ export function box({ ask, commit, down, signal }) {
   input.addEventListener("input", (event) => { if (!event.isComposing) sendSoon(); });
   input.addEventListener("compositionend", sendSoon);
   input.addEventListener("keydown", (event) => {
-    if (event.isComposing || !keys[event.key]) return;
+    if (event.isComposing || !(keys[event.key] || completions.keys[event.key])) return;
+    const isTaken = completions.keys[event.key]?.();
+    if (!isTaken && !keys[event.key]) return;
     event.preventDefault();
     event.stopPropagation();
-    keys[event.key]();
+    if (!isTaken) keys[event.key]();
   });
   help.onclick = () => unfold(panel.hidden);
   element.addEventListener("keydown", (event) => {
@@ -87,7 +98,56 @@ export function box({ ask, commit, down, signal }) {
     const row = keysSaid.map(([key, what]) => made("span", {}, made("kbd", {}, key), ` ${what}`));
     panel.replaceChildren(made("div", { className: "cps-syntax" }, ...chips), made("p", { className: "cps-keys" }, ...row));
   };
-  return { element, input, name, put };
+  return { element, input, name, type, replace, complete: completions.update };
+}
+
+// The values that the filter at the caret can have: a list under the box, gone through by the arrows.
+function listOf({ input, choose, signal }) {
+  let ways = [], active = -1;
+  const element = made("div", { className: "cps-menu cps-completions", id: "cps-completions", role: "listbox",
+    ariaLabel: "What the filter can be", hidden: true });
+  const mark = (to) => {
+    active = to;
+    [...element.children].forEach((option, number) => { option.ariaSelected = String(number === active); });
+    element.children[active]?.scrollIntoView({ block: "nearest" });
+    if (active < 0) input.removeAttribute("aria-activedescendant");
+    else input.setAttribute("aria-activedescendant", element.children[active].id);
+  };
+  const unfold = (isOpen) => {
+    element.hidden = !isOpen;
+    input.ariaExpanded = String(isOpen);
+    mark(-1);
+    return true;
+  };
+  const take = (number) => {
+    const { text } = ways[number];
+    unfold(false);
+    input.focus();
+    choose(text);
+    return true;
+  };
+  const step = (by) => () => {
+    if (element.hidden) return false;
+    mark((active + 1 + by + ways.length + 1) % (ways.length + 1) - 1);
+    return true;
+  };
+  const keys = {
+    ArrowDown: step(1),
+    ArrowUp: step(-1),
+    Enter: () => !element.hidden && (active >= 0 ? take(active) : unfold(false) && false),
+    Escape: () => !element.hidden && unfold(false),
+  };
+  const update = (found) => {
+    if (JSON.stringify(found) === JSON.stringify(ways)) return;
+    ways = found;
+    element.replaceChildren(...ways.map((way, number) => made("div", {
+      id: `cps-completion-${number}`, role: "option", ariaSelected: "false",
+      onpointerdown: (event) => { event.preventDefault(); take(number); },
+    }, made("span", {}, way.label), made("span", { className: "cps-count" }, way.beside))));
+    unfold(ways.length > 0 && document.activeElement === input);
+  };
+  input.addEventListener("blur", () => unfold(false), { signal });
+  return { element, keys, update };
 }
 
 function icon() {

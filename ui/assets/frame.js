@@ -2,13 +2,16 @@
 window.__streamlit = { BACKEND_BASE_URL: location.origin + "/" };
 
 (() => {
-  // What is typed after a press on Search in the bar belongs to the box, which comes a moment later and takes it.
+  // What is typed after a press on Search in the bar belongs to the box, which comes a moment later and takes it;
+  // so does what is typed while Streamlit takes the box away and puts another in its place.
   const EARLY_MS = 3000;
+  const isReplaced = () => window.lastBox && !window.lastBox.isConnected && location.pathname === "/";
   window.addEventListener("click", (event) => {
     const isSearch = event.target.closest?.('.st-key-pages a[href=""]');
     window.typedEarly = isSearch && { text: "", until: performance.now() + EARLY_MS };
   }, true);
   window.addEventListener("keydown", (event) => {
+    if (isReplaced()) window.typedEarly ??= { text: "", until: performance.now() + EARLY_MS };
     const early = window.typedEarly;
     const isTyped = event.key.length === 1 || event.key === "Backspace" || event.key === "Enter";
     if (!early || performance.now() > early.until || !isTyped || event.ctrlKey || event.metaKey || event.altKey) return;

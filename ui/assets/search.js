@@ -6,6 +6,8 @@ import { results as makeResults } from "./results.js";
 
 const ANSWER_MS = 3000;
 
+let left; // the box that was shown last, with its text and its search: another may take its place while somebody types
+
 export default mounting(viewOf);
 
 // A search as it stands in the address, spelled one way whoever wrote it.
@@ -97,12 +99,17 @@ function viewOf(root) {
     foot.replaceChildren(...(several ? [turn("Previous", data.page - 1, data.page > 1), made("span", {}, `Page ${data.page}`),
       turn("Next", data.page + 1, data.has_more)] : []), data.end && made("span", {}, data.end) || "");
   };
+  const isReplaced = (here) => left && !left.input.isConnected && left.search === here && left.address === location.href;
   let page = 1;
   const update = (next) => {
     const isNew = !component;
     component = next;
     const { data } = next;
     const here = spelled(data.search), echo = pending.indexOf(here);
+    if (isNew && isReplaced(here)) {
+      committed = here;
+      box.replace(left.input);
+    }
     if (echo >= 0) pending.splice(0, echo + 1);
     else if (!pending.length && committed !== here) { // a link, Back, Forward
       committed = here;
@@ -110,14 +117,21 @@ function viewOf(root) {
     }
     if (isNew) box.name(data.label, data.help);
     if (isNew && !document.activeElement.matches("input, textarea")) box.input.focus();
-    if (isNew && window.typedEarly?.text) box.put(box.input.value + window.typedEarly.text); // see frame.js
+    if (isNew && (window.typedEarly?.text || box.input.value !== data.text)) { // see frame.js
+      box.type(window.typedEarly?.text ?? "");
+    }
     if (isNew) window.typedEarly = undefined;
+    left = { input: box.input, search: committed, address: location.href };
+    window.lastBox = box.input;
+    if (data.text === box.input.value) box.complete(data.completions);
     filters.update(data.chips, committed);
     drawAround(data);
     found.update(data, change);
     if (data.page !== page) root.closest("[data-testid=stMain]")?.scrollTo(0, 0);
     page = data.page;
   };
+  const news = () => { tries += 1; send(); }; // see news.js
+  window.addEventListener("news", news, { signal });
   signal.addEventListener("abort", () => clearTimeout(timer));
   return { off, update };
 }
