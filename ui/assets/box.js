@@ -93,7 +93,7 @@ export function box({ ask, commit, down, signal }) {
     input.placeholder = input.ariaLabel = label;
     const chips = rows.map(([text, what]) => made("button", { type: "button", onclick: () => insert(text) },
       made("code", {}, text), made("span", { className: "cps-quiet" }, what)));
-    const keysSaid = [["↑ ↓", "move"], ["Enter", "open"], ["o", "open in its program"], ["c", "copy path"],
+    const keysSaid = [["↑ ↓", "move"], ["→ ←", "unfold"], ["Enter", "open"], ["o", "open in its program"], ["c", "copy path"],
       ["Space", "select"], ["/", "search"], ["Esc", "clear"]];
     const row = keysSaid.map(([key, what]) => made("span", {}, made("kbd", {}, key), ` ${what}`));
     panel.replaceChildren(made("div", { className: "cps-syntax" }, ...chips), made("p", { className: "cps-keys" }, ...row));

@@ -1,5 +1,6 @@
 // What was found: cards or a table, and a preview of the one that is chosen, all of it in the page already.
-import { blocks, isPlain, isTyping, made, pieces, said } from "./made.js";
+import { isPlain, isTyping, made, pieces, said } from "./made.js";
+import { factsOf, otherPassages, unfolded, wholeText } from "./unfolded.js";
 
 const COLUMNS = [
   ["Name", (card) => card.name], ["Title", (card) => card.title], ["Folder", (card) => card.folder],
@@ -11,13 +12,15 @@ let opened; // the note that was opened last, and for which text: Back comes bac
 const REST_MS = 250; // so long a card is looked at before its other passages are asked for
 const READ_MS = 2000; // between two looks whether what came meanwhile can be shown
 
-export function results({ open, ask, forget, box, say, signal }) {
+export function results({ open: visit, ask, forget, box, say, signal }) {
   const list = made("div", { className: "cps-list", id: "cps-results" });
   const preview = made("section", { className: "cps-preview", ariaLabel: "Preview", tabIndex: 0 });
   const chosen = made("div", { className: "cps-chosen", hidden: true });
   const element = made("div", { className: "cps-body" }, list, preview);
-  let cards = [], rows = [], at = 0, drawn, drawnFor, sorted = [-1, 1], others, timer, later;
+  let cards = [], rows = [], at = 0, drawn, drawnFor, sorted = [-1, 1], timer, later;
   const marked = new Set();
+  const open = new Set(); // the keys of the cards that are unfolded
+  const othersOf = new Map(); // the other passages of a note, by the key of its card
 
   const links = () => [...list.querySelectorAll(".cps-item")];
   const show = (to) => {
@@ -29,15 +32,42 @@ export function results({ open, ask, forget, box, say, signal }) {
     preview.scrollTop = 0;
     showOthers();
     clearTimeout(timer);
-    if (cards[at]?.more && others?.key !== cards[at].key && preview.offsetWidth) {
-      timer = setTimeout(() => ask(cards[at].key), REST_MS);
-    }
+    if (lacksOthers(cards[at]) && preview.offsetWidth) timer = setTimeout(() => askOthers(cards[at]), REST_MS);
   };
+  const lacksOthers = (card) => card?.more && !othersOf.has(card.key);
+  const askOthers = (card) => { if (lacksOthers(card)) ask(card.key); };
   const showOthers = () => {
-    if (!others || others.key !== cards[at]?.key || body.querySelector(".cps-other")) return;
-    body.append(...others.passages.map((other) =>
-      made("div", { className: "cps-other" },
-        made("a", { href: other.href, onclick: follow(other.href) }, other.where), passageOf(other))));
+    const others = othersOf.get(cards[at]?.key);
+    if (others && !body.querySelector(".cps-other")) body.append(...otherPassages(others, follow));
+  };
+  const take = (others) => { // one note's a time: the next that is open is asked for then
+    if (others && !othersOf.has(others.key)) {
+      othersOf.set(others.key, others.passages);
+      const number = cards.findIndex((card) => card.key === others.key);
+      if (open.has(others.key) && number >= 0) unfold(number, true);
+    }
+    showOthers();
+    askOthers(cards.find((card) => open.has(card.key) && lacksOthers(card)));
+  };
+  const unfold = (number, isOpen) => {
+    const card = cards[number], row = rows[number], chevron = row?.querySelector(".cps-chevron");
+    if (!chevron) return; // a row of the table
+    const focus = document.activeElement, isInside = row.querySelector(".cps-unfolded")?.contains(focus);
+    const stops = isInside ? [...row.querySelectorAll(".cps-unfolded :is(a, button)")] : [];
+    row.querySelector(".cps-unfolded")?.remove();
+    open[isOpen ? "add" : "delete"](card.key);
+    chevron.ariaExpanded = String(isOpen);
+    row.classList.toggle("cps-open", isOpen);
+    if (isOpen) {
+      row.append(unfolded({ card, others: othersOf.get(card.key), follow, copy, thumb, id: `cps-unfolded-${number}` }));
+    }
+    if (isInside) (isOpen ? row.querySelectorAll(".cps-unfolded :is(a, button)")[stops.indexOf(focus)] : null)?.focus();
+    if (isInside && !row.contains(document.activeElement)) row.querySelector(".cps-title").focus();
+  };
+  const toggle = (number) => {
+    const isOpen = !open.has(cards[number].key);
+    unfold(number, isOpen);
+    if (isOpen) askOthers(cards[number]);
   };
   const go = (to) => {
     if (to < 0) return box.focus();
@@ -49,7 +79,7 @@ export function results({ open, ask, forget, box, say, signal }) {
   };
   const leave = (href) => {
     opened = { key: cards[at]?.key, text: list.dataset.query };
-    open(href);
+    visit(href);
   };
   const comeBack = (to) => { // once the styles are there and the page that was left is gone
     if (getComputedStyle(element).display !== "grid") return requestAnimationFrame(() => comeBack(to));
@@ -65,17 +95,28 @@ export function results({ open, ask, forget, box, say, signal }) {
   };
 
   const titled = (card, number) => made("a", {
-    href: card.passage.href, className: "cps-title", onclick: follow(card.passage.href),
-    onfocus: () => show(number),
+    href: card.passage.href, className: "cps-title", onclick: press(card, number), onfocus: () => show(number),
   }, card.title);
+  const press = (card, number) => (event) => { // without room for a preview, the card itself says more
+    const unfolds = !preview.offsetWidth && rows[number].querySelector(".cps-chevron");
+    if (!unfolds || !isPlain(event) || event.button) return follow(card.passage.href)(event);
+    event.preventDefault();
+    event.stopPropagation();
+    return toggle(number);
+  };
+  const chevronOf = (card, number) => made("button", {
+    type: "button", className: "cps-chevron", ariaExpanded: "false", ariaLabel: `More of ${card.title}`,
+    "aria-controls": `cps-unfolded-${number}`,
+    onclick: (event) => { event.stopPropagation(); show(number); toggle(number); },
+  });
   const thumb = (card) => made("img", {
     className: "cps-thumb", src: card.picture, alt: "", loading: "lazy", onerror: (event) => event.target.remove(),
   });
   const cardOf = (card, number) => made("article", {
     className: card.is_near ? "cps-card cps-near" : "cps-card",
-    onclick: () => { show(number); if (!preview.offsetWidth) leave(card.passage.href); }, // no room for a preview
+    onclick: () => { show(number); if (!preview.offsetWidth) toggle(number); }, // no room for a preview
   },
-  made("h2", {}, titled(card, number)),
+  made("h2", {}, titled(card, number)), chevronOf(card, number),
   made("span", { className: "cps-age", title: card.day }, card.age),
   made("p", { className: "cps-crumb", title: card.place }, card.crumb),
   made("p", { className: "cps-extract" }, ...pieces(card.extract)),
@@ -87,6 +128,7 @@ export function results({ open, ask, forget, box, say, signal }) {
   const draw = () => {
     const near = cards.findIndex((card) => card.is_near);
     rows = cards.map(cardOf);
+    rows.forEach((row, number) => row.addEventListener("focusin", () => { if (at !== number) show(number); }));
     list.replaceChildren(...rows.flatMap((row, number) =>
       (number === near && near > 0 ? [made("p", { className: "cps-divider" }, "Near misses"), row] : [row])));
   };
@@ -130,13 +172,10 @@ export function results({ open, ask, forget, box, say, signal }) {
     program.hidden = !card.app;
     program.href = card.app || "#";
     program.textContent = `Open in ${card.app_name}`;
-    const text = card.passage.blocks.length ? passageOf(card.passage)
-      : made("p", { className: "cps-passage cps-quiet" }, ...pieces(card.extract));
-    body.replaceChildren(text);
+    body.replaceChildren(wholeText(card));
     if (card.picture) body[card.file_type === "picture" ? "prepend" : "append"](thumb(card));
-    facts.replaceChildren(...card.facts.flatMap(([name, value]) => [made("dt", {}, name), made("dd", {}, value)]));
+    facts.replaceChildren(...factsOf(card));
   };
-  const passageOf = (passage) => made("div", { className: "cps-passage" }, ...blocks(passage.blocks));
 
   const copy = (text, done, button = copies) => {
     if (!navigator.clipboard) return say("This browser copies only over https");
@@ -172,13 +211,17 @@ export function results({ open, ask, forget, box, say, signal }) {
     " ": () => select(at),
     Enter: () => leave(cards[at].passage.href),
     Escape: () => (marked.size ? unmark() : box.focus()),
+    ArrowRight: () => { if (!open.has(cards[at].key)) toggle(at); },
+    ArrowLeft: () => { if (open.has(cards[at].key)) toggle(at); },
   };
   const arrows = { ArrowDown: keys.j, ArrowUp: keys.k }; // elsewhere they scroll
-  const inList = new Set(["Enter", " ", "Escape"]);
+  const onTitle = new Set(["Enter", " "]); // elsewhere they press what has the focus
+  const inList = new Set(["Escape", "ArrowRight", "ArrowLeft"]);
   window.addEventListener("keydown", (event) => { // captured: Streamlit has a key C of its own
     const isHere = list.contains(document.activeElement);
     const act = arrows[event.key] ? isHere && arrows[event.key]
-      : inList.has(event.key) ? isHere && document.activeElement.tagName === "A" && cards.length && keys[event.key]
+      : onTitle.has(event.key) ? isHere && document.activeElement.matches(".cps-title") && keys[event.key]
+      : inList.has(event.key) ? isHere && cards.length && keys[event.key]
         : (cards.length || "jk".includes(event.key)) && keys[event.key];
     if (!act || isTyping(event) || !isPlain(event)) return;
     event.preventDefault();
@@ -193,19 +236,20 @@ export function results({ open, ask, forget, box, say, signal }) {
       : made("button", { type: "button", className: "cps-item", onclick: () => press(way.params) }, ...said);
   };
 
-  const isRead = () => at > 0 || element.contains(document.activeElement)
+  const isRead = () => at > 0 || open.size > 0 || element.contains(document.activeElement)
     || list.closest("[data-testid=stMain]")?.scrollTop > 0;
   const update = (data, press) => {
     const now = JSON.stringify([data.cards, data.view, data.start]);
     const asked = JSON.stringify([data.text, data.search, data.view]);
     list.dataset.query = data.text;
-    others = data.others;
     clearTimeout(later);
-    if (drawn === now) return showOthers();
+    if (drawn === now) return take(data.others);
     if (drawnFor === asked && isRead()) { // news move nothing that is read
       later = setTimeout(() => update(data, press), READ_MS);
-      return showOthers();
+      return take(data.others);
     }
+    if (drawnFor !== asked) open.clear();
+    othersOf.clear();
     [drawn, drawnFor] = [now, asked];
     const before = list.contains(document.activeElement) ? here() : -1, key = cards[before]?.key;
     unmark();
@@ -228,9 +272,11 @@ export function results({ open, ask, forget, box, say, signal }) {
     const left = opened?.text === data.text ? cards.findIndex((card) => card.key === opened.key) : -1;
     opened = undefined;
     show(had > 0 ? had : 0);
+    cards.forEach((card, number) => { if (open.has(card.key)) unfold(number, true); });
+    take(data.others);
     if (left > 0 && had < 0) return comeBack(left);
     return had >= 0 && go(had);
   };
   signal.addEventListener("abort", () => clearTimeout(later));
-  return { element, chosen, update, first: () => go(0), openFirst: () => cards.length && open(cards[0].passage.href), wayOf };
+  return { element, chosen, update, first: () => go(0), openFirst: () => cards.length && visit(cards[0].passage.href), wayOf };
 }
