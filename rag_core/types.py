@@ -15,6 +15,11 @@ from rag_core.hits import Document as Document
 from rag_core.hits import Hit as Hit
 from rag_core.hits import PrivateBy as PrivateBy
 from rag_core.messages import Message
+from rag_core.views import DocumentLink as DocumentLink
+from rag_core.views import DocumentView as DocumentView
+from rag_core.views import LinkType as LinkType
+from rag_core.views import Neighbour as Neighbour
+from rag_core.views import Similar as Similar
 
 Vectors = npt.NDArray[np.float32]
 """Shape (n, dimension), each row of length 1."""
@@ -22,13 +27,15 @@ Vectors = npt.NDArray[np.float32]
 Mode = Literal["hybrid", "vector", "lexical"]
 Group = Literal["document", "none"]
 """What a result is: a document with its best passage, or every passage."""
+Sort = Literal["best", "newest", "oldest", "name"]
+"""The order of the results that fit. Near misses follow, the best first."""
+SORTS: tuple[Sort, ...] = get_args(Sort)
 Facets = dict[str, dict[str, int]]
 """``{"type", "tag", "folder", "store", "year"}``: each value with its number of documents, most first."""
 Metric = Literal["cosine", "euclidean", "dot_product"]
 """How a vector index compares. Vectors have length 1, so all give one order; ``similarity`` is the cosine."""
 METRICS: tuple[Metric, ...] = get_args(Metric)
 
-LinkType = Literal["wikilink", "embed", "markdown"]
 TitleSource = Literal["front matter", "heading", "section", "file name"]
 """Where a title is from. A ``section`` is one of several: its heading is not above the others."""
 Phase = Literal["scanning", "reading", "embedding", "pictures", "sending", "done"]
@@ -245,72 +252,6 @@ MAX_DEPTH = 1000  # hits of a search at most, over all its pages
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
-    """A chunk in reading order. The first ``repeats`` characters of ``content`` end the chunk before;
-    ``shown`` (start, end) is the part to show among the others; ``anchor`` is as of `anchor_in_words`;
-    ``start`` is its offset in the document."""
-
-    key: str
-    content: str
-    start_line: int
-    end_line: int
-    heading_path: tuple[str, ...]
-    is_hit: bool
-    repeats: int
-    shown: tuple[int, int]
-    split_part: int
-    headings: str = ""
-    anchor: str | None = None
-    start: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentLink:
-    """A link between two documents; the other's ``path`` is None where the viewer may see nothing."""
-
-    type: LinkType
-    target: str
-    heading: str
-    label: str
-    path: str | None
-    title: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentView:
-    """A document as it was indexed: its chunks in reading order, and the links out of it and to it.
-    ``is_dated``: its text or name has its date. ``properties``: what else its front matter says.
-    ``next_key``: the first chunk that was asked for and did not fit."""
-
-    document: Document
-    chunks: tuple[Neighbour, ...]
-    links_out: tuple[DocumentLink, ...]
-    links_in: tuple[DocumentLink, ...]
-    aliases: tuple[str, ...]
-    warnings: tuple[str, ...]
-    is_dated: bool = False
-    properties: tuple[tuple[str, str], ...] = ()
-    next_key: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Similar:
-    """A document near in meaning to another one or to a text, with its nearest passage. ``similarity`` is the
-    cosine, and ``relevant`` whether it is nearer to that of neighbouring passages than of unrelated ones.
-    ``is_linked``: the other document links to it, or is linked from it."""
-
-    document: Document
-    similarity: float
-    relevant: bool
-    key: str
-    content: str
-    heading_path: tuple[str, ...]
-    start_line: int
-    end_line: int
-    is_linked: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Notice(Message):
     """What else is to be said of an answer, and the stores that it is about."""
 
@@ -352,6 +293,7 @@ class Answer:
     by_words: tuple[str, ...] = ()
     group: Group = "none"
     facets: Facets | None = None
+    sort: Sort = "best"  #: The order of what fits; near misses follow, the best first.
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ VAGUE = {"util", "utils", "helper", "helpers", "common", "manager", "managers", 
 LAYERS = (
     {"messages", "anchors"},
     {"hits"},
+    {"views"},
     {"types", "errors"},
     {"reports", "replies"},
     {"wording"},

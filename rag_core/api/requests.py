@@ -28,7 +28,7 @@ from rag_core.library.pictures import LARGEST_SIDE, SIDE
 from rag_core.replies import MAX_K
 from rag_core.search.query import MAX_BYTES, MAX_LENGTH, MAX_OPERATORS, NAMES_OF_FILTERS, filters_from, parse
 from rag_core.store.find import FILTERS
-from rag_core.types import MAX_DEPTH, FileState, Group, Mode
+from rag_core.types import MAX_DEPTH, FileState, Group, Mode, Sort
 
 Schema = dict[str, Any]
 
@@ -80,6 +80,7 @@ FILTER_SYNTAX: Final = ", ".join(f"{name}:" for name in NAMES_OF_FILTERS)
 _SYNTAX = f'Words, and {FILTER_SYNTAX}, store:, "exact", -not.'
 GROUP: Final = "What a result is: a `document` with its best passage, or every passage (`none`)."
 FACETS: Final = "Whether to count what matches by type, tag, folder, store and year."
+SORT: Final = "The order of what fits, by score, date or title; near misses follow."
 _ALL_STORES = "Without any, all that you may see."
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ class Search(TypedDict, total=False):
     filters: Filters
     group: Annotated[Group, said(GROUP)]
     facets: Annotated[bool, said(FACETS)]
+    sort: Annotated[Sort, said(SORT)]
 
 
 @strict

@@ -19,7 +19,7 @@ from rag_core.cli.terminal import show_answer
 from rag_core.errors import InvalidInput
 from rag_core.replies import DEFAULT_K, MAX_K, Draft, Reference, Reply, Statement, marked
 from rag_core.search.query import FILTER_KEYS, filters_from
-from rag_core.types import OWNER, Filters, Group
+from rag_core.types import OWNER, SORTS, Filters, Group
 from rag_core.wording import GET_A_MODEL, ONLY_TITLE, freshness
 
 _NOTHING_FOUND = 3
@@ -103,6 +103,10 @@ def _words(given: Sequence[str], *, from_stdin: bool) -> str:
 @click.option(
     "--group", type=click.Choice(["document", "none"]),
     help="List documents with their best passage (the default), or every passage (with --json and --csv).",
+)  # fmt: skip
+@click.option(
+    "--sort", type=click.Choice(SORTS), default="best", show_default=True,
+    help="The order of the passages that fit; near misses follow.",
 )  # fmt: skip
 @click.option("--facets", is_flag=True, help="Count what matches by type, tag, folder, store and year.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV for spreadsheets.")

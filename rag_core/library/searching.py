@@ -42,6 +42,7 @@ from rag_core.types import (
     Notice,
     Query,
     Similar,
+    Sort,
     Suggestions,
     Viewer,
 )
@@ -76,12 +77,14 @@ class Searching(Service):
         offset: int = 0,
         group: Group = "none",
         facets: bool = False,
+        sort: Sort = "best",
     ) -> Answer:
         """The best passages for a query, which may carry filters of the query language.
 
         ``group``: ``document`` gives each document once, where its best passage stands, with the places of
         nearly equal passages as its copies; all numbers then count documents. ``facets`` counts what
-        matches by type, tag, folder, store and year, as of `store.facets.matching`.
+        matches by type, tag, folder, store and year, as of `store.facets.matching`. ``sort`` orders what fits
+        by score, date or title: at most the 1,000 best of a store, without words all that match.
         ``stores``: none means all that the viewer may see; ``store:`` in the text wins over it. ``mode`` and
         the numbers default to the settings. ``offset`` skips the first hits, up to 1,000 together with
         ``top_k``. ``max_tokens`` keeps the first hits whose text fits. A text of over 2,000 characters is
@@ -100,7 +103,7 @@ class Searching(Service):
             raise no_store(viewer, "There is no store yet.")
         options = SearchOptions(
             mode, top_k, min_score, offset, usual.k_lex, usual.k_vec, group, facets, self._shared.reranker,
-            usual.recency,
+            usual.recency, sort,
         )  # fmt: skip
         long = len(text) > MAX_LENGTH
         said = [Notice("long_query", {"length": len(text)})] if long else []

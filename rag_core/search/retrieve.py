@@ -28,6 +28,7 @@ from rag_core.search.rank import (
 )
 from rag_core.search.rerank import TOP, reranked
 from rag_core.search.snippet import best_window, highlight, unshown
+from rag_core.search.sorting import in_order
 from rag_core.store import Store, embeddings, facets, find, lexical
 from rag_core.store.calibration import Calibration
 from rag_core.store.connection import kept
@@ -48,6 +49,7 @@ from rag_core.types import (
     Mode,
     Notice,
     Query,
+    Sort,
     Vectors,
     Viewer,
 )
@@ -94,7 +96,7 @@ class Scope:
 class SearchOptions:
     """Search options; ``k_lex`` and ``k_vec`` are the numbers of candidates by words and by meaning, and
     ``group`` says what all other numbers count. The ``reranker`` orders the first hits, if there is one; by
-    ``recency`` newer documents count more, 0 to 1."""
+    ``recency`` newer documents count more, 0 to 1. ``sort`` is the order of what fits."""
 
     mode: Mode = "hybrid"
     top_k: int = 10
@@ -106,6 +108,7 @@ class SearchOptions:
     facets: bool = False
     reranker: SharedReranker | None = None
     recency: float = 0.0
+    sort: Sort = "best"
 
 
 @dataclass(slots=True)
@@ -151,12 +154,7 @@ def search(
         hits += listed.hits
     if failed and not lists:
         raise next(iter(failed.values()))
-    hits.sort(key=attrgetter("score"), reverse=True)  # of equal ones the first store's stay first
-    unordered: list[Notice] = []
-    if options.reranker:
-        may_leave = [store.name for store in searched if store.sends_private]
-        further = options.offset > 0
-        hits, unordered = reranked(hits, query, options.reranker, may_leave, viewer, again=further)
+    hits, unordered = _in_order(hits, searched, query, options, viewer)
     convincing = bool(hits) and hits[0].relevant
     end = options.offset + options.top_k
     shown: list[Hit] = []
@@ -180,9 +178,22 @@ def search(
         notices=tuple(said), pending=sum(map(attrgetter("pending"), lists)), offset=options.offset,
         has_more=more_fits, unshown=min(known, MAX_DEPTH) - end if goes_on and not more_fits else 0,
         fitting=sum(map(attrgetter("fitting"), lists)), fits_more=any(map(attrgetter("fits_more"), lists)),
-        by_words=tuple(by_words), group=options.group,
+        by_words=tuple(by_words), group=options.group, sort=options.sort,
         facets=facets.joined(each.facets or {} for each in lists) if options.facets else None,
     )  # fmt: skip
+
+
+def _in_order(
+    hits: list[Hit], searched: Sequence[Store], query: Query, options: SearchOptions, viewer: Viewer
+) -> tuple[list[Hit], list[Notice]]:
+    """The hits of all stores in the order that is asked for, and a notice where a reranker gave none."""
+    hits = sorted(hits, key=attrgetter("score"), reverse=True)  # of equal ones the first store's stay first
+    if options.sort != "best":
+        return in_order(hits, options.sort), []
+    if options.reranker is None:
+        return hits, []
+    may_leave = [store.name for store in searched if store.sends_private]
+    return reranked(hits, query, options.reranker, may_leave, viewer, again=options.offset > 0)
 
 
 def _beyond_filters(
@@ -206,7 +217,9 @@ def _search_scope(
     switched meanwhile."""
     for _ in range(2):
         words = options.mode != "vector"
-        gathered = _beside.submit(lexical.gather, opened.store, query, allowed, options.k_lex, words=words)
+        gathered = _beside.submit(
+            lexical.gather, opened.store, query, allowed, options.k_lex, words=words, sort=options.sort
+        )
         scope = scope_of(opened)
         try:
             listed = _search_store(scope, query, allowed, options, viewer, gathered)
@@ -233,7 +246,9 @@ def _search_store(
             chunks, _ = lexical.frequencies(db, [], viewer)
             mode = mode if waiting < (1 - _LEAST_EMBEDDED) * chunks else "lexical"
     wanted = options.offset + options.top_k + 1  # one more hit tells whether the list goes on
-    depth = min(max(wanted, TOP) if options.reranker else wanted, MAX_DEPTH)
+    wanted = min(max(wanted, TOP) if options.reranker else wanted, MAX_DEPTH)
+    sorts_fitting = options.sort != "best" and bool(query.text)  # then all that fits is put in order
+    depth = MAX_DEPTH if sorts_fitting else wanted
     listed = _StoreHits(pending=waiting, folding=Folding() if options.group == "document" else None)
     seen: set[str] = set()
     for further in (0, *_REACHES):
@@ -243,7 +258,9 @@ def _search_store(
         if not further and (mode == "vector") == (options.mode == "vector"):
             gathered = first.result()
         else:
-            gathered = lexical.gather(scope.store, query, allowed, by_words, words=mode != "vector")
+            gathered = lexical.gather(
+                scope.store, query, allowed, by_words, words=mode != "vector", sort=options.sort
+            )
         with scope.store.read() as db:
             active = kept(db, active_identity)
             listed.is_current = not scope.identity_id or bool(active and active.id == scope.identity_id)
@@ -266,7 +283,8 @@ def _search_store(
                 fitting = {document_of[item.found.chunk_id] for item in chain(*fit)}
                 listed.facets = facets.count(db, scope.store.name, {*matching, *fitting})
             listed.hits += _hits(db, scope.store.name, placed, last, viewer)
-        if is_all or len(listed.hits) >= depth or listed.below:
+        least = depth if listed.fits_more else wanted
+        if is_all or len(listed.hits) >= least or listed.below:
             break
         if listed.folding and not (listed.fits_more and listed.known > known):
             break  # long documents: thousands of passages would be ranked for a few more near misses

@@ -18,7 +18,7 @@ from rag_core.errors import StoreDamaged, StoreError
 from rag_core.store.decisions import COPY
 from rag_core.store.errors import MEND, cannot_write, is_damage, is_outside, raise_unreadable, sqlite_name
 from rag_core.store.migrations import APPLICATION_ID
-from rag_core.text.words import has_phrase
+from rag_core.text.words import has_phrase, name_order
 
 READERS = 4
 """How many threads read one store at once. More would only wait for each other, as Python computes in one:
@@ -84,6 +84,7 @@ def connect(path: Path, mode: Mode, busy_timeout_s: float = BUSY_TIMEOUT_S) -> s
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute(f"PRAGMA cache_size = -{_WRITER_CACHE_KB if mode == 'rw' else _READER_CACHE_KB}")
         db.create_function("has_phrase", 2, has_phrase, deterministic=True)
+        db.create_function("name_order", 1, name_order, deterministic=True)
         if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
             if path.with_suffix(COPY).exists():  # so it was a store
                 raise StoreDamaged(f"Store {path.stem!r} is damaged: it is no longer a store.", MEND)

@@ -24,7 +24,7 @@ from rag_core.store.file import ACTIVE, Store
 from rag_core.text.days import EXAMPLES, span
 from rag_core.text.words import SPACED_WORD, alternatives, clusters, is_unspaced, name_key, well_formed
 from rag_core.text.words import fold as fold_words
-from rag_core.types import DATA, NAME, Document, Filters, PrivateBy, Query, Viewer
+from rag_core.types import DATA, NAME, Document, Filters, PrivateBy, Query, Sort, Viewer
 
 HIDDEN = "SELECT c.id FROM documents d JOIN chunks c ON c.document_id = d.id WHERE d.private"
 """The SQL of all private chunks."""
@@ -193,9 +193,20 @@ _FIRST = "coalesce(min(CASE WHEN c.kept IS NOT '[]' THEN c.id END), min(c.id))"
 """SQL of a document's first passage that is not all furniture, else of its first."""
 
 
-def first_chunks(db: sqlite3.Connection, allowed: Eligible, limit: int, name: str | None = None) -> list[int]:
-    """The first chunk of each eligible document, newest first; with ``name`` of those that are called so."""
-    known_as, order, values = "1", "d.date DESC, d.display", allowed.values
+_IN_ORDER: Mapping[Sort, str] = {
+    "best": "d.date DESC, d.display",
+    "newest": "d.date DESC, d.display",
+    "oldest": "d.date = '', d.date, d.display",
+    "name": "name_order(d.title), d.display",
+}
+
+
+def first_chunks(
+    db: sqlite3.Connection, allowed: Eligible, limit: int, name: str | None = None, sort: Sort = "best"
+) -> list[int]:
+    """The first chunk of each eligible document in the order ``sort``, where the best are the newest; with
+    ``name`` of those that are called so, the shortest paths first."""
+    known_as, order, values = "1", _IN_ORDER[sort], allowed.values
     if name is not None:
         known_as, order = "d.id IN (SELECT document_id FROM names WHERE key = ?)", "length(d.display)"
         values = (name, *values)

@@ -27,7 +27,7 @@ from rag_core.store import find
 from rag_core.store.connection import kept, rows_at_once
 from rag_core.store.file import Store
 from rag_core.text.words import SPACED_WORD, STOP_WORDS, alternatives, fold, is_unspaced, one_edit_away
-from rag_core.types import Query, Viewer
+from rag_core.types import Query, Sort, Viewer
 
 # Weights of the columns of `words` in order. Chosen with benchmarks/retrieval.py; flat from half to twice.
 COLUMN_WEIGHTS = {
@@ -81,13 +81,15 @@ class Gathered:
         return list(dict.fromkeys(found))
 
 
-def gather(store: Store, query: Query, allowed: find.Eligible, limit: int, *, words: bool) -> Gathered:
+def gather(
+    store: Store, query: Query, allowed: find.Eligible, limit: int, *, words: bool, sort: Sort = "best"
+) -> Gathered:
     """The eligible chunks for ``query``: up to ``limit`` by its ``words`` if they are wanted (more for a
     guest, whose scores are counted again), and the newest whose furniture has a word that no passage has or a
-    word of a phrase."""
+    word of a phrase. Without words the first documents in the order ``sort``."""
     with store.read() as db:
         if not query.text:
-            return Gathered(find.first_chunks(db, allowed, limit))
+            return Gathered(find.first_chunks(db, allowed, limit, sort=sort))
         total, counts = frequencies(db, list(query.forms), allowed.viewer)
         # IDF as in BM25+, never negative
         idf = {unit: math.log(1 + (total - n + 0.5) / (n + 0.5)) for unit, n in counts.items()}

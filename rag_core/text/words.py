@@ -55,6 +55,8 @@ _LATIN_ACCENTS = re.compile("[\u0300-\u036f](?<=[a-z].)[\u0300-\u036f]*")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _MIXED = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
 
+_DIGITS = re.compile("[0-9]+")
+_LONGEST_NUMBER = 12  # digits that are compared as a number
 _POSSESSIVE = re.compile("(?<=\\w)['\u2019]s\\b", re.IGNORECASE)
 _SNAKE = re.compile("(?<![A-Za-z0-9])[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+", re.ASCII)
 
@@ -103,6 +105,11 @@ def arabic_stem(word: str) -> str:
 def name_key(name: str) -> str:
     """A name as links and tags are compared: NFC, without case."""
     return unicodedata.normalize("NFC", name).casefold().strip()
+
+
+def name_order(name: str) -> str:
+    """The key that sorts names: without case and accents, and *week 2* before *week 10*."""
+    return _DIGITS.sub(lambda digits: digits[0].zfill(_LONGEST_NUMBER), fold(name))
 
 
 def bigrams(run: str) -> list[str]:

@@ -17,7 +17,7 @@ from rag_core.library import Library
 from rag_core.library.documents import MAX_AROUND
 from rag_core.replies import DEFAULT_K
 from rag_core.search.query import NAMES_OF_FILTERS
-from rag_core.types import Group, Viewer
+from rag_core.types import Group, Sort, Viewer
 
 Act = Callable[[Library, Viewer, Any, threading.Event], Value]
 """Calls the library; the event is set when the caller is gone."""
@@ -74,6 +74,7 @@ _SEARCH = {
     "n_results": Annotated[requests.TopK, requests.said("How many; 5 unless said.")],
     "group": Annotated[Group, requests.said(requests.GROUP)],
     "facets": Annotated[bool, requests.said(requests.FACETS)],
+    "sort": Annotated[Sort, requests.said(requests.SORT)],
 }
 _ASK = {
     **_ANY_STORE,

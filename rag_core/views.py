@@ -1,0 +1,76 @@
+"""A document as it is read: its passages in order, its links, and the documents near to it in meaning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rag_core.hits import Document
+
+LinkType = Literal["wikilink", "embed", "markdown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A chunk in reading order. The first ``repeats`` characters of ``content`` end the chunk before;
+    ``shown`` (start, end) is the part to show among the others; ``anchor`` is as of `anchor_in_words`;
+    ``start`` is its offset in the document."""
+
+    key: str
+    content: str
+    start_line: int
+    end_line: int
+    heading_path: tuple[str, ...]
+    is_hit: bool
+    repeats: int
+    shown: tuple[int, int]
+    split_part: int
+    headings: str = ""
+    anchor: str | None = None
+    start: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentLink:
+    """A link between two documents; the other's ``path`` is None where the viewer may see nothing."""
+
+    type: LinkType
+    target: str
+    heading: str
+    label: str
+    path: str | None
+    title: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentView:
+    """A document as it was indexed: its chunks in reading order, and the links out of it and to it.
+    ``is_dated``: its text or name has its date. ``properties``: what else its front matter says.
+    ``next_key``: the first chunk that was asked for and did not fit."""
+
+    document: Document
+    chunks: tuple[Neighbour, ...]
+    links_out: tuple[DocumentLink, ...]
+    links_in: tuple[DocumentLink, ...]
+    aliases: tuple[str, ...]
+    warnings: tuple[str, ...]
+    is_dated: bool = False
+    properties: tuple[tuple[str, str], ...] = ()
+    next_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """A document near in meaning to another one or to a text, with its nearest passage. ``similarity`` is the
+    cosine, and ``relevant`` whether it is nearer to that of neighbouring passages than of unrelated ones.
+    ``is_linked``: the other document links to it, or is linked from it."""
+
+    document: Document
+    similarity: float
+    relevant: bool
+    key: str
+    content: str
+    heading_path: tuple[str, ...]
+    start_line: int
+    end_line: int
+    is_linked: bool = False
