@@ -80,6 +80,7 @@ TEXTS = {
     "max_tokens": "The best passage has {tokens:,} tokens, more than {limit:,} (max_tokens).",
     "no_match": "No document matches these filters.",
     "unknown_value": "No document in {stores:store} {lacks} {value!r}. {hints}",
+    "unknown_property": "No note has the property {name!r}. {hints}",
     "no_pages": "Notes, text and code have no pages, only lines.",
     "did_you_mean": "Did you mean {value!r}?",
     "there_are": "There are: {values}.",

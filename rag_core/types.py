@@ -166,21 +166,21 @@ class EmbedderIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a document must be to be found: values of a field are joined by *or*, fields by *and*.
-    ``paths``: leading segments, ``""`` for files at the root, or a glob with ``*``. ``files``: any tail of a
-    path. ``tags``: ``a`` also matches ``a/b``. ``symbols``: definitions in Python, by any tail of their path
-    (``open`` finds ``Pool.open``). ``dates``: such as ``2025-03`` and ``last week``. ``after`` is inclusive,
-    ``before`` exclusive; ISO dates."""
+    """What a document must be to be found: values of a field are joined by *or*, fields by *and*."""
 
     types: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-    pages: tuple[str, ...] = ()
-    symbols: tuple[str, ...] = ()
-    dates: tuple[str, ...] = ()
-    after: str | None = None
-    before: str | None = None
+    tags: tuple[str, ...] = ()  #: ``a`` also matches ``a/b``.
+    paths: tuple[str, ...] = ()  #: Leading segments, ``""`` for files at the root, or a glob with ``*``.
+    files: tuple[str, ...] = ()  #: Any tail of a path.
+    titles: tuple[str, ...] = ()  #: Words of the title, in this order.
+    headings: tuple[str, ...] = ()  #: Words of the headings above a passage, in this order.
+    pages: tuple[str, ...] = ()  #: Pages and slides, by their number.
+    places: tuple[str, ...] = ()  #: Other places in a document, such as ``chapter 3``.
+    symbols: tuple[str, ...] = ()  #: Definitions in Python, by any tail of their path.
+    properties: tuple[str, ...] = ()  #: ``key:value``; those of one key are joined by *or*, keys by *and*.
+    dates: tuple[str, ...] = ()  #: Such as ``2025-03`` and ``last week``.
+    after: str | None = None  #: An ISO date, inclusive.
+    before: str | None = None  #: An ISO date, exclusive.
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +294,7 @@ class Answer:
     group: Group = "none"
     facets: Facets | None = None
     sort: Sort = "best"  #: The order of what fits; near misses follow, the best first.
+    properties: Facets | None = None  #: The commonest properties of all that matches, as ``facets``.
 
     @property
     def warnings(self) -> tuple[str, ...]:

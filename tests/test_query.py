@@ -46,7 +46,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
 
 def found(library: Library, query: str, mode: Mode = "lexical", filters: Filters | None = None) -> set[str]:
     answer = library.search(OWNER, query, ["kitchen"], mode=mode, top_k=50, filters=filters)
-    hints = ("No document", "No passage has the word", "Without the filters something fits")
+    hints = ("No document", "No note has", "No passage has the word", "Without the filters something fits")
     assert not [said for said in answer.warnings if not said.startswith(hints)]
     return {hit.document.path for hit in answer.hits}
 
@@ -292,7 +292,7 @@ def test_any_text_is_a_query_or_refused(library: Library, text: str, mode: Mode)
         answer = library.search(OWNER, text, ["kitchen"], mode=mode)
     except (InvalidInput, NotFound):  # such as a store that is not there
         return
-    hints = ("No document", "No passage has the word", "Without the filters something fits")
+    hints = ("No document", "No note has", "No passage has the word", "Without the filters something fits")
     assert not [said for said in answer.warnings if not said.startswith(hints)]
 
 

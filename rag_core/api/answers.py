@@ -163,6 +163,9 @@ class Answer(Shown):
     warnings: list[str]
     group: Annotated[Group, said("What a result is, and what all numbers count.")]
     facets: Annotated[dict[str, dict[str, int]] | None, said("Documents that match, if asked for.")]
+    properties: Annotated[
+        dict[str, dict[str, int]] | None, said("Their commonest front matter properties, with the facets.")
+    ]
 
     @classmethod
     def with_freshness(cls, answer: types.Answer, now: types.Freshness | None) -> Self:

@@ -40,7 +40,7 @@ def show_answer(answer: Answer, now: Freshness) -> None:
         click.echo(f"{wording.NOTHING_FITS} These are the nearest passages.")
     for hit in answer.hits:
         _show_hit(hit, several=len(answer.stores) > 1)
-    for kind, counts in (answer.facets or {}).items():
+    for kind, counts in {**(answer.facets or {}), **(answer.properties or {})}.items():
         click.secho(line(f"{kind}: {wording.facet(counts)}"), dim=True)
     more = f"More with --offset {answer.offset + len(answer.hits)}."
     said = [

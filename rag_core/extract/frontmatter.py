@@ -33,7 +33,8 @@ _FLOAT = re.compile(r"-?\d{1,15}\.\d{1,15}")
 _DATE = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?=$|[T\s])")
 _TIME = re.compile(r"\d{4}-\d\d?-\d\d?[Tt ]+\d\d:\d\d")
 _CONSTANTS: dict[str, Any] = {"": None, "~": None, "null": None, "true": True, "false": False}
-_KNOWN_KEYS = frozenset("title aliases alias tags tag keywords private".split())
+KNOWN_KEYS = frozenset("title aliases alias tags tag keywords private".split())
+"""The keys that are no other properties."""
 _MOST_WORDS = 1000  # characters
 _DATE_KEYS = ("date", "date created", "created", "updated")
 
@@ -111,7 +112,7 @@ def words(values: dict[str, Any]) -> str:
     """The other properties as searchable words: names and values, at most `_MOST_WORDS` characters."""
     found: list[str] = []
     for key, value in values.items():
-        if key.strip().lower() not in _KNOWN_KEYS:
+        if key.strip().lower() not in KNOWN_KEYS:
             found += [key, *_leaves(value)]
     return " ".join(found)[:_MOST_WORDS].strip()
 
@@ -119,7 +120,7 @@ def words(values: dict[str, Any]) -> str:
 def properties(values: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     """The other properties as names and values, without the document's date; `_MOST_WORDS` characters."""
     left, found = _MOST_WORDS, list[tuple[str, str]]()
-    shown_elsewhere = {*_KNOWN_KEYS, dated(values)[0]}
+    shown_elsewhere = {*KNOWN_KEYS, dated(values)[0]}
     for key, value in values.items():
         said = _said(value)
         if said and key.strip().lower() not in shown_elsewhere and len(key) + len(said) <= left:

@@ -59,7 +59,7 @@ _LEVEL = 1  # 2.5 times smaller at 50 MB/s on one core; level 6 takes three time
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, struct.error)
 _DISK = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")
 _EXAMPLES = 5
-_SMALL = ("meta", "migrations", "identities", "tags", "names", "exclusions")
+_SMALL = ("meta", "migrations", "identities", "tags", "properties", "names", "exclusions")
 _MOST_CHARACTERS = 1_000_000
 _FOLDERS = {
     "missing": "Paused {count} not on this computer; what was read there stays: {names}.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -20,10 +20,12 @@ from rag_core.library.recent import Recent
 from rag_core.library.service import Service, Shared, open_to_all
 from rag_core.library.store_files import Opened, no_store
 from rag_core.models import DEFAULT_EMBEDDER, Embedder
-from rag_core.search.query import MAX_LENGTH, asked
+from rag_core.search import notices
+from rag_core.search.query import MAX_LENGTH, asked, other_keys
 from rag_core.search.retrieve import Scope, SearchOptions, search
 from rag_core.search.similar import mean_vector, similar
 from rag_core.store import documents, embeddings, find, lexical, suggest
+from rag_core.store import facets as facet_counts
 from rag_core.store.calibration import of_active, of_guests
 from rag_core.store.connection import kept
 from rag_core.store.file import active_identity, meta, now
@@ -101,12 +103,17 @@ class Searching(Service):
         opened, failed = self._stores.each(viewer, query.stores or stores)
         if not opened:
             raise no_store(viewer, "There is no store yet.")
+        unknown: list[Notice] = []
+        if keys := other_keys(text):
+            names = self._property_names(viewer, opened)
+            query = asked(text, filters, properties=names)
+            unknown = [notices.no_property(keys[key], names) for key in keys if names and key not in names]
         options = SearchOptions(
             mode, top_k, min_score, offset, usual.k_lex, usual.k_vec, group, facets, self._shared.reranker,
             usual.recency, sort,
         )  # fmt: skip
         long = len(text) > MAX_LENGTH
-        said = [Notice("long_query", {"length": len(text)})] if long else []
+        said = [*unknown, *([Notice("long_query", {"length": len(text)})] if long else [])]
         with self._shared.priority.searching():
             allowed = find.eligible(query, viewer)
             stores_read = list(map(attrgetter("store"), opened.values()))
@@ -136,6 +143,14 @@ class Searching(Service):
         if gone := len(answer.hits) - len(there.hits):
             there = replace(there, notices=(*there.notices, Notice("gone", {"count": gone})))
         return replace(there, query_time_ms=(time.perf_counter() - started) * 1000, timestamp=timestamp)
+
+    def _property_names(self, viewer: Viewer, opened: Mapping[str, Opened]) -> dict[str, str]:
+        """The properties that documents have which ``viewer`` may see: the name of each by its key."""
+        found: dict[str, str] = {}
+        for each in opened.values():
+            with suppress(StoreError), each.store.read() as db:
+                found = facet_counts.property_names(db, viewer) | found
+        return found
 
     @open_to_all
     def others(

@@ -11,7 +11,9 @@ from pathlib import PurePath
 
 from rag_core.errors import RagError, StoreError
 from rag_core.messages import Message, Value, say
+from rag_core.search.query import FILTER_KEYS
 from rag_core.store import Store, facets, find, view
+from rag_core.store.properties import key_of
 from rag_core.store.sources import all_sources
 from rag_core.text import tags
 from rag_core.types import Filters, Notice, Query, Viewer
@@ -36,6 +38,8 @@ def hints(stores: Sequence[Store], query: Query, unmatched: find.Unmatched, view
         for kind, value in unmatched.values:
             if kind.is_day:
                 said.append(_undated(stores, query.filters, viewer))
+            elif kind.field == "properties":
+                said.append(_no_such_value(kind, value, stores, viewer))
             else:
                 said.append(_nothing_has(kind, value, stores, viewer))
     except StoreError:  # what was found is worth more than a hint
@@ -59,6 +63,39 @@ def _undated(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> Notic
     return _about([store.name for store in stores], "no_such_days", days=wanted, known=dates)
 
 
+def no_property(name: str, names: Mapping[str, str]) -> Notice:
+    """A notice that no document has the property ``name``, with the ``names`` of those that exist, by key."""
+    names = {key: each for key, each in names.items() if key not in FILTER_KEYS}  # those mean something else
+    hints: list[Message] = []
+    if close := difflib.get_close_matches(key_of(name), names, n=1):
+        hints.append(say("did_you_mean", value=names[close[0]]))
+    if names:
+        hints.append(_there_are(names.values()))
+    return Notice("unknown_property", {"name": name[:80], "hints": tuple(hints)})
+
+
+def _no_such_value(kind: find.Filter, asked: str, stores: Sequence[Store], viewer: Viewer) -> Notice:
+    """A notice that no document has the property that is ``asked`` for, with a name or value that exists."""
+    key, _, value = asked.partition(":")
+    names: dict[str, str] = {}
+    values: list[str] = []
+    for store in stores:
+        with store.read() as db:
+            names |= facets.property_names(db, viewer)
+            values += facets.property_values(db, key, viewer, _MOST_COMPARED)
+    if not values:
+        return no_property(key, names)
+    close = _closest(value, values)
+    hint = say("did_you_mean", value=close) if close else _there_are(dict.fromkeys(values))
+    called = [store.name for store in stores]
+    lacks = f"{kind.lacks} {names[key]!r} with the value"
+    return _about(called, "unknown_value", lacks=lacks, value=value[:80], hints=(hint,))
+
+
+def _there_are(names: Iterable[str]) -> Message:
+    return say("there_are", values=", ".join(islice(names, _MOST_NAMED)))
+
+
 def _nothing_has(kind: find.Filter, value: str, stores: Sequence[Store], viewer: Viewer) -> Notice:
     known: dict[str, int] = {}
     first: list[str] = []  # folders whose names are in no path
@@ -79,7 +116,7 @@ def _nothing_has(kind: find.Filter, value: str, stores: Sequence[Store], viewer:
     elif close := _closest(value, known):
         hints.append(say("did_you_mean", value=close))
     elif kind.field in ("types", "paths") and tops:
-        hints.append(say("there_are", values=", ".join(tops[:_MOST_NAMED])))
+        hints.append(_there_are(tops))
     if skipped:
         hints.append(say("skipped_type", count=skipped))
     if kind.field == "paths" and viewer.is_owner:

@@ -1,8 +1,9 @@
-"""The query language: ``type:python tag:aws path:projects/ after:2026-01-01 "exact words" -without``.
+"""The query language: ``type:python tag:aws status:open after:2026-01-01 "exact words" -without``.
 
 A minus before a filter (``-tag:draft``) leaves out what fits it.
 
-Anything else is searched as it stands; an unknown ``key:`` is plain words, and so is ``-F``, an option.
+Anything else is searched as it stands; a ``key:`` that is no filter and no property of a document is plain
+words, and so is ``-F``, an option.
 Signs without a letter or digit are ignored, but in quotes they are found exactly. A text of more than 2,000
 characters has no operators.
 """
@@ -10,12 +11,13 @@ characters has no operators.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 from rag_core.errors import EmptyQuery, InvalidInput
 from rag_core.store.find import FILTERS
+from rag_core.store.properties import key_of
 from rag_core.text.days import EXAMPLES, WORDS, span
 from rag_core.text.words import exact, is_unspaced, query_words, unit_forms, units, with_words
 from rag_core.types import Filters, Query
@@ -36,23 +38,26 @@ _RUN = 8  # characters of a script without spaces that are looked for together
 _TOKEN = re.compile(
     rf"""(?P<not>(?<!\S)-)?(?:
           (?P<day>(?i:date|after|before)):(?P<days>(?i:{WORDS}))
-        | (?P<key>[A-Za-z_]+):(?:"(?P<quoted>[^"]*)"|(?P<value>\S+)))
+        | (?P<key>[^\W\d][\w.-]*):(?:"(?P<quoted>[^"]*)"|(?P<value>\S+)))
       | (?P<minus>(?<!\S)-(?![a-zA-Z0-9](?!\S)))?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))
       | (?P<stray>")""",
     re.VERBOSE,
 )
 
+_CODE = (":", "/", "\\")  # what follows the colon of a name in code, an address or a Windows path
 _SAYS_SOMETHING = re.compile("[^-\"' ]")
 
 _FILTERS = {key: each for each in FILTERS for key in each.keys}
 FILTER_KEYS = tuple(_FILTERS)
+_KEYS = {*FILTER_KEYS, "store"}
 NAMES_OF_FILTERS = tuple(each.keys[0] for each in FILTERS if each.keys)
 """The first name of each filter."""
 
 
-def parse(raw: str) -> Query:
-    """A query as typed. Raises InvalidInput for one that is too long, has too many operators, or an
-    impossible date."""
+def parse(raw: str, properties: Collection[str] = ()) -> Query:
+    """A query as typed. A key is a filter if it is one of FILTERS, or if its `key_of` is one of the
+    ``properties``. Raises InvalidInput for one that is too long, has too many operators, or an impossible
+    date."""
     if (size := len(raw.encode("utf-8", "replace"))) > MAX_BYTES:
         advice = f"Use at most {MAX_BYTES:,}; a few words find most."
         raise InvalidInput(f"The query is {size:,} bytes long.", advice)
@@ -66,14 +71,12 @@ def parse(raw: str) -> Query:
     spoken: list[str] = []
     loose: list[str] = []
     for token in _TOKEN.finditer(_storable(raw)):
-        typed = token["day"] or token["key"] or ""
-        key = typed.lower()
-        value = token["days"] or (token["quoted"] if token["value"] is None else token["value"])
-        if key in _FILTERS:
-            (excluded if token["not"] else pairs).append((typed, value))
+        key, value = _key_and_value(token)
+        if pair := _as_filter(key, value, properties):
+            (excluded if token["not"] else pairs).append(pair)
         elif token["not"]:
             without.append(token.group()[1:])
-        elif key == "store" and value:
+        elif key.lower() == "store" and value:
             stores.append(value)
         elif token["minus"]:
             without.append(token["phrase"] if token["word"] is None else token["word"])
@@ -92,6 +95,35 @@ def parse(raw: str) -> Query:
     )  # fmt: skip
     unquoted = query_words(" ".join(loose)[:_RANKED_LENGTH])
     return with_words(query, query_words(text[:_RANKED_LENGTH]), text, unquoted)
+
+
+def _key_and_value(token: re.Match[str]) -> tuple[str, str]:
+    """The key of a token as typed and its value, both empty for one without a key."""
+    value = token["days"] or (token["quoted"] if token["value"] is None else token["value"])
+    return token["day"] or token["key"] or "", value or ""
+
+
+def _as_filter(key: str, value: str, properties: Collection[str]) -> tuple[str, str] | None:
+    """The key and the value of a filter; None if ``key`` is none."""
+    if key.lower() in _FILTERS:
+        return key, value
+    if _may_be_property(key, value) and key_of(key) in properties:
+        return "property", f"{key_of(key)}:{value}"
+    return None
+
+
+def _may_be_property(key: str, value: str) -> bool:
+    return len(key) > 1 and key.lower() not in _KEYS and not value.startswith(_CODE)
+
+
+def other_keys(raw: str) -> dict[str, str]:
+    """What may be the names of properties in a query, as typed, by their `key_of`."""
+    found: dict[str, str] = {}
+    for token in _TOKEN.finditer(_storable(raw)) if len(raw) <= MAX_LENGTH else ():
+        key, value = _key_and_value(token)
+        if _may_be_property(key, value):
+            found.setdefault(key_of(key), key)
+    return found
 
 
 def _pasted(raw: str) -> Query:
@@ -119,10 +151,10 @@ def _check_limits(filters: Sequence[object], exact: Sequence[str]) -> None:
         )
 
 
-def asked(raw: str, filters: Filters | None = None) -> Query:
-    """A query as typed; a document must fit its filters and ``filters``. Raises InvalidInput as `parse`, and
-    EmptyQuery for one that asks for nothing."""
-    query = parse(raw)
+def asked(raw: str, filters: Filters | None = None, properties: Collection[str] = ()) -> Query:
+    """A query as typed, with ``properties`` as in `parse`; a document must fit its filters and ``filters``.
+    Raises InvalidInput as `parse`, and EmptyQuery for one that asks for nothing."""
+    query = parse(raw, properties)
     if filters is not None and filters != Filters():
         both, beside = merge(query.filters, filters)
         query = replace(query, filters=both, beside=beside)

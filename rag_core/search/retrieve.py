@@ -127,6 +127,7 @@ class _StoreHits:
     is_current: bool = True
     folding: Folding | None = None
     facets: Facets | None = None
+    properties: Facets = field(default_factory=dict)
 
 
 def search(
@@ -180,6 +181,7 @@ def search(
         fitting=sum(map(attrgetter("fitting"), lists)), fits_more=any(map(attrgetter("fits_more"), lists)),
         by_words=tuple(by_words), group=options.group, sort=options.sort,
         facets=facets.joined(each.facets or {} for each in lists) if options.facets else None,
+        properties=facets.joined_properties(each.properties for each in lists) if options.facets else None,
     )  # fmt: skip
 
 
@@ -265,7 +267,8 @@ def _search_store(
             active = kept(db, active_identity)
             listed.is_current = not scope.identity_id or bool(active and active.id == scope.identity_id)
             texts = find.candidates(db, {*gathered.ids, *near}, {*gathered.aside})
-            matching = facets.matching(db, query, allowed) if options.facets and listed.facets is None else ()
+            counts = options.facets and listed.facets is None
+            matching = {*facets.matching(db, query, allowed)} if counts else set[int]()
             groups, count = _ranked(db, scope, query, mode, gathered, texts, near, options.recency)
             is_all = count < reach
             if len(groups) < _DISTINCT and not is_all and further != _REACHES[-1]:
@@ -279,9 +282,11 @@ def _search_store(
             placed = _places(listed, some, document_of, options, depth - len(listed.hits))
             fit = [group for group in some.values() if group[0].score >= RELEVANT]
             listed.fits_more &= not is_all and len(fit) == len(some)
-            if options.facets and listed.facets is None:
+            if counts:
                 fitting = {document_of[item.found.chunk_id] for item in chain(*fit)}
-                listed.facets = facets.count(db, scope.store.name, {*matching, *fitting})
+                matching |= fitting
+                listed.facets = facets.count(db, scope.store.name, matching)
+                listed.properties = facets.count_properties(db, matching)
             listed.hits += _hits(db, scope.store.name, placed, last, viewer)
         least = depth if listed.fits_more else wanted
         if is_all or len(listed.hits) >= least or listed.below:

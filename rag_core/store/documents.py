@@ -23,7 +23,7 @@ from rag_core.extract.filetypes import (
     type_of_suffix,
 )
 from rag_core.files import FileStat
-from rag_core.store import chunks, furniture, privacy
+from rag_core.store import chunks, furniture, privacy, properties
 from rag_core.store.checksums import seal
 from rag_core.store.connection import kept
 from rag_core.store.file import now
@@ -99,6 +99,7 @@ def put(db: sqlite3.Connection, file: FileRecord, doc: Extracted, rows: chunks.R
                 tags.setdefault(key[:end], None)
         tags[key] = tag
     db.executemany(f"INSERT INTO tags VALUES ({document_id:d}, ?, ?)", tags.items())
+    properties.put(db, document_id, properties.rows(doc.metadata, doc.file_type, doc.title))
     titles = (doc.title, *frontmatter.ids(doc.metadata))
     _put_names(db, document_id, file.display, doc.file_type, titles, doc.aliases)
     for link in doc.links:
@@ -355,7 +356,7 @@ def remove(db: sqlite3.Connection, document_id: int) -> None:
 
 def _forget_contents(db: sqlite3.Connection, document_id: int) -> None:
     hashes = [r[0] for r in db.execute("SELECT embed_hash FROM chunks WHERE document_id = ?", (document_id,))]
-    for table in ("chunks", "tags", "names", "links", "shapes"):
+    for table in ("chunks", "tags", "properties", "names", "links", "shapes"):
         db.execute(f"DELETE FROM {table} WHERE document_id = ?", (document_id,))
     chunks.drop_from_queue(db, hashes)
 

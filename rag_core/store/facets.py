@@ -22,6 +22,9 @@ MOST = 20_000
 KINDS = ("type", "tag", "folder", "store", "year")
 """Each is a key of the query language, but ``year``, which is ``date:`` there."""
 
+MOST_PROPERTIES, MOST_VALUES = 8, 20
+"""The properties that a search counts at most, and the values of each."""
+
 _SCANS = 8  # chunks that are looked at in the time in which one is found by its id
 _Numbers = npt.NDArray[np.int64]
 
@@ -33,6 +36,17 @@ class _Column:
     values: tuple[str, ...]
     places: _Numbers
     numbers: _Numbers
+
+
+@dataclass(frozen=True, slots=True)
+class _Properties:
+    """The values of all documents: ``numbers`` of the ``values`` that the documents ``ids`` have, and the
+    number of the ``keys`` that each value is of."""
+
+    ids: _Numbers
+    numbers: _Numbers
+    values: tuple[tuple[str, str, str], ...]  #: Key, name and value as written.
+    key_numbers: _Numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,3 +138,71 @@ def joined(some: Iterable[Facets]) -> Facets:
             total[kind].update(counts)
     total["tag"] = Counter(tags.joined(total["tag"].items()))
     return {k: dict(sorted(v.items(), key=lambda item: (-item[1], item[0]))) for k, v in total.items()}
+
+
+def count_properties(db: sqlite3.Connection, ids: Collection[int]) -> Facets:
+    """The commonest properties of the documents ``ids``, by name, each with its commonest values. One with
+    many values, each in one document, such as an address, is left out."""
+    known = kept(db, _properties)
+    chosen = np.isin(known.ids, np.array([*ids], np.int64))
+    counts = np.bincount(known.numbers[chosen], minlength=len(known.values))
+    held = np.flatnonzero(counts)
+    of_key = np.bincount(known.key_numbers[held], weights=counts[held])
+    distinct = np.bincount(known.key_numbers[held], minlength=len(of_key))
+    of_key[(distinct > MOST_VALUES) & (of_key == distinct)] = 0
+    found: Facets = {}
+    for key in np.argsort(-of_key, kind="stable")[:MOST_PROPERTIES]:
+        if not of_key[key]:
+            break
+        numbers = held[known.key_numbers[held] == key]
+        commonest = numbers[np.argsort(-counts[numbers], kind="stable")[:MOST_VALUES]]
+        values = found.setdefault(known.values[commonest[0]][1], {})
+        for number in commonest.tolist():
+            written = known.values[number][2]
+            values[written] = values.get(written, 0) + int(counts[number])
+    return found
+
+
+def _properties(db: sqlite3.Connection) -> _Properties:
+    columns = ["id", "key", "name", "written"]
+    rows = rows_at_once(db, columns, "SELECT document_id, key, name, written FROM properties", ())
+    values: dict[tuple[str, str, str], int] = {}
+    numbers = [values.setdefault((key, name, written), len(values)) for _, key, name, written in rows]
+    keys: dict[str, int] = {}
+    key_numbers = [keys.setdefault(key, len(keys)) for key, _, _ in values]
+    ids = np.array([row[0] for row in rows], np.int64)
+    return _Properties(ids, np.array(numbers, np.int64), (*values,), np.array(key_numbers, np.int64))
+
+
+def joined_properties(some: Iterable[Facets]) -> Facets:
+    """The properties of several stores as one, the commonest and their commonest values first."""
+    total: dict[str, Counter[str]] = {}
+    for each in some:
+        for name, values in each.items():
+            total.setdefault(name, Counter()).update(values)
+    commonest = sorted(total, key=lambda name: -total[name].total())[:MOST_PROPERTIES]
+    return {name: dict(total[name].most_common(MOST_VALUES)) for name in commonest}
+
+
+def property_names(db: sqlite3.Connection, viewer: Viewer) -> dict[str, str]:
+    """The name of each property that a document has which ``viewer`` may see, by key, the commonest first."""
+    return kept(db, _all_names if viewer.is_owner else _public_names)
+
+
+def _all_names(db: sqlite3.Connection) -> dict[str, str]:
+    sql = "SELECT key, max(name) FROM properties GROUP BY key ORDER BY count(DISTINCT document_id) DESC, key"
+    return dict(db.execute(sql).fetchall())
+
+
+def _public_names(db: sqlite3.Connection) -> dict[str, str]:
+    sql = """SELECT p.key, max(p.name) FROM properties p JOIN documents d ON d.id = p.document_id
+             WHERE NOT d.private GROUP BY p.key ORDER BY count(DISTINCT d.id) DESC, p.key"""
+    return dict(db.execute(sql).fetchall())
+
+
+def property_values(db: sqlite3.Connection, key: str, viewer: Viewer, most: int) -> list[str]:
+    """The commonest values of a property, as written."""
+    sql = f"""SELECT min(p.written) FROM properties p JOIN documents d ON d.id = p.document_id
+              WHERE p.key = ? AND {find.visible(viewer).sql}
+              GROUP BY p.value ORDER BY count(*) DESC LIMIT ?"""
+    return [written for (written,) in db.execute(sql, (key, most))]

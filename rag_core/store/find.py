@@ -19,10 +19,20 @@ from typing import Any, NamedTuple
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.extract import frontmatter, type_of_suffix
 from rag_core.extract.filetypes import NAMED
+from rag_core.store import properties
 from rag_core.store.connection import rows_at_once
 from rag_core.store.file import ACTIVE, Store
 from rag_core.text.days import EXAMPLES, span
-from rag_core.text.words import SPACED_WORD, alternatives, clusters, is_unspaced, name_key, well_formed
+from rag_core.text.words import (
+    SPACED_WORD,
+    alternatives,
+    clusters,
+    is_unspaced,
+    name_key,
+    split_words,
+    units,
+    well_formed,
+)
 from rag_core.text.words import fold as fold_words
 from rag_core.types import DATA, NAME, Document, Filters, PrivateBy, Query, Sort, Viewer
 
@@ -47,7 +57,8 @@ class Filter:
     """A filter of queries, kept in the ``field`` of `Filters`. ``keys``: its names in a query, ours first,
     then those of the seeds. ``sql``: the condition for some values. ``clean``: a value as it is kept.
     ``lacks``: how a notice says that no document fits it. ``facet``: which of `facets` holds its values, ''
-    for none. ``is_day``: it has one value, a day."""
+    for none. ``is_day``: it has one value, a day. ``apart``: values that must hold together, by groups of
+    alternatives."""
 
     field: str
     keys: tuple[str, ...]
@@ -56,6 +67,7 @@ class Filter:
     lacks: str = ""
     facet: str = ""
     is_day: bool = False
+    apart: Callable[[tuple[str, ...]], Sequence[tuple[str, ...]]] = lambda values: (values,)
 
 
 def _one_of(sql: str, compared: Callable[[str], str] = str) -> Callable[[tuple[str, ...]], _Condition]:
@@ -72,6 +84,31 @@ _pages = _one_of("c.anchor_type IN ('page', 'slide') AND c.anchor_ref IN ({})")
 def _escaped(text: str) -> str:
     """``text`` for LIKE, as it stands."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def _worded(text: str) -> Callable[[tuple[str, ...]], _Condition]:
+    """A condition that ``text``, which is SQL, holds the words of one of the values."""
+
+    def holds(values: tuple[str, ...]) -> _Condition:
+        parts: list[str] = []
+        bound: list[str] = []
+        for value in values:
+            found = units(split_words(value))
+            if match := " AND ".join(f"({match_any([unit])})" for unit in found):
+                aside = " AND ".join(f"({match_any([unit], '')})" for unit in found)
+                parts.append(f"{_HAS_ANYWHERE} AND has_phrase({text}, ?)")
+                bound += match, aside, value
+            else:
+                parts.append(f"has_phrase({text}, ?)")
+                bound.append(value)
+        return " OR ".join(parts), tuple(bound)
+
+    return holds
+
+
+def _places(values: tuple[str, ...]) -> _Condition:
+    place = "c.anchor_ref <> '' AND has_phrase(c.anchor_type || ' ' || c.anchor_ref, ?)"
+    return " OR ".join([place] * len(values)), values
 
 
 def _symbols(values: tuple[str, ...]) -> _Condition:
@@ -120,8 +157,15 @@ FILTERS = (
     ),
     Filter("paths", ("path", "folder"), _paths, lacks="is in a folder called", facet="folder"),
     Filter("files", ("file", "source_file", "file_path"), _files, lacks="is called"),
-    Filter("pages", ("page",), _pages, lacks="has a page or slide"),
+    Filter("titles", ("title",), _worded("c.title"), lacks="has the title"),
+    Filter("headings", ("heading",), _worded("c.headings"), lacks="has the heading"),
+    Filter("pages", ("page", "slide"), _pages, lacks="has a page or slide"),
+    Filter("places", ("place",), _places, lacks="has a place called"),
     Filter("symbols", ("symbol",), _symbols, lacks="defines"),
+    Filter(
+        "properties", ("property",), properties.condition, properties.cleaned,
+        lacks="has the property", apart=properties.by_key,
+    ),
     Filter("dates", ("date",), _dates, _days, lacks="is dated"),
     Filter("after", ("after",), lambda day: ("d.date >= ?", day), is_day=True),
     Filter("before", ("before",), lambda day: ("d.date < ?", day), is_day=True),
@@ -146,8 +190,9 @@ def eligible(query: Query, viewer: Viewer) -> Eligible:
     parts: list[_Condition] = []
     for sign, filters in (("", query.filters), ("", query.beside), ("NOT ", query.excluded)):
         for each in FILTERS:
-            if value := getattr(filters, each.field):
-                sql, values = each.sql((value,) if each.is_day else value)
+            value = getattr(filters, each.field)
+            for some in each.apart((value,) if each.is_day else value) if value else ():
+                sql, values = each.sql(some)
                 parts.append((f"{sign}({sql})", values))
     for sign, phrases in (("", query.phrases), ("NOT ", query.without)):
         for phrase in phrases:

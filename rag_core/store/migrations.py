@@ -4,7 +4,7 @@ A released step is never edited; a change is a new step with a test that starts 
 it. Layout of one store file:
 
     sources → documents → chunks ⇄ words (FTS5)          what was read
-                        → tags, names, links              what it says about itself and others
+                        → tags, properties, names, links  what it says about itself and others
     identities → embeddings (by text hash) ← queue        what was, and is still to be, embedded
     requests, jobs, job_results, exclusions               work and the owner's decisions
     outbox                                                what a remote vector index has to learn
@@ -23,7 +23,7 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 from rag_core.errors import StoreError
-from rag_core.store import checksums, signs
+from rag_core.store import checksums, properties, signs
 from rag_core.text import furniture
 
 APPLICATION_ID = 0x434D4E50  # "CMNP": tells a store from any other SQLite file
@@ -352,8 +352,14 @@ CREATE INDEX documents_with_pictures_left ON documents (id) WHERE pictures_left;
 """
 
 
+def _version_11(db: sqlite3.Connection) -> None:
+    """Documents are found by any property of their front matter."""
+    take(db, properties.TABLE)
+    properties.put_all(db)
+
+
 Step = str | Callable[[sqlite3.Connection], None]
-MIGRATIONS: tuple[Step, ...] = (_VERSION_6, _version_7, _VERSION_8, _version_9, _VERSION_10)
+MIGRATIONS: tuple[Step, ...] = (_VERSION_6, _version_7, _VERSION_8, _version_9, _VERSION_10, _version_11)
 OLDEST = 6
 """The version that the first step makes; no older one was released."""
 VERSION = OLDEST + len(MIGRATIONS) - 1

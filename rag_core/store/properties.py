@@ -1,0 +1,186 @@
+"""The properties of documents: what front matter says beside title and tags, and who wrote a mail to whom.
+
+They are kept in a table of their own, from the metadata of each document. A value is compared by its words:
+it fits ``author:jane`` if *jane* is one of them, and ``author:=jane`` if it is the only one. Values that
+are numbers or days are also kept as such, for ranges.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from rag_core.extract.frontmatter import KNOWN_KEYS
+from rag_core.text.days import span
+from rag_core.text.words import fold, is_unspaced, well_formed
+
+TABLE = """
+CREATE TABLE properties (                -- of documents, from their metadata
+    document_id INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
+    key TEXT NOT NULL,                  -- its name, for comparison
+    value TEXT NOT NULL,                -- its words, for comparison, with a space before and after each
+    name TEXT NOT NULL, written TEXT NOT NULL,  -- both as written
+    number REAL, day TEXT,              -- where the value is one
+    PRIMARY KEY (document_id, key, value)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX properties_by_key ON properties (key, value, number, day);
+"""
+
+_OF_DOCUMENT = {*KNOWN_KEYS, "date"}  # which have filters of their own
+_MOST = 100  # values of one document
+_LONGEST = 200  # characters of one value
+_LONGEST_NAME = 60
+_SIGNS = re.compile(r"[\W_]+")
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?")
+_DAY = re.compile(r"(\d{4}-\d\d)(-\d\d)?(?:[T ].*)?")
+_COMPARED = re.compile(r"(>=|<=|>|<)\s*(.*)", re.DOTALL)
+_RANGE = re.compile(r"(.*?)\.\.(.*)", re.DOTALL)
+
+_Condition = tuple[str, tuple[Any, ...]]
+
+
+class Property(NamedTuple):
+    """A row of the table, but for its document."""
+
+    key: str
+    value: str
+    name: str
+    written: str
+    number: float | None
+    day: str | None
+
+
+def key_of(name: str) -> str:
+    """The name of a property as it is compared: ``Due date``, ``due_date`` and ``due-date`` are one."""
+    return re.sub(r"[\s_-]+", "-", fold(name).strip())
+
+
+def rows(metadata: Mapping[str, Any], file_type: str, title: str) -> list[Property]:
+    """The properties of a document, each value once. The title of a mail is its subject."""
+    found: dict[tuple[str, str], Property] = {}
+    metadata = {**metadata, "subject": title} if file_type == "mail" else metadata
+    for name, value in metadata.items():
+        if name.strip().lower() in _OF_DOCUMENT:
+            continue
+        for inner, leaf in _leaves(name.strip(), value):
+            row = _row(inner, leaf)
+            if row.key and row.value and len(row.name) <= _LONGEST_NAME and len(found) < _MOST:
+                found.setdefault((row.key, row.value), row)
+    return list(found.values())
+
+
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The single values in a value, each with its name: ``a.b`` of a mapping ``a``."""
+    if isinstance(value, dict):
+        for inner, each in value.items():
+            yield from _leaves(f"{name}.{inner}", each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _leaves(name, each)
+    elif value is not None:
+        yield name, value
+
+
+def _row(name: str, value: Any) -> Property:
+    written = str(value).lower() if isinstance(value, bool) else str(value)
+    written = " ".join(well_formed(written).strip().removeprefix("[[").removesuffix("]]").split())[:_LONGEST]
+    day = _DAY.fullmatch(written)
+    first = f"{day[1]}{day[2] or '-01'}" if day else None
+    number = float(written) if _NUMBER.fullmatch(written) else None
+    return Property(key_of(well_formed(name)), _words(written), well_formed(name), written, number, first)
+
+
+def _words(text: str) -> str:
+    """The words of a value, between spaces; its signs if there is no word."""
+    words = _SIGNS.sub(" ", fold(text)).strip()
+    return f" {words} " if words else text.strip()
+
+
+def put(db: sqlite3.Connection, document_id: int, found: Sequence[Property]) -> None:
+    """Write the properties of a document, in place of those that it had."""
+    db.execute("DELETE FROM properties WHERE document_id = ?", (document_id,))
+    db.executemany(f"INSERT INTO properties VALUES ({document_id:d}, ?, ?, ?, ?, ?, ?)", found)
+
+
+def put_all(db: sqlite3.Connection) -> None:
+    """Write the properties of every document, from its metadata."""
+    sql = "SELECT id, metadata, file_type, title FROM documents WHERE metadata <> '{}' OR file_type = 'mail'"
+    for document_id, metadata, file_type, title in db.execute(sql).fetchall():
+        put(db, document_id, rows(json.loads(metadata), file_type, title))
+
+
+# --- filters -----------------------------------------------------------------------------
+
+
+def cleaned(value: str) -> str:
+    """``name:value`` as a filter keeps it; a name alone asks for any value."""
+    name, _, wanted = value.partition(":")
+    return f"{key_of(name)}:{wanted.strip() or '*'}"
+
+
+def by_key(values: Sequence[str]) -> list[tuple[str, ...]]:
+    """Filters by the property that they are about: those of one are alternatives."""
+    groups: dict[str, list[str]] = {}
+    for value in values:
+        groups.setdefault(value.partition(":")[0], []).append(value)
+    return [tuple(group) for group in groups.values()]
+
+
+def condition(values: Sequence[str]) -> _Condition:
+    """SQL on ``d`` for the documents that have a property with one of some values, and what is bound in it.
+    ``values`` are `cleaned` and about one property."""
+    bound: list[Any] = [values[0].partition(":")[0]]
+    alternatives: list[str] = []
+    for value in values:
+        sql, wanted = _fits(value.partition(":")[2])
+        alternatives.append(f"({sql})")
+        bound += wanted
+    fits = " OR ".join(alternatives)
+    return f"d.id IN (SELECT p.document_id FROM properties p WHERE p.key = ? AND ({fits}))", tuple(bound)
+
+
+def _fits(wanted: str) -> _Condition:
+    """SQL on ``p`` for what is asked of a value: ``open``, ``=open``, ``>3``, ``2..4`` or ``*``."""
+    if compared := _COMPARED.fullmatch(wanted):
+        return _compares(((compared[1], compared[2]),))
+    if between := _RANGE.fullmatch(wanted):
+        return _compares(((">=", between[1]), ("<=", between[2])))
+    if wanted == "*":
+        return "1", ()
+    if wanted.startswith("=") and wanted != "=":
+        return "p.value = ?", (_words(wanted[1:]),)
+    return _holds(wanted)
+
+
+def _holds(wanted: str) -> _Condition:
+    """SQL for values that hold the words of ``wanted``, or are the number or one of the days that it is."""
+    words = _words(wanted)
+    parts = ["(p.number IS NULL AND instr(p.value, ?))"]
+    values: list[Any] = [words.strip() if is_unspaced(words.strip()) else words]
+    if _NUMBER.fullmatch(wanted.strip()):
+        parts.append("p.number = ?")
+        values.append(float(wanted))
+    if days := span(wanted):
+        parts.append("(p.day >= ? AND p.day < ?)")
+        values += days
+    return " OR ".join(parts), tuple(values)
+
+
+def _compares(bounds: Sequence[tuple[str, str]]) -> _Condition:
+    """SQL for values within ``bounds``, which are all numbers or all days; an empty one holds for all."""
+    asked = [(sign, text.strip()) for sign, text in bounds if text.strip()]
+    if not asked:
+        return "1", ()
+    parts: list[str] = []
+    bound: list[Any] = []
+    if all(_NUMBER.fullmatch(text) for _, text in asked):
+        parts.append(" AND ".join(f"p.number {sign} ?" for sign, _ in asked))
+        bound += [float(text) for _, text in asked]
+    days = [(sign, span(text)) for sign, text in asked]
+    if all(found for _, found in days):
+        parts.append(" AND ".join(f"p.day {'>=' if sign in ('>', '>=') else '<'} ?" for sign, _ in days))
+        bound += [found[sign in (">", "<=")] for sign, found in days if found]
+    return " OR ".join(f"({part})" for part in parts) or "0", tuple(bound)
