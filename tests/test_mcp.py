@@ -44,7 +44,7 @@ def test_the_seeds_signatures(mcp_owner: Assistant) -> None:
     required = {name: schema["required"] for name, schema in schemas.items()}
     fields = {name: set(schema["properties"]) - {"store"} for name, schema in schemas.items()}
     assert required["search"] == ["query"]
-    assert fields["search"] == {"query", "n_results", "group", "facets", "sort"}
+    assert fields["search"] == {"query", "n_results", "group", "facets", "sort", "min_score"}
     assert required["search_with_filters"] == ["query", "filters"]
     assert fields["search_with_filters"] == fields["search"] | {"filters"}
     assert required["search_with_budget"] == ["query", "max_tokens"]

@@ -161,6 +161,10 @@ class Answer(Shown):
     pending: _Pending
     freshness: _Freshness = None
     warnings: list[str]
+    score_counts: Annotated[
+        list[int],
+        said("Results with a score of at least 0.0, 0.1 … 1.0, whatever `min_score` is."),
+    ]
     group: Annotated[Group, said("What a result is, and what all numbers count.")]
     facets: Annotated[dict[str, dict[str, int]] | None, said("Documents that match, if asked for.")]
     properties: Annotated[

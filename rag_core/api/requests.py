@@ -63,6 +63,7 @@ WHOLE: Final = BeforeValidator(
 StoreName = Annotated[str, Field(min_length=1, max_length=63)]
 StoreNames = Annotated[list[StoreName], Field(max_length=MAX_OPERATORS)]
 TopK = Annotated[int, Field(ge=1, le=MAX_DEPTH), WHOLE]
+MinScore = Annotated[float, Field(ge=0, le=1), said("Leave out what scores less, from 0 to 1.")]
 Tokens = Annotated[int, Field(ge=1, le=10**9), WHOLE]
 K = Annotated[int, Field(ge=0, le=MAX_K), WHOLE]
 Asked = Annotated[str, Field(min_length=1, max_length=MAX_BYTES)]
@@ -99,7 +100,7 @@ class Search(TypedDict, total=False):
     stores: Annotated[StoreNames, said(_ALL_STORES)]
     mode: Mode
     top_k: TopK
-    min_score: Annotated[float, Field(ge=0, le=1)]
+    min_score: MinScore
     max_tokens: Tokens
     offset: Annotated[int, Field(ge=0, le=MAX_DEPTH - 1), WHOLE]
     filters: Filters

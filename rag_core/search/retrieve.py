@@ -113,19 +113,17 @@ class SearchOptions:
 
 @dataclass(slots=True)
 class _StoreHits:
-    """The beginning of a store's list. ``known``: the least length of the list. ``below``: the scores under
-    ``min_score``. ``fitting``: the number of results that fit; ``fits_more`` if further ones may.
-    ``pending``: the texts that wait for the embedder. ``is_current``: the vectors are still the store's.
-    ``folding``: the documents so far, where results are documents."""
+    """The beginning of a store's list."""
 
     hits: list[Hit] = field(default_factory=list)
-    known: int = 0
-    below: list[float] = field(default_factory=list)
-    fitting: int = 0
-    fits_more: bool = True  # until one does not fit: no score behind it is higher
-    pending: int = 0
-    is_current: bool = True
-    folding: Folding | None = None
+    known: int = 0  #: The least length of the list.
+    scores: list[float] = field(default_factory=list)  #: Of all results that were weighed.
+    below: list[float] = field(default_factory=list)  #: Those under ``min_score``.
+    fitting: int = 0  #: The number of results that fit.
+    fits_more: bool = True  #: Whether further ones may; no score behind one that does not fit is higher.
+    pending: int = 0  #: Texts that wait for the embedder.
+    is_current: bool = True  #: Whether the vectors are still the store's.
+    folding: Folding | None = None  #: The documents so far, where results are documents.
     facets: Facets | None = None
     properties: Facets = field(default_factory=dict)
 
@@ -180,9 +178,15 @@ def search(
         has_more=more_fits, unshown=min(known, MAX_DEPTH) - end if goes_on and not more_fits else 0,
         fitting=sum(map(attrgetter("fitting"), lists)), fits_more=any(map(attrgetter("fits_more"), lists)),
         by_words=tuple(by_words), group=options.group, sort=options.sort,
+        score_counts=_at_least([score for listed in lists for score in listed.scores]),
         facets=facets.joined(each.facets or {} for each in lists) if options.facets else None,
         properties=facets.joined_properties(each.properties for each in lists) if options.facets else None,
     )  # fmt: skip
+
+
+def _at_least(scores: Sequence[float]) -> tuple[int, ...]:
+    """How many of the scores are at least 0.0, 0.1 … 1.0."""
+    return tuple(sum(score >= tenth / 10 for score in scores) for tenth in range(11))
 
 
 def _in_order(
@@ -279,7 +283,7 @@ def _search_store(
             seen |= some.keys()
             document_of = {i: each.document for i, each in texts.items()}
             known = listed.known
-            placed = _places(listed, some, document_of, options, depth - len(listed.hits))
+            placed = _places(listed, some, document_of, options, depth - len(listed.hits), last)
             fit = [group for group in some.values() if group[0].score >= RELEVANT]
             listed.fits_more &= not is_all and len(fit) == len(some)
             if counts:
@@ -298,24 +302,29 @@ def _search_store(
 
 def _places(
     listed: _StoreHits, groups: Mapping[str, Sequence[Ranked]], document_of: Mapping[int, int],
-    options: SearchOptions, room: int,
+    options: SearchOptions, room: int, most: float,
 ) -> list[Place]:  # fmt: skip
-    """The first results of groups of equal passages, as many as there is ``room``; all are counted."""
+    """The first results of groups of equal passages, as many as there is ``room``; all are counted, with
+    scores of at most ``most``."""
     places: list[Place] = []
+    before = len(listed.scores)
     if listed.folding:
         listed.folding.look_at(groups, document_of)
     for text, group in groups.items():
-        score = group[0].score
+        place: Place | None = Place(list(group))
+        if listed.folding:
+            nearly = len(listed.scores) - before < room
+            place = listed.folding.add(text, group, document_of, nearly=nearly)
+        if place is None:
+            continue
+        score = min(group[0].score, most)
+        listed.scores.append(score)
         if score < (options.min_score or 0):
             listed.below.append(score)
             continue
-        place: Place | None = Place(list(group))
-        if listed.folding:
-            place = listed.folding.add(text, group, document_of, nearly=len(places) < room)
-        if place:
-            listed.known += 1
-            listed.fitting += score >= RELEVANT and listed.fits_more
-            places.append(place)
+        listed.known += 1
+        listed.fitting += score >= RELEVANT and listed.fits_more
+        places.append(place)
     return places[:room]
 
 

@@ -26,7 +26,7 @@ def search(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> 
     with naming_stores(given, "query", "store"):
         filters, stores = filters_of(given.get("filters", {})), [given["store"]] if "store" in given else []
         top_k = _MOST_IN_A_BUDGET if budget else given.get("n_results", _N_RESULTS)
-        asked = {name: given[name] for name in ("group", "facets", "sort") if name in given}
+        asked = {name: given[name] for name in ("group", "facets", "sort", "min_score") if name in given}
         answer = library.searching.search(
             viewer, given["query"], stores, filters=filters, top_k=top_k, max_tokens=budget, **asked
         )

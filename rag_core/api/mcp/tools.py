@@ -68,7 +68,11 @@ _Store = requests.StoreName
 _WHICH = requests.said(f"The `store` of a result; not needed where there is only one. {_NAMES}")
 _ONE_STORE: dict[str, Any] = {"store": Annotated[_Store, _WHICH]}
 _ANY_STORE: dict[str, Any] = {"store": Annotated[_Store, requests.said(f"Without it, all stores. {_NAMES}")]}
-_FIND = {**_ANY_STORE, "query": Annotated[requests.Asked, requests.said(_QUERY)]}
+_FIND = {
+    **_ANY_STORE,
+    "query": Annotated[requests.Asked, requests.said(_QUERY)],
+    "min_score": requests.MinScore,
+}
 _SEARCH = {
     **_FIND,
     "n_results": Annotated[requests.TopK, requests.said("How many; 5 unless said.")],
