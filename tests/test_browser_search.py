@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from playwright.sync_api import expect
 
@@ -102,16 +103,42 @@ def test_what_can_be_typed_inserts_itself(app: Watched) -> None:
     expect(box).to_have_value('"heron 7"')
 
 
-def test_the_table_is_sorted_by_its_headings(app: Watched) -> None:
+def test_a_row_of_the_table_is_chosen_and_its_note_opened(app: Watched) -> None:
     page = app.page
     app.open("/?q=heron+waits&view=table")
-    page.get_by_role("button", name="Name").click()
-    names = page.locator("tbody a").all_inner_texts()
-    assert names == sorted(names)
-    page.get_by_role("button", name="Name").click()
-    assert page.locator("tbody a").all_inner_texts() == names[::-1]
-    page.locator("tbody a").first.click()
-    expect(page).to_have_url(re.compile("/files"))
+    table = page.locator(".st-key-hit_table")
+    expect(table.locator("canvas").first).to_be_visible()
+    expect(table.locator("th").filter(has_text="Score")).to_have_count(1)
+    expect(page.get_by_role("article")).to_have_count(0)
+    box = table.locator("canvas").first.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 20, box["y"] + 38 + 35 + 17)  # the box before the second row
+    chosen = page.get_by_label("Chosen result")
+    expect(chosen).to_be_visible()
+    second = table.locator("tbody tr").nth(1).locator("td").first.text_content()
+    name = chosen.get_by_role("heading").first.inner_text()
+    assert second == f"{name.removeprefix('Heron ')}.md"
+    expect(chosen.locator("dt").filter(has_text="Score")).to_be_visible()
+    chosen.get_by_role("link", name="Open", exact=True).click()
+    expect(page.get_by_role("heading", name=name, level=1)).to_be_visible()
+    page.go_back()
+    expect(table.locator("canvas").first).to_be_visible()
+    expect(page).to_have_url(re.compile("view=table"))
+
+
+def test_the_table_is_sorted_by_a_press_on_a_heading(app: Watched) -> None:
+    page = app.page
+    app.open("/?q=heron+waits&view=table")
+    table = page.locator(".st-key-hit_table")
+    names = table.locator("tbody tr td:first-child")
+    expect(table.locator("canvas").first).to_be_visible()
+    expect(names.first).to_be_attached()
+    found = names.all_text_contents()
+    box = table.locator("canvas").first.bounding_box()
+    assert box is not None
+    for order in (sorted(found), sorted(found, reverse=True)):
+        page.mouse.click(box["x"] + 90, box["y"] + 17)
+        expect(names).to_have_text(order)
 
 
 def test_turning_the_page_shows_its_beginning_and_back_turns_it_back(app: Watched) -> None:
@@ -138,7 +165,7 @@ def test_what_is_shown_is_saved_as_the_command_line_prints_it(app: Watched, libr
     app.open("/?q=heron+waits&page=3")
     answer = library.search(OWNER, "heron waits", offset=20)
     saved = {}
-    for kind in ("JSON", "CSV"):
+    for kind in ("JSON", "CSV", "Parquet"):
         with app.page.expect_download() as download:
             app.page.get_by_role("button", name=kind).click()
         assert download.value.suggested_filename == f"heron-waits-from-21.{kind.lower()}"
@@ -147,6 +174,9 @@ def test_what_is_shown_is_saved_as_the_command_line_prints_it(app: Watched, libr
         json.loads(saved["JSON"])["results"] == json.loads(json_bytes(answers.Answer.of(answer)))["results"]
     )
     assert saved["CSV"] == hits_csv(answer, OWNER)
+    rows = pd.read_parquet(io.BytesIO(saved["Parquet"]))
+    assert [*rows["Name"]] == [hit.document.path for hit in answer.hits]
+    assert [*rows["Score"]] == [round(hit.score, 2) for hit in answer.hits]
     assert len(list(csv.DictReader(io.StringIO(saved["CSV"].decode("utf-8-sig"))))) == 5
 
 

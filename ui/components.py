@@ -11,7 +11,7 @@ from streamlit.components.v2.get_bidi_component_manager import get_bidi_componen
 from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
 
 PROJECT: Final = "pages"
-_NAMES: Final = ("search", "filters", "reader", "focus", "news")
+_NAMES: Final = ("search", "filters", "reader", "focus", "news", "hit")
 
 
 def show(

@@ -1,4 +1,4 @@
-"""The passages shown as a file: JSON for programs, CSV for spreadsheets."""
+"""The passages shown as a file: JSON for programs, CSV for spreadsheets, Parquet for data frames."""
 
 from __future__ import annotations
 
@@ -15,10 +15,16 @@ from rag_core.api.encoding import hits_csv, json_bytes
 from rag_core.errors import NotFound
 from rag_core.types import Answer, Viewer
 from rag_core.wording import plural
+from ui import hit_table
 from ui.deps import library
 
-Kind = Literal["json", "csv"]
-_KINDS: Final[dict[Kind, str]] = {"json": "application/json", "csv": "text/csv"}
+Kind = Literal["json", "csv", "parquet"]
+_KINDS: Final[dict[Kind, tuple[str, str]]] = {
+    "json": ("JSON", "application/json"),
+    "csv": ("CSV", "text/csv"),
+    "parquet": ("Parquet", "application/vnd.apache.parquet"),
+}
+"""Each kind's name and media type."""
 _LONGEST_NAME = 40
 
 
@@ -29,9 +35,9 @@ def show(answer: Answer, viewer: Viewer) -> None:
     session = page.session_id if page is not None else ""
     which = f"{count:,}" if answer.convincing else f"{count:,} nearest"
     with st.container(horizontal=True, width="content"):
-        for kind, mime in _KINDS.items():
+        for kind, (called, mime) in _KINDS.items():
             st.download_button(
-                f"{which} as {kind.upper()}", partial(_made, answer, viewer, kind, session), f"{name}.{kind}",
+                f"{which} as {called}", partial(_made, answer, viewer, kind, session), f"{name}.{kind}",
                 mime, key=f"download_{kind}", on_click="ignore", type="tertiary", icon=":material/download:",
                 help=f"The {plural(count, 'passage')} shown here",
             )  # fmt: skip
@@ -47,7 +53,13 @@ def _made(answer: Answer, viewer: Viewer, kind: Kind, session: str) -> bytes:
     now = viewer if viewer.is_owner else library().sharing.viewer_for(viewer.login)
     if now is None or not all(map(now.may_see, answer.stores)):
         raise NotFound("A store that was searched no longer exists.", "Search again.")
-    return json_bytes(answers.Answer.of(answer)) if kind == "json" else hits_csv(answer, viewer)
+    match kind:
+        case "json":
+            return json_bytes(answers.Answer.of(answer))
+        case "csv":
+            return hits_csv(answer, viewer)
+        case "parquet":
+            return hit_table.parquet(answer.hits)
 
 
 def file_name(answer: Answer) -> str:

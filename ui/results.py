@@ -19,7 +19,7 @@ from rag_core.messages import say
 from rag_core.search.shown import Block, clean, extract, shown_text
 from rag_core.types import Answer, Filters, Hit, Named, Notice, Viewer
 from rag_core.wording import age, documents, failed, freshness, only_title, where
-from ui import components, deps, downloads, filters, hits, search_box, visit
+from ui import components, deps, downloads, filters, hit_table, hits, search_box, visit
 from ui.access import require_viewer
 from ui.completions import completions, is_half, typed
 from ui.deps import library, store_infos
@@ -81,8 +81,18 @@ def show_search() -> None:
     except RagError as problem:
         shown = replace(shown, error=said_of_error(problem))
     search_box.show(shown, take)
+    if answer and answer.hits and shown.view == "table":
+        _show_table(viewer, answer, shown)
     if answer and answer.hits and text == url.get("q", [""])[-1]:
         downloads.show(answer, viewer)
+
+
+def _show_table(viewer: Viewer, answer: Answer, shown: Shown) -> None:
+    """The table of what was found, and below it the result whose row is chosen."""
+    if (row := hit_table.show(answer.hits)) is not None:
+        hit_table.show_chosen(
+            shown.cards[row], other_passages(viewer, answer, answer.hits[row], shown.search)
+        )
 
 
 def state(viewer: Viewer) -> str:
@@ -206,22 +216,28 @@ def _answered(shown: Shown, viewer: Viewer, request: Request, answer: Answer) ->
     shown = _with_state(shown, viewer, answer.stores, count)
     return replace(
         shown, cards=cards, said=tuple(said), offers=tuple(offers),
-        quick=quick(viewer, request, cards), others=_others(viewer, request, answer, search),
+        quick=quick(viewer, request, cards), others=_others(viewer, answer, search),
         has_more=answer.has_more, end="" if answer.has_more or not answer.offset else "That is all.",
     )  # fmt: skip
 
 
-def _others(viewer: Viewer, request: Request, answer: Answer, search: str) -> Others | None:
+def _others(viewer: Viewer, answer: Answer, search: str) -> Others | None:
     """The other passages of the note in the preview, once it is asked for them."""
     _, _, key = search_box.asked()
     hit = next((hit for hit in answer.hits if hit.key == key and hit.more), None)
-    if hit is None:
-        return None
-    found = library().searching.others(viewer, request.q, hit, mode=answer.mode, filters=request.filters)
+    return Others(key, other_passages(viewer, answer, hit, search)) if hit else None
+
+
+def other_passages(viewer: Viewer, answer: Answer, hit: Hit, search: str) -> tuple[Passage, ...]:
+    """The other passages of a hit's note that fit, as they are shown."""
+    if not hit.more:
+        return ()
+    query = answer.query
+    found = library().searching.others(viewer, query.raw, hit, mode=answer.mode, filters=query.filters)
     shown = [hit]
     for each in found[:_MOST_OTHERS]:
         shown.append(_without_repeats(each, shown))
-    return Others(key, tuple(_passage(viewer, each, search) for each in shown[1:]))
+    return tuple(_passage(viewer, each, search) for each in shown[1:])
 
 
 def _without_repeats(hit: Hit, shown: Sequence[Hit]) -> Hit:

@@ -1,11 +1,6 @@
-// What was found: cards or a table, and a preview of the one that is chosen, all of it in the page already.
+// What was found: cards, and a preview of the one that is chosen, all of it in the page already.
 import { isPlain, isTyping, made, pieces, said } from "./made.js";
 import { factsOf, otherPassages, unfolded, wholeText } from "./unfolded.js";
-
-const COLUMNS = [
-  ["Name", (card) => card.name], ["Title", (card) => card.title], ["Folder", (card) => card.folder],
-  ["Date", (card) => card.day], ["Type", (card) => card.file_type], ["Score", (card) => card.score],
-];
 
 let opened; // the note that was opened last, and for which text: Back comes back to it
 
@@ -17,7 +12,7 @@ export function results({ open: visit, ask, forget, box, say, signal }) {
   const preview = made("section", { className: "cps-preview", ariaLabel: "Preview", tabIndex: 0 });
   const chosen = made("div", { className: "cps-chosen", hidden: true });
   const element = made("div", { className: "cps-body" }, list, preview);
-  let cards = [], rows = [], at = 0, drawn, drawnFor, sorted = [-1, 1], timer, later;
+  let cards = [], rows = [], at = 0, first, drawn, drawnFor, timer, later;
   const marked = new Set();
   const open = new Set(); // the keys of the cards that are unfolded
   const othersOf = new Map(); // the other passages of a note, by the key of its card
@@ -51,7 +46,7 @@ export function results({ open: visit, ask, forget, box, say, signal }) {
   };
   const unfold = (number, isOpen) => {
     const card = cards[number], row = rows[number], chevron = row?.querySelector(".cps-chevron");
-    if (!chevron) return; // a row of the table
+    if (!chevron) return;
     const focus = document.activeElement, isInside = row.querySelector(".cps-unfolded")?.contains(focus);
     const stops = isInside ? [...row.querySelectorAll(".cps-unfolded :is(a, button)")] : [];
     row.querySelector(".cps-unfolded")?.remove();
@@ -98,8 +93,7 @@ export function results({ open: visit, ask, forget, box, say, signal }) {
     href: card.passage.href, className: "cps-title", onclick: press(card, number), onfocus: () => show(number),
   }, card.title);
   const press = (card, number) => (event) => { // without room for a preview, the card itself says more
-    const unfolds = !preview.offsetWidth && rows[number].querySelector(".cps-chevron");
-    if (!unfolds || !isPlain(event) || event.button) return follow(card.passage.href)(event);
+    if (preview.offsetWidth || !isPlain(event) || event.button) return follow(card.passage.href)(event);
     event.preventDefault();
     event.stopPropagation();
     return toggle(number);
@@ -132,30 +126,6 @@ export function results({ open: visit, ask, forget, box, say, signal }) {
     list.replaceChildren(...rows.flatMap((row, number) =>
       (number === near && near > 0 ? [made("p", { className: "cps-divider" }, "Near misses"), row] : [row])));
   };
-  const drawTable = () => {
-    const [by, way] = sorted;
-    if (by >= 0) {
-      const of = COLUMNS[by][1];
-      cards.sort((a, b) => way * (typeof of(a) === "number" ? of(a) - of(b) : of(a).localeCompare(of(b))));
-    }
-    const head = COLUMNS.map(([name], column) => made("th", {
-      scope: "col", ariaSort: column === by ? (way > 0 ? "ascending" : "descending") : "none",
-    }, made("button", { type: "button", onclick: () => {
-      sorted = [column, column === by ? -way : (name === "Score" || name === "Date" ? -1 : 1)];
-      drawTable();
-      show(0);
-      list.querySelectorAll("th button")[column].focus();
-    } }, name, column === by ? (way > 0 ? " ↑" : " ↓") : "")));
-    rows = cards.map((card, number) => made("tr", {
-      className: card.is_near ? "cps-near" : "", onclick: () => show(number),
-    }, made("td", {}, Object.assign(titled(card, number), { textContent: card.name })),
-    ...COLUMNS.slice(1).map(([name, of]) =>
-      made("td", { title: String(of(card)), className: name === "Score" ? "cps-number" : "" },
-        name === "Score" ? of(card).toFixed(2) : of(card)))));
-    list.replaceChildren(made("table", { ariaLabel: "Found" },
-      made("thead", {}, made("tr", {}, ...head)), made("tbody", {}, ...rows)));
-  };
-
   // Its parts stay when another note is shown: whoever tabs through the notes does not lose them.
   const heading = made("h2"), crumb = made("p", { className: "cps-crumb" }), body = made("div"), facts = made("dl");
   const opens = made("a", { onclick: (event) => follow(cards[at].passage.href)(event) }, "Open");
@@ -253,13 +223,12 @@ export function results({ open: visit, ask, forget, box, say, signal }) {
     [drawn, drawnFor] = [now, asked];
     const before = list.contains(document.activeElement) ? here() : -1, key = cards[before]?.key;
     unmark();
-    cards = data.cards.map((card) => card);
+    cards = data.view === "table" ? [] : data.cards;
     const same = key ? cards.findIndex((card) => card.key === key) : -1;
     const had = same >= 0 ? same : before; // whoever is on a note stays on it, wherever it stands now
-    sorted = [-1, 1];
     element.classList.toggle("cps-as-table", data.view === "table");
-    if (cards.length && data.view === "table") drawTable();
-    else if (cards.length) draw();
+    first = data.cards[0]; // the table is Streamlit's own, below
+    if (cards.length) draw();
     else {
       rows = [];
       list.replaceChildren(...data.start.map(([name, ways]) =>
@@ -278,5 +247,5 @@ export function results({ open: visit, ask, forget, box, say, signal }) {
     return had >= 0 && go(had);
   };
   signal.addEventListener("abort", () => clearTimeout(later));
-  return { element, chosen, update, first: () => go(0), openFirst: () => cards.length && visit(cards[0].passage.href), wayOf };
+  return { element, chosen, update, first: () => go(0), openFirst: () => first && visit(first.passage.href), wayOf };
 }
