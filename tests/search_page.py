@@ -83,8 +83,13 @@ def plain(pieces: list[list[Any]]) -> str:
     return "".join(text for text, _ in pieces)
 
 
-def option(page: AppTest, chip: str, label: str) -> dict[str, Any]:
+def chip(page: AppTest, name: str) -> dict[str, Any]:
+    """A filter, by its name or by what it says of the chosen values."""
+    [found] = [each for each in shown(page)["chips"] if name in (each["name"], each["shown"])]
+    return dict(found)
+
+
+def option(page: AppTest, name: str, label: str) -> dict[str, Any]:
     """An option of a filter."""
-    [options] = [each["options"] for each in shown(page)["chips"] if chip in (each["name"], each["shown"])]
-    [found] = [each for each in options if each["label"] == label]
+    [found] = [each for each in chip(page, name)["options"] if each["label"] == label]
     return dict(found)

@@ -11,7 +11,7 @@ from ui.search_state import Choices
 
 OFFERED = Choices(
     ("notes", "work"), {"mail": 3, "markdown": 9, "pdf": 1}, {"drink/tea": 2, "iced tea": 1},
-    {"/": 4, "projects/garden": 2, "projects": 1}, years={"2025": 5, "2024": 7},
+    {"/": 4, "projects/garden": 2, "projects": 3}, years={"2025": 5, "2024": 7},
 )  # fmt: skip
 STORES = {"notes": 12, "work": 4}
 TODAY = date(2026, 3, 15)

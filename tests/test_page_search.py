@@ -19,7 +19,18 @@ from tests.documents_made import pdf
 from tests.files_page import page_links
 from tests.pages import GUEST, HOSTILE, markup, texts
 from tests.pages import open_page as open_any
-from tests.search_page import HOSTILE_PATH, TEA, Indexing, component, open_page, option, plain, shown, titles
+from tests.search_page import (
+    HOSTILE_PATH,
+    TEA,
+    Indexing,
+    chip,
+    component,
+    open_page,
+    option,
+    plain,
+    shown,
+    titles,
+)
 from ui import hits, results
 from ui.deps import library
 from ui.filters import with_parents
@@ -53,7 +64,7 @@ def test_nothing_found_offers_what_to_loosen(water_notes: Indexing) -> None:
     assert offers == {
         "Without the quotes": {"q": ["no such words -tea"]},
         "Without the minus": {"q": ['"no such words"']},
-        "Score below 0.5, too": {"min": []},
+        "Score below 50 %, too": {"min": []},
         "Without filters": {"type": []},
         "By meaning, too": {"mode": []},
     }
@@ -159,14 +170,72 @@ def test_the_url_restores_box_and_filters(water_notes: Indexing) -> None:
     assert found["text"] == "water"
     assert parse_qs(found["search"]) == {name: [value] for name, value in asked.items()}
     assert [each["shown"] for each in found["chips"] if each["shown"]] == [
-        "markdown", "From 2026-01-01", "Words · Score at least 0.2",
+        "markdown", "From 2026-01-01", "Score ≥ 20 %", "Words",
+    ]  # fmt: skip
+
+
+def test_the_score_chip_counts_what_has_each_tenth_and_keeps_it(water_notes: Indexing) -> None:
+    page = open_page(q="green tea water")
+    scores = [card["score"] for card in shown(page)["cards"]]
+    for way in chip(page, "Score")["options"]:
+        least = float(way["params"]["min"][0])
+        assert way["beside"] == str(sum(score >= least for score in scores)), way
+    kept = shown(open_page(q="green tea water", min="0.7"))
+    assert [card["score"] for card in kept["cards"]] == [score for score in scores if score >= 0.7]
+    assert chip(open_page(q="green tea water", min="0.7"), "Score ≥ 70 %")["clear"] == {"min": []}
+
+
+def test_results_are_sorted_as_the_sort_chip_says(water_notes: Indexing) -> None:
+    assert option(open_page(q="water"), "Sort", "Newest first")["params"] == {"sort": ["newest"]}
+    for sort, order in (
+        ("newest", ["Tea", "Coffee"]),
+        ("oldest", ["Coffee", "Tea"]),
+        ("name", ["Coffee", "Tea"]),
+    ):
+        page = open_page(q="wants water tag:drink", sort=sort)
+        assert titles(page) == order, sort
+        rows = open_page(q="wants water tag:drink", sort=sort, view="table").dataframe[0].value
+        assert [*rows["Name"]] == [f"{name.lower()}.md" for name in order]
+    assert option(page, "By name", "Best first")["params"] == {"sort": []}
+
+
+def test_the_properties_of_what_was_found_are_chips(indexing: Indexing) -> None:
+    indexing(
+        {
+            f"{number}.md": f"---\nstatus: {status}\n---\n# Plan {number}\n\nThe plan of the house.\n"
+            for number, status in enumerate(("open", "open", "done"))
+        }
+    )
+    page = open_page(q="plan house")
+    assert option(page, "status", "open") | {"hint": ""} == {
+        "label": "open",
+        "beside": "2",
+        "href": "",
+        "hint": "",
+        "params": {"has": ["status:=open"]},
+    }
+    page = open_page(q="plan house", has="status:=open")
+    assert sorted(titles(page)) == ["Plan 0", "Plan 1"]
+    assert chip(page, "status: open")["clear"] == {"has": []}
+    page = open_page(q="plan house", has=["status:=open", "status:=done"])
+    assert len(titles(page)) == 3
+    assert option(page, "status: open, done", "done")["params"] == {"has": ["status:=open"]}
+
+
+def test_folders_are_a_tree(indexing: Indexing) -> None:
+    indexing({f"{path}/note.md": "# Heron\n\nA heron.\n" for path in ("b", "a/week 10", "a/week 2", "a")})
+    folders = chip(open_page(q="heron"), "Folder")
+    assert folders["is_tree"]
+    assert [(way["hint"], way["beside"]) for way in folders["options"]] == [
+        ("a", "3"), ("a/week 2", "1"), ("a/week 10", "1"), ("b", "1"),
     ]  # fmt: skip
 
 
 def test_bad_parameters_are_ignored(water_notes: Indexing) -> None:
     bad = {
         "type": "nope", "tag": "nope", "path": "../etc", "after": "yesterday",
-        "before": "2026-99-99", "mode": "magic", "min": "nan", "k": "0", "view": "spiral", "x": "y",
+        "before": "2026-99-99", "sort": "loud", "has": "status", "mode": "magic", "min": "nan", "k": "0",
+        "view": "spiral", "x": "y",
     }  # fmt: skip
     page = open_page(q="green tea", **bad)
     assert titles(page)[0] == "Tea"
@@ -177,7 +246,8 @@ def test_params_and_requests_are_inverse() -> None:
     choices = Choices(("a", "b"), {"python": 1}, {"x/y": 2}, {"/": 1, "p/q": 3})
     full = Request(
         q="a b", store=("a", "b"), type="python", tag="x/y", path="p/q", after=date(2026, 1, 2),
-        before=date(2026, 2, 1), mode="vector", min=0.35, k=25, view="table",
+        before=date(2026, 2, 1), mode="vector", min=0.35, k=25, view="table", sort="newest",
+        has=("status:=open", "due:>2026-01"),
     )  # fmt: skip
     assert from_params(to_params(full), choices) == full
     assert to_params(DEFAULT) == {}

@@ -9,7 +9,6 @@ from datetime import date
 from typing import Final
 
 from rag_core.text.days import WORDS, span
-from ui.filters import with_parents
 from ui.search_box import Completion
 from ui.search_state import TOP_FOLDER, Choices
 
@@ -61,7 +60,7 @@ def completions(
     counts = {
         "type": offered.types,
         "tag": offered.tags,
-        "path": with_parents({folder.strip("/"): count for folder, count in offered.folders.items()}),
+        "path": offered.folders,
         "store": stores,
     }[half.key]
     values = [value for value in counts if half.value in value.casefold() and value != TOP_FOLDER]

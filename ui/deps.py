@@ -66,7 +66,7 @@ def _search(
     return _library(settings).searching.search(
         viewer, request.q, request.store, mode=mode, top_k=request.top_k, offset=request.offset,
         min_score=request.min, filters=request.filters, max_tokens=_NO_BUDGET,
-        group="document", facets=True,
+        group="document", facets=True, sort=request.sort,
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from functools import partial
 from heapq import nlargest
@@ -12,14 +13,18 @@ from typing import Final
 import streamlit as st
 
 from rag_core.replies import DEFAULT_K, MAX_K
-from rag_core.types import Facets, Mode, Viewer
+from rag_core.types import Facets, Mode, Sort, Viewer
 from rag_core.wording import plural, top_folder
 from ui import deps
 from ui.search_box import Chip, Way
 from ui.search_state import DEFAULT, TOP_FOLDER, Choices, Request
 
 MODES: Final[Mapping[Mode, str]] = {"hybrid": "Words and meaning", "lexical": "Words", "vector": "Meaning"}
+ORDERS: Final[Mapping[Sort, str]] = {
+    "best": "Best first", "newest": "Newest first", "oldest": "Oldest first", "name": "By name",
+}  # fmt: skip
 _MOST: Final = 500
+_MOST_CHIPS: Final = 3
 
 
 def choices(viewer: Viewer, stores: Sequence[str], chosen: Sequence[str]) -> Choices:
@@ -40,7 +45,8 @@ def chips(offered: Choices, request: Request, today: date, counts: Facets | None
         of["folder"][TOP_FOLDER] = of["folder"].pop("")
     types = _values("type", "Type", of["type"], request.type, str)
     tags = _values("tag", "Tag", of["tag"], request.tag, lambda tag: f"#{tag}")
-    folders = _values("path", "Folder", of["folder"], request.path, partial(_folder_name, top=offered.top))
+    name = partial(_folder_name, top=offered.top)
+    folders = _as_tree(_values("path", "Folder", of["folder"], request.path, name))
     found = [_stores(offered.stores, request.store, of["store"])] if len(offered.stores) > 1 else []
     found += [chip for chip in (types, tags, folders) if chip.options or all_of[chip.name.lower()]]
     return (*found, _days(request, today))
@@ -57,6 +63,13 @@ def _values(
     values = [chosen, *values] if chosen and chosen not in values else values
     at = (values.index(chosen),) if chosen else ()
     return Chip(name, tuple(map(way, values)), at, shown(chosen) if chosen else "", {field: []})
+
+
+def _as_tree(chip: Chip) -> Chip:
+    """The folders as people count, each after the one it is in."""
+    order = sorted(range(len(chip.options)), key=lambda number: natural(chip.options[number].hint))
+    chosen = tuple(order.index(number) for number in chip.chosen)
+    return replace(chip, options=tuple(chip.options[number] for number in order), chosen=chosen, is_tree=True)
 
 
 def _folder_name(path: str, top: str) -> str:
@@ -92,16 +105,62 @@ def _days(request: Request, today: date) -> Chip:
     return Chip("Date", options, at, shown, {"after": [], "before": []}, ("after", "before"))
 
 
+def minimum(request: Request, counts: Sequence[int]) -> Chip:
+    """The least score, with the number of results above each tenth: ``counts`` are those of `Answer`."""
+    tenths = [tenth for tenth in range(1, len(counts)) if counts[tenth]]
+    options = tuple(
+        Way(f"{tenth * 10} % or more", f"{counts[tenth]:,}", params={"min": [f"{tenth / 10:g}"]})
+        for tenth in tenths
+    )
+    chosen = tuple(number for number, tenth in enumerate(tenths) if tenth / 10 == request.min)
+    return Chip(
+        "Score", options, chosen, f"Score ≥ {request.min * 100:g} %" if request.min else "", {"min": []}
+    )
+
+
+def order(request: Request) -> Chip:
+    """The order of what fits."""
+    options = tuple(
+        Way(name, params={"sort": [] if sort == DEFAULT.sort else [sort]}) for sort, name in ORDERS.items()
+    )
+    chosen = (tuple(ORDERS).index(request.sort),)
+    shown = "" if request.sort == DEFAULT.sort else ORDERS[request.sort]
+    return Chip("Sort", options, chosen, shown, {"sort": []})
+
+
+def properties(request: Request, found: Facets) -> tuple[Chip, ...]:
+    """The properties that results have, and those that are chosen, each with its values."""
+    chosen: dict[str, list[str]] = {}
+    for pair in request.has:
+        key, _, value = pair.partition(":")
+        chosen.setdefault(key, []).append(value.removeprefix("="))
+    names = [*chosen, *(name for name in found if name not in chosen)]
+    return tuple(
+        _property(request, name, found.get(name, {}), chosen.get(name, [])) for name in names[:_MOST_CHIPS]
+    )
+
+
+def _property(request: Request, name: str, counts: Mapping[str, int], chosen: Sequence[str]) -> Chip:
+    others = [pair for pair in request.has if pair.partition(":")[0] != name]
+    values = [*counts, *(value for value in chosen if value not in counts)]
+
+    def way(value: str) -> Way:
+        kept = [f"{name}:={each}" for each in values if (each in chosen) != (each == value)]
+        return Way(value, f"{counts[value]:,}" if value in counts else "", params={"has": [*others, *kept]})
+
+    at = tuple(number for number, value in enumerate(values) if value in chosen)
+    shown = f"{name}: {', '.join(chosen)}" if chosen else ""
+    return Chip(name, tuple(map(way, values)), at, shown, {"has": others})
+
+
 def how_to_search(request: Request) -> Chip:
     """The mode of a search and its notes on a page."""
     modes = tuple(Way(name, params={"mode": [mode]}) for mode, name in MODES.items())
     counts = tuple(Way(f"{count} on a page", params={"k": [str(count)]}) for count in _COUNTS)
     at = [tuple(MODES).index(request.mode)]
     at += [len(MODES) + _COUNTS.index(request.k)] if request.k in _COUNTS else []
-    least = f"Score at least {request.min:g}" if request.min else ""
     shown = "" if request.mode == DEFAULT.mode else MODES[request.mode]
-    said = " · ".join(filter(None, (shown, least)))
-    return Chip("More", (*modes, *counts), tuple(at), said, {"mode": [], "min": []})
+    return Chip("More", (*modes, *counts), tuple(at), shown, {"mode": []})
 
 
 def how_many(request: Request) -> Chip:
@@ -116,6 +175,12 @@ _COUNTS: Final = (10, 20, 50)
 _ANSWERED_FROM: Final = (DEFAULT_K, 10, MAX_K)
 
 
+def natural(folder: str) -> list[list[tuple[int, str]]]:
+    """A key that sorts folders as people count: week 2, week 2/a, week 10."""
+    names = (re.split(r"(\d+)", name.casefold()) for name in folder.split("/"))
+    return [[(int(part), "") if part.isdecimal() else (-1, part) for part in parts] for parts in names]
+
+
 def with_parents(folders: Mapping[str, int]) -> dict[str, int]:
     """Every folder with the number of documents in and below it, by name; root files as `TOP_FOLDER`."""
     below: dict[str, int] = {}
@@ -124,10 +189,6 @@ def with_parents(folders: Mapping[str, int]) -> dict[str, int]:
         for depth in range(len(parts)):
             parent = "/".join(parts[: depth + 1])
             below[parent] = below.get(parent, 0) + count
-
-    def natural(folder: str) -> list[list[tuple[int, str]]]:  # week 2, week 2/a, week 10
-        names = (re.split(r"(\d+)", name.casefold()) for name in folder.split("/"))
-        return [[(int(part), "") if part.isdecimal() else (-1, part) for part in parts] for parts in names]
 
     return {folder: below[folder] for folder in sorted(below, key=natural)}
 

@@ -50,7 +50,7 @@ _TAKEN: Final = "search_taken"
 _MOST_NEAR: Final = 6
 _MOST_OTHERS: Final = 4
 _QUICK: Final = 3
-_NARROWING: Final = ("store", "type", "tag", "path", "after", "before")
+_NARROWING: Final = ("store", "type", "tag", "path", "has", "after", "before")
 HELP: Final = (
     ('"…"', "exact words"),
     ("-", "without a word"),
@@ -144,7 +144,12 @@ def _shown(shown: Shown, viewer: Viewer, url: Params) -> tuple[Shown, Answer | N
     else:
         shown = _beginning(shown, viewer, request.store or names, offered.types)
     counts = answer.facets if answer else None
-    chips = (*filters.chips(offered, request, date.today(), counts), filters.how_to_search(request))
+    chips = (
+        *filters.chips(offered, request, date.today(), counts),
+        *filters.properties(request, (answer.properties if answer else None) or {}),
+        *([filters.minimum(request, answer.score_counts), filters.order(request)] if answer else []),
+        filters.how_to_search(request),
+    )
     return replace(shown, chips=chips), answer
 
 
@@ -379,15 +384,13 @@ def _meant(request: Request, notice: Notice) -> Way | None:
 
 def loosen(request: Request) -> list[Way]:
     """What would let more be found, the most likely first, each to be pressed."""
-    narrowed = [
-        name for name in ("store", "type", "tag", "path", "after", "before") if getattr(request, name)
-    ]
+    narrowed = [name for name in _NARROWING if getattr(request, name)]
     unquoted = request.q.replace('"', "")
     whole = " ".join(word for word in request.q.split() if not word.startswith("-"))
     ways = [
         Way("Without the quotes", params={"q": [unquoted]}) if unquoted != request.q else None,
         Way("Without the minus", params={"q": [whole]}) if whole != request.q and whole else None,
-        Way(f"Score below {request.min:g}, too", params={"min": []}) if request.min else None,
+        Way(f"Score below {request.min * 100:g} %, too", params={"min": []}) if request.min else None,
         Way("Without filters", params={name: [] for name in narrowed}) if narrowed else None,
         Way("By meaning, too", params={"mode": []}) if request.mode == "lexical" else None,
     ]

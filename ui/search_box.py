@@ -41,6 +41,7 @@ class Chip:
     shown: str = ""
     clear: Params = field(default_factory=dict)
     dates: tuple[str, ...] = ()
+    is_tree: bool = False  #: The hints of the options are paths, each after the one above it.
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,18 +16,22 @@ from urllib.parse import parse_qs
 import streamlit as st
 
 from rag_core.config import load
-from rag_core.types import MAX_DEPTH, Filters, Mode
+from rag_core.types import MAX_DEPTH, SORTS, Filters, Mode, Sort
 
 View = Literal["cards", "table"]
 Params = dict[str, list[str]]
 
 TOP_FOLDER: Final = "/"
 MAX_HITS: Final = 100
-NAMES: Final = ("q", "store", "type", "tag", "path", "after", "before", "mode", "min", "k", "view", "page")
+NAMES: Final = (
+    "q", "store", "type", "tag", "path", "has", "after", "before", "mode", "min", "sort", "k",
+    "view", "page",
+)  # fmt: skip
 _LONGEST: Final = 20_000  # characters of a search in an address
 SEEN: Final = "search_seen"
 """The session key of the parameters that the Search page was drawn with, or wrote into the address."""
-_ASKING: Final = {"q", "type", "tag", "path", "after", "before"}
+_MOST_PROPERTIES: Final = 20
+_ASKING: Final = {"q", "type", "tag", "path", "has", "after", "before"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +45,12 @@ class Request:
     type: str | None = None
     tag: str | None = None
     path: str | None = None
+    has: tuple[str, ...] = ()  #: ``key:value`` each; those of one key are alternatives.
     after: date | None = None
     before: date | None = None
     mode: Mode = "hybrid"
     min: float = 0.0
+    sort: Sort = "best"
     k: int = 10
     view: View = "cards"
     page: int = 1
@@ -66,6 +72,7 @@ class Request:
             types=() if self.type is None else (self.type,),
             tags=() if self.tag is None else (self.tag,),
             paths=() if self.path is None else (self.path.strip("/"),),
+            properties=self.has,
             after=None if self.after is None else self.after.isoformat(),
             before=None if self.before is None else self.before.isoformat(),
         )
@@ -124,14 +131,24 @@ def from_params(
         type=_one_of(choices.types, last.get("type")),
         tag=_one_of(choices.tags, last.get("tag")),
         path=_one_of(choices.folders, last.get("path")),
+        has=tuple(dict.fromkeys(pair for pair in params.get("has", ()) if is_property(pair)))[
+            :_MOST_PROPERTIES
+        ],
         after=_day(last.get("after")),
         before=_day(last.get("before")),
         mode=_one_of(get_args(Mode), last.get("mode"), usual.mode),
         min=_number(last.get("min"), 0, 1, usual.min),
+        sort=_one_of(SORTS, last.get("sort"), usual.sort),
         k=k,
         view=_one_of(get_args(View), last.get("view"), usual.view),
         page=int(_number(last.get("page"), 1, math.ceil(MAX_DEPTH / k), usual.page)),
     )
+
+
+def is_property(pair: str) -> bool:
+    """Whether it is written as ``key:value``."""
+    key, _, value = pair.partition(":")
+    return bool(key.strip() and value.strip())
 
 
 def _one_of(allowed: Collection[Any], value: str | None, default: Any = None) -> Any:

@@ -14,6 +14,9 @@ export function changed(search, changes) {
   return params;
 }
 
+// The folders that a folder is in, from the top.
+const above = (path) => path.split("/").filter(Boolean).slice(0, -1).map((_, depth, names) => names.slice(0, depth + 1).join("/"));
+
 export function chips({ change, signal }) {
   const element = made("div", { className: "cps-chips", role: "group", ariaLabel: "Filters" });
   let open, drawn;
@@ -36,7 +39,30 @@ export function chips({ change, signal }) {
       type: "button", role: "menuitemcheckbox", title: way.hint, ariaChecked: String(chip.chosen.includes(number)),
       onclick: () => pick(way.params),
     }, made("span", {}, way.label), made("span", { className: "cps-count" }, way.beside));
+    // A tree shows the folders at the top, those that are unfolded, and the way to the chosen one.
+    const unfolded = new Set(chip.chosen.flatMap((number) => above(chip.options[number].hint)));
+    const paths = chip.options.map((way) => way.hint);
+    const branch = (way, number) => {
+      const path = way.hint, isOpen = unfolded.has(path);
+      const twig = made("button", {
+        type: "button", role: "menuitem", className: "cps-twig", ariaLabel: `Folders in ${path}`, ariaExpanded: String(isOpen),
+        onclick: () => {
+          unfolded[isOpen ? "delete" : "add"](path);
+          fill("");
+          [...list.querySelectorAll(".cps-twig")].find((each) => each.ariaLabel === `Folders in ${path}`).focus();
+        },
+      });
+      const element = made("div", { role: "none", className: "cps-branch" },
+        paths.some((other) => other.startsWith(`${path}/`)) ? twig : made("span", { className: "cps-twig" }), row(way, number));
+      element.style.paddingLeft = `${16 * above(path).length}px`;
+      return element;
+    };
     const fill = (words) => {
+      if (chip.is_tree && !words) {
+        const shown = (way) => above(way.hint).every((path) => unfolded.has(path) || !paths.includes(path));
+        list.replaceChildren(...chip.options.map((way, number) => shown(way) && branch(way, number)).filter(Boolean));
+        return;
+      }
       const fits = chip.options.map((way, number) => [way, number])
         .filter(([way]) => `${way.label} ${way.hint}`.toLowerCase().includes(words.toLowerCase()));
       list.replaceChildren(...fits.slice(0, SHOWN).map(([way, number]) => row(way, number)));
