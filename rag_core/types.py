@@ -294,6 +294,7 @@ class Answer:
     group: Group = "none"
     facets: Facets | None = None
     sort: Sort = "best"  #: The order of what fits; near misses follow, the best first.
+    reordered: bool = False  #: Whether a reranker ordered the first hits: scores may rise down the list.
     score_counts: tuple[int, ...] = ()  #: Hits with a score of at least 0.0, 0.1 … 1.0, without `min_score`.
     properties: Facets | None = None  #: The commonest properties of all that matches, as ``facets``.
 

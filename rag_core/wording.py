@@ -365,6 +365,7 @@ def unshown(answer: Answer) -> str:
 
 
 NOTHING_FITS = "Nothing fits well."
+REORDERED = "Reordered by the reranker."
 ONLY_TITLE = "There is only the title"
 
 

@@ -163,3 +163,14 @@ def test_a_reader_who_goes_away_stops_the_model(
         assert ollama_chat.ended == 1
     finally:
         going.set()
+
+
+def test_the_number_of_passages_and_the_minimum_are_fields(answering: Answering, serve: Serve) -> None:
+    rest = serve(answering(SAID))
+    every = rest.post("/ask", {"question": "harbour"}).json["retrieved_chunks"]
+    assert every > 1
+    for name in ("k", "top_k"):
+        assert rest.post("/ask", {"question": "harbour", name: 1}).json["retrieved_chunks"] == 1
+        assert rest.post("/ask", {"question": "harbour", name: 21}).status == 400
+    assert rest.post("/ask", {"question": "harbour", "min_score": 1}).json["retrieved_chunks"] < every
+    assert rest.post("/ask", {"question": "harbour", "min_score": 2}).error.startswith("min_score: ")

@@ -300,3 +300,52 @@ def test_a_long_conversation_keeps_its_last_turns(answering: Answering, ollama_c
     roles = [each["content"] for each in asked(ollama_chat) if each["role"] == "user"]
     assert 2 < len(roles) < 50
     assert roles[-2] == "question 49"
+
+
+# --- how much is read ----------------------------------------------------------------------
+
+
+GULLS = {f"port/gull{n}.md": f"# Gull {n}\n\nThe gull of the harbour number {n}.\n" for n in range(30)}
+
+
+@pytest.mark.parametrize(("settings", "count"), [({}, 5), ({"top_k": 3}, 3), ({"top_k": 50}, 20)])
+def test_the_setting_of_searches_says_from_how_many_passages(
+    answering: Answering, notes: Path, settings: dict[str, Any], count: int
+) -> None:
+    library = answering("x", **settings)
+    write(notes, GULLS)
+    index(library, "port")
+    assert library.ask(OWNER, "gull harbour").retrieved_chunks == count
+    assert library.ask(OWNER, "gull harbour", top_k=4).retrieved_chunks == 4
+    assert library.ask(OWNER, "gull harbour", k=4, top_k=4).retrieved_chunks == 4
+    with pytest.raises(InvalidInput, match="top_k is 21"):
+        library.ask(OWNER, "gull harbour", top_k=21)
+    with pytest.raises(InvalidInput, match="k is 4 and top_k is 5"):
+        library.ask(OWNER, "gull harbour", k=4, top_k=5)
+
+
+def test_passages_below_the_minimum_are_not_answered_from(answering: Answering, notes: Path) -> None:
+    library, question = answering("x"), "gull harbour tide"
+    parts = ("The gull in the harbour at low tide.", "The gull at high tide.", "A gull in the harbour again.")
+    write(notes, {f"port/gull{n}.md": f"# Note {n}\n\n{part}\n" for n, part in enumerate(parts)})
+    index(library, "port")
+    scores = [hit.score for hit in library.search(OWNER, question).hits if hit.relevant]
+    assert scores[0] > scores[-1]
+    least = (scores[0] + scores[-1]) / 2
+    expected = sum(score >= least for score in scores)
+    assert library.ask(OWNER, question, k=20).retrieved_chunks == len(scores)
+    assert library.ask(OWNER, question, k=20, min_score=least).retrieved_chunks == expected
+    by_setting = answering("x", min_score=least)
+    assert by_setting.ask(OWNER, question, k=20).retrieved_chunks == expected
+    assert by_setting.ask(OWNER, question, k=20, min_score=0.0).retrieved_chunks == len(scores)
+    with pytest.raises(InvalidInput, match="min_score is 2"):
+        answering("x").ask(OWNER, QUESTION, min_score=2.0)
+
+
+def test_a_minimum_does_not_change_what_a_follow_up_is_about(answering: Answering) -> None:
+    library = answering("x")
+    first = library.ask(OWNER, "berth harbour costs euros")
+    free = library.ask(OWNER, "and who said so", history=[first.turn])
+    least = min(each.score for each in free.references) - 0.001
+    again = library.ask(OWNER, "and who said so", history=[first.turn], min_score=least)
+    assert [each.key for each in again.references] == [each.key for each in free.references]

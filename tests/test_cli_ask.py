@@ -121,3 +121,15 @@ def test_on_a_terminal_a_sentence_is_shown_before_the_next_is_there(ollama_chat:
     os.close(leader)
     assert seen.count(b"opens at six") == 1
     assert b"no source" in seen
+
+
+def test_the_number_of_passages_and_the_minimum_are_options_and_settings(ask: Ask, home: Path) -> None:
+    every = ask("harbour", "--json").json["retrieved_chunks"]
+    assert every > 1
+    assert ask("harbour", "--top-k", "1", "--json").json["retrieved_chunks"] == 1
+    assert ask("harbour", "--min-score", "1", "--json").json["retrieved_chunks"] < every
+    assert ask("harbour", "--top-k", "21").status == 2
+    configure(home, "top_k: 1\n")
+    assert ask("harbour", "--json").json["retrieved_chunks"] == 1
+    configure(home, "min_score: 1\n")
+    assert ask("harbour", "--json").json["retrieved_chunks"] < every

@@ -161,6 +161,7 @@ class Answer(Shown):
     pending: _Pending
     freshness: _Freshness = None
     warnings: list[str]
+    reordered: Annotated[bool, said("Whether a reranker chose the order: scores may rise down the list.")]
     score_counts: Annotated[
         list[int],
         said("Results with a score of at least 0.0, 0.1 … 1.0, whatever `min_score` is."),

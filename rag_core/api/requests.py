@@ -63,7 +63,7 @@ WHOLE: Final = BeforeValidator(
 StoreName = Annotated[str, Field(min_length=1, max_length=63)]
 StoreNames = Annotated[list[StoreName], Field(max_length=MAX_OPERATORS)]
 TopK = Annotated[int, Field(ge=1, le=MAX_DEPTH), WHOLE]
-MinScore = Annotated[float, Field(ge=0, le=1), said("Leave out what scores less, from 0 to 1.")]
+MinScore = Annotated[float, Field(ge=0, le=1), said("Leave out lower scores.")]
 Tokens = Annotated[int, Field(ge=1, le=10**9), WHOLE]
 K = Annotated[int, Field(ge=0, le=MAX_K), WHOLE]
 Asked = Annotated[str, Field(min_length=1, max_length=MAX_BYTES)]
@@ -81,7 +81,8 @@ FILTER_SYNTAX: Final = ", ".join(f"{name}:" for name in NAMES_OF_FILTERS)
 _SYNTAX = f'Words, and {FILTER_SYNTAX}, store:, "exact", -not.'
 GROUP: Final = "What a result is: a `document` with its best passage, or every passage (`none`)."
 FACETS: Final = "Whether to count what matches by type, tag, folder, store and year."
-SORT: Final = "The order of what fits, by score, date or title; near misses follow."
+SORT: Final = "The order of what fits; near misses follow."
+_HOW_MANY: Final = "Passages to answer from; 0 is the setting `top_k`, else 5."
 _ALL_STORES = "Without any, all that you may see."
 
 if TYPE_CHECKING:
@@ -122,7 +123,9 @@ class Question(TypedDict, total=False):
     vaults: Annotated[StoreNames, said(f"The stores to ask. {_ALL_STORES}")]
     stores: Annotated[StoreNames, said("Another name for `vaults`, as in a search.")]
     folders: Annotated[_Texts, said('Only documents below these; "" is those at the top.')]
-    k: Annotated[K, said("Passages; 0 is 5.")]
+    k: Annotated[K, said(_HOW_MANY)]
+    top_k: Annotated[K, said("Another name for `k`, as in a search.")]
+    min_score: MinScore
     filters: Filters
     history: Annotated[
         list[Turn], Field(max_length=100), said("The conversation so far, the oldest question first.")

@@ -71,6 +71,11 @@ _filter_option = click.option(
 )  # fmt: skip
 
 
+_min_score_option = options.setting_option(
+    "--min-score", setting="min_score", type=float, help="Only passages of at least this score, 0 to 1."
+)
+
+
 def _words(given: Sequence[str], *, from_stdin: bool) -> str:
     """The words of the command line or of standard input. Raises InvalidInput for both, NoSuchOption."""
     if unknown := next((word for word in given if word.startswith("--")), None):
@@ -88,9 +93,7 @@ def _words(given: Sequence[str], *, from_stdin: bool) -> str:
 @options.setting_option(
     "--top-k", "--k", "top_k", setting="top_k", type=int, help="How many passages; also -k."
 )
-@options.setting_option(
-    "--min-score", setting="min_score", type=float, help="Only passages of at least this score, 0 to 1."
-)
+@_min_score_option
 @_filter_option
 @options.setting_option("--mode", setting="mode", type=click.Choice(["hybrid", "vector", "lexical"]))
 @options.setting_option(
@@ -142,15 +145,17 @@ def query(
 @_stores_option("asked")
 @_stdin_option
 @click.option(
-    "--top-k", "--k", "k", type=int, default=DEFAULT_K, show_default=True,
-    help=f"How many passages to answer from, {MAX_K} at most; also -k.",
+    "--top-k", "--k", "k", type=int,
+    help=f"How many passages to answer from, {MAX_K} at most; also -k. By default the setting top_k, or"
+    f" {DEFAULT_K} if it is not set.",
 )  # fmt: skip
+@_min_score_option
 @_filter_option
 @click.option("--answer-only", is_flag=True, help="Print the answer without its passages.")
 @options.json_option
 def ask(
-    question: tuple[str, ...], stores: tuple[str, ...], from_stdin: bool, k: int, filters: Filters,
-    answer_only: bool,
+    question: tuple[str, ...], stores: tuple[str, ...], from_stdin: bool, k: int | None,
+    min_score: float | None, filters: Filters, answer_only: bool,
 ) -> int:  # fmt: skip
     """Answer a question from your notes, and print the passages that it rests on.
 
@@ -162,7 +167,7 @@ def ask(
     printed = _PrintedAnswer(streams=not options.wants_json() and sys.stdout.isatty())
     with printed.progress:
         reply = options.library_of_owner().asking.ask(
-            OWNER, words, stores, k=k, filters=filters, on_text=printed.update
+            OWNER, words, stores, k=k, min_score=min_score, filters=filters, on_text=printed.update
         )
     if options.wants_json():
         options.print_json(answers.Reply.of(reply))

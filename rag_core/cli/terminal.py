@@ -45,6 +45,7 @@ def show_answer(answer: Answer, now: Freshness) -> None:
     more = f"More with --offset {answer.offset + len(answer.hits)}."
     said = [
         wording.found(answer),
+        wording.REORDERED if answer.reordered else "",
         wording.unshown(answer),
         more if answer.hits and (answer.has_more or answer.unshown) else "",
         f"{wording.freshness(now).capitalize()}.",

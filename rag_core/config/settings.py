@@ -162,10 +162,13 @@ class Settings(BaseSettings):
     default_store: kinds.StoreName | None = _search(
         None, "The store that a command takes when --store is left out.",
         "query searches all; others ask for --store", "collection", "collection_name")
-    top_k: Annotated[int, whole(1, 1_000)] = _search(10, "The number of passages that a search gives.")
+    top_k: Annotated[int, whole(1, 1_000)] = _search(
+        10, "The number of passages that a search gives. If it is set, a question is answered from as many, "
+        "20 at most; else from 5.")
     mode: _Mode = _search("hybrid", "Search by words and meaning, by meaning alone, or by words alone.")
     min_score: Annotated[float, number(0, 1)] | None = _search(
-        None, "Passages with a lower score are left out.", "all are shown", "min_similarity")
+        None, "Passages with a lower score are left out of searches and answers.", "all are shown",
+        "min_similarity")
     max_tokens: Annotated[int, whole(1, 1_000_000)] | None = _search(
         None, "The most tokens of all passages of a search together; the browser shows them all.", "no limit")
     recency: Annotated[float, number(0, 1)] = _search(

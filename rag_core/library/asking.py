@@ -76,7 +76,9 @@ class Asking(Service):
         question: str,
         stores: Sequence[str] = (),
         *,
-        k: int = DEFAULT_K,
+        k: int | None = None,
+        top_k: int | None = None,
+        min_score: float | None = None,
         filters: Filters | None = None,
         history: Sequence[Turn] = (),
         on_text: OnText | None = None,
@@ -84,18 +86,17 @@ class Asking(Service):
     ) -> Reply:
         """The answer to a question, with every quote in it compared with its passage.
 
-        ``stores`` and ``filters`` are as in ``search``. ``k`` is the number of passages to answer from, 5 by
-        default; ``history`` is the conversation so far, oldest turn first. ``on_text`` gets the passages,
-        then each piece of the answer; setting ``stop`` ends it. If nothing fits, no model is asked. If no
-        model answers, the sentences of the passages that do stand in for it, word for word, and the reply
-        says why if a model was to answer. Raises Forbidden for a guest who may only
+        ``stores``, ``filters`` and ``min_score`` are as in ``search``. ``k``, or ``top_k``, is the number of
+        passages to answer from: by default the setting ``top_k``, at most 20, or 5 if it is not set.
+        ``history`` is the conversation so far, oldest turn first. ``on_text`` gets the passages, then each
+        piece of the answer; setting ``stop`` ends it. If nothing fits, no model is asked. If no model
+        answers, the sentences of the passages that do stand in for it, word for word, and the reply says why
+        if a model was to answer. Raises Forbidden for a guest who may only
         search, TooMany, InvalidInput for an empty question or a ``k`` over 20, NotFound for a store.
         """
         check_may_ask(viewer)
         started = time.perf_counter()
-        k = k or DEFAULT_K
-        if not 1 <= k <= MAX_K:
-            raise InvalidInput(f"k is {k}.", f"Use a number from 1 to {MAX_K}.")
+        k = self._count(k, top_k)
         if not question.strip():
             raise EmptyQuery("There is no question.", "Type one.")
         asked(question, filters)
@@ -103,9 +104,9 @@ class Asking(Service):
         on_text(Draft(looking=True))
         search = partial(
             self._searching.search, viewer,
-            stores=stores, filters=filters, min_score=0.0, max_tokens=_NO_BUDGET,
+            stores=stores, filters=filters, min_score=min_score, max_tokens=_NO_BUDGET,
         )  # fmt: skip
-        found = self._retrieve(viewer, question, k, history, search)
+        found = self._retrieve(viewer, question, k, min_score, history, search)
         answer = found.answer
         notices = list(answer.notices)
         if found.withheld:
@@ -122,6 +123,18 @@ class Asking(Service):
             with self._counted(viewer, stop):
                 reply = self._answered(viewer, reply, fitting, history, on_text, stop)
         return replace(reply, took_ms=(time.perf_counter() - started) * 1000)
+
+    def _count(self, k: int | None, top_k: int | None) -> int:
+        """How many passages to answer from. Raises InvalidInput."""
+        if k and top_k and k != top_k:
+            raise InvalidInput(f"k is {k} and top_k is {top_k}.", "They are the same: give one of them.")
+        name, count = ("top_k", top_k) if top_k else ("k", k)
+        if not count:
+            is_set = "top_k" in self._settings.model_fields_set
+            return min(self._settings.top_k, MAX_K) if is_set else DEFAULT_K
+        if not 1 <= count <= MAX_K:
+            raise InvalidInput(f"{name} is {count}.", f"Use a number from 1 to {MAX_K}.")
+        return count
 
     @contextmanager
     def _counted(self, viewer: Viewer, stop: threading.Event) -> Iterator[None]:
@@ -173,7 +186,13 @@ class Asking(Service):
         return all(map(viewer.may_see, reply.stores))
 
     def _retrieve(
-        self, viewer: Viewer, question: str, k: int, history: Sequence[Turn], search: _Search
+        self,
+        viewer: Viewer,
+        question: str,
+        k: int,
+        min_score: float | None,
+        history: Sequence[Turn],
+        search: _Search,
     ) -> _Found:
         """The ``k`` best passages for a question. A follow-up may not name its subject, so the question
         before it is searched together with it. If the follow-up does name one, only passages near it count:
@@ -183,7 +202,9 @@ class Asking(Service):
         together = f"{before[: MAX_LENGTH - len(question) - 1]} {question}"
         if not before or len(together) > MAX_LENGTH:
             return found
-        near = {hit.key for hit in found.hits if hit.score >= _NEAR}
+        least = self._settings.min_score if min_score is None else min_score
+        of_any_score = self._best(viewer, question, k, partial(search, min_score=0.0)) if least else found
+        near = {hit.key for hit in of_any_score.hits if hit.score >= _NEAR}
         leans = leans_back(parse(question).text)
         if not (leans or near):
             return found
@@ -198,15 +219,17 @@ class Asking(Service):
         return _Found(hits, replace(found.answer, notices=notices), withheld)
 
     def _best(self, viewer: Viewer, text: str, k: int, search: _Search) -> _Found:
-        """The ``k`` best passages that the model may read; pages on past those it may not."""
+        """The ``k`` best passages that the model may read, those that fit first; pages on past those it may
+        not, and past those that a reranker put before some that fit."""
         answer = search(text, top_k=k)
         kept = [hit for hit in answer.hits if self._may_read(viewer, hit)]
         withheld = sum(hit.relevant for hit in answer.hits) - sum(hit.relevant for hit in kept)
         more, offset = answer.has_more, k
-        while len(kept) < min(k, len(answer.hits)) and more and offset < MAX_DEPTH:
+        while sum(hit.relevant for hit in kept) < k and more and offset < MAX_DEPTH:
             page = search(text, top_k=min(_PAGE, MAX_DEPTH - offset), offset=offset)
             kept += [hit for hit in page.hits if self._may_read(viewer, hit)]
             more, offset = page.has_more, offset + _PAGE
+        kept.sort(key=lambda hit: not hit.relevant)
         return _Found(tuple(kept[:k]), answer, withheld)
 
     def _may_read(self, viewer: Viewer, hit: Hit) -> bool:

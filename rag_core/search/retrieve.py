@@ -153,15 +153,15 @@ def search(
         hits += listed.hits
     if failed and not lists:
         raise next(iter(failed.values()))
-    hits, unordered = _in_order(hits, searched, query, options, viewer)
-    convincing = bool(hits) and hits[0].relevant
+    hits, unordered, reordered = _in_order(hits, searched, query, options, viewer)
+    convincing = any(hit.relevant for hit in hits)
     end = options.offset + options.top_k
     shown: list[Hit] = []
     for place, hit in enumerate(hits[options.offset : end], options.offset + 1):
         shown.append(_with_highlights(replace(hit, rank=place), query))
     known = sum(map(attrgetter("known"), lists))
     goes_on = end < min(len(hits), MAX_DEPTH)
-    more_fits = goes_on and hits[end].relevant  # no score behind it is higher
+    more_fits = goes_on and any(hit.relevant for hit in hits[end:])
     said = [*unordered, *(notices.words_only(by_words) if by_words else ())]
     said += map(Notice.of, map(RagError.as_message, failed.values()), failed)
     if allowed.narrows or query.corrected:
@@ -178,6 +178,7 @@ def search(
         has_more=more_fits, unshown=min(known, MAX_DEPTH) - end if goes_on and not more_fits else 0,
         fitting=sum(map(attrgetter("fitting"), lists)), fits_more=any(map(attrgetter("fits_more"), lists)),
         by_words=tuple(by_words), group=options.group, sort=options.sort,
+        reordered=reordered,
         score_counts=_at_least([score for listed in lists for score in listed.scores]),
         facets=facets.joined(each.facets or {} for each in lists) if options.facets else None,
         properties=facets.joined_properties(each.properties for each in lists) if options.facets else None,
@@ -191,13 +192,14 @@ def _at_least(scores: Sequence[float]) -> tuple[int, ...]:
 
 def _in_order(
     hits: list[Hit], searched: Sequence[Store], query: Query, options: SearchOptions, viewer: Viewer
-) -> tuple[list[Hit], list[Notice]]:
-    """The hits of all stores in the order that is asked for, and a notice where a reranker gave none."""
+) -> tuple[list[Hit], list[Notice], bool]:
+    """The hits of all stores in the order that is asked for, a notice where a reranker gave none, and whether
+    it gave one."""
     hits = sorted(hits, key=attrgetter("score"), reverse=True)  # of equal ones the first store's stay first
     if options.sort != "best":
-        return in_order(hits, options.sort), []
+        return in_order(hits, options.sort), [], False
     if options.reranker is None:
-        return hits, []
+        return hits, [], False
     may_leave = [store.name for store in searched if store.sends_private]
     return reranked(hits, query, options.reranker, may_leave, viewer, again=options.offset > 0)
 

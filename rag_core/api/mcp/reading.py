@@ -74,7 +74,8 @@ def ask(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> 
     """An answer of a model, or sentences of the passages."""
     stores = [given["store"]] if "store" in given else []
     with naming_stores(given, "question", "store"):
-        reply = library.asking.ask(viewer, given["question"], stores, k=given.get("k", 0), stop=stop)
+        asked = {name: given[name] for name in ("k", "top_k", "min_score") if name in given}
+        reply = library.asking.ask(viewer, given["question"], stores, stop=stop, **asked)
     return answers.Reply.of(reply)
 
 

@@ -84,6 +84,8 @@ _ASK = {
     **_ANY_STORE,
     "question": Annotated[requests.Asked, requests.said("In words; filters may stand in it as in `search`.")],
     "k": Annotated[requests.K, requests.said(f"How many passages to answer from; {DEFAULT_K} unless said.")],
+    "top_k": requests.K,
+    "min_score": requests.MinScore,
 }
 _OPEN = {
     **_ONE_STORE,
