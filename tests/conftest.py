@@ -50,7 +50,7 @@ THOROUGH = frozenset({
     "test_crash_remote", "test_docs_commands", "test_docs_pictures", "test_embedder_contract",
     "test_embedders", "test_extractor_packages", "test_formats_of_others", "test_gate_limits",
     "test_gate_live", "test_gate_withdrawn", "test_guests_meet_nothing", "test_guests_statistics",
-    "test_journey", "test_load",
+    "test_journey", "test_journey_results", "test_load",
     "test_mcp_doors", "test_outbox",
     "test_packaging", "test_page_document", "test_page_files", "test_page_folders",
     "test_page_guests", "test_page_index_run", "test_page_paging", "test_page_placement",

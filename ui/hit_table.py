@@ -81,7 +81,7 @@ def show(hits: Sequence[Hit]) -> int | None:
             on_select="rerun",
             selection_mode="single-row",
             column_config=_COLUMNS,
-            alt="What was found, the best first. Choose a row to see its passage below.",
+            alt="What was found. Choose a row to see its passage below.",
         )
     rows = chosen["selection"]["rows"]
     return rows[0] if rows and rows[0] < len(hits) else None
