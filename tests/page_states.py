@@ -38,6 +38,16 @@ def press(name: str) -> Act:
     return lambda page: page.get_by_role("button", name=name, exact=True).first.click()
 
 
+def press_first(name: str) -> Act:
+    """Press the first button whose name begins so."""
+    return lambda page: page.get_by_role("button", name=name).first.click()
+
+
+def type_slowly(box: str, text: str) -> Act:
+    """Type into the box of this name, key by key, without Enter."""
+    return lambda page: page.get_by_label(box, exact=True).first.press_sequentially(text, delay=50)
+
+
 def type_in(box: str, text: str) -> Act:
     """Write into the box of this name, and press Enter."""
 
@@ -95,8 +105,12 @@ _FULL: Final = (
     _page("search", "/", "Changed"),
     _page("search syntax", "/", "exact words", press("What can be typed")),
     _page("search cards", "/?q=heron&k=4", "Page 1"),
+    _page("search unfolded", "/?q=heron&k=4", "Similarity", press_first("More of Heron")),
+    _page("search values", "/", "markdown", type_slowly("Search your notes", "type:")),
+    _page("search sorted", "/?q=heron&sort=newest&min=0.1", "Oldest first", press("Newest first")),
     _page("search filters", "/?q=heron&min=0.05&type=markdown", "Last 7 days", press("Date")),
     _page("search table", "/?q=heron&view=table", "Folder"),
+    _page("search table, a row", "/?q=heron&view=table", "Similarity", tick_row),
     _page("search nothing", "/?q=%22no+such+words%22", "Without the quotes"),
     _page("search near", "/?q=zebra+crossing", "near miss"),
     _page("search unknown store", "/?q=heron&store=gone", "There is no store called 'gone'"),
