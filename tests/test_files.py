@@ -289,3 +289,16 @@ def test_split_glob_refuses_what_leads_nowhere(
     with pytest.raises(InvalidInput) as error:
         split_glob(typed)
     assert error.value.suggestion
+
+
+@pytest.mark.parametrize(
+    "name", ["~$budget.docx", ".~lock.plan.odt#", "desktop.ini", "Thumbs.db", ".DS_Store", "._photo.jpg"]
+)
+def test_what_programs_leave_behind_is_no_file_of_the_owner(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"\0\1")
+    (tmp_path / "note.md").write_text("A note.")
+    patterns = ["**/*", f"**/{name}"]
+    assert [file.path for file in scan(tmp_path, patterns).files] == [b"note.md"]
+    refusal = why_skipped(tmp_path, name.encode(), patterns)
+    assert refusal is not None
+    assert "left behind by a program" in refusal.text

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.errors import Forbidden, NotFound
+from rag_core.errors import Forbidden, InvalidInput, NotFound
 from rag_core.library import Library
 from rag_core.library.originals import raster_type
 from rag_core.types import OWNER, Viewer
@@ -94,7 +94,28 @@ def test_passages_that_were_taken_out_are_not_in_the_text(shelf: Library) -> Non
     assert found.chunks[0].content not in shelf.originals.text(GUEST, "notes", "kitchen/long.md")
 
 
-def test_only_who_sits_at_this_computer_opens_a_folder_and_never_a_file(
+def test_a_document_opens_in_its_own_program_and_nothing_that_could_run(
+    shelf: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("kitchen/plan.pdf", "kitchen/run.sh"):
+        (notes / name).write_bytes(b"%PDF-1.4" if name.endswith("pdf") else b"#!/bin/sh\nrm -rf /\n")
+    index(shelf, "all", notes)
+    started: list[list[str]] = []
+    monkeypatch.setattr("subprocess.Popen", lambda command, **_: started.append(command))
+    monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
+    monkeypatch.setattr("sys.platform", "linux")
+    shelf.originals.open_file(OWNER, "all", "kitchen/plan.pdf")
+    assert started == [["/bin/xdg-open", str(notes / "kitchen" / "plan.pdf")]]
+    for path in ("kitchen/run.sh", "kitchen/tea.md"):
+        with pytest.raises(InvalidInput):
+            shelf.originals.open_file(OWNER, "all", path)
+    for viewer in (GUEST, Viewer("me@example.org", is_owner=True)):
+        with pytest.raises(Forbidden):
+            shelf.originals.open_file(viewer, "all", "kitchen/plan.pdf")
+    assert len(started) == 1
+
+
+def test_only_who_sits_at_this_computer_opens_a_folder(
     shelf: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[list[str]] = []

@@ -111,7 +111,10 @@ def test_a_store_is_deleted_once_its_name_was_typed(garden: Library, notes: Path
     assert "is deleted" not in texts(drawn(app.run()))
 
 
-def test_a_store_that_is_being_indexed_leads_to_its_run_instead(garden: Library) -> None:
+def test_a_store_whose_run_does_not_stop_leads_to_it_instead(
+    garden: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag_core.library.stores._STOP_S", 0.2)
     app = page(store="garden")
     with lock.hold(garden.settings.store_dir / "garden.db"):
         app.text_input(key="store_delete_name_garden").set_value("garden")
@@ -128,7 +131,7 @@ def test_faults_are_named_and_repaired(garden: Library) -> None:
         db.commit()
     app = settled(press(page(store="garden"), "store_verify_garden"))
     assert "2 faults in 12 checks" in texts(app)
-    assert "3 documents with passages at an impossible place." in texts(app)
+    assert "4 documents with passages at an impossible place." in texts(app)
 
     garden.jobs.request(OWNER, "garden", [])
     settled(press(app, "store_repair_garden"))

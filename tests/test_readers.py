@@ -229,3 +229,11 @@ def test_of_a_mail_without_plain_text_or_html_other_text_is_read() -> None:
         + b"\n--x--\n"
     )
     assert read(both, "b.eml").text == "Come"
+
+
+@pytest.mark.parametrize(
+    "title", ["Table of Contents", "Contents", "Microsoft Word - plan.doc", "untitled", "Slide 1"]
+)
+def test_a_pdf_without_a_title_of_its_own_is_called_by_its_file(title: str) -> None:
+    document = read(made.pdf("The plan of the garden is here.", title=title), "plan.pdf")
+    assert (document.title, document.title_from) == ("plan.pdf", "file name")

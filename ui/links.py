@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote, urlencode
 
+from rag_core.library.originals import IN_OWN_PROGRAM
 from rag_core.types import Document
 
 _PAGES: Final = Path(__file__).resolve().parent.parent / "pages"
@@ -55,9 +56,10 @@ def picture(document: Document, named: str) -> str:
 
 def program(document: Document, line: int = 0) -> tuple[str, str]:
     """The address that opens a document in another program on this computer, and the program's name: Obsidian
-    for a note in a vault, else VS Code. Two empty texts for a guest, who is not told where it is."""
+    for a note in a vault, VS Code for text and code. Two empty texts for other files, and for a guest, who is
+    not told where it is."""
     path = document.absolute_path
-    if not path:
+    if not path or document.file_type in IN_OWN_PROGRAM:
         return "", ""
     if document.file_type == "markdown" and in_vault(path):
         return obsidian(path), "Obsidian"

@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from rag_core.library.originals import IN_OWN_PROGRAM
 from rag_core.types import OWNER, Document, DocumentView, Neighbour, Viewer
 from ui import hits
 from ui.deps import library
@@ -34,7 +35,17 @@ def _show_programs(viewer: Viewer, file: Document, marked: Neighbour | None) -> 
     whole = file.absolute_path
     if in_vault(whole):
         st.link_button("Obsidian", obsidian(whole), icon=":material/diamond:", type="tertiary")
-    st.link_button("VS Code", vscode(whole, line), icon=":material/code:", type="tertiary")
+    if file.file_type not in IN_OWN_PROGRAM:
+        st.link_button("VS Code", vscode(whole, line), icon=":material/code:", type="tertiary")
+    elif viewer == OWNER:
+        st.button(
+            "Its own program",
+            icon=":material/open_in_new:",
+            type="tertiary",
+            key="note_program",
+            on_click=_open_file,
+            args=(viewer, file.store, file.path),
+        )
     if viewer == OWNER:  # who may sit at another computer than the files are on otherwise
         st.button(
             "Show in folder", icon=":material/folder_open:", type="tertiary", key="note_folder",
@@ -42,6 +53,11 @@ def _show_programs(viewer: Viewer, file: Document, marked: Neighbour | None) -> 
         )  # fmt: skip
     with st.container(key="copy_path"):
         st.code(hits.one_line(f"{whole}:{line}" if line else whole), language=None)
+
+
+def _open_file(viewer: Viewer, store: str, path: str) -> None:
+    with errors_wait(PLACE):
+        library().originals.open_file(viewer, store, path)
 
 
 def _open_folder(viewer: Viewer, store: str, path: str) -> None:

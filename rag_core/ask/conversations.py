@@ -73,6 +73,14 @@ class Conversations:
                 (login, conversation, now, reply.question.encode("utf-8", "replace").decode(), written),
             )
 
+    def forget_store(self, store: str) -> None:
+        """Delete the replies of all logins that are from a store: they hold its passages."""
+        self._state.rows(
+            """DELETE FROM ask_turns WHERE EXISTS
+               (SELECT 1 FROM json_each(iif(json_valid(reply), reply, '{}'), '$.stores') WHERE value = ?)""",
+            store,
+        )
+
     def delete(self, login: str, conversation: str | None = None) -> None:
         """Delete a conversation of a login, or all."""
         sql = "DELETE FROM ask_turns WHERE login = ? AND (? IS NULL OR conversation = ?)"

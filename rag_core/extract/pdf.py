@@ -54,6 +54,12 @@ _COMMENTS = {
 _WRONG_PASSWORD = 4  # FPDF_ERR_PASSWORD
 _DATE = re.compile(r"D:(\d{4})(\d\d)(\d\d)")
 _OF_A_PROGRAM = re.compile(r"^(microsoft (word|powerpoint|excel) - |untitled|unbenannt)|\.\w{2,5}$", re.I)
+_OF_A_PART = re.compile(
+    r"(table of )?contents|cover( page)?|title page|index|untitled.*|(slide|page|document|chapter) ?\d*"
+    r"|inhalt(sverzeichnis)?|table des matières|sommaire|índice|indice",
+    re.IGNORECASE,
+)
+"""What is no title of a whole document; the file's name is one."""
 _BROKEN = re.compile(r"(?<!\w)(\w+)[\x02\ufffe\u00ad]\s*(\w+)")
 """A word that is broken over two lines, with PDFium's mark in place of its hyphen."""
 _COMPOUND = re.compile(r"(?<!\w)\w+-\w+")
@@ -88,6 +94,8 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
         if not title or _OF_A_PROGRAM.search(title):
             outermost = {path[:1] for path in outline.values()}
             title = outline[1][0] if len(outermost) == 1 and outline[1] else _largest_text(pdf)
+        if _OF_A_PART.fullmatch(title):
+            title = ""
         return builder.document(
             "pdf",
             path.name,

@@ -42,6 +42,17 @@ _SECRET_SUFFIXES = (
 )
 
 
+_LEFTOVERS = frozenset(b".ds_store desktop.ini thumbs.db ehthumbs.db".split())
+_LEFTOVER_PREFIXES = (b"~$", b".~lock.", b"._")
+"""Of the lock files of Office and LibreOffice, and of what macOS puts next to files on other disks."""
+
+
+def is_leftover(name: bytes) -> bool:
+    """Whether a file of this name is what a program or the system left behind, and nobody's document."""
+    lower = name.lower()
+    return lower in _LEFTOVERS or lower.startswith(_LEFTOVER_PREFIXES)
+
+
 def is_secret(name: bytes) -> bool:
     """Whether a file of this name looks like a key or a password store. No pattern overrides it."""
     lower = name.lower()

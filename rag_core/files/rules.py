@@ -19,6 +19,7 @@ from rag_core.files.ignores import (
     IgnoreFile,
     ignore_files_above,
     ignored_by,
+    is_leftover,
     is_secret,
     read_ignore_file,
 )
@@ -29,6 +30,7 @@ LEAVES = "is a symbolic link that leaves the folder"
 ANOTHER_NAME = "is a second name of a file that is read already"
 NOT_MATCHED = "matches no include pattern"
 EXCLUDED = "matches an exclude pattern"
+LEFTOVER = "is left behind by a program: the lock of an open file, or settings of a folder"
 HIDDEN = "is hidden: its name starts with a dot and no include pattern names it"
 NEVER_READ = "is of a kind of folder that is left out unless an include pattern names it"
 
@@ -114,6 +116,8 @@ class Rules:
                 return EXCLUDED
             if place.ignores and (rule := ignored_by(place.ignores, place.full + name)):
                 return rule
+            if is_leftover(name):
+                return LEFTOVER
             return KEY_LIKE if is_secret(name) else None
 
         return refuses

@@ -4,7 +4,7 @@ shows, and its folder in the owner's file manager.
 Threat. A note names any path, and a guest sees a note. So a text is given only while the file holds the very
 bytes that were indexed, and a picture only if the indexed note shows it, it lies in the note's own folder of
 the store, no rule leaves it out or hides it from this viewer, and its first bytes are those of a raster
-picture. The file manager opens a folder, never a file.
+picture. The file manager opens a folder. Of files only those of kinds that nothing runs are opened.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from rag_core.errors import Forbidden, NotFound, RagError
+from rag_core.errors import Forbidden, InvalidInput, NotFound, RagError
+from rag_core.extract import type_of_suffix
 from rag_core.extract.encoding import BinaryError, decode
 from rag_core.files import EVERYTHING, read_bytes, why_skipped
 from rag_core.library.service import Service, open_to_all
@@ -39,6 +40,9 @@ _RASTER = (
 )
 _MOST_BYTES = 25_000_000
 _FILE_MANAGERS = {"darwin": ("open", "-R"), "win32": ("explorer",)}
+_OPENERS = {"darwin": ("open",), "win32": ("explorer",)}
+IN_OWN_PROGRAM = frozenset("pdf word slides sheet ebook picture".split())
+"""The types of files that are opened in their own program; VS Code is for text and code."""
 
 
 class Picture(NamedTuple):
@@ -85,23 +89,42 @@ class Originals(Service):
     def open_folder(self, viewer: Viewer, store: str, path: str) -> None:
         """Show the folder of a document in this computer's file manager; only for who sits in front of it.
         Raises Forbidden, NotFound."""
+        file = self._here(viewer, store, path)
+        program, *options = _FILE_MANAGERS.get(sys.platform, ("xdg-open",))
+        # On macOS a folder can be a program; -R shows the file in its folder and opens nothing.
+        _start(program, *options, str(file if options else file.parent))
+
+    def open_file(self, viewer: Viewer, store: str, path: str) -> None:
+        """Open a PDF, an Office file, an e-book or a picture in its own program on this computer; no file
+        that could run. Only for who sits in front of it. Raises Forbidden, NotFound, InvalidInput."""
+        file = self._here(viewer, store, path)
+        if type_of_suffix(file.suffix.lower()) not in IN_OWN_PROGRAM:
+            raise InvalidInput(f"{path!r} is not opened from here.", "Show it in its folder.")
+        _start(*_OPENERS.get(sys.platform, ("xdg-open",)), str(file))
+
+    def _here(self, viewer: Viewer, store: str, path: str) -> Path:
+        """The file of a document on this computer. Raises Forbidden, NotFound."""
         if viewer != OWNER:
-            raise Forbidden("The folder opens on the computer that Commonplace runs on.", "Open it there.")
+            raise Forbidden("It opens on the computer that Commonplace runs on.", "Open it there.")
         with self._stores.reading(viewer, store) as db:
             found = find.documents(db, store, viewer, documents.ids(db, path))
         file = Path(found[0].absolute_path) if found else Path()
         if not found or not file.parent.is_dir():
             raise NotFound(f"The folder of {path!r} is not there.", "Mount its disk, or index again.")
-        program, *options = _FILE_MANAGERS.get(sys.platform, ("xdg-open",))
-        if (manager := shutil.which(program)) is None:
-            raise NotFound(f"{program!r} is not installed.", f"The folder is {str(file.parent)!r}.")
-        # On macOS a folder can be a program; -R shows the file in its folder and opens nothing.
-        shown = file if options else file.parent
-        subprocess.Popen(
-            [manager, *options, str(shown)],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )  # fmt: skip
+        return file
+
+
+def _start(program: str, *arguments: str) -> None:
+    """Start a program of this computer that goes on by itself. Raises NotFound."""
+    if (found := shutil.which(program)) is None:
+        raise NotFound(f"{program!r} is not installed.", f"The place is {arguments[-1]!r}.")
+    subprocess.Popen(
+        [found, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
 
 
 def raster_type(data: bytes) -> str | None:

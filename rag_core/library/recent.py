@@ -45,6 +45,10 @@ class Recent:
                 newest = f"SELECT id FROM {table} ORDER BY id DESC LIMIT ?"
                 db.execute(f"DELETE FROM {table} WHERE id NOT IN ({newest})", (KEPT,))
 
+    def forget_store(self, store: str) -> None:
+        """Forget the documents of a store that were opened."""
+        self._state.rows("DELETE FROM recent_documents WHERE store = ?", store)
+
     def clear(self) -> None:
         """Forget all."""
         for table in _TABLES:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from rag_core.ask.conversations import Conversations
 from rag_core.errors import InvalidInput, RagError, StoreError, VectorError
 from rag_core.extract.chunk import chunk_spec
 from rag_core.files import expanded, real_folder
@@ -17,6 +19,7 @@ from rag_core.library import portable
 from rag_core.library.jobs import Jobs
 from rag_core.library.placement import drop_remote
 from rag_core.library.portable import Exported, Report
+from rag_core.library.recent import Recent
 from rag_core.library.service import Service, Shared, open_to_all
 from rag_core.library.sources import Sources
 from rag_core.library.store_files import no_store
@@ -27,6 +30,9 @@ from rag_core.store import Store, jobs, sources
 from rag_core.store.file import generation
 from rag_core.types import METRICS, OWNER, Metric, StoreInfo, Viewer
 from rag_core.vectors.backends import address_of
+
+_STOP_S = 10.0  # that a job may take to stop before its store is deleted
+_LOOK_S = 0.05
 
 
 class Stores(Service):
@@ -203,14 +209,29 @@ class Stores(Service):
         return said
 
     def delete(self, viewer: Viewer, name: str, *, leave_index: bool = False) -> None:
-        """Delete a store, sound or damaged; the indexed files stay. Its remote vector index goes, too, unless
-        ``leave_index``. Raises StoreBusy during a job, VectorError if that index cannot be deleted; then
-        nothing is deleted."""
+        """Delete a store, sound or damaged, with what questions and lists kept of it; the indexed files stay.
+        A job of it is stopped. Its remote vector index goes, too, unless ``leave_index``. Raises StoreBusy
+        while its job does not stop, VectorError if that index cannot be deleted; then nothing is deleted."""
+        self._stop_job(viewer, name)
         if not leave_index:
             with suppress(StoreError):  # a damaged store does not know where its vectors are
                 drop_remote(self._stores, self._stores.open(viewer, name).store)
         self._stores.delete(viewer, name)
+        known = self._settings.data_dir, self._settings.busy_timeout_s
+        for kept in (Conversations(*known), Recent(*known)):
+            kept.forget_store(name)
+        if not self._stores.names(viewer):
+            Recent(*known).clear()
         self._shared.prune_pictures()
+
+    def _stop_job(self, viewer: Viewer, name: str) -> None:
+        """Stop the running job of a store, and wait for its end."""
+        with suppress(StoreError):  # a damaged store has none
+            store = self._stores.open(viewer, name).store
+            until = time.monotonic() + _STOP_S
+            while store.running() and time.monotonic() < until:
+                index.cancel(store)
+                time.sleep(_LOOK_S)
 
     def rename(self, viewer: Viewer, name: str, new_name: str) -> StoreInfo:
         """Rename a store; its content and keys stay. Raises InvalidInput for an unusable name, StoreBusy

@@ -17,7 +17,7 @@ from rag_core.store.file import now
 from rag_core.types import FileResult, Job, Progress
 
 KEPT_JOBS = 50
-UNSAID = "It could not write down how it ended: its process was killed, or the disk was full."
+UNSAID = "Its process was killed, or the disk was full."
 """The message of a job without an end whose runner is gone."""
 
 _SAME = ("id", "start_time", "end_time", "duration_ms", "succeeded", "failed", "texts_embedded")
