@@ -15,8 +15,8 @@ from ui.search_state import TOP_FOLDER, Choices
 _DAYS: Final = ("date", "after", "before")
 _MOST: Final = 8
 _TYPED: Final = re.compile(
-    r'(?:^|\s)-?(?:(?P<day>date|after|before):(?P<days>(?:(?:this|last|past|\d+)\s)?[^\s"]*)'
-    r'|(?P<key>type|file_type|tags?|path|folder|store):(?P<value>"[^"]*|[^\s"]*))$',
+    r'(?:^|\s)-?(?:(date|after|before):((?:(?:this|last|past|\d+)\s)?[^\s"]*)'
+    r'|(type|file_type|tags?|path|folder|store):("[^"]*|[^\s"]*))$',
     re.IGNORECASE,
 )
 _NAMES: Final = {"file_type": "type", "tags": "tag", "folder": "path"}
@@ -42,10 +42,9 @@ def typed(text: str) -> Typed | None:
     match = _TYPED.search(text)
     if match is None:
         return None
-    name = (match["day"] or match["key"]).lower()
-    value, start = (
-        (match["days"], match.start("days")) if match["day"] else (match["value"], match.start("value"))
-    )
+    day, days, key, value = match.groups()
+    name, start = (day or key).lower(), match.start(2 if day else 4)
+    value = days if day else value
     value = value.lstrip('"#') if name.startswith("tag") else value.lstrip('"')
     return Typed(_NAMES.get(name, name), value.casefold(), text[:start])
 
