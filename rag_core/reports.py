@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from rag_core.messages import Message
-from rag_core.types import Job, Source, StoreInfo
+from rag_core.types import Filters, Job, Mode, Sort, Source, StoreInfo
 
 Severity = Literal["fault", "note"]
 VECTOR_INDEX = "vector index"  # the check of a remote vector index against its store
@@ -308,3 +308,19 @@ class Evaluation:
             for each in self.queries
             if each.query in known and known[each.query] != each.rank
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class SavedSearch:
+    """A search that the owner saved under a name."""
+
+    name: str
+    text: str
+    stores: tuple[str, ...]  #: None: all.
+    filters: Filters
+    sort: Sort
+    min_score: float | None  #: None: the setting.
+    mode: Mode | None  #: None: the setting.
+    opened_at: str  #: When it was opened last, or saved: ISO 8601, UTC.
+    new: int = 0  #: Documents that fit and were read since then.
+    more_new: bool = False  #: Whether there are more than ``new``.

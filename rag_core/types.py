@@ -181,6 +181,7 @@ class Filters:
     dates: tuple[str, ...] = ()  #: Such as ``2025-03`` and ``last week``.
     after: str | None = None  #: An ISO date, inclusive.
     before: str | None = None  #: An ISO date, exclusive.
+    since: str | None = None  #: Read by an index run at this time or later; ISO 8601, UTC. In no query.
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from shlex import quote
 
 from rag_core.replies import Reference
-from rag_core.reports import Diagnosis, Privacy
+from rag_core.reports import Diagnosis, Privacy, SavedSearch
 from rag_core.types import (
     Answer,
     Document,
@@ -357,6 +357,11 @@ def freshness(now: Freshness) -> str:
 def failed(count: int) -> str:
     """How many files could not be read; '' for none."""
     return f"{count:,} failed" if count else ""
+
+
+def new_hits(saved: SavedSearch) -> str:
+    """How many hits of a saved search are new, such as *3 new*; '' for none."""
+    return f"{'over ' * saved.more_new}{saved.new} new" if saved.new else ""
 
 
 def unshown(answer: Answer) -> str:

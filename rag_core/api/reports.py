@@ -84,6 +84,11 @@ def privacy(found: reports.Privacy) -> Report:
     }
 
 
+def saved_search(found: reports.SavedSearch) -> Report:
+    """A saved search, with the filters that it has."""
+    return {**asdict(found), "filters": {name: each for name, each in asdict(found.filters).items() if each}}
+
+
 def person(found: reports.Person) -> Report:
     """Somebody who has access; ``stores`` is null for an owner, who may see all."""
     return {

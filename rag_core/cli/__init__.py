@@ -22,6 +22,7 @@ from rag_core.cli import (
     evaluating,
     indexing,
     runs,
+    saved,
     serving,
     sharing,
     sources,
@@ -42,7 +43,7 @@ def app() -> None:
 
 
 for command in (
-    indexing.init, indexing.index, asking.query, asking.ask,
+    indexing.init, indexing.index, asking.query, asking.ask, saved.saved,
     evaluating.evaluate,
     documents.list_documents, documents.show, documents.similar, documents.exclude, documents.reindex,
     stores.store, sources.source, runs.jobs, stores.status, sharing.token, sharing.share,

@@ -65,15 +65,21 @@ def _filters(_: click.Context, __: click.Parameter, given: Sequence[str]) -> Fil
 
 
 _stdin_option = click.option("--stdin", "from_stdin", is_flag=True, help="Read it from standard input.")
-_filter_option = click.option(
+filter_option = click.option(
     "--filter", "filters", multiple=True, metavar="KEY=VALUE", callback=_filters,
     help=f"One of {', '.join(FILTER_KEYS)}.",
 )  # fmt: skip
 
 
-_min_score_option = options.setting_option(
+min_score_option = options.setting_option(
     "--min-score", setting="min_score", type=float, help="Only passages of at least this score, 0 to 1."
 )
+
+
+sort_option = click.option(
+    "--sort", type=click.Choice(SORTS), default="best", show_default=True,
+    help="The order of the passages that fit; near misses follow.",
+)  # fmt: skip
 
 
 def _words(given: Sequence[str], *, from_stdin: bool) -> str:
@@ -86,6 +92,13 @@ def _words(given: Sequence[str], *, from_stdin: bool) -> str:
     return sys.stdin.buffer.read().decode("utf-8", "replace").strip() if from_stdin else " ".join(given)
 
 
+def _given(values: dict[str, Any]) -> dict[str, Any]:
+    """Those of the values of options that are on the command line."""
+    context = click.get_current_context()
+    on_line = click.core.ParameterSource.COMMANDLINE
+    return {name: each for name, each in values.items() if context.get_parameter_source(name) is on_line}
+
+
 @click.command(cls=_Worded)
 @click.argument("text", nargs=-1)
 @_stores_option("searched")
@@ -93,8 +106,8 @@ def _words(given: Sequence[str], *, from_stdin: bool) -> str:
 @options.setting_option(
     "--top-k", "--k", "top_k", setting="top_k", type=int, help="How many passages; also -k."
 )
-@_min_score_option
-@_filter_option
+@min_score_option
+@filter_option
 @options.setting_option("--mode", setting="mode", type=click.Choice(["hybrid", "vector", "lexical"]))
 @options.setting_option(
     "--max-tokens",
@@ -107,16 +120,16 @@ def _words(given: Sequence[str], *, from_stdin: bool) -> str:
     "--group", type=click.Choice(["document", "none"]),
     help="List documents with their best passage (the default), or every passage (with --json and --csv).",
 )  # fmt: skip
-@click.option(
-    "--sort", type=click.Choice(SORTS), default="best", show_default=True,
-    help="The order of the passages that fit; near misses follow.",
-)  # fmt: skip
+@sort_option
 @click.option("--facets", is_flag=True, help="Count what matches by type, tag, folder, store and year.")
+@click.option(
+    "--saved", metavar="NAME", help="Search for a saved search; other options win over what it has."
+)
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV for spreadsheets.")
 @options.json_option
 def query(
     text: tuple[str, ...], stores: tuple[str, ...], from_stdin: bool, as_csv: bool, group: Group | None,
-    **asked: Any,
+    saved: str | None, **asked: Any,
 ) -> None:  # fmt: skip
     """Search by words and by meaning.
 
@@ -125,11 +138,16 @@ def query(
     or parentheses.
     """
     words = _words(text, from_stdin=from_stdin)
+    if saved is not None and words:
+        raise InvalidInput("There are words and --saved.", "Give one of them.")
     if as_csv and options.wants_json():
         raise InvalidInput("There are two ways to print.", "Give --csv or --json.")
     library = options.library_of_owner()
     group = group or ("none" if as_csv or options.wants_json() else "document")
-    answer = library.searching.search(OWNER, words, stores, group=group, **asked)
+    if saved is None:
+        answer = library.searching.search(OWNER, words, stores, group=group, **asked)
+    else:
+        answer = library.saved.open(OWNER, saved, group=group, **_given({"stores": stores, **asked}))
     failed = library.searching.failed_files(OWNER, answer)
     answer = replace(answer, notices=(*answer.notices, *failed))
     if as_csv:
@@ -149,8 +167,8 @@ def query(
     help=f"How many passages to answer from, {MAX_K} at most; also -k. By default the setting top_k, or"
     f" {DEFAULT_K} if it is not set.",
 )  # fmt: skip
-@_min_score_option
-@_filter_option
+@min_score_option
+@filter_option
 @click.option("--answer-only", is_flag=True, help="Print the answer without its passages.")
 @options.json_option
 def ask(

@@ -15,6 +15,7 @@ from rag_core.library.originals import Originals
 from rag_core.library.pictures import Pictures
 from rag_core.library.placement import Placement
 from rag_core.library.privacy import PrivateRules
+from rag_core.library.saved import Saved
 from rag_core.library.searching import Searching
 from rag_core.library.service import Shared
 from rag_core.library.sharing import Sharing
@@ -41,6 +42,7 @@ class Library:
         self.documents = Documents(shared, self.files)
         self.originals = Originals(shared)
         self.searching = Searching(shared)
+        self.saved = Saved(shared, self.searching)
         self.pictures = Pictures(shared)
         self.asking = Asking(shared, self.searching, self.documents, self.jobs)
         self.evaluating = Evaluating(shared, self.searching, self.documents)

@@ -203,7 +203,7 @@ def merge(first: Filters, second: Filters) -> tuple[Filters, Filters]:
     of a field in both, the second result has the values of ``second``. Raises InvalidInput for too many."""
 
     def lists(filters: Filters) -> dict[str, tuple[str, ...]]:
-        names = [f.name for f in fields(Filters) if f.name not in ("after", "before")]
+        names = [f.name for f in fields(Filters) if f.name not in ("after", "before", "since")]
         found = {name: tuple(dict.fromkeys(map(_storable, getattr(filters, name)))) for name in names}
         return {name: values for name, values in found.items() if values}
 
@@ -212,5 +212,6 @@ def merge(first: Filters, second: Filters) -> tuple[Filters, Filters]:
         raise InvalidInput(f"The search has {count:,} filters.", f"Use at most {MAX_OPERATORS}.")
     after = max(filter(None, (first.after, second.after)), default=None)
     before = min(filter(None, (first.before, second.before)), default=None)
-    both = replace(Filters(**theirs | ours), after=after, before=before)  # type: ignore[arg-type]
+    since = max(filter(None, (first.since, second.since)), default=None)
+    both = replace(Filters(**theirs | ours), after=after, before=before, since=since)  # type: ignore[arg-type]
     return both, Filters(**{name: theirs[name] for name in ours.keys() & theirs})  # type: ignore[arg-type]

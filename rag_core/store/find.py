@@ -167,6 +167,7 @@ FILTERS = (
         lacks="has the property", apart=properties.by_key,
     ),
     Filter("dates", ("date",), _dates, _days, lacks="is dated"),
+    Filter("since", (), lambda time: ("d.indexed_at >= ?", time), is_day=True),
     Filter("after", ("after",), lambda day: ("d.date >= ?", day), is_day=True),
     Filter("before", ("before",), lambda day: ("d.date < ?", day), is_day=True),
 )  # fmt: skip

@@ -1,0 +1,68 @@
+"""Saved searches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from rag_core.api import reports
+from rag_core.cli import options
+from rag_core.cli.asking import filter_option, min_score_option, sort_option
+from rag_core.cli.screen import table
+from rag_core.types import OWNER
+from rag_core.wording import moment, new_hits
+
+
+@click.group(cls=options.Commands, no_args_is_help=False)
+def saved() -> None:
+    """Save searches under a name.
+
+    `commonplace query --saved NAME` searches again.
+    """
+
+
+@saved.command("list")
+def saved_list() -> None:
+    """List the saved searches, with the number of hits that are new since each was opened."""
+    found = options.library_of_owner().saved.searches(OWNER)
+    rows = [(each.name, new_hits(each), each.text, moment(each.opened_at)) for each in found]
+    header, empty = ("name", "new", "search", "opened"), "No search is saved yet."
+    value = {"saved": [reports.saved_search(each) for each in found]}
+    options.emit(value, lambda: table(header, rows, empty=empty))
+
+
+@saved.command("add")
+@click.argument("name")
+@click.argument("text", nargs=-1)
+@click.option(
+    "--store", "stores", multiple=True, help="Only this store; repeat for several.", **options.name_of_store
+)
+@filter_option
+@sort_option
+@min_score_option
+def saved_add(name: str, text: Sequence[str], stores: Sequence[str], **search: Any) -> None:
+    """Save a search, in place of one of this name.
+
+    TEXT is as in `query`; put it in single quotes if a word of it begins with a minus.
+    """
+    made = options.library_of_owner().saved.save(OWNER, name, " ".join(text), stores, **search)
+    options.emit(reports.saved_search(made), f"Saved. Open it with: commonplace query --saved {made.name!r}")
+
+
+@saved.command("rename")
+@click.argument("name")
+@click.argument("new_name")
+def saved_rename(name: str, new_name: str) -> None:
+    """Give a saved search another name."""
+    options.library_of_owner().saved.rename(OWNER, name, new_name)
+    options.emit({"renamed": name, "name": new_name}, f"{name} is {new_name} now.")
+
+
+@saved.command("remove")
+@click.argument("name")
+def saved_remove(name: str) -> None:
+    """Forget a saved search."""
+    options.library_of_owner().saved.delete(OWNER, name)
+    options.emit({"removed": name}, f"{name} is forgotten.")

@@ -1,0 +1,191 @@
+"""Saved searches of the owner, in ``state.db`` in the data folder, and what is new in each."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, fields, replace
+from typing import Any
+
+from rag_core.errors import InvalidInput, NotFound, RagError, StoreError
+from rag_core.library.searching import Searching
+from rag_core.library.service import Service, Shared
+from rag_core.reports import SavedSearch
+from rag_core.store.connection import kept
+from rag_core.store.file import now
+from rag_core.store.state import State
+from rag_core.types import Answer, Filters, Hit, Mode, Sort, Viewer
+
+MOST = 100
+"""The number of saved searches."""
+
+MOST_NEW = 99
+"""The most new hits that are counted for one."""
+
+_LONGEST_NAME = 100
+_TABLE = """
+CREATE TABLE IF NOT EXISTS saved_searches (
+    name TEXT PRIMARY KEY COLLATE NOCASE,
+    search TEXT NOT NULL,     -- JSON: text, filters, sort, min_score, mode, stores
+    opened_at TEXT NOT NULL,
+    seen TEXT NOT NULL        -- JSON: the documents that fitted, read in the second when it was opened
+);
+"""
+_Seen = list[tuple[str, int, str]]  # store, id and hash of documents
+
+
+class Saved(Service):
+    """The saved searches of the owner."""
+
+    def __init__(self, shared: Shared, searching: Searching) -> None:
+        super().__init__(shared)
+        self._searching = searching
+        self._state = State(
+            self._settings.data_dir, self._settings.busy_timeout_s, tables=_TABLE,
+            called="Saved searches", without="there are none",
+        )  # fmt: skip
+
+    def save(
+        self,
+        viewer: Viewer,
+        name: str,
+        text: str,
+        stores: Sequence[str] = (),
+        *,
+        filters: Filters | None = None,
+        sort: Sort = "best",
+        min_score: float | None = None,
+        mode: Mode | None = None,
+    ) -> SavedSearch:
+        """Save a search, whose parts are as in `Searching.search`, in place of one of this name. Raises
+        InvalidInput for a name that is empty or too long and for too many searches, and as a search does."""
+        name = _checked(name)
+        saved = SavedSearch(name, text, tuple(stores), filters or Filters(), sort, min_score, mode, now())
+        self._searching.search(
+            viewer, text, stores, filters=filters, min_score=min_score, top_k=1
+        )  # or raises
+        seen = json.dumps(self._fitting(viewer, saved))
+        search = json.dumps({key: each for key, each in asdict(saved).items() if key in _KEPT})
+        with self._state.open() as db:
+            (count,) = db.execute("SELECT count(*) FROM saved_searches WHERE name <> ?", (name,)).fetchone()
+            if count >= MOST:
+                raise InvalidInput(f"There are {MOST} saved searches.", "Remove one first.")
+            row = (name, search, saved.opened_at, seen)
+            db.execute("INSERT OR REPLACE INTO saved_searches VALUES (?, ?, ?, ?)", row)
+        return saved
+
+    def searches(self, viewer: Viewer) -> list[SavedSearch]:
+        """All saved searches by name, each with its number of new hits."""
+        rows = self._state.rows("SELECT * FROM saved_searches ORDER BY name")
+        return [self._counted(viewer, _read(row), json.loads(row[3])) for row in rows]
+
+    def rename(self, viewer: Viewer, name: str, new_name: str) -> None:
+        """Give a saved search another name. Raises NotFound, InvalidInput for a name that is taken."""
+        found, new_name = self._get(name)[0], _checked(new_name)
+        try:
+            self._state.rows("UPDATE saved_searches SET name = ? WHERE name = ?", new_name, found.name)
+        except StoreError as error:
+            if not isinstance(error.__context__, sqlite3.IntegrityError):
+                raise
+            raise InvalidInput(f"There is a saved search {new_name!r}.", "Choose another name.") from None
+
+    def delete(self, viewer: Viewer, name: str) -> None:
+        """Forget a saved search. Raises NotFound."""
+        self._state.rows("DELETE FROM saved_searches WHERE name = ?", self._get(name)[0].name)
+
+    def open(self, viewer: Viewer, name: str, **wish: Any) -> Answer:
+        """Search for a saved search; what it finds is new no more. ``wish`` are further arguments of
+        `Searching.search`, which win over what is saved. Raises NotFound, also if all its stores are gone."""
+        saved, _ = self._get(name)
+        opened = replace(saved, opened_at=now())
+        stores = self._existing(viewer, saved)
+        if saved.stores and not stores and not wish.get("stores"):
+            gone = ", ".join(map(repr, saved.stores))
+            problem = f"Saved search {saved.name!r} is about stores that are gone: {gone}."
+            raise NotFound(problem, "Remove it.")
+        given: dict[str, Any] = {"stores": stores, "filters": saved.filters, "sort": saved.sort}
+        given |= {"mode": saved.mode, "min_score": saved.min_score, **wish}
+        answer = self._searching.search(viewer, saved.text, **given)
+        seen = json.dumps(self._fitting(viewer, opened))
+        sql = "UPDATE saved_searches SET opened_at = ?, seen = ? WHERE name = ?"
+        self._state.rows(sql, opened.opened_at, seen, saved.name)
+        return answer
+
+    def _get(self, name: str) -> tuple[SavedSearch, _Seen]:
+        rows = self._state.rows("SELECT * FROM saved_searches WHERE name = ?", name.strip())
+        if not rows:
+            known = [each for (each,) in self._state.rows("SELECT name FROM saved_searches ORDER BY name")]
+            there_are = f"There are: {', '.join(known)}." if known else "None was saved yet."
+            raise NotFound(f"There is no saved search {name[:_LONGEST_NAME]!r}.", there_are)
+        return _read(rows[0]), json.loads(rows[0][3])
+
+    def _existing(self, viewer: Viewer, saved: SavedSearch) -> list[str]:
+        """The stores of a saved search that are still there; of one about all stores none."""
+        existing = self._stores.names(viewer) if saved.stores else []
+        return [name for name in saved.stores if name in existing]
+
+    def _counted(self, viewer: Viewer, saved: SavedSearch, seen: _Seen) -> SavedSearch:
+        """A saved search with the number of documents that fit and were read since it was opened."""
+        known = {tuple(each) for each in seen}
+        fitting = self._fitting(viewer, saved)
+        new = len([each for each in fitting if each not in known])
+        return replace(saved, new=min(new, MOST_NEW), more_new=new > MOST_NEW)
+
+    def _fitting(self, viewer: Viewer, saved: SavedSearch) -> _Seen:
+        """The documents that fit a saved search and were read since it was opened, MOST_NEW + 1 at most and
+        those of that second."""
+        stores = self._existing(viewer, saved)
+        if (saved.stores and not stores) or not self._changed(viewer, stores, saved.opened_at):
+            return []
+        found: list[Hit] = []
+        with suppress(RagError):  # a store named in the text may be gone, and there is nothing to tell
+            answer = self._searching.search(
+                viewer, saved.text, stores, filters=replace(saved.filters, since=saved.opened_at),
+                sort="newest", min_score=saved.min_score, mode=saved.mode, group="document",
+                top_k=2 * MOST_NEW, max_tokens=_NO_BUDGET,
+            )  # fmt: skip
+            found = [hit for hit in answer.hits if hit.relevant]
+        return [(hit.store, hit.document.id, hit.document.file_hash) for hit in found]
+
+    def _changed(self, viewer: Viewer, stores: Sequence[str], since: str) -> bool:
+        """Whether a document was read since then, which costs less to know than a search."""
+        opened, _ = self._stores.each(viewer, stores)
+        for each in opened.values():
+            with suppress(StoreError), each.store.read() as db:
+                if kept(db, _last_read) >= since:
+                    return True
+        return False
+
+
+_NO_BUDGET = 10**9  # tokens
+_KEPT = frozenset({"text", "stores", "filters", "sort", "min_score", "mode"})
+
+
+def _last_read(db: sqlite3.Connection) -> str:
+    """When a document was read last."""
+    return str(db.execute("SELECT coalesce(max(indexed_at), '') FROM documents").fetchone()[0])
+
+
+def _checked(name: str) -> str:
+    """The name of a saved search. Raises InvalidInput."""
+    name = " ".join(name.split())
+    if not 1 <= len(name) <= _LONGEST_NAME or not name.isprintable():
+        raise InvalidInput(
+            f"{name[:_LONGEST_NAME]!r} cannot be the name of a saved search.",
+            f"Use 1 to {_LONGEST_NAME} characters.",
+        )
+    return name
+
+
+def _read(row: Sequence[str]) -> SavedSearch:
+    """A row of the table. Unknown filters, which a newer version may have kept, are left out."""
+    search = json.loads(row[1])
+    known = {each.name for each in fields(Filters)}
+    filters: dict[str, Any] = {}
+    for name, value in search.pop("filters").items():
+        if name in known:
+            filters[name] = tuple(value) if isinstance(value, list) else value
+    stores = tuple(search.pop("stores"))
+    return SavedSearch(name=row[0], filters=Filters(**filters), stores=stores, opened_at=row[2], **search)
