@@ -44,7 +44,7 @@ THOROUGH = frozenset({
     "test_access_live", "test_accessibility", "test_answer_checks", "test_attaching",
     "test_attacks", "test_attacks_in_browser", "test_background", "test_benchmarks", "test_bm25",
     "test_browser_ask", "test_browser_cards", "test_browser_files", "test_browser_keyboard",
-    "test_browser_search", "test_browser_stores", "test_browser_typing", "test_chroma",
+    "test_browser_saved", "test_browser_search", "test_browser_stores", "test_browser_typing", "test_chroma",
     "test_chunk_properties", "test_cli_hints",
     "test_cli_placement", "test_cli_settings", "test_config_effects", "test_convergence",
     "test_crash_remote", "test_docs_commands", "test_docs_pictures", "test_embedder_contract",

@@ -19,7 +19,7 @@ from rag_core.messages import say
 from rag_core.search.shown import Block, clean, extract, shown_text
 from rag_core.types import Answer, Filters, Hit, Named, Notice, Viewer
 from rag_core.wording import age, documents, failed, freshness, only_title, where
-from ui import components, deps, downloads, filters, hit_table, hits, search_box, visit
+from ui import components, deps, downloads, filters, hit_table, hits, saved_searches, search_box, visit
 from ui.access import require_viewer
 from ui.completions import completions, is_half, typed
 from ui.deps import library, store_infos
@@ -80,6 +80,8 @@ def show_search() -> None:
         shown, answer = _shown(shown, viewer, url)
     except RagError as problem:
         shown = replace(shown, error=said_of_error(problem))
+    if error := saved_searches.error():
+        shown = replace(shown, error=said_of_error(error))
     search_box.show(shown, take)
     if answer and answer.hits and shown.view == "table":
         _show_table(viewer, answer, shown)
@@ -140,7 +142,7 @@ def _shown(shown: Shown, viewer: Viewer, url: Params) -> tuple[Shown, Answer | N
     shown, answer = replace(shown, view=request.view, page=request.page), None
     if request.asks:
         answer = find(viewer, request)
-        shown = _answered(shown, viewer, request, answer)
+        shown = replace(_answered(shown, viewer, request, answer), can_save=viewer.is_owner)
     else:
         shown = _beginning(shown, viewer, request.store or names, offered.types)
     counts = answer.facets if answer else None
@@ -186,6 +188,8 @@ def take() -> None:
         st.query_params.from_dict(params)
         if viewer.is_owner:
             library().searching.remember(viewer, text)
+    if viewer.is_owner:
+        saved_searches.take(viewer, params)
 
 
 # --- what was found -------------------------------------------------------------------
@@ -421,6 +425,7 @@ def _beginning(shown: Shown, viewer: Viewer, names: Sequence[str], types: Collec
         return replace(shown, said=("There is no document to search yet.",), offers=reads)
     known = library().searching.suggest(viewer, "")
     start = {
+        "Saved": saved_searches.ways(viewer),
         "Searched": [Way(text, params={"q": [text]}) for text in known.searches],
         "Opened": [_way_to(each, with_store=len(names) > 1) for each in known.opened],
         "Changed": [_way_to(each, with_store=len(names) > 1) for each in known.changed],

@@ -28,6 +28,7 @@ class Way:
     href: str = ""
     params: Params = field(default_factory=dict)
     hint: str = ""
+    saved: str = ""  #: The name of the saved search that it opens.
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,7 @@ class Shown:
     help: tuple[tuple[str, str], ...] = ()
     label: str = "Search your notes"
     completions: tuple[Completion, ...] = ()
+    can_save: bool = False  #: Whether this search can be saved under a name.
     page: int = 1
     has_more: bool = False
     end: str = ""
@@ -144,6 +146,13 @@ def asked() -> tuple[str, str, str]:
 def forgets() -> bool:
     """Whether what was searched and opened last is to be forgotten."""
     return components.asked(KEY).get("forget") is True
+
+
+def act() -> tuple[str, str]:
+    """What is to be done with a saved search (save, open or remove), '' for nothing, and its name."""
+    said = components.asked(KEY).get("act")
+    kind, name = (said.get("kind"), said.get("name")) if isinstance(said, dict) else ("", "")
+    return (kind, name) if isinstance(kind, str) and isinstance(name, str) else ("", "")
 
 
 def show_filters(

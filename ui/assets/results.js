@@ -7,7 +7,7 @@ let opened; // the note that was opened last, and for which text: Back comes bac
 const REST_MS = 250; // so long a card is looked at before its other passages are asked for
 const READ_MS = 2000; // between two looks whether what came meanwhile can be shown
 
-export function results({ open: visit, ask, forget, box, say, signal }) {
+export function results({ open: visit, ask, forget, openSaved, removeSaved, box, say, signal }) {
   const list = made("div", { className: "cps-list", id: "cps-results" });
   const preview = made("section", { className: "cps-preview", ariaLabel: "Preview", tabIndex: 0 });
   const chosen = made("div", { className: "cps-chosen", hidden: true });
@@ -199,7 +199,12 @@ export function results({ open: visit, ask, forget, box, say, signal }) {
     act();
   }, { signal, capture: true });
 
+  const savedOf = (way) => made("div", { className: "cps-saved" },
+    made("button", { type: "button", className: "cps-item", onclick: () => openSaved(way) },
+      made("span", {}, way.label), way.beside ? made("span", { className: "cps-crumb" }, way.beside) : ""),
+    made("button", { type: "button", className: "cps-cross", ariaLabel: `Remove ${way.label}`, onclick: () => removeSaved(way) }, "×"));
   const wayOf = (way, press) => {
+    if (way.saved) return savedOf(way);
     const said = [made("span", {}, way.label), way.beside && made("span", { className: "cps-crumb" }, way.beside)];
     return way.href
       ? made("a", { href: way.href, className: "cps-item", onclick: follow(way.href), title: way.hint }, ...said)

@@ -25,22 +25,31 @@ function viewOf(root) {
 
   // One value says everything: two could be handled in the other order. A run that begins at the same moment
   // may swallow it, so it is sent again where no answer comes.
-  const send = (here = "", forget = false) => {
-    component.setStateValue("asked", { text: typed, search: committed, here, forget, tries });
+  const send = (here = "", forget = false, act = undefined) => {
+    component.setStateValue("asked", { text: typed, search: committed, here, forget, act, tries });
     clearTimeout(timer);
     timer = setTimeout(() => { if (component.data.text !== typed) { tries += 1; send(); } }, ANSWER_MS);
   };
-  const put = (params) => {
+  const put = (params, act) => {
     committed = spelled(params);
     pending.push(committed);
     tries += 1; // what was asked before Back is asked anew
-    send();
+    send("", false, act);
   };
   const now = (changes) => changed(committed, "page" in changes || "view" in changes ? changes : { page: [], ...changes });
   const change = (changes) => {
     if (changes.q) box.input.value = changes.q[0] ?? "";
     typed = box.input.value;
     put(now({ q: typed.trim() ? [typed] : [], ...changes }));
+  };
+  const openSaved = ({ saved, params }) => {
+    typed = box.input.value = params.q?.[0] ?? "";
+    put(changed("", params), { kind: "open", name: saved });
+  };
+  const removeSaved = ({ saved }) => {
+    box.input.focus(); // a list that has the focus stays as it is
+    tries += 1;
+    send("", false, { kind: "remove", name: saved });
   };
   const open = (href) => { // without loading the page again: Streamlit follows as it follows Back and Forward
     const here = now({ q: box.input.value.trim() ? [box.input.value] : [], ...(isCommitted() && { page: pageNow() }) });
@@ -72,7 +81,7 @@ function viewOf(root) {
   const filters = makeChips({ change, signal });
   const status = made("p", { className: "cps-status", role: "status" });
   const say = (text) => { status.textContent = text; };
-  const found = makeResults({ open, ask: send, forget: () => send("", true), box: box.input, say, signal });
+  const found = makeResults({ open, ask: send, forget: () => send("", true), openSaved, removeSaved, box: box.input, say, signal });
   const views = ["cards", "table"].map((name) => made("button", {
     type: "button", ariaPressed: "false", textContent: { cards: "Cards", table: "Table" }[name],
     onclick: () => change({ view: name === "table" ? [name] : [] }),
@@ -80,9 +89,23 @@ function viewOf(root) {
   const quick = made("div", { className: "cps-quick" }); // always as high, so that results stay where they are
   const tools = made("div", { className: "cps-tools" }, filters.element, quick, status,
     made("div", { className: "cps-views", role: "group", ariaLabel: "Show as" }, ...views));
+  const nameOfSearch = made("input", { type: "text", maxLength: 100, required: true, placeholder: "Name", "aria-label": "Name of the search" });
+  const saving = made("form", { className: "cps-saving", hidden: true, onsubmit: (event) => {
+    event.preventDefault();
+    saving.hidden = true;
+    typed = box.input.value;
+    put(now({ q: typed.trim() ? [typed] : [] }), { kind: "save", name: nameOfSearch.value });
+    saves.focus();
+  } }, nameOfSearch, made("button", { type: "submit" }, "Save search"));
+  const saves = made("button", { type: "button", className: "cps-chip cps-save", hidden: true, onclick: () => {
+    saving.hidden = !saving.hidden;
+    nameOfSearch.value = box.input.value.slice(0, 100);
+    if (!saving.hidden) nameOfSearch.select();
+  } }, "Save");
+  tools.insertBefore(saves, quick);
   const beside = made("div", { className: "cps-beside" });
   const foot = made("div", { className: "cps-foot" });
-  root.append(made("div", { className: "cps" }, made("h1", { className: "cps-hidden" }, "Search"), box.element, tools, beside, found.element, foot, found.chosen));
+  root.append(made("div", { className: "cps" }, made("h1", { className: "cps-hidden" }, "Search"), box.element, tools, saving, beside, found.element, foot, found.chosen));
 
   const turn = (name, page, isThere) => made("button", {
     type: "button", disabled: !isThere, onclick: () => change({ page: page > 1 ? [String(page)] : [] }),
@@ -93,6 +116,7 @@ function viewOf(root) {
     const fits = data.cards.some((card) => !card.is_near), offers = data.offers.map((way) => found.wayOf(way, change));
     quick.replaceChildren(...(fits ? offers : []), ...data.quick.map((way) => found.wayOf(way, change)));
     beside.replaceChildren(...data.said.map((text) => made("p", { className: "cps-said" }, text)), ...(fits ? [] : offers));
+    saves.hidden = !data.can_save;
     views[0].parentElement.hidden = !data.cards.length;
     views.forEach((button, number) => { button.ariaPressed = String((data.view === "table") === Boolean(number)); });
     const several = data.cards.length > 0 && (data.page > 1 || data.has_more);
