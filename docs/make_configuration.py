@@ -145,7 +145,6 @@ EMBEDDERS = """
 - `sentence-transformers:FOLDER`: a model in a folder of this computer, with an
   [optional package](installing.md#optional-packages).
 - `mlx:FOLDER`: the same on Apple's processors, with an optional package; untested on real hardware.
-- `hashing`, `hashing:DIMENSION`: for tests; compares spellings.
 
 `reranker` names a model that reads query and passage together: `onnx:FOLDER` (a cross-encoder, fetched or in
 a folder as above), or `MODEL@URL` for a server with `/v1/rerank`, such as vLLM, llama.cpp, Jina or Cohere.

@@ -78,3 +78,20 @@ def test_rules_for_private_notes_are_added_shown_and_taken_away(zoo: Run, notes:
     zoo("index", "--store", "zoo")
     assert zoo("store", "info", "zoo", "--json").json["unsent"] == 0
     assert zoo("store", "verify", "zoo").status == 0  # the index has one copy left, as it should
+
+
+def test_an_empty_embedder_is_an_error_and_changes_nothing(run: Run) -> None:
+    refused = run("store", "create", "s", "--embedder", "")
+    assert (refused.status, refused.err.split("\n")[0]) == (2, "Error: There is no embedder called ''.")
+    assert run("store", "list", "--json").json["stores"] == []
+    run("store", "create", "s", "--embedder", "hashing")
+    refused = run("store", "switch", "s", "--embedder", "")
+    assert (refused.status, refused.err.split("\n")[0]) == (2, "Error: There is no embedder called ''.")
+
+
+def test_the_embedder_for_tests_is_offered_to_nobody(run: Run) -> None:
+    said = run("store", "create", "s", "--embedder", "nothing").err
+    assert "'minilm' (built in)" in said
+    assert "hashing" not in said
+    for page in ("cli", "configuration", "using", "installing"):
+        assert "hashing" not in (Path(__file__).parents[1] / "docs" / f"{page}.md").read_text("utf-8")

@@ -170,7 +170,7 @@ def switch(
         info = library.placement.abandon_switch(OWNER, name)
         options.emit(answers.Store.of(info), f"Store {name!r} stays as it was.")
         return
-    if not (embedder or backend or rechunk):
+    if embedder is None and not (backend or rechunk):
         raise click.UsageError("Say what to change: --embedder, --backend or --rechunk.")
     info = library.placement.switch(OWNER, name, embedder, backend, rechunk=rechunk)
     if later:

@@ -133,8 +133,8 @@ EMBEDDER = word(
     r"minilm|hashing(?::[0-9]{1,4})?|ollama(?::[^\s\x00-\x1f\x7f]{1,300})?|openai:[^\s\x00-\x1f\x7f]{1,300}"
     r"|(?:onnx|sentence-transformers|mlx):[^\x00-\x1f\x7f]{1,300}"
     r"|(?!(?:minilm|hashing|ollama|openai):)[a-z][a-z0-9-]{0,39}:[^\x00-\x1f\x7f]{1,300}",  # of a package
-    "'minilm', 'hashing', 'hashing:DIMENSION', 'ollama:MODEL', 'openai:MODEL',"
-    " 'onnx:FOLDER', 'sentence-transformers:FOLDER', 'mlx:FOLDER' or 'PROVIDER:MODEL' of a package",
+    "'minilm', 'ollama:MODEL', 'openai:MODEL', 'onnx:FOLDER', 'sentence-transformers:FOLDER', 'mlx:FOLDER'"
+    " or 'PROVIDER:MODEL' of a package",
 )
 RERANKER = word(
     r"onnx:[^\x00-\x1f\x7f]{1,300}|[^\s@\x00-\x1f\x7f]{1,200}@https?://[^\s@?#\x00-\x1f\x7f]{1,300}",

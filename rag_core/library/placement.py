@@ -52,7 +52,7 @@ class Placement(Service):
         with store.hold("switch"):
             with store.read() as db:
                 begun = switch.under_way(db)
-            chosen = full_name(embedder or store.target_embedder)
+            chosen = full_name(store.target_embedder if embedder is None else embedder)
             opened = self._embedders.renewed(chosen)
             limit = store.spec.max_tokens
             if opened.max_tokens < limit and not rechunk:

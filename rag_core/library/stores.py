@@ -150,7 +150,8 @@ class Stores(Service):
         path = self._stores.new_path(viewer, name)
         if metric not in METRICS:
             raise InvalidInput(f"There is no metric called {metric!r}.", f"Use {', '.join(METRICS)}.")
-        embedder = with_dimension(embedder or self._settings.embedder, dimension, self._embedders.get)
+        usual = self._settings.embedder
+        embedder = with_dimension(usual if embedder is None else embedder, dimension, self._embedders.get)
         sizes = self._settings.chunk_sizes, dict(self._settings.chunking)
         spec = chunk_spec(facts_of(embedder, self._embedders.get).max_tokens, *sizes)
         backend = backend or self._settings.backend
