@@ -65,6 +65,18 @@ def test_a_run_goes_on_however_often_the_settings_are_changed(library: Library, 
     assert library.jobs.all(OWNER, "s")[0].state == "done"
 
 
+def test_a_run_goes_on_with_the_new_setting_when_ocr_is_turned_off(library: Library, gate: Gate) -> None:
+    own = deps._library(library.settings)
+    background.start(own, OWNER, "s")
+    gate.wait()
+    deps._library(library.settings.model_copy(update={"ocr": "off"}))
+    gate.open()
+    until(lambda: [job.state for job in library.jobs.all(OWNER, "s")] == ["done", "interrupted"])
+    until(lambda: not background.working(own, "s"))
+    deps._library.clear()
+    assert not library.jobs.requested(OWNER, "s")
+
+
 def test_many_starts_at_once_lose_no_request(library: Library, gate: Gate, notes: Path) -> None:
     gate.open()
     starters = []

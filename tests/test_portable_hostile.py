@@ -262,7 +262,8 @@ def test_a_store_that_is_something_else_is_refused(
 
 
 DAMAGES: dict[str, str] = {
-    "a row that belongs to nothing": "UPDATE chunks SET document_id = 99 WHERE id = (SELECT max(id) FROM chunks)",
+    "a row that belongs to nothing": "UPDATE chunks SET document_id = 99 WHERE id IN"
+    " (SELECT max(id) FROM chunks)",
     "a text that is none": "UPDATE identities SET provider = CAST(x'fffe41' AS TEXT)",
     "an embedder that is not known": "UPDATE meta SET value = 'gpt' WHERE key = 'embedder'",
     "sizes that cannot be": "UPDATE meta SET value = '{\"text\": [10, 20]}' WHERE key = 'chunk_sizes'",

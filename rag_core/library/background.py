@@ -23,6 +23,7 @@ _lock = threading.Lock()
 
 _Key = tuple[str, str]  # folder of the stores, name of the store
 _threads: dict[_Key, tuple[threading.Thread, threading.Event]] = {}  # the event stops the thread
+_ocr: dict[_Key, str] = {}  # the setting `ocr` with which the thread began
 _tried: dict[_Key, float] = {}  # when a backlog was last tried to be sent
 
 
@@ -40,6 +41,7 @@ def go_on(library: Library, viewer: Viewer, store: str) -> None:
             stop = threading.Event()
             thread = threading.Thread(target=_work, args=(library, viewer, store, stop), daemon=True)
             _threads[_key(library, store)] = thread, stop
+            _ocr[_key(library, store)] = library.settings.ocr
             thread.start()
 
 
@@ -86,10 +88,15 @@ def working(library: Library, store: str) -> bool:
 
 def hand_over(library: Library, viewer: Viewer) -> None:
     """Let ``library``, whose settings are newer, go on with the jobs that another one runs in this process on
-    the same stores: each is interrupted, and its requests are done with the new settings."""
-    folder = str(library.settings.store_dir)
+    the same stores, where the setting ``ocr`` differs: each is interrupted, and its requests are done with
+    the new setting."""
+    folder, ocr = str(library.settings.store_dir), library.settings.ocr
     with _lock:
-        running = {store: job for (place, store), job in _threads.items() if place == folder}
+        running = {
+            store: job
+            for (place, store), job in _threads.items()
+            if place == folder and _ocr[place, store] != ocr
+        }
 
     def take_over(store: str, thread: threading.Thread) -> None:
         thread.join()
