@@ -17,7 +17,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from rag_core.ask import Checker, beginning, budget, conversation, leans_back, messages, numbered, sentences
 from rag_core.ask.conversations import Conversations
 from rag_core.ask.prompt import RULES, SYSTEM_PROMPT
-from rag_core.errors import EmptyQuery, Forbidden, InvalidInput, LLMError, NotFound, RagError, TooMany
+from rag_core.errors import (
+    EmbedderError,
+    EmptyQuery,
+    Forbidden,
+    InvalidInput,
+    LLMError,
+    NotFound,
+    RagError,
+    TooMany,
+)
 from rag_core.library.documents import Documents
 from rag_core.library.jobs import Jobs
 from rag_core.library.searching import Searching
@@ -27,6 +36,8 @@ from rag_core.models.addresses import OLLAMA_URL, host_of, leaves
 from rag_core.models.chat import Call, Outcome, server_of, stream_answer
 from rag_core.replies import DEFAULT_K, MAX_K, Conversation, Draft, Ending, Reply, Turn
 from rag_core.search.query import MAX_LENGTH, asked, parse
+from rag_core.store.connection import kept
+from rag_core.store.file import meta
 from rag_core.types import MAX_DEPTH, Answer, Filters, Hit, Neighbour, Notice, Viewer
 from rag_core.wording import GET_A_MODEL
 
@@ -293,7 +304,7 @@ class Asking(Service):
         """The reply with the sentences of its passages that answer the question."""
 
         def similarities(texts: Sequence[str]) -> Sequence[float]:
-            return self._searching.similarities(viewer, reply.question, texts, reply.references[0].vault)
+            return self._similarities(viewer, reply.question, texts, reply.references[0].vault)
 
         statements, references = sentences.answer(reply.question, reply.references, similarities)
         return replace(
@@ -303,6 +314,22 @@ class Asking(Service):
             model="",
             message="" if statements else _NO_ANSWER,
         )
+
+    def _similarities(
+        self, viewer: Viewer, question: str, texts: Sequence[str], store: str
+    ) -> Sequence[float]:
+        """How near texts are in meaning to a question, −1 to 1, by the embedder of a store if it computes in
+        this process; else 0.0 for each."""
+        with self._stores.reading(viewer, store) as db:
+            name = kept(db, meta)["embedder"]
+        try:
+            embedder = self._embedders.get(name)
+            if embedder.server or not embedder.reads(question):
+                return [0.0] * len(texts)
+            asked = self._embedders.vector(embedder, question, "query")
+            return [float(value) for value in embedder.embed_documents(texts) @ asked]
+        except EmbedderError:
+            return [0.0] * len(texts)
 
     def _llm(self) -> str:
         """The name of the answering model. Raises LLMError if none is set."""

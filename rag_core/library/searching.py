@@ -300,21 +300,6 @@ class Searching(Service):
             return str(error)
         return ""
 
-    @open_to_all
-    def similarities(self, viewer: Viewer, question: str, texts: Sequence[str], store: str) -> list[float]:
-        """How near texts are in meaning to a question, −1 to 1, by the embedder of a store if it computes in
-        this process; else 0.0 for each."""
-        with self._stores.reading(viewer, store) as db:
-            name = kept(db, meta)["embedder"]
-        try:
-            embedder = self._embedders.get(name)
-            if embedder.server or not embedder.reads(question):
-                return [0.0] * len(texts)
-            asked = self._embedders.vector(embedder, question, "query")
-            return [float(value) for value in embedder.embed_documents(texts) @ asked]
-        except EmbedderError:
-            return [0.0] * len(texts)
-
     def _scope(self, viewer: Viewer, query: Query, mode: Mode, opened: Opened) -> Scope:
         """A store ready to search, by words alone if its embedder is unavailable or not the one of its
         vectors. Only the owner is told why, as the reason may name a server."""

@@ -152,8 +152,7 @@ TOOLS: tuple[Tool, ...] = (
         "Have the user's own language model answer a question from the notes. Every quote in the answer"
         ' was compared with its passage; "[not in the passage]" and "[no source]" mark what the notes do'
         ' not hold, "[no quote]" what names a passage without a quote to compare. Slower than `search`.'
-        " Where no model answers, `answer` holds the sentences of the passages that do, word for word"
-        f" (`answer_kind` is `quotes`), and `warnings` say why if a model was to answer. {_DATA}",
+        f" Without a model, `answer` is sentences of the passages, word for word. {_DATA}",
         _given(_ASK, "question"), reading.ask,
     ),
     Tool(
