@@ -80,40 +80,42 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk found by a query. ``score`` is calibrated relevance, 0 to 1; ``similarity`` (cosine) and
-    ``bm25`` (higher is better) are raw, None where unknown. ``spans`` are (start, end) offsets to highlight
-    inside ``content``, ``hidden`` those of HTML tags that its ``snippet`` is read without. ``aliases`` are
-    those of a document without text. ``split_part`` and ``headings`` are as in `Passage`. ``copies``: other
-    documents with this passage. ``more``: how many other passages of its document fit, at least; counted only
-    where results are documents, and `Searching.others` gives them."""
+    """A chunk found by a query."""
 
     rank: int
-    score: float
-    relevant: bool
+    score: float  #: Calibrated relevance, 0 to 1.
+    relevant: bool  #: Whether it is good enough.
+    #: Cosine, as measured; None where unknown.
     similarity: float | None = field(metadata=fact("Similarity", _number(3), ("whole",)))
+    #: Higher is better; None where unknown.
     bm25: float | None = field(metadata=fact("BM25", _number(2), ("whole",)))
     reasons: tuple[str, ...]
     store: str = field(metadata=fact("Store"))
     key: str
     chunk_index: int
     content: str
-    spans: tuple[tuple[int, int], ...]
+    spans: tuple[tuple[int, int], ...]  #: The (start, end) offsets in ``content`` to highlight.
     snippet: tuple[int, int] = field(metadata=INNER)
     start_line: int
     end_line: int
     heading_path: tuple[str, ...]
     anchor_type: str
     anchor_ref: str
+    #: As in `Passage`, like ``headings``.
     split_part: int
     document: Document = field(metadata=INNER)
+    #: Other documents with this passage.
     copies: tuple[str, ...] = field(
         default=(), metadata=fact("Also in", ", ".join, ("brief", "table", "whole"))
     )
+    #: Other passages of its document that fit, at least; `Searching.others` gives them.
     more: int = field(
         default=0,
         metadata=fact("Other passages", _count, ("brief", "table", "whole")),
     )
+    #: Offsets of HTML tags that its ``snippet`` is read without.
     hidden: tuple[tuple[int, int], ...] = field(default=(), metadata=INNER)
+    #: The other names of a document without text.
     aliases: tuple[str, ...] = field(default=(), metadata=INNER)
     headings: str = field(default="", metadata=INNER)
 

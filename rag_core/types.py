@@ -222,31 +222,25 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A parsed query. ``text`` is embedded and shown, and ``name`` is that as names are compared. Its
-    ``words`` are ranked by their units, whose ``forms`` count, those outside the ``phrases`` are ``loose``.
-    ``typed``: the words as typed, each with its units. ``numbers``: also dates and codes.
-    ``stop_words``: those in ``text``. ``corrected``: words that no passage has, each with those that are
-    looked for in its place. ``completed``: the last word, if no passage has it and longer words count,
-    too. ``phrases`` must occur, ``without`` must not; a document must fit ``filters`` and ``beside``, and one
-    that fits any field of ``excluded`` is left out."""
+    """A parsed query."""
 
-    raw: str
-    text: str
-    words: tuple[str, ...]
-    name: str = ""
-    forms: Mapping[str, Forms] = field(default_factory=dict)
-    loose: Mapping[str, Forms] = field(default_factory=dict)
-    typed: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    numbers: tuple[Number, ...] = ()
-    stop_words: frozenset[str] = frozenset()
-    corrected: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    completed: str = ""
-    phrases: tuple[Phrase, ...] = ()
-    without: tuple[Phrase, ...] = ()
-    stores: tuple[str, ...] = ()
-    filters: Filters = Filters()
-    beside: Filters = Filters()
-    excluded: Filters = Filters()
+    raw: str  #: As it was typed.
+    text: str  #: What is embedded and shown: the words without operators.
+    words: tuple[str, ...]  #: The units by which passages are ranked.
+    name: str = ""  #: The text as names are compared.
+    forms: Mapping[str, Forms] = field(default_factory=dict)  #: The forms of each unit that count as it.
+    loose: Mapping[str, Forms] = field(default_factory=dict)  #: The same for units outside of phrases.
+    typed: tuple[tuple[str, tuple[str, ...]], ...] = ()  #: The words as typed, each with its units.
+    numbers: tuple[Number, ...] = ()  #: Numbers, dates and codes.
+    stop_words: frozenset[str] = frozenset()  #: The stop words in ``text``.
+    corrected: tuple[tuple[str, tuple[str, ...]], ...] = ()  #: Words no passage has, with others.
+    completed: str = ""  #: The last word, if only longer words are found for it.
+    phrases: tuple[Phrase, ...] = ()  #: What a passage must hold.
+    without: tuple[Phrase, ...] = ()  #: What a passage must not hold.
+    stores: tuple[str, ...] = ()  #: The stores that the query names.
+    filters: Filters = Filters()  #: What a document must fit.
+    beside: Filters = Filters()  #: More that it must fit.
+    excluded: Filters = Filters()  #: A document that fits any field of it is left out.
 
 
 MAX_DEPTH = 1000  # hits of a search at most, over all its pages
@@ -271,29 +265,25 @@ class Notice(Message):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The result of a search. ``hits`` holds the best ``top_k`` after the first ``offset``, good or not.
-    ``convincing``: anything is good enough. ``has_more``: more such passages follow, or at least ``unshown``
-    near misses. ``fitting``: so many of the whole list are good enough, at least where ``fits_more``.
-    ``by_words``: stores that were searched by words only. ``timestamp`` is ISO 8601, UTC. All numbers count
-    documents where ``group`` is so. ``facets``: of all that matches, where they were asked for."""
+    """The result of a search. All numbers count documents where ``group`` is ``document``."""
 
     query: Query
-    stores: tuple[str, ...]
+    stores: tuple[str, ...]  #: The stores that were searched.
     mode: Mode
-    hits: tuple[Hit, ...]
-    convincing: bool
+    hits: tuple[Hit, ...]  #: The best ``top_k`` after the first ``offset``, good enough or not.
+    convincing: bool  #: Whether anything is good enough.
     notices: tuple[Notice, ...]
-    pending: int
+    pending: int  #: Passages that are not embedded yet.
     query_time_ms: float = 0.0
-    timestamp: str = ""
+    timestamp: str = ""  #: When it was asked: ISO 8601, UTC.
     offset: int = 0
-    has_more: bool = False
-    unshown: int = 0
-    fitting: int = 0
-    fits_more: bool = False
-    by_words: tuple[str, ...] = ()
+    has_more: bool = False  #: Whether more hits that are good enough follow.
+    unshown: int = 0  #: Near misses that follow, at least.
+    fitting: int = 0  #: Hits of the whole list that are good enough.
+    fits_more: bool = False  #: Whether ``fitting`` is a lower bound.
+    by_words: tuple[str, ...] = ()  #: Stores that were searched by words only.
     group: Group = "none"
-    facets: Facets | None = None
+    facets: Facets | None = None  #: Counts of all that matches, where they were asked for.
     sort: Sort = "best"  #: The order of what fits; near misses follow, the best first.
     reordered: bool = False  #: Whether a reranker ordered the first hits: scores may rise down the list.
     score_counts: tuple[int, ...] = ()  #: Hits with a score of at least 0.0, 0.1 … 1.0, without `min_score`.
@@ -404,13 +394,7 @@ class Freshness:
 
 @dataclass(frozen=True, slots=True)
 class StoreInfo:
-    """A store as its own file describes it (the seeds' Store, and more).
-    ``file_count`` is without ``failed``, ``skipped`` and ``excluded`` files. ``pending`` texts are to be
-    embedded; ``withheld`` ones are private and not for the server that embeds. ``unreadable`` passages are in
-    a script that the embedder cannot read. ``address`` is that of a vector index outside this file, which has
-    ``unsent`` changes to get and ``refused`` others. A switch leads to ``switching``, with ``to_switch``
-    texts to embed. ``attached``: the store is a read-only copy of another installation's index.
-    ``calibrated``: on so many passages it was measured what the embedder's similarities mean here."""
+    """A store as its own file describes it."""
 
     name: str
     created_at: str
@@ -419,9 +403,9 @@ class StoreInfo:
     dimension: int
     distance_metric: str
     backend: str
-    file_count: int
+    file_count: int  #: Files that were read: not failed, skipped or excluded ones.
     chunk_count: int
-    pending: int
+    pending: int  #: Texts to embed.
     failed: int
     skipped: int
     size_bytes: int
@@ -429,14 +413,14 @@ class StoreInfo:
     sources: tuple[Source, ...] = ()
     types: dict[str, int] = field(default_factory=dict)
     notices: tuple[str, ...] = ()  # what an import has to say, in sentences
-    excluded: int = 0
-    withheld: int = 0
-    unreadable: int = 0
-    address: str = ""
-    unsent: int = 0
-    refused: int = 0
-    switching: str = ""
-    to_switch: int = 0
+    excluded: int = 0  #: Files that the owner excluded.
+    withheld: int = 0  #: Private texts that the embedder's server does not get.
+    unreadable: int = 0  #: Passages in a script that the embedder cannot read.
+    address: str = ""  #: The vector index outside of its file; '' if there is none.
+    unsent: int = 0  #: Changes that the vector index has to get.
+    refused: int = 0  #: Changes that it refused.
+    switching: str = ""  #: The embedder or index that a switch leads to; '' without one.
+    to_switch: int = 0  #: Texts that the switch has to embed.
     sends_private: bool = False
-    attached: bool = False
-    calibrated: int = 0
+    attached: bool = False  #: Whether it is a read-only copy of another installation's index.
+    calibrated: int = 0  #: Passages used to calibrate the embedder's similarities.

@@ -21,8 +21,11 @@ from ui.search_state import DEFAULT, TOP_FOLDER, Choices, Request
 
 MODES: Final[Mapping[Mode, str]] = {"hybrid": "Words and meaning", "lexical": "Words", "vector": "Meaning"}
 ORDERS: Final[Mapping[Sort, str]] = {
-    "best": "Best first", "newest": "Newest first", "oldest": "Oldest first", "name": "By name",
-}  # fmt: skip
+    "best": "Best first",
+    "newest": "Newest first",
+    "oldest": "Oldest first",
+    "name": "By name",
+}
 _MOST: Final = 500
 _MOST_CHIPS: Final = 3
 

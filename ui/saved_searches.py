@@ -21,8 +21,9 @@ PLACE = "saved_searches"
 
 _SINGLE = {"types": "type", "tags": "tag", "paths": "path"}
 _TYPED = {"files": "file", "titles": "title", "headings": "heading", "pages": "page", "places": "place"} | {
-    "symbols": "symbol", "dates": "date",
-}  # fmt: skip
+    "symbols": "symbol",
+    "dates": "date",
+}
 
 
 def ways(viewer: Viewer) -> list[Way]:
@@ -48,13 +49,20 @@ def as_request(saved: SavedSearch, default: Request) -> Request:
         else:
             words += [f'{name}:"{value}"' for value in values]
     return replace(
-        DEFAULT, q=" ".join(filter(None, words)), store=saved.stores, sort=saved.sort, has=found.properties,
+        DEFAULT,
+        q=" ".join(filter(None, words)),
+        store=saved.stores,
+        sort=saved.sort,
+        has=found.properties,
         after=date.fromisoformat(found.after) if found.after else None,
         before=date.fromisoformat(found.before) if found.before else None,
         min=default.min if saved.min_score is None else saved.min_score,
-        mode=saved.mode or default.mode, k=default.k,
-        type=chips.get("type"), tag=chips.get("tag"), path=chips.get("path"),
-    )  # fmt: skip
+        mode=saved.mode or default.mode,
+        k=default.k,
+        type=chips.get("type"),
+        tag=chips.get("tag"),
+        path=chips.get("path"),
+    )
 
 
 def take(viewer: Viewer, params: Params) -> None:
@@ -68,9 +76,15 @@ def take(viewer: Viewer, params: Params) -> None:
                 offered = filters.choices(viewer, names, params.get("store", ()))
                 request = from_params(params, offered, usual())
                 saved.save(
-                    viewer, name, request.q, request.store, filters=request.filters, sort=request.sort,
-                    min_score=request.min, mode=request.mode,
-                )  # fmt: skip
+                    viewer,
+                    name,
+                    request.q,
+                    request.store,
+                    filters=request.filters,
+                    sort=request.sort,
+                    min_score=request.min,
+                    mode=request.mode,
+                )
             case "open":
                 saved.open(viewer, name, top_k=1)
             case "remove":

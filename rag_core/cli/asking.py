@@ -51,9 +51,13 @@ class _Worded(click.Command):
 def _stores_option(asked: str) -> Callable[[Any], Any]:
     """``--store NAME`` once or more; ``asked`` is what happens to every store without it."""
     return options.setting_option(
-        "--store", "stores", setting="default_stores", multiple=True, **options.name_of_store,
+        "--store",
+        "stores",
+        setting="default_stores",
+        multiple=True,
+        **options.name_of_store,
         help=f"A store; repeat for several. Without it the setting default_store, or every store is {asked}.",
-    )  # fmt: skip
+    )
 
 
 def _filters(_: click.Context, __: click.Parameter, given: Sequence[str]) -> Filters:
@@ -66,9 +70,13 @@ def _filters(_: click.Context, __: click.Parameter, given: Sequence[str]) -> Fil
 
 _stdin_option = click.option("--stdin", "from_stdin", is_flag=True, help="Read it from standard input.")
 filter_option = click.option(
-    "--filter", "filters", multiple=True, metavar="KEY=VALUE", callback=_filters,
+    "--filter",
+    "filters",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=_filters,
     help=f"One of {', '.join(FILTER_KEYS)}.",
-)  # fmt: skip
+)
 
 
 min_score_option = options.setting_option(
@@ -77,9 +85,12 @@ min_score_option = options.setting_option(
 
 
 sort_option = click.option(
-    "--sort", type=click.Choice(SORTS), default="best", show_default=True,
+    "--sort",
+    type=click.Choice(SORTS),
+    default="best",
+    show_default=True,
     help="The order of the passages that fit; near misses follow.",
-)  # fmt: skip
+)
 
 
 def _words(given: Sequence[str], *, from_stdin: bool) -> str:
@@ -117,9 +128,10 @@ def _given(values: dict[str, Any]) -> dict[str, Any]:
 )
 @click.option("--offset", type=int, default=0, show_default=True, help="Skip this many passages first.")
 @click.option(
-    "--group", type=click.Choice(["document", "none"]),
+    "--group",
+    type=click.Choice(["document", "none"]),
     help="List documents with their best passage (the default), or every passage (with --json and --csv).",
-)  # fmt: skip
+)
 @sort_option
 @click.option("--facets", is_flag=True, help="Count what matches by type, tag, folder, store and year.")
 @click.option(
@@ -128,9 +140,14 @@ def _given(values: dict[str, Any]) -> dict[str, Any]:
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV for spreadsheets.")
 @options.json_option
 def query(
-    text: tuple[str, ...], stores: tuple[str, ...], from_stdin: bool, as_csv: bool, group: Group | None,
-    saved: str | None, **asked: Any,
-) -> None:  # fmt: skip
+    text: tuple[str, ...],
+    stores: tuple[str, ...],
+    from_stdin: bool,
+    as_csv: bool,
+    group: Group | None,
+    saved: str | None,
+    **asked: Any,
+) -> None:
     """Search by words and by meaning.
 
     TEXT may hold filters such as type: or tag: (see --filter), store:, "exact words" and -without. Values
@@ -163,18 +180,26 @@ def query(
 @_stores_option("asked")
 @_stdin_option
 @click.option(
-    "--top-k", "--k", "k", type=int,
+    "--top-k",
+    "--k",
+    "k",
+    type=int,
     help=f"How many passages to answer from, {MAX_K} at most; also -k. By default the setting top_k, or"
     f" {DEFAULT_K} if it is not set.",
-)  # fmt: skip
+)
 @min_score_option
 @filter_option
 @click.option("--answer-only", is_flag=True, help="Print the answer without its passages.")
 @options.json_option
 def ask(
-    question: tuple[str, ...], stores: tuple[str, ...], from_stdin: bool, k: int | None,
-    min_score: float | None, filters: Filters, answer_only: bool,
-) -> int:  # fmt: skip
+    question: tuple[str, ...],
+    stores: tuple[str, ...],
+    from_stdin: bool,
+    k: int | None,
+    min_score: float | None,
+    filters: Filters,
+    answer_only: bool,
+) -> int:
     """Answer a question from your notes, and print the passages that it rests on.
 
     Each quote is compared with its passage. A part marked "not in the passage" or "no source" is not in the

@@ -54,9 +54,14 @@ class Pictures(Service):
 
     @open_to_all
     def get(
-        self, viewer: Viewer, store: str, path: str, place: str = "", side: int = SIDE,
+        self,
+        viewer: Viewer,
+        store: str,
+        path: str,
+        place: str = "",
+        side: int = SIDE,
         is_over: Callable[[], bool] = lambda: False,
-    ) -> bytes:  # fmt: skip
+    ) -> bytes:
         """WebP of a ``place`` in the document called ``path``: the ``anchor`` of a hit, such as ``page 3``;
         '' for the first page. Its longer side has at most ``side`` pixels (16 to 2,000), and it takes at most
         100 bytes for each of them. A guest sees only places with a passage. Another thread may end the

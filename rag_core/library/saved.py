@@ -43,9 +43,12 @@ class Saved(Service):
         super().__init__(shared)
         self._searching = searching
         self._state = State(
-            self._settings.data_dir, self._settings.busy_timeout_s, tables=_TABLE,
-            called="Saved searches", without="there are none",
-        )  # fmt: skip
+            self._settings.data_dir,
+            self._settings.busy_timeout_s,
+            tables=_TABLE,
+            called="Saved searches",
+            without="there are none",
+        )
 
     def save(
         self,
@@ -142,10 +145,17 @@ class Saved(Service):
         found: list[Hit] = []
         with suppress(RagError):  # a store named in the text may be gone, and there is nothing to tell
             answer = self._searching.search(
-                viewer, saved.text, stores, filters=replace(saved.filters, since=saved.opened_at),
-                sort="newest", min_score=saved.min_score, mode=saved.mode, group="document",
-                top_k=2 * MOST_NEW, max_tokens=_NO_BUDGET,
-            )  # fmt: skip
+                viewer,
+                saved.text,
+                stores,
+                filters=replace(saved.filters, since=saved.opened_at),
+                sort="newest",
+                min_score=saved.min_score,
+                mode=saved.mode,
+                group="document",
+                top_k=2 * MOST_NEW,
+                max_tokens=_NO_BUDGET,
+            )
             found = [hit for hit in answer.hits if hit.relevant]
         return [(hit.store, hit.document.id, hit.document.file_hash) for hit in found]
 
