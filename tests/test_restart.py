@@ -44,7 +44,7 @@ def test_a_run_that_the_end_of_the_app_interrupted_goes_on_when_it_starts_again(
         assert server.process.stdout.read() == "The run of store 's' goes on at the next start.\n"
     [job] = library.jobs.all(OWNER, "s")
     assert (job.state, job.end_time is not None) == ("interrupted", True)
-    assert 0 < len(library.documents.all(OWNER, "s")) < 400
+    assert 0 < library.stores.info(OWNER, "s").file_count < 400
     assert library.jobs.requested(OWNER, "s")
 
     with start(tmp_path / "second", COMMONPLACE_HOME=str(home)):

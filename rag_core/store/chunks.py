@@ -18,7 +18,7 @@ from rag_core.extract.filetypes import DATA_TYPES, WRITTEN_TYPES
 from rag_core.store.file import TARGET
 from rag_core.text import furniture, prose
 from rag_core.text.words import extra_terms
-from rag_core.types import Extracted, Passage, embedded_text
+from rag_core.types import NAME, Extracted, Passage, embedded_text
 
 _PLACE = (
     *("chunk_index", "start", '"end"', "start_line", "end_line", "heading_path"),
@@ -127,6 +127,8 @@ def derived(passage: Passage, headings: str) -> tuple[bytes, str, str | None, st
 
 def put(db: sqlite3.Connection, document_id: int, new: Rows) -> int:
     """Give a document these chunks and no others; returns how many are new. Equal texts keep row and key."""
+    names = "SELECT key FROM chunks WHERE document_id = ? AND anchor_type = ?"
+    named = db.execute(names, (document_id, NAME)).fetchall()
     old: dict[tuple[str, str], tuple[int, _Row]] = {}
     sql = f"SELECT id, {', '.join(_COLUMNS)} FROM chunks WHERE document_id = ?"
     for chunk_id, *columns in db.execute(sql, (document_id,)):
@@ -158,6 +160,8 @@ def put(db: sqlite3.Connection, document_id: int, new: Rows) -> int:
     if dropped:
         drop_from_queue(db, dropped)
     enqueue(db, document_id)
+    named += db.execute(names, (document_id, NAME)).fetchall()
+    db.executemany("DELETE FROM outbox WHERE key = ?", named)  # no vector index ever has a mere name
     return len(added)
 
 
