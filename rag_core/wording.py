@@ -414,6 +414,6 @@ _ON_DISK = {
 }
 
 
-def on_disk(state: str) -> str:
-    """What has become of the file of a passage since it was read; '' when it is as it was, or for a guest."""
-    return _ON_DISK.get(state, "")
+def on_disk(document: Document) -> str:
+    """What has become of a file since it was read; '' if it is as it was or never read, or for a guest."""
+    return "" if unread(document) else _ON_DISK.get(document.state, "")

@@ -54,6 +54,18 @@ def test_show_prints_the_text_and_the_links(run: Run, garden: Path) -> None:
     assert not {"\x1b", "\x07"} & {*shown}
 
 
+def test_a_hit_says_whether_its_file_was_ever_read(run: Run, garden: Path) -> None:
+    not_utf8 = b"\xef\xbb\xbf" + b"\xff" * 20
+    (garden / "broken.md").write_bytes(not_utf8)
+    run("index", "--store", "garden")
+    never = run("query", "broken", "--mode", "lexical").out
+    assert "It is not read: " in never
+    assert "last readable version" not in never
+    (garden / "rose.md").write_bytes(not_utf8)
+    run("index", "--store", "garden")
+    assert "this is its last readable version" in run("query", "Bees love", "--mode", "lexical").out
+
+
 def test_an_excluded_file_is_gone_until_it_is_taken_back(run: Run, garden: Path) -> None:
     job = run("exclude", "todo.txt", "--store", "garden", "--reason", "Not a note.", "--json").json
     assert job["counts"]["excluded"] == job["total_files"] == 1

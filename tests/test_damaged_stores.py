@@ -166,7 +166,7 @@ def test_over_rest_a_damaged_store_is_named_and_the_log_has_one_line(
         for answer in (search, rest.get("/documents?store=broken"), rest.get("/stores/broken")):
             assert answer.status == 500
             said = "Store 'broken' cannot be " if viewer.is_owner else "Something went wrong. Try again "
-            assert answer.error.startswith(said)  # "read" on a connection that was open, "opened" on a new one
+            assert answer.error.startswith(said)  # read or, on a new connection, opened
             assert viewer.is_owner or str(path(two).parent) not in answer.error
     logged = [record.getMessage() for record in caplog.records if record.name.startswith("rag_core")]
     assert len(logged) == 3

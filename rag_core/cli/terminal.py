@@ -65,7 +65,7 @@ def _show_hit(hit: Hit, *, several: bool) -> None:
     rows = _code_lines(hit, room) or wrapped(line(text) or line(wording.only_title(hit)), room)
     shown = rows[: max(4, _SNIPPET // room)]
     click.echo("     " + "\n     ".join(shown) + (" …" if len(shown) < len(rows) else ""))
-    if said := wording.on_disk(hit.document.state):
+    if said := wording.on_disk(hit.document):
         click.secho(f"     {said}", fg="yellow")
     for label, text in facts(hit, "brief").items():
         if text:

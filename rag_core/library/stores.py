@@ -212,18 +212,27 @@ class Stores(Service):
     def delete(self, viewer: Viewer, name: str, *, leave_index: bool = False) -> None:
         """Delete a store, sound or damaged, with what questions and lists kept of it; the indexed files stay.
         A job of it is stopped. Its remote vector index goes, too, unless ``leave_index``. Raises StoreBusy
-        while its job does not stop, VectorError if that index cannot be deleted; then nothing is deleted."""
+        while its job does not stop, VectorError if that index cannot be deleted; then nothing is deleted.
+        Raises StoreError if only what was asked about it is still there."""
         self._stop_job(viewer, name)
         if not leave_index:
             with suppress(StoreError):  # a damaged store does not know where its vectors are
                 drop_remote(self._stores, self._stores.open(viewer, name).store)
         self._stores.delete(viewer, name)
+        try:
+            self._forget(viewer, name)
+        except StoreError as error:  # deleted all the same: on a full disk that may be what makes room
+            said = f"Store {name!r} is deleted, but not the conversations about it. {error.message}"
+            raise StoreError(said, "Make room, then delete them on the Ask page.") from error
+        self._shared.prune_pictures()
+
+    def _forget(self, viewer: Viewer, name: str) -> None:
+        """Delete what questions and lists kept of a store, and all lists with the last store."""
         known = self._settings.data_dir, self._settings.busy_timeout_s
         for kept in (Conversations(*known), Recent(*known)):
             kept.forget_store(name)
         if not self._stores.names(viewer):
             Recent(*known).clear()
-        self._shared.prune_pictures()
 
     def _stop_job(self, viewer: Viewer, name: str) -> None:
         """Stop the running job of a store, and wait for its end."""
