@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.errors import InvalidInput
+from rag_core.errors import InvalidInput, NotText
 from rag_core.files import preview, read_bytes, scan, split_glob, why_skipped
 from tests.trees import found, plant, skipped
 
@@ -59,10 +59,19 @@ def test_a_folder_of_keys_is_no_root(tmp_path: Path) -> None:
         scan(tmp_path / ".ssh" / "known", [])
 
 
-def test_a_root_reached_through_a_link_or_below_a_hidden_folder_is_walked(tmp_path: Path) -> None:
+def test_a_root_below_a_hidden_folder_is_walked(tmp_path: Path) -> None:
     plant(tmp_path, ".hidden/notes/a.md")
-    (tmp_path / "link").symlink_to(tmp_path / ".hidden/notes")
-    assert found(tmp_path / "link", "**/*.md") == ["a.md"]
+    assert found(tmp_path / ".hidden/notes", "**/*.md") == ["a.md"]
+
+
+def test_a_root_that_has_become_a_link_is_refused_and_nothing_read_through_it(tmp_path: Path) -> None:
+    plant(tmp_path, "elsewhere/a.md", "elsewhere/deep/a.md")
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    for root in (tmp_path / "link", tmp_path / "link" / "deep"):
+        with pytest.raises(InvalidInput, match=r"is a link to .*elsewhere.* now, or lies in one"):
+            scan(root, ["**/*.md"])
+        with pytest.raises(NotText, match="lies outside its folder"):
+            read_bytes(root, b"a.md", 100)
 
 
 # --- links and special files ------------------------------------------------------------

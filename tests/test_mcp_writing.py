@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -144,6 +146,46 @@ def test_links_are_resolved_before_the_roots_are_compared(
     assert [each.source.root for each in mcp_library.sources.all(OWNER, "sea")][1:] == [
         str(notes / "shelf/deep")
     ]
+
+
+OUTSIDE = [
+    "/", "/etc/passwd", "{outside}", "{outside}/secret.md", "{shelf}/../../outside", "{shelf}x",
+    "{shelf}/link", "{shelf}/link/secret.md", "{shelf}/link/*", "{shelf}/secret.md", "{shelf}/environ.md",
+    "{shelf}/zero.md", "{shelf}/loop", "{shelf}/fifo.md", "{shelf}/fd/0", "/proc/self/root{outside}",
+    "{shelf}/*/secret.md", "{shelf}/[.][.]/[.][.]/outside", "{shelf}/%2e%2e/%2e%2e/outside", "{shelf}/**",
+    "file://{outside}", "//{outside}", "../outside", "~", "**", "{shelf}\0/../outside", "{shelf}\\..\\..",
+]  # fmt: skip
+
+
+def test_nothing_outside_the_roots_is_read_however_it_is_named(
+    adding: Assistant, mcp_library: Library, notes: Path, tmp_path: Path
+) -> None:
+    shelf, outside = notes / "shelf", tmp_path / "outside"
+    write(outside, {"secret.md": "# Swordfish\n"})
+    links = {"link": outside, "secret.md": outside / "secret.md", "environ.md": Path("/proc/self/environ")}
+    links |= {"zero.md": Path("/dev/zero"), "loop": shelf / "loop", "fd": Path("/proc/self/fd")}
+    for name, target in links.items():
+        (shelf / name).symlink_to(target)
+    os.mkfifo(shelf / "fifo.md")
+    before = known(mcp_library)
+    for path in OUTSIDE:
+        there = path.format(shelf=shelf, outside=outside)
+        assert "file_path: " in adding.error("index_file", file_path=there), there
+        assert "dir_path: " in adding.error("index_directory", dir_path=there), there
+    assert known(mcp_library) == before
+
+
+def test_a_folder_that_became_a_link_to_another_place_is_not_followed(
+    adding: Assistant, mcp_library: Library, notes: Path, tmp_path: Path
+) -> None:
+    write(tmp_path / "outside", {"secret.md": "# Swordfish\n", "deep/secret.md": "# Swordfish\n"})
+    adding.data("index_directory", dir_path=str(notes / "shelf" / "deep"))
+    shutil.rmtree(notes / "shelf" / "deep")
+    (notes / "shelf" / "deep").symlink_to(tmp_path / "outside")
+    adding.data("index_directory", dir_path=str(notes / "shelf"))
+    adding.error("index_file", file_path=str(notes / "shelf" / "deep" / "secret.md"))
+    adding.error("index_directory", dir_path=str(notes / "shelf" / "deep" / "deep"))
+    assert not [hit for hit in mcp_library.search(OWNER, "swordfish", mode="lexical").hits if hit.relevant]
 
 
 def test_patterns_and_pauses_of_the_owner_hold_below_the_roots(

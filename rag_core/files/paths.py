@@ -110,9 +110,10 @@ def _can_be_opened(entry: os.DirEntry[str], roots: Sequence[Path]) -> bool:
 
 
 def read_bytes(root: Path, path: bytes, max_bytes: int) -> bytes:
-    """The content of one regular file, ``path`` below ``root``. A link is followed if it stays inside. Raises
-    NotText when it is no regular file, lies outside ``root`` or holds more than ``max_bytes`` bytes, FileGone
-    when it is not there any more, another ExtractError when it cannot be read."""
+    """The content of one regular file, ``path`` below the real folder ``root``. A link is followed if it
+    stays inside. Raises NotText when it is no regular file, lies outside ``root`` or holds more than
+    ``max_bytes`` bytes, FileGone when it is not there any more, another ExtractError when it cannot be read.
+    """
     shown = display(path)
     try:
         with os.fdopen(_opened(root, path), "rb") as file:
@@ -131,9 +132,9 @@ def read_bytes(root: Path, path: bytes, max_bytes: int) -> bytes:
 
 
 def _opened(root: Path, path: bytes) -> int:
-    real_root = os.path.realpath(os.fsencode(root))
-    real = os.path.realpath(os.path.join(real_root, path), strict=True)  # noqa: PTH118  (bytes)
-    inside = real.removeprefix(with_sep(real_root))
+    top = os.fsencode(root)
+    real = os.path.realpath(os.path.join(top, path), strict=True)  # noqa: PTH118  (bytes)
+    inside = real.removeprefix(with_sep(top))
     if inside == real or not inside:
         said = f"The file {display(path)!r} lies outside its folder."
         raise NotText(said, "Add the folder that it lies in, too.")
@@ -141,7 +142,7 @@ def _opened(root: Path, path: bytes) -> int:
     if not _BY_FOLDER_FD:
         return os.open(real, _READ)
     parts = inside.split(SEP)
-    folder = os.open(real_root, _FOLDER)
+    folder = os.open(top, _FOLDER)
     try:
         for part in parts[:-1]:
             below = os.open(part, _FOLDER, dir_fd=folder)

@@ -64,7 +64,7 @@ class Place:
 
 class Rules:
     """The rules of one source; the walk and ``why_skipped`` ask the same ones. Raises InvalidInput when the
-    root is missing, no folder or holds keys, or a pattern is invalid."""
+    root is missing, no folder, a link or holds keys, or a pattern is invalid."""
 
     def __init__(self, root: Path, include: Sequence[str], exclude: Sequence[str] = ()) -> None:
         self.include = Globs(include or EVERYTHING)
@@ -78,6 +78,9 @@ class Rules:
             why = "does not exist" if isinstance(error, FileNotFoundError) else cannot_be_read(error)
             said = f"The folder {shown} {why}."
             raise InvalidInput(said, "Check the spelling, or connect the drive it is on.") from error
+        if real != os.fsencode(root):  # a repository may put a link to anywhere in the place of a folder
+            said = f"The folder {shown} is a link to {display(real)!r} now, or lies in one."
+            raise InvalidInput(said, "If that is what you want to be read, add it, and remove this folder.")
         if not stat.S_ISDIR(mode):
             said = f"{shown} is not a folder."
             raise InvalidInput(said, "Choose the folder it is in and a pattern for its name.")

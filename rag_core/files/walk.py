@@ -72,7 +72,7 @@ def scan(
     means ``**/*``; an exclude pattern that matches a folder leaves out all below it. ``on_progress`` gets the
     number of files so far now and then; what it raises ends the scan.
 
-    Raises InvalidInput when the root is missing, no folder or unreadable, or a pattern is invalid.
+    Raises InvalidInput when the root is missing, no folder, a link or unreadable, or a pattern is invalid.
     """
     return _Walker(Rules(root, include, exclude), on_progress=on_progress).run()
 
