@@ -133,6 +133,44 @@ def test_nothing_that_a_model_says_becomes_an_event_or_markup(answering: Answeri
     assert "\x1b" not in answer.body + whole.body, "JSON escapes what steers a terminal"
 
 
+def asked(rest: Rest, accept: str) -> socket.socket:
+    """A connection that has sent the question and not read the answer."""
+    body = json.dumps({"question": QUESTION}).encode()
+    head = (
+        "POST /api/v1/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        f"Accept: {accept}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    reader = socket.create_connection(("127.0.0.1", rest.port), timeout=5)
+    reader.sendall(head.encode() + body)
+    return reader
+
+
+@pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])
+def test_the_question_of_a_reader_who_went_away_before_its_turn_reaches_no_model(
+    answering: Answering, serve: Serve, ollama_chat: OllamaChat, monkeypatch: pytest.MonkeyPatch, accept: str
+) -> None:
+    begun, going = threading.Semaphore(0), threading.Event()
+
+    def patient(_: Any) -> Iterator[str]:
+        begun.release()
+        going.wait(20)
+        yield SAID
+
+    monkeypatch.setattr("rag_core.api.app._ASKS_AT_ONCE", 2)
+    rest = serve(answering(patient))
+    with ExitStack() as opened:
+        for _ in range(2):
+            opened.enter_context(asked(rest, accept))
+            assert begun.acquire(timeout=20)
+        with asked(rest, accept):
+            assert rest.get("/stores").status == 200
+        assert rest.get("/stores").status == 200
+        going.set()
+        answered = [rest.post("/ask", {"question": QUESTION}).status for _ in range(3)]
+    assert answered == [200, 200, 200]
+    assert ollama_chat.ended == 2 + 3
+
+
 @pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])
 def test_a_reader_who_goes_away_stops_the_model(
     answering: Answering, serve: Serve, ollama_chat: OllamaChat, accept: str
@@ -147,14 +185,8 @@ def test_a_reader_who_goes_away_stops_the_model(
                 return
 
     rest = serve(answering(endless))
-    body = json.dumps({"question": QUESTION}).encode()
-    head = (
-        "POST /api/v1/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-        f"Accept: {accept}\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
     try:
-        with socket.create_connection(("127.0.0.1", rest.port), timeout=5) as reader:
-            reader.sendall(head.encode() + body)
+        with asked(rest, accept):
             assert begun.wait(5)
         for _ in range(500):
             if ollama_chat.ended:

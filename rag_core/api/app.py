@@ -94,7 +94,7 @@ def _handler(
         if operation.answer is bytes:
             return picture_response(await workers.run_while_connected(request, viewer, draw))
         if EVENTS in request.headers.get("accept", ""):
-            return await _events(asking.events(library, viewer, given, workers), viewer)
+            return await _events(asking.events(request, library, viewer, given, workers), viewer)
         try:
             return json_response(Reply.of(await asking.whole(request, library, viewer, given, workers)))
         except asking.Unanswered as error:

@@ -7,21 +7,19 @@ import asyncio
 import json
 import threading
 from collections.abc import AsyncGenerator, Callable
-from typing import Any, Final
+from typing import Any
 
 from pydantic import BaseModel
 from starlette.requests import Request
 
 from rag_core.api import answers
-from rag_core.api.http import Workers
+from rag_core.api.http import IsOver, Workers
 from rag_core.api.requests import Question, filters_of, naming_stores
 from rag_core.errors import LLMError
 from rag_core.library import Library
 from rag_core.library.asking import OnText
 from rag_core.replies import Draft, Reply, Turn
 from rag_core.types import Viewer
-
-_LOOK_S: Final = 0.5  # between two checks for a disconnect
 
 
 class Unanswered(LLMError):
@@ -36,19 +34,14 @@ class Unanswered(LLMError):
 async def whole(
     request: Request, library: Callable[[], Library], viewer: Viewer, given: Question, workers: Workers
 ) -> Reply:
-    """The whole reply. The model stops when the client disconnects. Raises InvalidInput, Unanswered."""
+    """The whole reply. The model stops when the client hangs up. Raises InvalidInput, Unanswered, and what
+    `Workers.run_while_connected` does."""
     stop = threading.Event()
 
-    async def watch() -> None:
-        while not await request.is_disconnected():
-            await asyncio.sleep(_LOOK_S)
-        stop.set()
+    def work(_: IsOver) -> Reply:
+        return _asked(library(), viewer, given, stop)
 
-    watching = asyncio.create_task(watch())
-    try:
-        return await workers.run(viewer, lambda: _asked(library(), viewer, given, stop))
-    finally:
-        watching.cancel()
+    return await workers.run_while_connected(request, viewer, work, stop)
 
 
 def _asked(
@@ -80,13 +73,13 @@ Event = tuple[str, Any]
 
 
 async def events(
-    library: Callable[[], Library], viewer: Viewer, given: Question, workers: Workers
+    request: Request, library: Callable[[], Library], viewer: Viewer, given: Question, workers: Workers
 ) -> AsyncGenerator[Event]:
     """The events of an answer; the last is ``reply``. Closing it stops the model. Raises as `whole`."""
     loop, queue = asyncio.get_running_loop(), asyncio.Queue[Event | None]()
     stop, told = threading.Event(), Draft()
 
-    def tell(event: Event | None) -> None:
+    def tell(event: Event) -> None:
         loop.call_soon_threadsafe(queue.put_nowait, event)
 
     def hear(draft: Draft) -> None:
@@ -97,14 +90,16 @@ async def events(
             tell(("statement", answers.Statement.of(each)))
         told = draft
 
-    def work() -> None:
-        try:
-            tell(("reply", answers.Reply.of(_asked(library(), viewer, given, stop, hear))))
-        finally:
-            tell(None)
+    def work(_: IsOver) -> None:
+        tell(("reply", answers.Reply.of(_asked(library(), viewer, given, stop, hear))))
 
-    task = asyncio.create_task(workers.run(viewer, work))
-    task.add_done_callback(lambda done: done.cancelled() or done.exception())  # not logged
+    def end(task: asyncio.Task[None]) -> None:
+        queue.put_nowait(None)
+        if not task.cancelled():
+            task.exception()  # not logged
+
+    task = asyncio.create_task(workers.run_while_connected(request, viewer, work, stop))
+    task.add_done_callback(end)
     try:
         while event := await queue.get():
             yield event

@@ -65,11 +65,16 @@ class Workers:
         return await asyncio.get_running_loop().run_in_executor(threads, work)
 
     async def run_while_connected(
-        self, request: Request, viewer: Viewer | None, work: Callable[[IsOver], _T]
+        self,
+        request: Request,
+        viewer: Viewer | None,
+        work: Callable[[IsOver], _T],
+        hung_up: threading.Event | None = None,
     ) -> _T:
         """The result of ``work(is_over)``, which is to end once its client hung up or the app ends; without a
-        thread by then, it never begins. Raises Refused if the client hung up, Stopped if the app ends."""
-        hung_up = threading.Event()
+        thread by then, it never begins. ``hung_up`` is set when nobody waits for the result any more. Raises
+        Refused if the client hung up, Stopped if the app ends."""
+        hung_up = hung_up or threading.Event()
 
         def is_over() -> bool:
             return hung_up.is_set() or self._ending.is_set()
