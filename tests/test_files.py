@@ -59,6 +59,32 @@ def test_a_folder_of_keys_is_no_root(tmp_path: Path) -> None:
         scan(tmp_path / ".ssh" / "known", [])
 
 
+@pytest.mark.parametrize("most", [5, 2**40, 2**63 - 1])
+def test_the_limit_of_a_file_asks_for_no_memory_of_its_own(tmp_path: Path, most: int) -> None:
+    """A store that somebody else made says how large its files were."""
+    (tmp_path / "a.md").write_bytes(b"heron")
+    assert read_bytes(tmp_path, b"a.md", most) == b"heron"
+
+
+def test_a_file_that_grows_while_it_is_read_is_read_to_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "a.md"
+    file.write_bytes(b"her")
+    fstat = os.fstat
+
+    def growing(number: int) -> os.stat_result:
+        before = fstat(number)
+        file.write_bytes(b"heron")
+        return before
+
+    monkeypatch.setattr(os, "fstat", growing)
+    assert read_bytes(tmp_path, b"a.md", 5) == b"heron"
+    file.write_bytes(b"her")
+    with pytest.raises(NotText, match="larger than"):
+        read_bytes(tmp_path, b"a.md", 4)
+
+
 def test_a_root_below_a_hidden_folder_is_walked(tmp_path: Path) -> None:
     plant(tmp_path, ".hidden/notes/a.md")
     assert found(tmp_path / ".hidden/notes", "**/*.md") == ["a.md"]

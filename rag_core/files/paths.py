@@ -119,13 +119,15 @@ def read_bytes(root: Path, path: bytes, max_bytes: int) -> bytes:
         with os.fdopen(_opened(root, path), "rb") as file:
             status = os.fstat(file.fileno())
             _require_regular(status, shown)
-            content = file.read(max_bytes + 1) if status.st_size <= max_bytes else None
+            content = file.read(status.st_size + 1) if status.st_size <= max_bytes else None
+            if content is not None and len(content) > status.st_size:  # it grows while it is read
+                content += file.read(max_bytes - status.st_size)
     except (OSError, ValueError) as error:
         raise (FileGone if isinstance(error, GONE) else ExtractError)(
             f"The file {shown!r} {cannot_be_read(error)}.",
             "Check that it is still there and that you may read it, then index again.",
         ) from error
-    if content is None or len(content) > max_bytes:  # it may grow while it is read
+    if content is None or len(content) > max_bytes:
         said = f"The file {shown!r} is larger than {max_bytes / 1e6:g} MB."
         raise NotText(said, "Split it, or raise the limit in the settings.")
     return content
