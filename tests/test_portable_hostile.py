@@ -269,6 +269,9 @@ DAMAGES: dict[str, str] = {
     "sizes that cannot be": "UPDATE meta SET value = '{\"text\": [10, 20]}' WHERE key = 'chunk_sizes'",
     "nothing about itself": "DELETE FROM meta WHERE key = 'id'",
     "a place that cannot be": "UPDATE chunks SET start_line = -5",
+    "parts of a passage that are no list": "UPDATE chunks SET kept = -1",
+    "parts of a passage that are no spans": "UPDATE chunks SET kept = '[1, null]'",
+    "parts of a passage that are no numbers": "UPDATE chunks SET kept = '[[0, \"x\"]]'",
     "metadata that is none": "UPDATE documents SET metadata = '[]'",
     "folders that are no list of globs": "UPDATE sources SET include = '[[1]]'",
 }

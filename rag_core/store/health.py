@@ -162,10 +162,13 @@ def _documents(db: sqlite3.Connection) -> Iterator[str]:
             yield display
 
 
+_ARE_NO_SPANS = """c.kept IS NOT NULL AND NOT CASE WHEN json_valid(c.kept) THEN json_type(c.kept) = 'array'
+    AND NOT EXISTS (SELECT 1 FROM json_each(c.kept) WHERE type <> 'array' OR json_array_length(value) <> 2
+    OR json_type(value, '$[0]') <> 'integer' OR json_type(value, '$[1]') <> 'integer') ELSE 0 END"""
 _places = _rows(
     "SELECT d.display FROM documents d WHERE EXISTS (SELECT 1 FROM chunks c WHERE c.document_id = d.id"
     ' AND ((c.path, c.title) <> (d.display, d.title) OR c.start < 0 OR c."end" < c.start'
-    " OR c.start_line < 1 OR c.end_line < c.start_line))"
+    f" OR c.start_line < 1 OR c.end_line < c.start_line OR {_ARE_NO_SPANS}))"
 )
 _links = _rows(
     "SELECT h.display || ': ' || links.target FROM links JOIN documents h ON h.id = links.document_id"
