@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -91,6 +91,10 @@ class Segment:
     anchor_type: str = "text"
     anchor_ref: str = ""
     levels: tuple[int, ...] = ()
+
+
+DESCRIPTION: Final = "What the picture shows"
+"""The heading of what a model says that a picture shows: it stands in no file, so it is never quoted."""
 
 
 @dataclass(frozen=True, slots=True)

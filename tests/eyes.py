@@ -41,6 +41,7 @@ class OllamaEyes(OllamaServer):
     """Ollama with a model that sees, and one that does not."""
 
     says: str = SEEN
+    prompt: str = PROMPT
     goes_on: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
@@ -54,7 +55,7 @@ class OllamaEyes(OllamaServer):
         name = self._named(asked.body)
         [message] = asked.body["messages"]
         assert asked.body["stream"] is False
-        assert message["content"] == PROMPT
+        assert message["content"] == self.prompt
         for each in message["images"]:
             picture_in(each, 10**8)
         self.goes_on.wait()
@@ -73,6 +74,7 @@ class GoogleServer(StandIn):
     models: set[str] = field(default_factory=lambda: {"gemini-2.5-flash"})
     most: int = 15_000_000
     says: str = SEEN
+    prompt: str = PROMPT
     finish: str = "STOP"
     seen: list[tuple[int, int]] = field(default_factory=list)
 
@@ -108,6 +110,7 @@ class GoogleServer(StandIn):
             raise refused(400, "INVALID_ARGUMENT", said)
         [content] = body["contents"]
         prompt, picture = content["parts"]
+        assert prompt["text"] == self.prompt
         if content["role"] != "user" or {*prompt, *picture} != _PARTS:
             raise refused(400, "INVALID_ARGUMENT", "Please use a valid role: user, model.")
         opened = picture_in(picture["inlineData"]["data"], self.most)

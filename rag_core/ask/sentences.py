@@ -21,6 +21,7 @@ from rag_core.search.query import parse
 from rag_core.search.shown import clean
 from rag_core.text.numbers import numbers
 from rag_core.text.words import fold, split_words, stem
+from rag_core.types import DESCRIPTION
 
 MOST_SENTENCES = 3
 _MOST_COMPARED = 80  # sentences whose meaning is compared; those with the question's words come first
@@ -62,6 +63,8 @@ class Sentence:
 def sentences(references: Sequence[Reference]) -> Iterator[Sentence]:
     """The sentences, list items and table rows of passages, in their order."""
     for reference in references:
+        if reference.heading_path.endswith(DESCRIPTION):
+            continue
         context = f"{reference.title} {reference.heading_path}"
         before = ""
         for paragraph in _PARAGRAPHS.split(reference.content):

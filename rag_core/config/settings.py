@@ -193,6 +193,10 @@ class Settings(BaseSettings):
     ocr_stores: kinds.StoreNames = _index(
         (), "The stores whose pictures may leave this computer, if the model of `ocr` is elsewhere. Those of "
         "other stores, and of private documents always, are read by what is installed.", "none")
+    ocr_describe: Switch = _index(
+        False, "Whether the model of `ocr`, if it sees pictures, also says what they show, so that charts "
+        "and photos are found by that. Pictures that were read before are described when all is read again: "
+        "`commonplace index --force`.")
     gemini_api_key: kinds.Secret | None = _index(
         None, _KEY.format("ocr: gemini"), "none", secret=True, borrowed="GEMINI_API_KEY")
     gemini_base_url: kinds.Address | None = _index(

@@ -9,11 +9,13 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from rag_core.errors import ExtractError
-from rag_core.types import Extracted, Segment
+from rag_core.types import DESCRIPTION, Extracted, Segment
 
 MOST_TEXT = 16_000_000
 """Characters kept of one document: a shelf of novels."""
 
+_DESCRIBED = f"=== {DESCRIPTION} ==="
+_INNERMOST = 100  # the level of a heading below all others
 _MOST_WARNINGS = 5
 _SAID_WITH_A_VOWEL = frozenset("AEFHILMNORSX")  # an XLSX, but a PDF
 _UNWANTED = re.compile("[\0-\x08\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
@@ -87,6 +89,18 @@ class Builder:
             return
         self._pieces.append(text)
         self._length += len(text)
+
+    def add_seen(self, text: str) -> None:
+        """Add what was read in a picture; a description of it as a segment of its own, in the same part."""
+        transcribed, _, described = text.partition(_DESCRIBED)
+        self.add(transcribed)
+        if described.strip():
+            self._close()
+            headings = self._headings
+            self._headings = [*headings, (_INNERMOST, DESCRIPTION)]
+            self.add(described)
+            self._close()
+            self._headings = headings
 
     def _close(self) -> None:
         """End the segment, and the paragraph with it."""

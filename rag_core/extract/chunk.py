@@ -20,7 +20,7 @@ from rag_core.extract.chunkers import cut_by, find_chunker
 from rag_core.extract.filetypes import LANGUAGES
 from rag_core.text import prose
 from rag_core.text.numbers import Span
-from rag_core.types import DATA, ChunkSpec, Extracted, Passage, Segment, TitleSource
+from rag_core.types import DATA, DESCRIPTION, ChunkSpec, Extracted, Passage, Segment, TitleSource
 
 if TYPE_CHECKING:
     from langchain_text_splitters import RecursiveCharacterTextSplitter
@@ -263,8 +263,10 @@ def _label(text: str, spanned: list[Segment]) -> Segment:
 
 
 def _touch(text: str, before: Segment, behind: Segment) -> bool:
-    """Whether two segments may share a passage: nothing that is left out stands between them, and they are
-    not of two pages, slides or other parts, whose anchors would be lost."""
+    """Whether two segments may share a passage: nothing that is left out stands between them, they are not of
+    two pages, slides or other parts, whose anchors would be lost, and neither describes a picture."""
+    if DESCRIPTION in (*before.heading_path[-1:], *behind.heading_path[-1:]):
+        return False
     one, other = (before.anchor_type, before.anchor_ref), (behind.anchor_type, behind.anchor_ref)
     are_apart = one != other and not _APART.isdisjoint((before.anchor_type, behind.anchor_type))
     return not are_apart and not text[before.end : behind.start].strip()

@@ -84,9 +84,11 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
                 break
             builder.begin("page", number, *outline[number])
             try:
-                text = _text(pdf, number - 1)
+                text, pictures = _text(pdf, number - 1)
                 compounds.update(_COMPOUND.findall(text))
                 builder.add(_BROKEN.sub(partial(_joined, compounds), text))
+                for picture in pictures:
+                    builder.add_seen(picture)
             except PdfiumError:
                 warnings.append(f"Page {number} cannot be read.")
         known = pdf.get_metadata_dict(skip_empty=True)
@@ -123,10 +125,10 @@ def _largest_text(pdf: PdfDocument) -> str:
     return title if largest > 1.15 * usual and _TITLE_LENGTH[0] <= len(title) <= _TITLE_LENGTH[1] else ""
 
 
-def _text(pdf: PdfDocument, index: int) -> str:
-    """The text of a page with what was filled in, of comments, and of the pictures on it; of a page without
-    any text, such as a scan, the text in a picture of the whole. What PDFium keeps of a page is freed at
-    once, as a document may have thousands."""
+def _text(pdf: PdfDocument, index: int) -> tuple[str, list[str]]:
+    """The text of a page with what was filled in and with comments, and what is seen in the pictures on it;
+    of a page without any text, such as a scan, in a picture of the whole. What PDFium keeps of a page is
+    freed at once, as a document may have thousands."""
     page = pdf[index]
     try:
         annotations = list(_annotations(page))
@@ -138,8 +140,8 @@ def _text(pdf: PdfDocument, index: int) -> str:
         comments = [said for kind, said in annotations if kind in _COMMENTS and said]
         if not text.strip():
             scanned = ocr.reader.text(f"page {index + 1}", partial(_drawn, page), is_page=True)
-            return "\n\n".join([scanned, *comments])
-        return "\n\n".join([text, *comments, *_texts_of_pictures(page, index + 1)])
+            return "", [scanned, *comments]
+        return "\n\n".join([text, *comments]), list(_texts_of_pictures(page, index + 1))
     finally:
         page.close()
 

@@ -28,7 +28,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
         frames = _MOST_PAGES if picture.format == "TIFF" else 1
         for number, frame in zip(range(1, frames + 1), ImageSequence.Iterator(picture), strict=False):
             builder.begin("page", number)
-            builder.add(ocr.reader.text(f"page {number}", partial(_upright, frame), is_page=True))
+            builder.add_seen(ocr.reader.text(f"page {number}", partial(_upright, frame), is_page=True))
         size = {"width": picture.width, "height": picture.height}
         found = builder.document("picture", path.name, metadata=size)
         if found.text or ocr.reader.left or ocr.reader.notes:  # which say why there is none

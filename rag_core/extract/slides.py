@@ -40,7 +40,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
         first = first or title
         builder.begin("slide", number, title)
         for text in _texts(slide.shapes):
-            builder.add(text)
+            builder.add_seen(text)
         if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
             builder.add(slide.notes_slide.notes_text_frame.text)
     title, more = facts_of(presentation.core_properties)

@@ -77,7 +77,7 @@ def _add_margins(builder: Builder, document: Any) -> None:
     builder.begin("heading", "Pictures", "Pictures")
     for part in document.part.rels.values():
         if not part.is_external and part.reltype.endswith("/image"):
-            builder.add(pictures.text_of(part.target_part.blob))
+            builder.add_seen(pictures.text_of(part.target_part.blob))
     builder.begin("heading", "Charts", "Charts")
     for part in document.part.rels.values():
         if not part.is_external and part.reltype.endswith(_GRAPHICS):

@@ -134,18 +134,18 @@ def with_pictures(note: Extracted, pictures: Sequence[ReadPicture]) -> Extracted
 
 
 def with_picture(note: Extracted, link: Link, path: str, seen: Extracted) -> Extracted:
-    """A note with the text ``seen`` in the picture at ``path`` as a segment of its own, under the heading
-    where ``link`` shows it."""
+    """A note with what was ``seen`` in the picture at ``path``, each part as a segment of its own, under the
+    heading where ``link`` shows it."""
     headings = next((s.heading_path for s in note.segments if s.start <= link.start < s.end), ())
-    text = seen.text.strip()
     note = replace(
         note,
         waits=note.waits or seen.waits,
         pictures_left=note.pictures_left + seen.pictures_left,
         warnings=(*note.warnings, *seen.warnings),
     )
-    if not text:
-        return note
-    start = len(note.text) + 2
-    segment = Segment(start, start + len(text), headings, "picture", path)
-    return replace(note, text=f"{note.text}\n\n{text}", segments=(*note.segments, segment))
+    for part in seen.segments:
+        text = seen.text[part.start : part.end].strip()
+        start = len(note.text) + 2
+        segment = Segment(start, start + len(text), (*headings, *part.heading_path), "picture", path)
+        note = replace(note, text=f"{note.text}\n\n{text}", segments=(*note.segments, segment))
+    return note

@@ -23,7 +23,7 @@ _lock = threading.Lock()
 
 _Key = tuple[str, str]  # folder of the stores, name of the store
 _threads: dict[_Key, tuple[threading.Thread, threading.Event]] = {}  # the event stops the thread
-_ocr: dict[_Key, str] = {}  # the setting `ocr` with which the thread began
+_ocr: dict[_Key, tuple[str, bool]] = {}  # what `_ocr_of` said when the thread began
 _tried: dict[_Key, float] = {}  # when a backlog was last tried to be sent
 
 
@@ -41,7 +41,7 @@ def go_on(library: Library, viewer: Viewer, store: str) -> None:
             stop = threading.Event()
             thread = threading.Thread(target=_work, args=(library, viewer, store, stop), daemon=True)
             _threads[_key(library, store)] = thread, stop
-            _ocr[_key(library, store)] = library.settings.ocr
+            _ocr[_key(library, store)] = _ocr_of(library)
             thread.start()
 
 
@@ -86,11 +86,16 @@ def working(library: Library, store: str) -> bool:
         return _key(library, store) in _threads
 
 
+def _ocr_of(library: Library) -> tuple[str, bool]:
+    """What reads pictures, and whether it describes them."""
+    return library.settings.ocr, library.settings.ocr_describe
+
+
 def hand_over(library: Library, viewer: Viewer) -> None:
     """Let ``library``, whose settings are newer, go on with the jobs that another one runs in this process on
-    the same stores, where the setting ``ocr`` differs: each is interrupted, and its requests are done with
+    the same stores, where what reads pictures differs: each is interrupted, and its requests are done with
     the new setting."""
-    folder, ocr = str(library.settings.store_dir), library.settings.ocr
+    folder, ocr = str(library.settings.store_dir), _ocr_of(library)
     with _lock:
         running = {
             store: job

@@ -153,6 +153,7 @@ def ocr_options(settings: Settings) -> OcrOptions:
         vertex_credentials=settings.vertex_credentials_file,
         vertex_url=settings.vertex_base_url or "",
         timeout_s=settings.extractor_timeout_s,
+        describe=settings.ocr_describe,
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag_core.errors import InvalidInput
 from rag_core.installation import install_line
-from rag_core.models.ocr import PROMPT, OcrOptions
+from rag_core.models.ocr import OcrOptions
 from rag_core.models.server import Failure, Server, http_client, http_failures, retry_after_s
 
 if TYPE_CHECKING:
@@ -30,20 +30,21 @@ class GoogleModel:
     values are never shown."""
 
     def __init__(
-        self, server: Server, path: str, access: Callable[[], dict[str, str]], timeout_s: float
+        self, server: Server, path: str, access: Callable[[], dict[str, str]], options: OcrOptions
     ) -> None:
         self.server = server
+        self._prompt = options.prompt
         self._path = path
         self._access = access
-        self._client = http_client(server.url, read_s=timeout_s)
+        self._client = http_client(server.url, read_s=options.timeout_s)
         weakref.finalize(self, self._client.close)
 
     def transcribe(self, picture: bytes) -> str:
-        """The text in a PNG or JPEG. Raises Failure."""
+        """See Backend.transcribe. Raises Failure."""
         kind = "image/png" if picture.startswith(_PNG) else "image/jpeg"
         data = {"mimeType": kind, "data": base64.b64encode(picture).decode()}
         body = {
-            "contents": [{"role": "user", "parts": [{"text": PROMPT}, {"inlineData": data}]}],
+            "contents": [{"role": "user", "parts": [{"text": self._prompt}, {"inlineData": data}]}],
             "generationConfig": {"temperature": 0, "maxOutputTokens": _MOST_TOKENS},
         }
         access = self._access()
@@ -99,7 +100,7 @@ def gemini(model: str, options: OcrOptions) -> GoogleModel:
             raise InvalidInput("Gemini needs a key.", "Set COMMONPLACE_GEMINI_API_KEY, best in .env.")
         return {"x-goog-api-key": options.gemini_key}
 
-    return GoogleModel(server, f"/v1beta/models/{model}:generateContent", access, options.timeout_s)
+    return GoogleModel(server, f"/v1beta/models/{model}:generateContent", access, options)
 
 
 def vertex(model: str, options: OcrOptions) -> GoogleModel:
@@ -110,7 +111,7 @@ def vertex(model: str, options: OcrOptions) -> GoogleModel:
     server = _server("Vertex AI", options.vertex_url or f"https://{host}", allow, model, "vertex_ai")
     below = f"/v1/projects/{options.vertex_project}/locations/{where}"
     path = f"{below}/publishers/google/models/{model}:generateContent"
-    return GoogleModel(server, path, _bearer(options), options.timeout_s)
+    return GoogleModel(server, path, _bearer(options), options)
 
 
 def _server(name: str, url: str, allow: str, model: str, provider: str) -> Server:

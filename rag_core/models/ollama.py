@@ -23,7 +23,7 @@ from rag_core.models.chat import Call, LLMOptions, Message
 from rag_core.models.check import Found, Unanswered, written
 from rag_core.models.embedder import OLLAMA_MODEL, EmbedderName, EmbedderOptions, dimension_error, parse_name
 from rag_core.models.families import family_of
-from rag_core.models.ocr import MOST_TOKENS, PROMPT, OcrOptions
+from rag_core.models.ocr import MOST_TOKENS, OcrOptions
 from rag_core.models.remote import Remote
 from rag_core.models.server import CHECK_S, QUESTION_S, Failure, Server, connection_to, http_failures, probe
 from rag_core.reports import OllamaModel, Pulling
@@ -184,6 +184,7 @@ class OllamaOcr(Ollama):
     def __init__(self, model: str, options: OcrOptions) -> None:
         super().__init__(options.ollama_url, model, timeout="extractor_timeout_s")
         self._timeout_s = options.timeout_s
+        self._prompt = options.prompt
         self._sees = False
 
     def transcribe(self, picture: bytes) -> str:
@@ -197,7 +198,7 @@ class OllamaOcr(Ollama):
                 self._sees = True
             answer = client.chat(
                 self.server.model,
-                [{"role": "user", "content": PROMPT, "images": [picture]}],
+                [{"role": "user", "content": self._prompt, "images": [picture]}],
                 options={"temperature": 0, "num_predict": MOST_TOKENS, "num_ctx": _SEEING},
                 keep_alive=KEEP_ALIVE_S,
             )

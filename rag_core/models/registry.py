@@ -137,7 +137,8 @@ def open_ocr(name: str, options: OcrOptions) -> RemoteOcr | None:
             backend = vertex(model or GOOGLE_MODEL, options)
         case _:
             return None
-    return RemoteOcr(f"{provider}:{backend.server.model}", backend, options.retry_s)
+    described = "+description" if options.describe else ""
+    return RemoteOcr(f"{provider}:{backend.server.model}{described}", backend, options.retry_s)
 
 
 class CircuitBreaker:
