@@ -1,16 +1,13 @@
 """Write docs/configuration.md from the model of settings: ``python docs/make_configuration.py``.
 
-What other tools call a setting is in other_tools.tsv. A test compares the page with what this makes.
+A test compares the page with what this makes.
 """
 
 from __future__ import annotations
 
-import csv
 import sys
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -21,7 +18,6 @@ from rag_core.models.embedder import OLLAMA_MODEL
 from rag_core.models.minilm import MAX_TOKENS
 
 PAGE = Path(__file__).resolve().parent / "configuration.md"
-OTHER_TOOLS = PAGE.with_name("other_tools.tsv")
 
 INTRODUCTION = """# Configuration
 
@@ -110,25 +106,6 @@ One request to a vector index holds at most 500 records and 20 MB (S3 Vectors), 
 many as Chroma allows, up to 2,000.
 """
 
-COMING = """
-## Coming from another tool
-
-The names of similar tools' settings here. `NAME` and `TYPE` stand for a store and a file type.
-"""
-
-
-class Row(NamedTuple):
-    """A line of other_tools.tsv: what ``tool`` calls ``name`` is ours (``target``), or was dropped because of
-    it."""
-
-    tool: str
-    kind: str
-    name: str
-    verdict: str
-    target: str
-    note: str = ""
-
-
 EMBEDDERS = """
 ## Embedders
 
@@ -162,13 +139,7 @@ def page() -> str:
     """The whole page."""
     embedders = EMBEDDERS.format(model=OLLAMA_MODEL)
     rest = (ENV, LOGGING, FIXED)
-    return "".join((INTRODUCTION, *_settings(), embedders, TABLES, *_sizes(), *rest, *_other_tools()))
-
-
-def other_tools() -> list[Row]:
-    """What other tools call our settings."""
-    with OTHER_TOOLS.open(encoding="utf-8", newline="") as file:
-        return [Row(*fields) for fields in list(csv.reader(file, delimiter="\t"))[1:]]
+    return "".join((INTRODUCTION, *_settings(), embedders, TABLES, *_sizes(), *rest))
 
 
 def _settings() -> Iterator[str]:
@@ -181,10 +152,10 @@ def _settings() -> Iterator[str]:
             (
                 (
                     f"`{key.name}`",
-                    f"`{key.variables[0]}`" if key.variables else "",
+                    f"`{key.variable}`" if key.variable else "",
                     key.kind.words,
                     _default(key),
-                    key.about + _aliases(key.aliases),
+                    key.about,
                 )
                 for key in rows
             ),
@@ -197,35 +168,11 @@ def _default(key: Key) -> str:
     return SettingRow(key, key.default, DEFAULT).said
 
 
-def _aliases(names: tuple[str, ...]) -> str:
-    return f" Also accepted as {', '.join(f'`{name}`' for name in names)}." if names else ""
-
-
 def _sizes() -> Iterator[str]:
     scaled = chunk_spec(MAX_TOKENS).sizes
     yield SIZES.format(limit=MAX_TOKENS)
     rows = ((kind, f"{a} / {b}", "{} / {}".format(*scaled[kind])) for kind, (a, b) in CHUNK_SIZES.items())
     yield _table(("file type", "sizes", "for the built-in model"), rows)
-
-
-def _other_tools() -> Iterator[str]:
-    yield COMING
-    rows = other_tools()
-    for tool in dict.fromkeys(row.tool for row in rows):
-        yield f"\n### {tool}\n\n"
-        names = defaultdict[str, list[str]](list)
-        for row in rows:
-            if row.tool == tool:
-                names[_verdict(row)].append(f"`{row.name}`")
-        yield _table(("there", "here"), ((", ".join(there), here) for here, there in names.items()))
-
-
-def _verdict(row: Row) -> str:
-    if row.verdict == "ours":
-        if row.target == f"commonplace {row.name}" and not row.note:
-            return "the same, of `commonplace`"
-        return f"`{row.target}`" + (f"; {row.note}" if row.note else "")
-    return f"dropped, because {row.target}"
 
 
 def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -21,7 +21,7 @@ def from_where(run: Run, name: str) -> tuple[object, str, int]:
 def test_config_shows_every_setting_with_its_origin(
     run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    configure(home, "mode: vector\nmin_similarity: 0.5\n", "# x\nCOMMONPLACE_PORT=9000\n")
+    configure(home, "mode: vector\nmin_score: 0.5\n", "# x\nCOMMONPLACE_PORT=9000\n")
     monkeypatch.setenv("COMMONPLACE_K_LEX", "50")
     assert from_where(run, "mode") == ("vector", "config.yaml", 1)
     assert from_where(run, "min_score") == (0.5, "config.yaml", 2)

@@ -21,7 +21,7 @@ WRITTEN = """\
 top_k: 7   # seven
 
 # the model
-llm_model: "ollama:llama3.2:3b"  # small
+llm: "ollama:llama3.2:3b"  # small
 stores:
   notes:
     folders:

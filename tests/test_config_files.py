@@ -46,7 +46,7 @@ def test_quotes_change_nothing(tmp_path: Path) -> None:
         ("# x\ntop_k: many\n", "top_k is 'many', which is not a whole number from 1 to 1000 [config.yaml:2]"),
         ("top_k: [5]\n", "top_k is a list, which is not a whole number from 1 to 1000 [config.yaml:1]."),
         ("top_k: {a: 5}\n", "top_k is a table of names and values, which is not a whole number from 1"),
-        ("min_similarity: 2\n", "min_similarity is '2', which is not a number from 0 to 1 [config.yaml:1]."),
+        ("min_score: 2\n", "min_score is '2', which is not a number from 0 to 1 [config.yaml:1]."),
         ("mode: fast\n", "mode is 'fast', which is not hybrid, vector or lexical [config.yaml:1]."),
         ("roots:\n- notes\n", "roots is 'notes', which is not an absolute folder [config.yaml:2]."),
         ('models: "/a\\0b"\n', "models is '/a\\x00b', which is not an absolute folder"),
@@ -150,7 +150,7 @@ stores:
       - ~/notes
       - root: /work
         include: '**/*.md'
-        ignore: [archive/**, ./drafts]
+        exclude: [archive/**, ./drafts]
   empty:
 """
     assert settings(tmp_path, yaml).stores == (
@@ -218,7 +218,7 @@ def test_an_empty_value_is_the_default(tmp_path: Path, line: str) -> None:
         ("COMMONPLACE_TOPK=5", "'COMMONPLACE_TOPK' is not a … [.env:1]"),
         ("TOP_K=5", "'TOP_K' is not a setting [.env:1]. Did you mean 'COMMONPLACE_TOP_K'?"),
         ("OPENAI_API_KEY=sesame", "'OPENAI_API_KEY' is not a setting [.env:1]."),
-        ("COMMONPLACE_TOP_K=5\nCOMMONPLACE_TOP_K=6", "'top_k' is set twice, by … [.env:2]"),
+        ("COMMONPLACE_TOP_K=5\nCOMMONPLACE_TOP_K=6", "COMMONPLACE_TOP_K is set twice [.env:2]"),
         ("\nCOMMONPLACE_TOP_K=0", "COMMONPLACE_TOP_K is '0', which is not a whole number from … [.env:2]"),
         ("COMMONPLACE_HOME=/a", "COMMONPLACE_HOME says where this file is [.env:1]. Set it in the env"),
         ("the sesame word", "This is not an assignment [.env:1]."),

@@ -12,7 +12,7 @@ import pytest
 from rag_core import config
 from rag_core.config.keys import STORE_NAME
 from rag_core.config.origin import DEFAULT, Origin
-from rag_core.config.settings import BY_NAME, BY_VARIABLE, KEYS, Key
+from rag_core.config.settings import KEYS
 from rag_core.errors import InvalidInput
 from rag_core.index.reading import Limits
 from rag_core.library import Library
@@ -47,80 +47,19 @@ def test_a_setting_without_a_value_is_the_default(tmp_path: Path, yaml: str) -> 
 
 def test_every_value_knows_where_it_was_given(tmp_path: Path) -> None:
     found = settings(
-        tmp_path, "mode: vector\nmin_similarity: 0.5\n", "\nCOMMONPLACE_PORT=9000\n", API_PORT="", K_LEX="7"
+        tmp_path, "mode: vector\nmin_score: 0.5\n", "\nCOMMONPLACE_PORT=9000\n", PORT="", K_LEX="7"
     )
     assert str(found.origin("mode")) == f"{tmp_path / 'config.yaml'}:1"
-    assert found.origin("min_score") == Origin(
-        "config.yaml", "min_similarity", str(tmp_path / "config.yaml"), 2
-    )
+    assert found.origin("min_score") == Origin("config.yaml", "min_score", str(tmp_path / "config.yaml"), 2)
     assert str(found.origin("port")) == f"{tmp_path / '.env'}:2"
     assert str(found.origin("k_lex")) == "environment, COMMONPLACE_K_LEX"
     assert found.origin("top_k") == DEFAULT
     assert str(DEFAULT) == "default"
 
 
-@pytest.mark.parametrize("key", [key for key in KEYS if key.aliases], ids=lambda key: key.name)
-def test_a_name_from_another_tool_is_accepted(tmp_path: Path, key: Key) -> None:
-    value: str | int | float | bool = {
-        "embedder": "hashing",
-        "llm": "ollama:llama3.2",
-        "port": 9000,
-        "min_score": 0.5,
-        "default_store": "zoo",
-        "ollama_url": "http://home:11434",
-        "embedding_timeout_s": 60.0,
-        "offline": False,
-        "chat_base_url": "http://home:8080",
-        "chat_api_key": "sk-sesame",
-        "backend": "s3vectors",
-        "s3_region": "eu-central-1",
-        "s3_profile": "home",
-        "vertex_project": "tea-1",
-        "vertex_credentials_file": "/home/me/key.json",
-    }[key.name]
-    for alias in key.aliases:
-        if not key.secret:
-            assert str(getattr(settings(tmp_path, f"{alias}: {value}\n"), key.attribute)) == str(value)
-        assert str(getattr(settings(tmp_path, **{alias.upper(): f"{value}"}), key.attribute)) == str(value)
-
-
-@pytest.mark.parametrize(
-    ("name", "written", "attribute", "value"),
-    [
-        ("embedding_model", "nomic-embed-text", "embedder", "ollama:nomic-embed-text"),
-        ("embedding_model", "embeddinggemma", "embedder", "ollama:embeddinggemma"),
-        ("embedding_model", "minilm", "embedder", "minilm"),
-        ("query_model", "llama2", "llm", "ollama:llama2"),
-        ("query_model", "llama3.2:3b", "llm", "ollama:llama3.2:3b"),
-        ("query_model", "openai:talker", "llm", "openai:talker"),
-        ("llm_model", "local-model", "llm", "openai:local-model"),
-        ("store_type", "ChromaDB", "backend", "chroma"),
-        ("store_type", "local", "backend", "local"),
-    ],
-)
-def test_a_value_from_another_tool_is_accepted_behind_its_name(
-    tmp_path: Path, name: str, written: str, attribute: str, value: str
-) -> None:
-    assert getattr(settings(tmp_path, f"{name}: {written}\n"), attribute) == value
-    assert getattr(settings(tmp_path, **{name.upper(): written}), attribute) == value
-
-
-def test_a_declared_store_takes_values_from_another_tool(tmp_path: Path) -> None:
-    written = "stores:\n  zoo:\n    embedding_model: nomic-embed-text\n    store_type: ChromaDB\n"
-    [store] = settings(tmp_path, written).stores
-    assert (store.embedder, store.backend) == ("ollama:nomic-embed-text", "chroma")
-
-
 @pytest.mark.parametrize("written", ["embedder: nomic-embed-text", "llm: llama2", "backend: ChromaDB"])
-def test_behind_our_own_names_only_our_own_values_are_accepted(tmp_path: Path, written: str) -> None:
+def test_values_of_other_tools_are_refused(tmp_path: Path, written: str) -> None:
     assert "which is not" in refusal(tmp_path, f"{written}\n")
-
-
-def test_two_names_for_one_setting_are_refused(tmp_path: Path) -> None:
-    assert refusal(tmp_path, "min_score: 0.1\nmin_similarity: 0.2\n").startswith(
-        "min_similarity and min_score mean the same [config.yaml:2]."
-    )
-    assert "'min_score' is set twice, by " in refusal(tmp_path, MIN_SCORE="0.1", MIN_SIMILARITY="0.2")
 
 
 def test_a_file_is_checked_whatever_wins_over_it(tmp_path: Path) -> None:
@@ -226,11 +165,6 @@ def test_words_are_taken_in_any_case(tmp_path: Path) -> None:
 
 
 # --- the table itself -------------------------------------------------------------------
-
-
-def test_no_name_means_two_things() -> None:
-    assert len(BY_NAME) == sum(len(key.names) for key in KEYS)
-    assert len(BY_VARIABLE) == sum(len(key.variables) for key in KEYS)
 
 
 def test_the_defaults_are_those_of_the_engine(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_without_an_address_of_its_own_the_embedding_server_is_that_of_the_chat_
 def test_prompts_belong_to_embedders_by_any_of_their_names(tmp_path: Path) -> None:
     found = settings(
         tmp_path,
-        "prompts:\n  ollama: {query: 'q: ', document: 'd: '}\n  'openai:x@64': {passage: \"p:\\n\"}\n",
+        "prompts:\n  ollama: {query: 'q: ', document: 'd: '}\n  'openai:x@64': {document: \"p:\\n\"}\n",
     )
     opened = options(found)
     assert opened.prompts_of(parse_name("ollama:embeddinggemma@256")) == Prompts("q: ", "d: ")

@@ -128,7 +128,7 @@ def unset(name: str) -> None:
 
 def _change(name: str, value: str | None) -> None:
     settings = options.library_of_owner().upkeep.change_setting(OWNER, name, value)
-    row = next(row for row in settings.rows() if name in row.key.names)
+    row = next(row for row in settings.rows() if name == row.key.name)
     options.emit(
         {"setting": row.key.name, "value": row.value, "from": str(row.origin)},
         lambda: click.echo(f"{row.key.name}: {line(row.said)}  (from {line(str(row.origin))})"),

@@ -26,7 +26,7 @@ def change(name: str, value: str | float | bool | None) -> Settings:
     if key is None:
         raise InvalidInput(f"{name!r} is not a setting.", "`commonplace config` lists them.")
     if key.secret:
-        raise InvalidInput(f"{name} is a secret.", f"Write {key.variables[0]}=… into .env instead.")
+        raise InvalidInput(f"{name} is a secret.", f"Write {key.variable}=… into .env instead.")
     folder = Path(str(load().config_file)).parent
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -63,7 +63,7 @@ def _changed(text: str, key: Key, value: str | float | bool | None) -> str:
     if isinstance(root, yaml.MappingNode) and root.flow_style:
         problem = "config.yaml holds its settings in braces, which the app cannot change."
         raise InvalidInput(problem, f"Write each on a line of its own, like '{line.strip() or key.name}'.")
-    place = next(((name, old) for name, old in pairs if name.value in key.names), None)
+    place = next(((name, old) for name, old in pairs if name.value == key.name), None)
     if place is None:
         return f"{text}\n{line}" if text and not text.endswith("\n") else text + line
     name, old = place

@@ -46,9 +46,9 @@ _Mode = Annotated[Literal["hybrid", "vector", "lexical"], choice("hybrid", "vect
 _LogLevel = Annotated[str, choice("debug", "info", "warning", "error", "critical")]
 
 
-def _setting(group: str, default: Any, about: str, otherwise: str = "", *aliases: str, **known: Any) -> Any:
+def _setting(group: str, default: Any, about: str, otherwise: str = "", **known: Any) -> Any:
     """A field that is a setting; what is passed are fields of `Key`."""
-    extra = {"group": group, "otherwise": otherwise, "aliases": aliases, **known}
+    extra = {"group": group, "otherwise": otherwise, **known}
     return Field(default=default, description=about, repr=not known.get("secret"), json_schema_extra=extra)
 
 
@@ -82,9 +82,9 @@ class Settings(BaseSettings):
         ..., "The folders that the Index page offers to choose from.", "your home folder and the whole disk")
 
     embedder: kinds.Embedder = _new(
-        "minilm", "The embedder of a new store.", "", "embedding_model")
+        "minilm", "The embedder of a new store.")
     backend: kinds.Backend = _new(
-        "local", "Where a new store's vectors are: `local` (its file) or an index below.", "", "store_type")
+        "local", "Where a new store's vectors are: `local` (its file) or an index below.")
     chunk_size: tables.ChunkSize | None = _new(
         None, "The most characters of a passage of a new store; less for small embedders.", "by file type")
     chunk_overlap: tables.ChunkOverlap | None = _new(
@@ -98,14 +98,13 @@ class Settings(BaseSettings):
 
     ollama_url: Annotated[str, address(11434)] | None = _embed(
         None, "The address of Ollama, for the embedders `ollama:MODEL`.",
-        "OLLAMA_HOST, else http://127.0.0.1:11434", "ollama_base_url", borrowed="OLLAMA_HOST")
+        "OLLAMA_HOST, else http://127.0.0.1:11434", borrowed="OLLAMA_HOST")
     embedding_base_url: kinds.Address | None = _embed(
         None, "A server with OpenAI's protocol, for `openai:MODEL`.", "chat_base_url, else none")
     embedding_api_key: kinds.Secret | None = _embed(
         None, _KEY.format("embedding_base_url"), "none, or chat_api_key with chat_base_url", secret=True)
     embedding_timeout_s: Seconds = _embed(
-        300.0, "The seconds that a server may take to load its model, or to embed one request.",
-        "", "ollama_timeout_s")
+        300.0, "The seconds that a server may take to load its model, or to embed one request.")
     embedding_context: Annotated[int, whole(64, 32_768)] | None = _embed(
         None, "The tokens of a text that a model of Ollama, of a server or in a folder reads. It counts when "
         "a store is made, and more takes more memory there.",
@@ -116,11 +115,11 @@ class Settings(BaseSettings):
     device: _Device | None = _embed(
         None, "Where `sentence-transformers:FOLDER` computes.", "the package chooses")
     offline: Switch = _embed(
-        True, "Whether `sentence-transformers:` and `mlx:` never fetch a model.", "", "offline_mode")
+        True, "Whether `sentence-transformers:` and `mlx:` never fetch a model.")
 
     llm: kinds.Llm | None = _chat(
         None, "The model that answers questions: `ollama:MODEL`, or `openai:MODEL` at `chat_base_url`.",
-        "none: a question gets passages and no answer", "llm_model", "query_model")
+        "none: a question gets passages and no answer")
     llm_temperature: Annotated[float, number(0, 2)] = _chat(
         0.2, "How freely the model chooses its words; 0 is the least.")
     llm_max_tokens: Annotated[int, whole(16, 32_768)] = _chat(1024, "The most tokens of an answer.")
@@ -130,14 +129,14 @@ class Settings(BaseSettings):
     llm_timeout_s: Seconds = _chat(
         300.0, "The seconds that an answer may take, the loading of the model included.")
     chat_base_url: kinds.Address | None = _chat(
-        None, "A server with OpenAI's protocol, for an `llm` of `openai:MODEL`.", "none", "llm_base_url")
+        None, "A server with OpenAI's protocol, for an `llm` of `openai:MODEL`.", "none")
     chat_api_key: kinds.Secret | None = _chat(
-        None, _KEY.format("chat_base_url"), "none", "llm_api_key", secret=True)
+        None, _KEY.format("chat_base_url"), "none", secret=True)
 
     s3_region: _Region | None = _vectors(
-        None, "The region of Amazon S3 Vectors.", "that of the AWS CLI", "aws_region")
+        None, "The region of Amazon S3 Vectors.", "that of the AWS CLI")
     s3_profile: _Profile | None = _vectors(
-        None, "The AWS profile whose credentials are used.", "that of the AWS CLI", "aws_profile")
+        None, "The AWS profile whose credentials are used.", "that of the AWS CLI")
     s3_endpoint_url: kinds.Address | None = _vectors(
         None, "The address of Amazon S3 Vectors.", "AWS's own in this region")
     s3_bucket_prefix: _BucketPrefix = _vectors(
@@ -161,14 +160,13 @@ class Settings(BaseSettings):
 
     default_store: kinds.StoreName | None = _search(
         None, "The store that a command takes when --store is left out.",
-        "query searches all; others ask for --store", "collection", "collection_name")
+        "query searches all; others ask for --store")
     top_k: Annotated[int, whole(1, 1_000)] = _search(
         10, "The number of passages that a search gives. If it is set, a question is answered from as many, "
         "20 at most; else from 5.")
     mode: _Mode = _search("hybrid", "Search by words and meaning, by meaning alone, or by words alone.")
     min_score: Annotated[float, number(0, 1)] | None = _search(
-        None, "Passages with a lower score are left out of searches and answers.", "all are shown",
-        "min_similarity")
+        None, "Passages with a lower score are left out of searches and answers.", "all are shown")
     max_tokens: Annotated[int, whole(1, 1_000_000)] | None = _search(
         None, "The most tokens of all passages of a search together; the browser shows them all.", "no limit")
     recency: Annotated[float, number(0, 1)] = _search(
@@ -202,11 +200,11 @@ class Settings(BaseSettings):
     gemini_base_url: kinds.Address | None = _index(
         None, "The address of Gemini.", "Google's own")
     vertex_project: _Project | None = _index(
-        None, "The project of Google Cloud for `ocr: vertex_ai`.", "none", "project_id")
+        None, "The project of Google Cloud for `ocr: vertex_ai`.", "none")
     vertex_location: _Region = _index(
         "us-central1", "The location of Vertex AI, such as europe-west4, or global.")
     vertex_credentials_file: kinds.File | None = _index(
-        None, "The key file of a service account for Vertex AI.", "that of gcloud", "credentials_file")
+        None, "The key file of a service account for Vertex AI.", "that of gcloud")
     vertex_base_url: kinds.Address | None = _index(
         None, "The address of Vertex AI.", "Google's own in this location")
     watch: Switch = _index(
@@ -218,7 +216,7 @@ class Settings(BaseSettings):
         30.0, "The seconds to wait for another process that writes to a store.")
 
     port: Annotated[int, whole(1, 65_535)] = _serve(
-        8501, "The port of `commonplace serve` on this computer.", "", "api_port")
+        8501, "The port of `commonplace serve` on this computer.")
     theme: _Theme = _serve(
         "system", "The colours of the pages; `system` follows the browser.")
     access_owners: kinds.Logins = _serve(
@@ -318,7 +316,6 @@ class Key:
     about: str
     group: str
     otherwise: str = ""
-    aliases: tuple[str, ...] = ()
     secret: bool = False
     borrowed: str = ""
 
@@ -332,14 +329,9 @@ class Key:
         return cls(attribute=attribute, kind=kind, default=default, about=field.description or "", **known)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Its names in config.yaml, the main one first."""
-        return (self.name, *self.aliases)
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """Its environment variables, the main one first; none for tables."""
-        return () if self.kind.in_yaml_only else tuple(f"{PREFIX}{name.upper()}" for name in self.names)
+    def variable(self) -> str:
+        """Its environment variable; '' for tables."""
+        return "" if self.kind.in_yaml_only else f"{PREFIX}{self.name.upper()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,6 +355,6 @@ class SettingRow:
 
 
 KEYS = tuple(Key.of(name, field) for name, field in Settings.model_fields.items() if field.json_schema_extra)
-BY_NAME: dict[str, Key] = {name: key for key in KEYS for name in key.names}
-BY_VARIABLE: dict[str, Key] = {name: key for key in KEYS for name in key.variables}
+BY_NAME: dict[str, Key] = {key.name: key for key in KEYS}
+BY_VARIABLE: dict[str, Key] = {key.variable: key for key in KEYS if key.variable}
 BORROWED: dict[str, Key] = {key.borrowed: key for key in KEYS if key.borrowed}

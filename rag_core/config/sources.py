@@ -21,15 +21,12 @@ from rag_core.config.keys import HOME, PREFIX
 from rag_core.config.kinds import FOLDER
 from rag_core.config.origin import Origin, Text
 from rag_core.config.settings import BORROWED, BY_NAME, BY_VARIABLE, Settings
-from rag_core.config.tables import check_overlap, fields, meant, suggest, unknown
+from rag_core.config.tables import check_overlap, fields, suggest, unknown
 from rag_core.errors import InvalidInput
 
 NOT_SETTINGS = (HOME, f"{PREFIX}TEST_", f"{PREFIX}TORTURE")  # the last two are for the test suite
 Given = dict[str, Any]
 """Setting → its value as written."""
-
-_NAMES = {name: key.name for name, key in BY_NAME.items()}
-_VARIABLES = {name: key.variables[0] for name, key in BY_VARIABLE.items()}
 
 
 def load(environ: Mapping[str, str] | None = None, *, config_text: str | None = None) -> Settings:
@@ -99,12 +96,12 @@ def _load(
 
 
 def _from_yaml(text: str, file: Origin) -> Given:
-    given = fields(yaml_file.parse(text, file), _NAMES, "settings")
+    given = fields(yaml_file.parse(text, file), BY_NAME, "settings")
     for name, value in given.items():
         if BY_NAME[name].secret:
             raise value.origin.error(
                 f"{value.origin.name} is a secret, which config.yaml must not hold",
-                f"Write {BY_NAME[name].variables[0]}=… into .env beside it, or set the variable.",
+                f"Write {BY_NAME[name].variable}=… into .env beside it, or set the variable.",
             )
     return {name: value for name, value in given.items() if value or not BY_NAME[name].kind.before}
 
@@ -122,7 +119,7 @@ def _from_dotenv(text: str, file: Origin) -> Given:
             raise place.error(f"{HOME} says where this file is", "Set it in the environment.")
         if binding.key:
             if binding.key not in BY_VARIABLE:
-                raise unknown(Text(binding.key, place), _VARIABLES)
+                raise unknown(Text(binding.key, place), BY_VARIABLE)
             given.append(Text(binding.value or "", place))
     return _from_variables(given)
 
@@ -144,7 +141,7 @@ def _from_environment(given: tuple[tuple[str, str], ...]) -> tuple[Given, Given,
             except InvalidInput as error:
                 warnings.append(f"{error.message} It is ignored.")
         elif not name.startswith(NOT_SETTINGS):
-            said = f"The variable {name} is not a setting of Commonplace. {suggest(name, _VARIABLES)}"
+            said = f"The variable {name} is not a setting of Commonplace. {suggest(name, BY_VARIABLE)}"
             warnings.append(said)
     return _from_variables(ours), borrowed, warnings
 
@@ -155,8 +152,7 @@ def _from_variables(given: list[Text]) -> Given:
         name = value.origin.name
         key = BY_VARIABLE[name].name
         if key in found:
-            names = f"{found[key].origin.name} and {name}"
-            raise value.origin.error(f"{key!r} is set twice, by {names}", "Remove one of them.")
+            raise value.origin.error(f"{name} is set twice", "Remove one of them.")
         if value:
-            found[key] = meant(name, value)
+            found[key] = value
     return found

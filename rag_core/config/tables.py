@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,60 +19,37 @@ Size = tuple[int, int] | tuple[int, int, str]
 
 EVERYTHING = ("**/*",)
 
-SIZES = {"chunk_size": "chunk_size", "chunk_overlap": "chunk_overlap", "chunker": "chunker"}
-PROMPTS = {"query": "query", "document": "document", "passage": "document"}
-STORES = {
-    "embedder": "embedder", "embedding_model": "embedder", "backend": "backend", "store_type": "backend",
-    "folders": "folders",
-}  # fmt: skip
-FOLDERS = {"root": "root", "include": "include", "exclude": "exclude", "ignore": "exclude"}
-"""The names allowed in each table, and the names we use for them."""
-
-_FOREIGN_VALUES = {
-    "embedding_model": (r"(?!(?:minilm|hashing|ollama)\Z)[^\s:\x00-\x1f\x7f]{1,300}", r"ollama:\g<0>"),
-    "query_model": (r"(?!(?:ollama|openai):)[^\s\x00-\x1f\x7f]{1,300}", r"ollama:\g<0>"),
-    "llm_model": (r"(?!(?:ollama|openai):)[^\s\x00-\x1f\x7f]{1,300}", r"openai:\g<0>"),
-    "store_type": (r"(?i:chromadb)", "chroma"),
-}
-"""Values as other tools write them, and our values for them."""
+SIZES = ("chunk_size", "chunk_overlap", "chunker")
+PROMPTS = ("query", "document")
+STORES = ("embedder", "backend", "folders")
+FOLDERS = ("root", "include", "exclude")
+"""The names allowed in each table."""
 
 
-def fields(table: Any, known: Mapping[str, str], what: str) -> dict[str, Any]:
-    """The values of ``table`` under our names; ``known`` maps every accepted name to ours. Raises
-    InvalidSettings for what is no table, an unknown name, and two that mean the same."""
+def fields(table: Any, known: Collection[str], what: str) -> dict[str, Any]:
+    """The values of ``table``, without empty ones. Raises InvalidSettings for what is no table, and for a
+    name that is not ``known``."""
     if not isinstance(table, Table):
         raise refused(table, f"a table of {what}")
-    found: dict[str, Any] = {}
-    for name, value in table.items():
+    for name in table:
         if name not in known:
             raise unknown(name, known)
-        if known[name] in found:
-            other = found[known[name]].origin.name
-            raise name.origin.error(f"{name} and {other} mean the same", "Remove one of them.")
-        found[known[name]] = meant(name, value)
-    return {name: value for name, value in found.items() if not (isinstance(value, Text) and value.empty)}
+    return {
+        str(name): value for name, value in table.items() if not (isinstance(value, Text) and value.empty)
+    }
 
 
-def meant(name: str, value: Any) -> Any:
-    """``value`` of the setting or variable ``name``, as we write it where another tool writes it
-    otherwise."""
-    shape, ours = _FOREIGN_VALUES.get(name.removeprefix(PREFIX).lower(), ("", ""))
-    if shape and isinstance(value, Text) and re.fullmatch(shape, value):
-        return Text(re.sub(f"^{shape}", ours, value), value.origin)
-    return value
-
-
-def unknown(name: Text, known: Mapping[str, str]) -> InvalidSettings:
+def unknown(name: Text, known: Collection[str]) -> InvalidSettings:
     """The error for a name that is not known; its value is not repeated."""
     return name.origin.error(f"{str(name)[:80]!r} is not a setting", suggest(name[:80], known))
 
 
-def suggest(name: str, known: Mapping[str, str]) -> str:
-    """The advice for an unknown ``name``: the nearest of ``known``, else all that they stand for."""
+def suggest(name: str, known: Collection[str]) -> str:
+    """The advice for an unknown ``name``: the nearest of ``known``, else all of them."""
     with_prefix = [PREFIX + name.upper()] if PREFIX + name.upper() in known else []
     if close := with_prefix or difflib.get_close_matches(name, known, n=1):
         return f"Did you mean {str(close[0])!r}?"
-    return f"There are: {', '.join(dict.fromkeys(known.values()))}."
+    return f"There are: {', '.join(known)}."
 
 
 def _table(words: str, what: str, read: Callable[[Text, Any], Any]) -> Kind:
@@ -98,7 +74,7 @@ def _sizes(kind: Text, written: Any) -> tuple[str, Size]:
 
     types = {"text", *TYPE_BY_NAME.values(), *TYPE_BY_SUFFIX.values(), *map(added_type, packages().values())}
     if kind not in types:
-        advice = suggest(kind[:80], {each: each for each in sorted(types)})
+        advice = suggest(kind[:80], sorted(types))
         raise kind.origin.error(f"{str(kind)[:80]!r} is not a file type", advice)
     given = fields(written, SIZES, "chunk_size, chunk_overlap and chunker")
     if "chunk_size" not in given:
