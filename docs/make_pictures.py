@@ -6,9 +6,6 @@ in COMMONPLACE_MODELS.
 
 ``python docs/make_pictures.py --states FOLDER`` makes pictures of another kind instead: every page in each of
 its states, on a desk in light and on a phone in dark colours, to be looked at after a change of the looks.
-
-``python docs/make_pictures.py --beside BEFORE AFTER`` puts the pictures of states that two versions made side
-by side, into docs/images/before-and-after.
 """
 
 from __future__ import annotations
@@ -21,7 +18,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from PIL import Image  # noqa: E402
 from playwright.sync_api import Page, sync_playwright  # noqa: E402
 
 from rag_core.config import Settings, load  # noqa: E402
@@ -55,14 +51,6 @@ NOTES = {
     "work/On call.md": "---\ndate: 2026-01-30\n---\n# On call\n\nThe green dashboard first, then the logs.\n",
 }
 """What the README's picture searches: path → note."""
-PAIRS = {
-    f"full-{page}-{width}"
-    for page in ("search-cards", "document", "files", "index", "stores", "store", "ask-answered", "settings")
-    for width in (1280, 390)
-}
-"""The states that are shown as they were and as they are."""
-
-_GAP = 16  # pixels between them
 WHOLE_HEIGHT = "Math.ceil(document.querySelector('[data-testid=stMain]').scrollHeight)"
 
 
@@ -119,22 +107,6 @@ def make_pictures_of_states(folder: Path, wanted: str) -> None:
                     photograph_state(app, state, folder / f"{home} {state.name}".replace(" ", "-"))
 
 
-def put_side_by_side(before: Path, after: Path, folder: Path) -> None:
-    """The first screen of each page's full state, as it was and as it is, in one picture a page and width."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for now in sorted(after.glob("full-*.png")):
-        then = before / now.name
-        if not (then.exists() and now.stem in PAIRS):
-            continue
-        width = int(now.stem.rpartition("-")[2])
-        height = width * 5 // 8 if width > 500 else width * 2
-        pair = Image.new("RGB", (2 * width + _GAP, height), "#888888")
-        for left, source in ((0, then), (width + _GAP, now)):
-            with Image.open(source) as picture:
-                pair.paste(picture.convert("RGB").crop((0, 0, width, height)), (left, 0))
-        pair.resize((pair.width // 2, pair.height // 2)).save(folder / f"{now.stem[5:]}.webp", quality=60)
-
-
 def photograph_state(app: Watched, state: State, target: Path) -> None:
     """The whole page, however long it is, in a wide and in a narrow window."""
     app.look(*LOOKS[0])
@@ -156,11 +128,7 @@ def main() -> None:
     )
     parser.add_argument("--states", type=Path, metavar="FOLDER", help="where pictures of every state go")
     parser.add_argument("--only", default="", metavar="WORDS", help="only the states whose name holds this")
-    parser.add_argument("--beside", type=Path, nargs=2, metavar=("BEFORE", "AFTER"), help="two such folders")
     given = parser.parse_args()
-    if given.beside:
-        put_side_by_side(*given.beside, IMAGES / "before-and-after")
-        return
     try:
         find()
     except NoBrowser as none:
