@@ -34,10 +34,10 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A passage that the model was given, under its ``number`` (from 1).
-    ``vault``, ``rel_path``, ``heading_path`` and ``chunk_index`` are the seed's names for store, path,
-    headings and chunk; of joined neighbours, those of the first. ``spans`` of ``content`` were quoted
-    word for word. ``cited``: the answer names it. ``score`` is that of the best chunk."""
+    """A passage that the model was given, under its ``number`` (from 1). ``vault``, ``rel_path``,
+    ``heading_path`` and ``chunk_index`` are its store, path, headings and place in its document; of joined
+    neighbours, those of the first. ``spans`` of ``content`` were quoted word for word. ``cited``: the answer
+    names it. ``score`` is that of the best chunk."""
 
     number: int
     vault: str

@@ -337,7 +337,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """What became of one file in a job (the seeds' ProcessingResult)."""
+    """What became of one file in a job."""
 
     source_file: str
     status: Literal["success", "failure"]
@@ -350,7 +350,7 @@ class FileResult:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One indexing run (the seeds' ProcessingJob), running or ended. Times are ISO 8601 UTC."""
+    """One indexing run, running or ended. Times are ISO 8601 UTC."""
 
     id: int
     store: str

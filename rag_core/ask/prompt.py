@@ -21,7 +21,7 @@ SYSTEM_PROMPT = (
     "Answer the question using only the information from the context below. If the context doesn't contain \n"
     "enough information to answer the question, say so. Cite specific sections when possible."
 )
-"""The seed's, word for word."""
+"""What a model is told before all else."""
 
 RULES = """
 

@@ -38,7 +38,7 @@ CHUNK_SIZES: dict[str, tuple[int, int]] = {
     "json": (500, 0),
     "text": (1000, 200),
 }
-"""File type → (size, overlap) in characters, as the seed has them; all others are cut like text."""
+"""File type → (size, overlap) in characters; all others are cut like text."""
 
 RECORD = 2
 """A record of JSON Lines, such as a message, may be so many times as long before it is cut."""
@@ -51,7 +51,7 @@ PREFIX_LIMIT = 200
 """Columns of title and headings put before a passage; a wide character takes two."""
 
 _FULL_SIZE_TOKENS = 320
-"""An embedder that reads this many tokens gets the seed's sizes: 1000 characters of English prose."""
+"""An embedder that reads this many tokens gets these sizes: 1000 characters of English prose."""
 
 _MIN_TOKENS = 16
 _SPECIAL_TOKENS = 2
@@ -82,10 +82,10 @@ def chunk_spec(
     for_all: tuple[int, int] | None = None,
     by_type: Mapping[str, tuple[int, int] | tuple[int, int, str]] = MappingProxyType({}),
 ) -> ChunkSpec:
-    """Sizes for an embedder that reads ``max_tokens`` of a text: the seed's, scaled down where needed.
+    """Sizes for an embedder that reads ``max_tokens`` of a text: `CHUNK_SIZES`, scaled down where needed.
 
     256 tokens make 800 characters of text, with an overlap of 160. ``for_all`` (size, overlap) stands in
-    place of the seed's, ``by_type`` (size, overlap, perhaps a chunker) in place of both; these are taken as
+    place of these, ``by_type`` (size, overlap, perhaps a chunker) in place of both; these are taken as
     they are. Raises InvalidInput for a chunker that no package brings.
     """
     if max_tokens < _MIN_TOKENS:

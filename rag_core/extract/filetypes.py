@@ -96,7 +96,7 @@ _SUFFIXES_BY_TYPE: dict[str, str] = {name: f".{name}" for name in _ONE_SUFFIX.sp
 TYPE_BY_SUFFIX: dict[str, str] = {
     suffix: name for name, suffixes in _SUFFIXES_BY_TYPE.items() for suffix in suffixes.split()
 }
-"""Lower-case suffix → file type; the seed's FILE_TYPE_MAP and more."""
+"""Lower-case suffix → file type."""
 
 _NAMES_BY_TYPE: dict[str, str] = {
     "dockerfile": "dockerfile containerfile",
