@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -170,6 +171,45 @@ def test_the_filters_in_the_address_narrow_the_question_and_stay(talker: OllamaC
     assert "harbour.md" not in asked(talker)[-1]["content"]
     kept = {"store": "port", "path": "deep", "c": conversation(app)}
     assert params(app) == kept, "a follow-up looks there, too"
+
+
+def chip(app: AppTest, name: str) -> dict[str, Any]:
+    """A filter of the page, by its name or by what it says of the chosen value."""
+    chips = [json.loads(each.proto.json)["chips"] for each in app.get("bidi_component") if each.proto.json]
+    [found] = [each for each in chips[-1] if name in (each["name"], each["shown"])]
+    return dict(found)
+
+
+def test_the_score_chip_counts_the_passages_and_leaves_out_those_below(talker: OllamaChat) -> None:
+    app = ask(page(), "harbour")
+    first = chip(app, "Score")
+    assert [way["label"] for way in first["options"]] == [f"{tenth}0 % or more" for tenth in range(1, 10)]
+    shown = [int(score) for score in re.findall(r"(\d+)%", markup(app))]
+    counts = [int(way["beside"]) for way in first["options"]]
+    assert len(shown) > 1
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] == sum(score >= 10 for score in shown)
+    least = max(shown) / 100
+    app = ask(page(min=f"{least - 0.01:g}"), "harbour")
+    left = [int(score) for score in re.findall(r"(\d+)%", markup(app))]
+    assert left
+    assert set(left) == {max(shown)}
+    assert chip(app, f"Score ≥ {least * 100 - 1:g} %")["clear"] == {"min": []}
+
+
+LOOSE = "what does the harbour rope cost in winter"
+
+
+def test_ask_begins_with_the_settings(home: Path, ollama_chat: OllamaChat) -> None:
+    server = f"llm: ollama:talker\nollama_url: {ollama_chat.url}\n"
+    configure(home, f"{server}top_k: 1\n")
+    assert markup(ask(page(), "harbour")).count("<details") == 1
+    assert markup(ask(page(k="10"), "harbour")).count("<details") > 1
+    configure(home, f"{server}min_score: 1.0\n")
+    app = ask(page(), LOOSE)
+    assert "Nothing in your notes answers this." in said(app)
+    assert chip(app, "Score ≥ 100 %")["clear"] == {"min": ["0"]}
+    assert "Nothing in your notes" not in said(ask(page(min="0"), LOOSE))
 
 
 def test_a_guest_asks_what_is_granted_and_sees_no_ones_questions(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from tests.configured import configure
 from tests.search_page import Indexing, chip, open_page, option, shown, titles
 from ui.filters import with_parents
 
@@ -34,6 +37,13 @@ def test_the_score_chip_counts_what_has_each_tenth_and_keeps_it(water_notes: Ind
     kept = shown(open_page(q="green tea water", min="0.7"))
     assert [card["score"] for card in kept["cards"]] == [score for score in scores if score >= 0.7]
     assert chip(open_page(q="green tea water", min="0.7"), "Score ≥ 70 %")["clear"] == {"min": []}
+
+
+def test_the_least_score_of_the_settings_can_be_taken_away(home: Path, water_notes: Indexing) -> None:
+    configure(home, "min_score: 0.99\n")
+    page = open_page(q="green tea water")
+    assert chip(page, "Score ≥ 99 %")["clear"] == {"min": ["0"]}
+    assert len(titles(open_page(q="green tea water", min="0"))) > len(titles(page))
 
 
 def test_results_are_sorted_as_the_sort_chip_says(water_notes: Indexing) -> None:

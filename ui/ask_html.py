@@ -85,6 +85,7 @@ def sources(references: Sequence[Reference], number: int, state: State, *, opene
 def _source(each: Reference, number: int, state: State, *, is_open: bool) -> str:
     known = [
         one_line(where(each)),
+        f"{each.score:.0%}" if each.score else "",
         "private" if each.private else "",
         f"{len(each.spans)} quoted" if each.spans else "",
         "not cited" if state == "answered" and not each.cited else "",

@@ -23,6 +23,7 @@ class Question:
     text: str
     stores: tuple[str, ...] = ()
     k: int = DEFAULT_K
+    min_score: float = 0.0
     filters: Filters | None = None
     history: tuple[Turn, ...] = ()
 
@@ -50,8 +51,8 @@ class Job(Work[Draft, Reply]):
     def _act(self) -> Reply | None:
         asked = self.question
         reply = self._library.asking.ask(
-            self._viewer, asked.text, asked.stores, k=asked.k, filters=asked.filters,
-            history=asked.history, on_text=self._hear, stop=self._stop,
+            self._viewer, asked.text, asked.stores, k=asked.k, min_score=asked.min_score,
+            filters=asked.filters, history=asked.history, on_text=self._hear, stop=self._stop,
         )  # fmt: skip
         try:
             self._library.asking.keep_reply(self._viewer, self._conversation, reply)

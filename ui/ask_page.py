@@ -13,7 +13,9 @@ import streamlit as st
 
 from rag_core.ask.markdown import markdown
 from rag_core.errors import NotFound, RagError
-from rag_core.replies import DEFAULT_K, MAX_K, Reply
+from rag_core.hits import score_counts
+from rag_core.library.asking import usual_count
+from rag_core.replies import MAX_K, Reply
 from rag_core.types import Viewer
 from rag_core.wording import plural
 from ui import access, answering_model, ask_html, ask_jobs, components, filters, hits, search_box
@@ -27,7 +29,7 @@ from ui.search_state import DEFAULT, Choices, Request, from_params, in_address, 
 
 BOX: Final = "ask_box"
 _POLL_S: Final = 0.3
-_NARROWED_BY: Final = ("store", "type", "tag", "path", "after", "before", "k")
+_NARROWED_BY: Final = ("store", "type", "tag", "path", "after", "before", "min", "k")
 """The parameters of the address that say what a question is answered from."""
 
 
@@ -124,7 +126,11 @@ def _offer_question(viewer: Viewer, stores: Sequence[str], turns: Sequence[Reply
             "Ask", type="primary", key="ask_submit", disabled=busy, on_click=_ask, args=(list(turns),)
         )
     offered, where = _where(viewer, stores)
-    chips = (*filters.chips(offered, where, date.today()), filters.how_many(where))
+    chips = (
+        *filters.chips(offered, where, date.today()),
+        filters.minimum(where, _counts(turns), _usual().min, filters.TENTHS),
+        filters.how_many(where, _usual().k),
+    )
     search_box.show_filters(chips, urlencode(in_address(_NARROWED_BY), doseq=True), _narrow, busy=busy)
     if not turns and not busy and _lacks_model(viewer):
         answering_model.offer(viewer)
@@ -141,7 +147,18 @@ def _where(viewer: Viewer, stores: Sequence[str]) -> tuple[Choices, Request]:
     """What the filters offer, and those that stand in the address."""
     url = in_address(_NARROWED_BY)
     offered = filters.choices(viewer, stores, [name for name in url.get("store", ()) if name in stores])
-    return offered, from_params(url, offered, replace(DEFAULT, k=DEFAULT_K), MAX_K)
+    return offered, from_params(url, offered, _usual(), MAX_K)
+
+
+def _usual() -> Request:
+    """A question with nothing chosen yet, as the owner's settings have it."""
+    settings = library().settings
+    return replace(DEFAULT, k=usual_count(settings), min=settings.min_score or DEFAULT.min)
+
+
+def _counts(turns: Sequence[Reply]) -> Sequence[int]:
+    """How many passages of the last answer have at least each tenth of the score; none before an answer."""
+    return score_counts([passage.score for passage in turns[-1].references]) if turns else ()
 
 
 def _narrow() -> None:
@@ -158,7 +175,7 @@ def _ask(turns: Sequence[Reply]) -> None:
         return
     where = _where(now, library().stores.names(now))[1]
     history = tuple(reply.turn for reply in turns)
-    question = Question(text, where.store, where.k, where.filters, history)
+    question = Question(text, where.store, where.k, where.min, where.filters, history)
     if not turns:
         st.query_params[CONVERSATION] = uuid.uuid4().hex
     ask_jobs.start(library(), now, st.query_params[CONVERSATION], question)

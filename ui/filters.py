@@ -17,7 +17,7 @@ from rag_core.types import Facets, Mode, Sort, Viewer
 from rag_core.wording import plural, top_folder
 from ui import deps
 from ui.search_box import Chip, Way
-from ui.search_state import DEFAULT, TOP_FOLDER, Choices, Request
+from ui.search_state import DEFAULT, TOP_FOLDER, Choices, Params, Request
 
 MODES: Final[Mapping[Mode, str]] = {"hybrid": "Words and meaning", "lexical": "Words", "vector": "Meaning"}
 ORDERS: Final[Mapping[Sort, str]] = {
@@ -108,17 +108,28 @@ def _days(request: Request, today: date) -> Chip:
     return Chip("Date", options, at, shown, {"after": [], "before": []}, ("after", "before"))
 
 
-def minimum(request: Request, counts: Sequence[int]) -> Chip:
-    """The least score, with the number of results above each tenth: ``counts`` are those of `Answer`."""
-    tenths = [tenth for tenth in range(1, len(counts)) if counts[tenth]]
+def minimum(
+    request: Request, counts: Sequence[int], usual: float = DEFAULT.min, offered: Sequence[int] = ()
+) -> Chip:
+    """The least score, with the ``counts`` of `Answer.score_counts`, if any. ``usual`` is the least score
+    where the address has none. The tenths ``offered`` are by default those that leave something."""
+    tenths = offered or [tenth for tenth in range(1, len(counts)) if counts[tenth]]
     options = tuple(
-        Way(f"{tenth * 10} % or more", f"{counts[tenth]:,}", params={"min": [f"{tenth / 10:g}"]})
+        Way(
+            f"{tenth * 10} % or more",
+            f"{counts[tenth]:,}" if counts else "",
+            params={"min": [f"{tenth / 10:g}"]},
+        )
         for tenth in tenths
     )
     chosen = tuple(number for number, tenth in enumerate(tenths) if tenth / 10 == request.min)
-    return Chip(
-        "Score", options, chosen, f"Score ≥ {request.min * 100:g} %" if request.min else "", {"min": []}
-    )
+    shown = f"Score ≥ {request.min * 100:g} %" if request.min else ""
+    return Chip("Score", options, chosen, shown, any_score(usual))
+
+
+def any_score(usual: float) -> Params:
+    """What takes the least score away, also where the settings have one."""
+    return {"min": ["0"] if usual else []}
 
 
 def order(request: Request) -> Chip:
@@ -166,16 +177,18 @@ def how_to_search(request: Request) -> Chip:
     return Chip("More", (*modes, *counts), tuple(at), shown, {"mode": []})
 
 
-def how_many(request: Request) -> Chip:
-    """From how many passages a question is answered."""
+def how_many(request: Request, usual: int) -> Chip:
+    """From how many passages a question is answered; ``usual`` is what the settings say."""
     options = tuple(Way(plural(count, "passage"), params={"k": [str(count)]}) for count in _ANSWERED_FROM)
     at = tuple(n for n, count in enumerate(_ANSWERED_FROM) if count == request.k)
-    shown = "" if request.k == DEFAULT_K else plural(request.k, "passage")
+    shown = "" if request.k == usual else plural(request.k, "passage")
     return Chip("Passages", options, at, shown, {"k": []})
 
 
 _COUNTS: Final = (10, 20, 50)
 _ANSWERED_FROM: Final = (DEFAULT_K, 10, MAX_K)
+TENTHS: Final = tuple(range(1, 10))
+"""The least scores that can be chosen before there is a result, in tenths."""
 
 
 def natural(folder: str) -> list[list[tuple[int, str]]]:

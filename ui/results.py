@@ -149,7 +149,11 @@ def _shown(shown: Shown, viewer: Viewer, url: Params) -> tuple[Shown, Answer | N
     chips = (
         *filters.chips(offered, request, date.today(), counts),
         *filters.properties(request, (answer.properties if answer else None) or {}),
-        *([filters.minimum(request, answer.score_counts), filters.order(request)] if answer else []),
+        *(
+            [filters.minimum(request, answer.score_counts, usual().min), filters.order(request)]
+            if answer
+            else []
+        ),
         filters.how_to_search(request),
     )
     return replace(shown, chips=chips), answer
@@ -394,7 +398,9 @@ def loosen(request: Request) -> list[Way]:
     ways = [
         Way("Without the quotes", params={"q": [unquoted]}) if unquoted != request.q else None,
         Way("Without the minus", params={"q": [whole]}) if whole != request.q and whole else None,
-        Way(f"Score below {request.min * 100:g} %, too", params={"min": []}) if request.min else None,
+        Way(f"Score below {request.min * 100:g} %, too", params=filters.any_score(usual().min))
+        if request.min
+        else None,
         Way("Without filters", params={name: [] for name in narrowed}) if narrowed else None,
         Way("By meaning, too", params={"mode": []}) if request.mode == "lexical" else None,
     ]

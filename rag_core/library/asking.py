@@ -141,8 +141,7 @@ class Asking(Service):
             raise InvalidInput(f"k is {k} and top_k is {top_k}.", "They are the same: give one of them.")
         name, count = ("top_k", top_k) if top_k else ("k", k)
         if not count:
-            is_set = "top_k" in self._settings.model_fields_set
-            return min(self._settings.top_k, MAX_K) if is_set else DEFAULT_K
+            return usual_count(self._settings)
         if not 1 <= count <= MAX_K:
             raise InvalidInput(f"{name} is {count}.", f"Use a number from 1 to {MAX_K}.")
         return count
@@ -387,6 +386,11 @@ def check_may_ask(viewer: Viewer) -> None:
     """Raise Forbidden for a guest who may only search."""
     if not (viewer.is_owner or viewer.may_ask):
         raise Forbidden("You may search these notes, but not ask questions.", "Ask their owner to let you.")
+
+
+def usual_count(settings: Settings) -> int:
+    """How many passages a question is answered from, unless it says so itself."""
+    return min(settings.top_k, MAX_K) if "top_k" in settings.model_fields_set else DEFAULT_K
 
 
 def llm_options(settings: Settings) -> LLMOptions:

@@ -14,6 +14,7 @@ from operator import attrgetter, itemgetter
 from typing import Protocol, TypeVar
 
 from rag_core.errors import RagError, VectorError
+from rag_core.hits import score_counts
 from rag_core.models.rerank import SharedReranker
 from rag_core.search import notices
 from rag_core.search.fold import Folding, Place
@@ -179,15 +180,10 @@ def search(
         fitting=sum(map(attrgetter("fitting"), lists)), fits_more=any(map(attrgetter("fits_more"), lists)),
         by_words=tuple(by_words), group=options.group, sort=options.sort,
         reordered=reordered,
-        score_counts=_at_least([score for listed in lists for score in listed.scores]),
+        score_counts=score_counts([score for listed in lists for score in listed.scores]),
         facets=facets.joined(each.facets or {} for each in lists) if options.facets else None,
         properties=facets.joined_properties(each.properties for each in lists) if options.facets else None,
     )  # fmt: skip
-
-
-def _at_least(scores: Sequence[float]) -> tuple[int, ...]:
-    """How many of the scores are at least 0.0, 0.1 … 1.0."""
-    return tuple(sum(score >= tenth / 10 for score in scores) for tenth in range(11))
 
 
 def _in_order(
