@@ -27,7 +27,7 @@ def at_hand(viewer: Viewer, *first: str) -> dict[str, str]:
     """The name of each available embedder → where its text goes, those named ``first`` before the others."""
     used = sorted({info.embedder for info in store_infos(viewer)})
     seen: list[str] = st.session_state.get(_FOUND, [])
-    names = dict.fromkeys((*first, library().settings.embedder, *_IN_WORDS, *used, *seen))
+    names = dict.fromkeys((*first, library().settings.embedder, DEFAULT_EMBEDDER, *used, *seen))
     return {name: goes for name in names if (goes := _goes(viewer, name))}
 
 
