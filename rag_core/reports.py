@@ -52,6 +52,15 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class VisibleIndexes:
+    """The vector indexes of one kind of service that could be attached."""
+
+    kind: str  #: ``s3vectors``, ``qdrant`` or ``chroma``.
+    addresses: tuple[str, ...] = ()
+    problem: str = ""  #: Why they could not be listed, in a sentence; empty if they were.
+
+
+@dataclass(frozen=True, slots=True)
 class Connection:
     """A model, a server or a package that stores may use; ``goes`` says where text goes. ``used_by`` are
     stores; ``embedders`` and ``models`` (that answer) can be chosen. ``unasked``: it was not asked, as no

@@ -26,10 +26,12 @@ class QdrantServer(StandIn):
     def answer(self, asked: Asked) -> Any:
         if self.key and asked.headers.get("api-key") != self.key:
             raise Refusal(401, "Must provide an API key or an Authorization bearer token")
-        _, name, *rest = asked.path.strip("/").split("/")
+        _, name, *rest = [*asked.path.strip("/").split("/"), ""]
         with self.lock:
+            if not name:
+                return {"result": _plain(self.engine.get_collections()), "status": "ok", "time": 0.0}
             try:
-                found = self._do(asked.method, name, "/".join(rest), asked.body)
+                found = self._do(asked.method, name, "/".join(rest).strip("/"), asked.body)
             except ValueError as error:
                 if not self.engine.collection_exists(name):
                     raise _refusal(404, f"Not found: Collection `{name}` doesn't exist!") from None
@@ -84,6 +86,10 @@ class QdrantServer(StandIn):
                 how = {each: body[each] for each in ("limit", "offset", "with_payload") if each in body}
                 page, after = self.engine.scroll(name, wanted, with_vectors=body["with_vector"], **how)
                 return {"points": [_plain(point) for point in page], "next_page_offset": after}
+            case "facet":
+                if body["key"] not in self.indexes[name]:
+                    raise ValueError(f'Index required but not found for "{body["key"]}"')
+                return _plain(self.engine.facet(name, body["key"], wanted, body["limit"]))
             case "count":
                 return {"count": self.engine.count(name, wanted).count}
             case "delete":

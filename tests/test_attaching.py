@@ -14,7 +14,11 @@ from rag_core.errors import EmbedderError, InvalidInput, VectorError
 from rag_core.library import Library
 from rag_core.types import OWNER, Viewer
 from rag_core.vectors import RemoteIndex, VectorRecord
+from rag_core.vectors.qdrant import QdrantOptions
 from tests.conftest import index
+from tests.s3vectors import Server
+from tests.s3vectors.rules import ServiceError
+from tests.standin import nobody
 from tests.stored import store_of
 
 ADDRESS = "s3vectors://commonplace-zoo/main"
@@ -166,6 +170,34 @@ def test_an_address_where_nothing_is_makes_no_store(second: Library) -> None:
     with pytest.raises(InvalidInput, match="no vector index called"):
         second.placement.attach(OWNER, "ftp://x/y")
     assert second.stores.names(OWNER) == []
+
+
+def test_the_indexes_that_can_be_attached_are_listed(
+    zoo: Library, second: Library, amazon: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    zoo.create_store(OWNER, "empty", "hashing")
+    [listed] = second.placement.visible_indexes(OWNER)
+    assert (listed.kind, listed.problem) == ("s3vectors", "")
+    assert listed.addresses == ("s3vectors://commonplace-empty/main", ADDRESS)
+    second.placement.attach(OWNER, ADDRESS)
+    [listed] = second.placement.visible_indexes(OWNER)
+    assert listed.addresses == ("s3vectors://commonplace-empty/main",), "one that is here is not offered"
+    assert not [*tmp_path.rglob("qdrant")], "looking makes no folder"
+
+    def refuse(_: object) -> None:
+        raise ServiceError(403, "AccessDeniedException", "You may not list indexes")
+
+    monkeypatch.setattr(amazon.service, "ListIndexes", refuse)
+    [listed] = second.placement.visible_indexes(OWNER)
+    assert listed.addresses == ("s3vectors://commonplace-empty/main",), "the usual one of each bucket"
+
+
+def test_a_service_that_cannot_be_asked_says_why(zoo: Library, second: Library, amazon: Server) -> None:
+    amazon.stop()
+    second._shared.vector_options["qdrant"] = QdrantOptions(url=nobody(), attempts=1)
+    amazon_said, qdrant_said = second.placement.visible_indexes(OWNER)
+    assert "Amazon S3 Vectors at 127.0.0.1 cannot be used" in amazon_said.problem
+    assert "Qdrant at 127.0.0.1" in qdrant_said.problem
 
 
 def test_another_model_of_the_same_name_is_refused(

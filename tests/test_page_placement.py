@@ -67,6 +67,13 @@ def test_a_new_store_is_made_where_it_was_chosen_and_each_choice_says_where_text
     assert (info.embedder.partition(":")[0], info.backend) == ("hashing", "s3vectors")
 
 
+def test_the_embedder_for_tests_is_offered_only_where_a_store_has_it() -> None:
+    app = page()
+    assert "Spelling only" in app.selectbox(key="stores_embedder").options
+    library().stores.delete(OWNER, "sea")
+    assert page().selectbox(key="stores_embedder").options == ["Built-in model"]
+
+
 def test_a_switch_begins_goes_on_and_is_told(sea: None) -> None:
     app = page(store="sea")
     app.selectbox(key="placement_sea_backend").set_value("local").run()
@@ -112,6 +119,38 @@ def test_a_broken_index_is_seen_and_healed(amazon_configured: Server) -> None:
     press(app, "store_heal_sea")
     app = at_rest(app)
     assert "Sound" in said(app)
+
+
+def test_an_index_that_the_credentials_see_is_chosen_and_attached(home: Path) -> None:
+    library().create_store(OWNER, "lake", "hashing", backend="s3vectors")
+    library().stores.delete(OWNER, "sea", leave_index=True)
+    app = press(page(), "stores_attach_look")
+    found = app.selectbox(key="stores_attach_chosen")
+    assert found.options == ["s3vectors://commonplace-sea/main"], "not the one that a store here has"
+    found.set_value(found.options[0]).run()
+    press(app, "stores_attach")
+    at_rest(app)
+    assert library().stores.info(OWNER, "sea").attached
+    assert "No index was found" in said(press(page(), "stores_attach_look"))
+
+
+def test_a_new_store_takes_the_metric_of_its_index_and_the_dimension_of_its_model(
+    amazon_configured: Server,
+) -> None:
+    app = page()
+    keys = [box.key for box in app.selectbox]
+    assert "stores_metric" not in keys, "in the store's own file there is nothing to choose"
+    assert not app.number_input, "the built-in model has one length"
+    app.text_input(key="stores_new_name").set_value("lake")
+    app.selectbox(key="stores_embedder").set_value("hashing")
+    app.selectbox(key="stores_backend").set_value("s3vectors").run()
+    app.selectbox(key="stores_metric").set_value("euclidean")
+    app.number_input(key="stores_dimension").set_value(64)
+    press(app, "stores_create")
+    info = library().stores.info(OWNER, "lake")
+    assert (info.distance_metric, info.dimension) == ("euclidean", 64)
+    index_there = amazon_configured.service.index("commonplace-lake", "main").about
+    assert (index_there["distanceMetric"], index_there["dimension"]) == ("euclidean", 64)
 
 
 def test_an_index_is_attached_and_taken_over() -> None:

@@ -112,6 +112,14 @@ def test_an_index_of_another_owner_is_refused_until_it_is_taken_over(index: Remo
         index.prepare(ME)
 
 
+def test_an_index_with_records_is_among_those_that_can_be_seen(place: Place, index: Remote[Any]) -> None:
+    others = {*place.kind.visible(place.options)} - {place.address}
+    index.put([record()])
+    assert {*place.kind.visible(place.options)} == {place.address, *others}
+    index.drop(ME)
+    assert {*place.kind.visible(place.options)} == others
+
+
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 def test_an_index_can_be_opened_by_its_address_alone(place: Place, metric: str) -> None:
     with pytest.raises(VectorError) as caught:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,7 +10,9 @@ import streamlit as st
 
 from rag_core.library import background
 from rag_core.library.portable import Transfer
-from rag_core.types import StoreInfo, Viewer
+from rag_core.models.registry import takes_dimension
+from rag_core.reports import VisibleIndexes
+from rag_core.types import METRICS, Metric, StoreInfo, Viewer
 from rag_core.wording import embedder
 from ui import hits, tasks
 from ui.deps import library
@@ -21,6 +24,9 @@ from ui.task_status import forget, library_name, show_tasks, under_way
 _PLACE: Final = "placement"
 _ADDRESS: Final = "stores_attach_address"
 _NAME: Final = "stores_attach_name"
+_VISIBLE: Final = "stores_attach_visible"  # the indexes that were found
+_CHOSEN: Final = "stores_attach_chosen"
+_LOOK_HELP: Final = "Asks Amazon S3 Vectors, Qdrant and Chroma, as far as they are set up here."
 _BEGUN: Final = "placement_begun"  # the store whose switch this session saw under way
 LOCAL: Final = "local"
 """The index of a store in its own file."""
@@ -72,6 +78,28 @@ def choose(
         help="If off, private notes stay on this machine and are found by words only.",
     )  # fmt: skip
     return Placed(chosen, where, bool(private) if leaves else sends_private)
+
+
+def choose_shape(key: str, placed: Placed) -> tuple[Metric, int | None]:
+    """Boxes for the metric of a service's index, and for the length of vectors where the model gives others
+    than its own (None)."""
+    metric: Metric = "cosine"
+    if placed.backend != LOCAL:
+        metric = st.selectbox(
+            "Metric",
+            METRICS,
+            key=f"{key}_metric",
+            format_func=lambda name: name.replace("_", " ").capitalize(),
+            help="How the service compares vectors. Commonplace finds the same with each; another program"
+            " that reads the index may need one.",
+        )
+    dimension = None
+    if takes_dimension(placed.embedder):
+        dimension = st.number_input(
+            "Dimension", min_value=1, value=None, step=1, key=f"{key}_dimension",
+            placeholder="The model's own", help="Numbers in each vector. Not every model can give fewer.",
+        )  # fmt: skip
+    return metric, dimension
 
 
 def show_placement(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
@@ -162,6 +190,11 @@ def _attached(viewer: Viewer, info: StoreInfo) -> None:
 
 def offer_attaching(viewer: Viewer) -> None:
     """The boxes and the button that attach an index; what is under way is shown by `ui.task_status`."""
+    if st.button("Look for indexes", key="stores_attach_look", icon=":material/sensors:", help=_LOOK_HELP):
+        with st.spinner("Looking …"):
+            st.session_state[_VISIBLE] = library().placement.visible_indexes(viewer)
+    if _VISIBLE in st.session_state:
+        _show_visible(st.session_state[_VISIBLE])
     address = st.text_input(
         "Address", key=_ADDRESS, placeholder="s3vectors://BUCKET/INDEX", autocomplete="off",
         help="The page of a store of another computer shows it, if its vectors are in a service.",
@@ -173,6 +206,25 @@ def offer_attaching(viewer: Viewer) -> None:
             viewer, st.session_state[_ADDRESS].strip(), st.session_state[_NAME].strip()
         ),
     )  # fmt: skip
+
+
+def _show_visible(visible: Sequence[VisibleIndexes]) -> None:
+    """The indexes that were found, of which one fills the box of the address, and what could not be asked."""
+    addresses = [address for listed in visible for address in listed.addresses]
+
+    def take() -> None:
+        if chosen := st.session_state[_CHOSEN]:
+            st.session_state[_ADDRESS] = chosen
+
+    if addresses:
+        st.selectbox(
+            "Found", addresses, index=None, key=_CHOSEN, on_change=take,
+            placeholder=f"Choose one of {len(addresses):,}",
+        )  # fmt: skip
+    else:
+        st.html(hits.paragraphs("No index was found that is not here already.", status=True))
+    problems = [f"{_KINDS[listed.kind]}: {listed.problem}" for listed in visible if listed.problem]
+    st.html(hits.paragraphs(*problems))
 
 
 def start_attaching(viewer: Viewer, address: str, name: str, *, take_over: bool = False) -> None:

@@ -20,7 +20,7 @@ from ui.deps import library
 from ui.folders import shown, typed_folder, typed_name
 from ui.links import STORES_PAGE
 from ui.messages import errors_wait, show_error, show_waiting, show_warning
-from ui.placement import LOCAL, choose, offer_attaching
+from ui.placement import LOCAL, choose, choose_shape, offer_attaching
 from ui.results import offer_folder
 from ui.runs import is_active
 from ui.task_status import forget, found, library_name, show_tasks, under_way
@@ -102,12 +102,13 @@ def _new_store(viewer: Viewer) -> None:
     )
     with more:
         placed = choose(viewer, "stores", usual.embedder, usual.backend)
+        metric, dimension = choose_shape("stores", placed)
     if not st.button("Create store", key="stores_create", type="primary"):
         return
     try:
         made = library().stores.create(
-            viewer, typed_name(name), placed.embedder, backend=placed.backend,
-            sends_private=placed.sends_private,
+            viewer, typed_name(name), placed.embedder, metric=metric, dimension=dimension,
+            backend=placed.backend, sends_private=placed.sends_private,
         )  # fmt: skip
     except RagError as error:
         with refused:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import wait
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
+from itertools import islice
 
-from rag_core.errors import InvalidInput, VectorError
+from rag_core.errors import InvalidInput, StoreError, VectorError
 from rag_core.extract.chunk import chunk_spec
 from rag_core.index import index, outbox
 from rag_core.index.embedding import withholds_private
@@ -13,16 +17,26 @@ from rag_core.library import attaching
 from rag_core.library.service import Service
 from rag_core.library.store_files import StoreFiles
 from rag_core.models import Embedder, full_name
-from rag_core.models.deadline import ask_index
-from rag_core.reports import VECTOR_INDEX, Finding, Health, Severity
+from rag_core.models.deadline import ANSWER_S, ask_index, in_background
+from rag_core.reports import VECTOR_INDEX, Finding, Health, Severity, VisibleIndexes
 from rag_core.store import Store, embeddings, switch
 from rag_core.store import outbox as rows
 from rag_core.store.file import active_identity, now
 from rag_core.store.health import EXAMPLES
 from rag_core.types import StoreInfo, Viewer
 from rag_core.vectors import RemoteIndex
-from rag_core.vectors.backends import address_of, backend_of, destination, existing, kinds, none_there
-from rag_core.vectors.service import Refused
+from rag_core.vectors.backends import (
+    VectorOptions,
+    address_of,
+    backend_of,
+    destination,
+    existing,
+    kinds,
+    none_there,
+    visible,
+)
+from rag_core.vectors.builtin import BUILT_IN
+from rag_core.vectors.service import SEARCH_ATTEMPTS, Options, ProgramOptions, Refused
 from rag_core.wording import plural
 
 
@@ -116,6 +130,35 @@ class Placement(Service):
             rows.queue_all(db, "document_id IN (SELECT id FROM documents WHERE private)")
         index.request(store, [])
 
+    def visible_indexes(self, viewer: Viewer) -> list[VisibleIndexes]:
+        """The vector indexes in Amazon S3 Vectors, Qdrant and Chroma that the credentials of this computer
+        can see and that no store here has, by kind. A service that cannot be asked says why; a folder of
+        Qdrant or Chroma that does not exist is none."""
+        named = self._addresses(viewer)
+        options = self._shared.vector_options
+        kinds = [kind for kind in BUILT_IN if _can_be_asked(options[kind])]
+        listings = [in_background(f"listing {kind}", partial(_visible, kind, options)) for kind in kinds]
+        wait(listings, ANSWER_S)
+        found = []
+        for kind, listing in zip(kinds, listings, strict=True):
+            if not listing.done():
+                problem = f"It gives no answer within {ANSWER_S:g} seconds."
+                found.append(VisibleIndexes(kind, problem=problem))
+            elif isinstance(error := listing.exception(), VectorError):
+                found.append(VisibleIndexes(kind, problem=str(error)))
+            else:
+                addresses = tuple(each for each in listing.result() if each not in named)
+                found.append(VisibleIndexes(kind, addresses))
+        return found
+
+    def _addresses(self, viewer: Viewer) -> set[str]:
+        """The addresses of the vector indexes that readable stores have here."""
+        addresses = set()
+        for opened in self._stores.each(viewer, ())[0].values():
+            with suppress(StoreError), opened.store.read() as db:
+                addresses.add(rows.address(db))
+        return addresses
+
     def attach(
         self, viewer: Viewer, address: str, name: str = "", progress: attaching.Progress | None = None
     ) -> StoreInfo:
@@ -182,6 +225,22 @@ class Placement(Service):
             remote.prepare(store.id)
             found = outbox.heal(store, remote, private=not withholds_private(store, remote.server))
         return Health(name, now(), (VECTOR_INDEX,), _findings(found), 0.0)
+
+
+_MOST_VISIBLE = 500
+
+
+def _can_be_asked(options: Options) -> bool:
+    """Whether there is something to ask: looking makes no folder."""
+    if isinstance(options, ProgramOptions) and not options.url:
+        return options.path is not None and options.path.is_dir()
+    return True
+
+
+def _visible(kind: str, options: VectorOptions) -> list[str]:
+    """The addresses of the first indexes of a kind. Raises VectorError."""
+    patient = {kind: replace(options[kind], attempts=SEARCH_ATTEMPTS)}
+    return [*islice(visible(kind, patient), _MOST_VISIBLE)]
 
 
 def compare_index(stores: StoreFiles, store: Store) -> tuple[Finding, ...]:

@@ -87,6 +87,12 @@ def _facts(opened: Embedder) -> Facts:
     return Facts(opened.identity.dimension, opened.max_tokens)
 
 
+def takes_dimension(name: str) -> bool:
+    """Whether vectors of this embedder can be given another length than the model's own."""
+    parsed = parse_name(name)
+    return name == "hashing" or (parsed.provider in ("ollama", "openai") and parsed.dimension is None)
+
+
 def with_dimension(name: str, dimension: int | None, opened: Open) -> str:
     """The full name of the embedder with vectors of ``dimension`` numbers (None: the model's own). Raises
     InvalidInput when the model cannot give that many, otherwise like ``facts_of``."""
@@ -95,7 +101,7 @@ def with_dimension(name: str, dimension: int | None, opened: Open) -> str:
         return str(parsed)
     if name == "hashing":
         chosen = f"hashing:{dimension}"
-    elif parsed.provider in ("ollama", "openai") and parsed.dimension is None:
+    elif takes_dimension(name):
         chosen = f"{parsed}@{dimension}"
     else:
         raise dimension_error(name, dimension, facts_of(name, opened).dimension)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rag_core.errors import InvalidInput, VectorError
@@ -73,6 +73,11 @@ def existing(address: str, options: VectorOptions) -> RemoteIndex:
     if index := BUILT_IN.get(kind):
         return index.existing(address, options[kind])
     return _foreign(kind).existing(address)
+
+
+def visible(backend: str, options: VectorOptions) -> Iterator[str]:
+    """The addresses of the indexes of a built-in kind that the credentials can see. Raises VectorError."""
+    return BUILT_IN[backend].visible(options[backend])
 
 
 def none_there(address: str, *, is_copy: bool) -> VectorError:

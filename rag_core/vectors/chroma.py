@@ -14,6 +14,7 @@ import json
 import re
 import weakref
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from operator import methodcaller
@@ -46,6 +47,7 @@ MAX_ALTERNATIVES = 500
 _OWNER, _DIMENSION = "commonplace:owner", "commonplace:dimension"
 _NUMBER_BYTES = 6  # of base64, or fewer
 _RECORD_BYTES = 256
+_NAMES_A_PAGE = 100
 _COLLECTION = re.compile(r"[A-Za-z0-9](?!.*\.\.)[A-Za-z0-9._-]{1,510}[A-Za-z0-9]")
 _T = TypeVar("_T")
 
@@ -151,6 +153,17 @@ class Chroma(Remote[ChromaService]):
     def address_of(store: str, variant: str, options: ChromaOptions) -> str:
         name = store if _COLLECTION.fullmatch(store) else f"{store.rstrip('-_')}-{mark(store)}"
         return f"chroma://{options.host}/{name}{variant and f'-{variant}'}"
+
+    @classmethod
+    def visible(cls, options: ChromaOptions) -> Iterator[str]:
+        """See Remote.visible."""
+        with closing(ChromaService(options)) as service:
+            for start in itertools.count(step=_NAMES_A_PAGE):
+                page = service.ask(methodcaller("list_collections", limit=_NAMES_A_PAGE, offset=start))
+                ours = [found.name for found in page if _OWNER in (found.metadata or {})]
+                yield from (f"chroma://{options.host}/{name}" for name in ours)
+                if len(page) < _NAMES_A_PAGE:
+                    return
 
     def _locate(self, names: Mapping[str, str]) -> None:
         self.service.require(self.address, names["server"])

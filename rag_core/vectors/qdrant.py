@@ -15,6 +15,7 @@ import re
 import sqlite3
 import uuid
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from operator import methodcaller
@@ -48,6 +49,7 @@ _KEYWORDS = ("file_type", "folder", "folders", "names", "tags", "page", UNFILTER
 INDEXED = {f"{FILTER}.{key}": "keyword" for key in _KEYWORDS} | {STORE: "tenant", f"{FILTER}.date": "integer"}
 """Keys that are filtered by → what kind of payload index they get on a server."""
 
+_MOST_STORES = 1000  # of a collection, where they are listed
 _SPACE = uuid.UUID("7b0f6ddc-6a5e-5f0e-9d5e-2f1f2f3e6c11")
 
 Filter = dict[str, Any]
@@ -144,6 +146,19 @@ class Qdrant(Remote[QdrantService]):
     def address_of(store: str, variant: str, options: QdrantOptions) -> str:
         collection = f"{options.collection}-{variant}" if variant else options.collection
         return f"qdrant://{options.host}/{collection}#{store}"
+
+    @classmethod
+    def visible(cls, options: QdrantOptions) -> Iterator[str]:
+        """See Remote.visible: the stores in every collection whose points say whose they are."""
+        with closing(QdrantService(options)) as service:
+            for found in service.ask(methodcaller("get_collections")).collections:
+                try:
+                    counts = service.ask(methodcaller("facet", found.name, STORE, limit=_MOST_STORES))
+                except Refused:  # nothing there is counted by store: it is another program's
+                    continue
+                stores = sorted(str(hit.value) for hit in counts.hits)
+                addresses = (f"qdrant://{options.host}/{found.name}#{store}" for store in stores)
+                yield from (address for address in addresses if cls.pattern.fullmatch(address))
 
     def _locate(self, names: Mapping[str, str]) -> None:
         self.service.require(self.address, names["server"])

@@ -71,6 +71,12 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
     def address_of(store: str, variant: str, options: Any) -> str:
         """The address that the index of ``store`` gets; see foreign.Backend.address. Raises InvalidInput."""
 
+    @classmethod
+    @abstractmethod
+    def visible(cls, options: Any) -> Iterator[str]:
+        """The addresses of the indexes that may be attached here and that the credentials can see. Raises
+        VectorError."""
+
     @abstractmethod
     def _locate(self, names: Mapping[str, str]) -> None:
         """Keep the ``names`` in the address. Raises InvalidInput, VectorError."""

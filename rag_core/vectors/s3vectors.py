@@ -29,6 +29,7 @@ MAX_METADATA = 40_960
 MAX_CONSTRAINTS = 100
 
 _PAGE = 1000
+_PAGE_OF_NAMES = 500
 _MAX_NAME = 63
 _OWNER_TAG = "commonplace:owner"
 _BUSY = {
@@ -169,6 +170,18 @@ class S3Vectors(Remote[S3Service]):
             )
         return f"s3vectors://{bucket}/main{variant and f'-{variant}'}"
 
+    @classmethod
+    def visible(cls, options: S3Options) -> Iterator[str]:
+        """See Remote.visible. Of a bucket whose indexes may not be listed, the usual one."""
+        service = S3Service(options)
+        for bucket in _listed(service, "list_vector_buckets", "vectorBuckets", maxResults=_PAGE_OF_NAMES):
+            name = bucket["vectorBucketName"]
+            try:
+                for index in _listed(service, "list_indexes", "indexes", vectorBucketName=name):
+                    yield f"s3vectors://{name}/{index['indexName']}"
+            except Refused:
+                yield f"s3vectors://{name}/main"
+
     def _locate(self, names: Mapping[str, str]) -> None:
         self._bucket = {"vectorBucketName": names["bucket"]}
         self._here = {**self._bucket, "indexName": names["index"] or "main"}
@@ -248,7 +261,7 @@ class S3Vectors(Remote[S3Service]):
         if condition := compiled(filters):
             arguments["filter"] = condition
         found: dict[str, float] = {}
-        for hit in self._listed("query_vectors", SEARCH_ATTEMPTS, returnDistance=True, **arguments):
+        for hit in self._vectors("query_vectors", SEARCH_ATTEMPTS, returnDistance=True, **arguments):
             distance = hit["distance"]
             found.setdefault(hit["key"], 1 - (distance if self.metric == "cosine" else distance**2 / 2))
             if len(found) == k:
@@ -256,22 +269,28 @@ class S3Vectors(Remote[S3Service]):
         return iter(found.items())
 
     def keys(self) -> Iterator[str]:
-        return (item["key"] for item in self._listed("list_vectors", maxResults=_PAGE))
+        return (item["key"] for item in self._vectors("list_vectors", maxResults=_PAGE))
 
     def records(self) -> Iterator[VectorRecord]:
-        for item in self._listed("list_vectors", maxResults=_PAGE, returnData=True, returnMetadata=True):
+        for item in self._vectors("list_vectors", maxResults=_PAGE, returnData=True, returnMetadata=True):
             kept = dict(item.get("metadata", {}))
             text, doc = kept.pop(TEXT, ""), kept.pop(DOC, "{}")
             yield payload.rebuilt(item["key"], item["data"]["float32"], text, doc, kept)
 
-    def _listed(self, operation: str, attempts: int = 0, **arguments: Any) -> Iterator[dict[str, Any]]:
-        """The vectors of every page."""
-        while True:
-            page = self.service.call(operation, attempts, **self._here, **arguments)
-            yield from page["vectors"]
-            if not (token := page.get("nextToken")):
-                return
-            arguments["nextToken"] = token
+    def _vectors(self, operation: str, attempts: int = 0, **arguments: Any) -> Iterator[dict[str, Any]]:
+        return _listed(self.service, operation, "vectors", attempts, **self._here, **arguments)
+
+
+def _listed(
+    service: S3Service, operation: str, key: str, attempts: int = 0, **arguments: Any
+) -> Iterator[dict[str, Any]]:
+    """What every page of a list has under ``key``."""
+    while True:
+        page = service.call(operation, attempts, **arguments)
+        yield from page[key]
+        if not (token := page.get("nextToken")):
+            return
+        arguments["nextToken"] = token
 
 
 def size(metadata: Mapping[str, Value]) -> int:

@@ -22,6 +22,7 @@ QUERY_PAGE = 100
 MAX_TOP_K = 10_000
 LIST_PAGE_BYTES = 1_000_000
 RECORDS_A_LIST = 500
+NAMES_A_LIST = 500
 
 Body = dict[str, Any]
 
@@ -101,8 +102,18 @@ class Service:
 
     def ListVectorBuckets(self, body: Body) -> Body:  # noqa: N802
         kept = ("vectorBucketName", "vectorBucketArn", "creationTime")
-        shown = [self._buckets[name].about for name in sorted(self._buckets)[: body["maxResults"]]]
-        return {"vectorBuckets": [{key: about[key] for key in kept} for about in shown]}
+        names, start = sorted(self._buckets), _start(body, "ListVectorBuckets")
+        page = names[start : start + body.get("maxResults", NAMES_A_LIST)]
+        shown = [{key: self._buckets[name].about[key] for key in kept} for name in page]
+        return {"vectorBuckets": shown, **_next(body, "ListVectorBuckets", start + len(page), len(names))}
+
+    def ListIndexes(self, body: Body) -> Body:  # noqa: N802
+        kept = ("vectorBucketName", "indexName", "indexArn", "creationTime")
+        indexes, start = self._bucket(body).indexes, _start(body, "ListIndexes")
+        names = sorted(indexes)
+        page = names[start : start + body.get("maxResults", NAMES_A_LIST)]
+        shown = [{key: indexes[name].about[key] for key in kept} for name in page]
+        return {"indexes": shown, **_next(body, "ListIndexes", start + len(page), len(names))}
 
     def DeleteVectorBucket(self, body: Body) -> Body:  # noqa: N802
         bucket = self._bucket(body)
