@@ -333,3 +333,4 @@ class SavedSearch:
     opened_at: str  #: When it was opened last, or saved: ISO 8601, UTC.
     new: int = 0  #: Documents that fit and were read since then.
     more_new: bool = False  #: Whether there are more than ``new``.
+    is_gone: bool = False  #: Whether all stores that it is about were deleted.

@@ -360,7 +360,9 @@ def failed(count: int) -> str:
 
 
 def new_hits(saved: SavedSearch) -> str:
-    """How many hits of a saved search are new, such as *3 new*; '' for none."""
+    """How many hits of a saved search are new, such as *3 new*, or that its store is gone; '' for neither."""
+    if saved.is_gone:
+        return f"{'stores are' if len(saved.stores) > 1 else 'store is'} gone"
     return f"{'over ' * saved.more_new}{saved.new} new" if saved.new else ""
 
 

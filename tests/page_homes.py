@@ -99,6 +99,7 @@ def full(folder: Path) -> Iterator[dict[str, str]]:
     library.files.exclude(OWNER, "birds", "5.md")
     library.jobs.run(OWNER, "birds")
     library.create_store(OWNER, "new", "hashing")
+    library.saved.save(OWNER, "Waders", "tag:bird/wader")
     _keep_an_answer(library)
     _keep_visitors(library)
     library.close()

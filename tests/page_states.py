@@ -103,6 +103,8 @@ def _page(name: str, path: str, complete: str, *acts: Act, **more: bool) -> Stat
 
 _FULL: Final = (
     _page("search", "/", "Changed"),
+    _page("search saved", "/", "Changed", press("Rename Waders")),
+    _page("search save", "/?q=heron", "Save search", press("Save")),
     _page("search syntax", "/", "exact words", press("What can be typed")),
     _page("search cards", "/?q=heron&k=4", "Page 1"),
     _page("search unfolded", "/?q=heron&k=4", "Similarity", press_first("More of Heron")),

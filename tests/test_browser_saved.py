@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 
 from rag_core.config import Settings
 from rag_core.library import Library
+from rag_core.types import OWNER
 from tests.chromium import Watched, places, watch
 from tests.conftest import index
 from tests.trees import write
@@ -48,7 +49,7 @@ def test_a_saved_search_says_what_is_new_until_it_is_opened(
     app.settle()
     app.open("/")
     saved = page.locator(".cps-saved")
-    expect(saved).to_have_text(re.compile("^Open herons×$"))
+    expect(saved).to_have_text(re.compile("^Open herons✎×$"))
     write(tmp_path / "notes", {"3.md": OPEN.format(3)})
     index(library, "birds", tmp_path / "notes")
     app.open("/")
@@ -60,6 +61,31 @@ def test_a_saved_search_says_what_is_new_until_it_is_opened(
     expect(page).to_have_url(re.compile("has=status.*sort=newest"))
     expect(page.locator(".cps-card")).to_have_count(3)
     app.open("/")
-    expect(saved).to_have_text(re.compile("^Open herons×$"))
+    expect(saved).to_have_text(re.compile("^Open herons✎×$"))
     page.get_by_role("button", name="Remove Open herons").click()
     expect(saved).to_have_count(0)
+
+
+def test_a_saved_search_is_renamed_by_the_keys_alone(app: Watched, library: Library) -> None:
+    for name in ("Herons", "Waits"):
+        library.saved.save(OWNER, name, "heron waits")
+    page, keys = app.page, app.page.keyboard
+    app.open("/")
+    rename = page.get_by_role("button", name="Rename Herons")
+    rename.focus()
+    keys.press("Enter")
+    new_name = page.get_by_label("New name of Herons")
+    expect(new_name).to_be_focused()
+    app.rest()
+    assert Axe().run(page).response["violations"] == []
+    keys.type("Never")
+    keys.press("Escape")
+    expect(rename).to_be_focused()
+    keys.press("Enter")
+    keys.type("waits")
+    keys.press("Enter")
+    expect(page.locator(".cps-error")).to_contain_text("There is a saved search 'waits'.")
+    new_name.fill("Grey herons")
+    keys.press("Enter")
+    expect(page.locator(".cps-saved .cps-item")).to_have_text(["Grey herons", "Waits"])
+    assert [each.name for each in library.saved.searches(OWNER)] == ["Grey herons", "Waits"]

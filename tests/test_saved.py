@@ -10,6 +10,7 @@ from rag_core.errors import Forbidden, InvalidInput, NotFound
 from rag_core.library import Library
 from rag_core.library import saved as saved_module
 from rag_core.types import OWNER, Filters, Viewer
+from rag_core.wording import new_hits
 from tests.conftest import Run, index
 from tests.trees import write
 
@@ -92,9 +93,23 @@ def test_a_deleted_store_takes_the_hits_and_not_the_search(herons: Library) -> N
     herons.create_store(OWNER, "other", "hashing")
     herons.stores.delete(OWNER, "s")
     assert new(herons) == {"anywhere": 0, "here": 0}
+    assert [new_hits(each) for each in herons.saved.searches(OWNER)] == ["", "store is gone"]
     assert herons.saved.open(OWNER, "anywhere").hits == ()
     with pytest.raises(NotFound, match="'here' is about stores that are gone: 's'"):
         herons.saved.open(OWNER, "here")
+
+
+def test_a_saved_search_follows_the_new_name_of_its_store(herons: Library) -> None:
+    herons.create_store(OWNER, "s2", "hashing")
+    herons.saved.save(OWNER, "chosen", "heron", ["s2", "s"])
+    herons.saved.save(OWNER, "typed", 'heron Store:s "store:s x" restore:s')
+    herons.saved.save(OWNER, "anywhere", "heron")
+    herons.stores.rename(OWNER, "s", "fen")
+    saved = {each.name: each for each in herons.saved.searches(OWNER)}
+    assert saved["chosen"].stores == ("s2", "fen")
+    assert saved["typed"].text == 'heron Store:fen "store:s x" restore:s'
+    assert {name: each.new for name, each in saved.items()} == dict.fromkeys(saved, 0), "nothing is new by it"
+    assert len(herons.saved.open(OWNER, "chosen").hits) == 3
 
 
 def test_names_are_unique_whatever_the_case(herons: Library) -> None:

@@ -11,6 +11,7 @@ import streamlit as st
 from rag_core.errors import RagError
 from rag_core.reports import SavedSearch
 from rag_core.types import Viewer
+from rag_core.wording import new_hits
 from ui import filters, search_box
 from ui.deps import library
 from ui.messages import errors_wait
@@ -33,8 +34,9 @@ def ways(viewer: Viewer) -> list[Way]:
 
 
 def _way(saved: SavedSearch, default: Request) -> Way:
-    new = f"{saved.new:,}{'+' * saved.more_new} new" if saved.new else ""
-    return Way(saved.name, new, params=to_params(as_request(saved, default), default), saved=saved.name)
+    return Way(
+        saved.name, new_hits(saved), params=to_params(as_request(saved, default), default), saved=saved.name
+    )
 
 
 def as_request(saved: SavedSearch, default: Request) -> Request:
@@ -66,8 +68,9 @@ def as_request(saved: SavedSearch, default: Request) -> Request:
 
 
 def take(viewer: Viewer, params: Params) -> None:
-    """As a callback: save, open or remove a saved search, as the box asks. An error waits in the session."""
-    kind, name = search_box.act()
+    """As a callback: save, open, rename or remove a saved search, as the box asks. An error waits in the
+    session."""
+    kind, name, new_name = search_box.act()
     saved = library().saved
     with errors_wait(PLACE):
         match kind:
@@ -87,6 +90,8 @@ def take(viewer: Viewer, params: Params) -> None:
                 )
             case "open":
                 saved.open(viewer, name, top_k=1)
+            case "rename":
+                saved.rename(viewer, name, new_name)
             case "remove":
                 saved.delete(viewer, name)
 

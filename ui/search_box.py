@@ -148,11 +148,15 @@ def forgets() -> bool:
     return components.asked(KEY).get("forget") is True
 
 
-def act() -> tuple[str, str]:
-    """What is to be done with a saved search (save, open or remove), '' for nothing, and its name."""
+def act() -> tuple[str, str, str]:
+    """What is to be done with a saved search (save, open, rename or remove), '' for nothing, its name and its
+    new name."""
     said = components.asked(KEY).get("act")
-    kind, name = (said.get("kind"), said.get("name")) if isinstance(said, dict) else ("", "")
-    return (kind, name) if isinstance(kind, str) and isinstance(name, str) else ("", "")
+    if not isinstance(said, dict):
+        return "", "", ""
+    kind, name, new_name = (said.get(part, "") for part in ("kind", "name", "new_name"))
+    texts = kind, name, new_name
+    return texts if all(isinstance(text, str) for text in texts) else ("", "", "")
 
 
 def show_filters(

@@ -49,7 +49,7 @@ class Library:
         self.sharing = Sharing(shared)
         self.privacy = PrivateRules(shared)
         self.placement = Placement(shared)
-        self.stores = Stores(shared, self.sources, self.jobs)
+        self.stores = Stores(shared, self.sources, self.jobs, self.saved)
         self.models = Models(shared)
         self.upkeep = Upkeep(shared, self.stores, self.searching)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Sequence
 from contextlib import suppress
@@ -94,6 +95,19 @@ class Saved(Service):
                 raise
             raise InvalidInput(f"There is a saved search {new_name!r}.", "Choose another name.") from None
 
+    def rename_store(self, viewer: Viewer, store: str, new_name: str) -> None:
+        """Give a renamed store its new name in every saved search, also where ``store:`` is in its text."""
+        typed = re.compile(rf'(?<!\S)((?i:-?store:))("?){re.escape(store)}\2(?!\S)')
+        for name, kept_search, _, kept_seen in self._state.rows("SELECT * FROM saved_searches"):
+            search = json.loads(kept_search)
+            search["stores"] = [new_name if each == store else each for each in search["stores"]]
+            search["text"] = typed.sub(rf"\1\2{new_name}\2", search["text"])
+            seen = [
+                (new_name if each == store else each, *document) for each, *document in json.loads(kept_seen)
+            ]
+            sql = "UPDATE saved_searches SET search = ?, seen = ? WHERE name = ?"
+            self._state.rows(sql, json.dumps(search), json.dumps(seen), name)
+
     def delete(self, viewer: Viewer, name: str) -> None:
         """Forget a saved search. Raises NotFound."""
         self._state.rows("DELETE FROM saved_searches WHERE name = ?", self._get(name)[0].name)
@@ -132,9 +146,10 @@ class Saved(Service):
     def _counted(self, viewer: Viewer, saved: SavedSearch, seen: _Seen) -> SavedSearch:
         """A saved search with the number of documents that fit and were read since it was opened."""
         known = {tuple(each) for each in seen}
+        is_gone = bool(saved.stores) and not self._existing(viewer, saved)
         fitting = self._fitting(viewer, saved)
         new = len([each for each in fitting if each not in known])
-        return replace(saved, new=min(new, MOST_NEW), more_new=new > MOST_NEW)
+        return replace(saved, new=min(new, MOST_NEW), more_new=new > MOST_NEW, is_gone=is_gone)
 
     def _fitting(self, viewer: Viewer, saved: SavedSearch) -> _Seen:
         """The documents that fit a saved search and were read since it was opened, MOST_NEW + 1 at most and

@@ -20,6 +20,7 @@ from rag_core.library.jobs import Jobs
 from rag_core.library.placement import drop_remote
 from rag_core.library.portable import Exported, Report
 from rag_core.library.recent import Recent
+from rag_core.library.saved import Saved
 from rag_core.library.service import Service, Shared, open_to_all
 from rag_core.library.sources import Sources
 from rag_core.library.store_files import no_store
@@ -38,10 +39,11 @@ _LOOK_S = 0.05
 class Stores(Service):
     """Lists, makes and removes stores."""
 
-    def __init__(self, shared: Shared, sources: Sources, jobs: Jobs) -> None:
+    def __init__(self, shared: Shared, sources: Sources, jobs: Jobs, saved: Saved) -> None:
         super().__init__(shared)
         self._sources = sources
         self._jobs = jobs
+        self._saved = saved
 
     @open_to_all
     def names(self, viewer: Viewer) -> list[str]:
@@ -244,9 +246,10 @@ class Stores(Service):
                 time.sleep(_LOOK_S)
 
     def rename(self, viewer: Viewer, name: str, new_name: str) -> StoreInfo:
-        """Rename a store; its content and keys stay. Raises InvalidInput for an unusable name, StoreBusy
-        during a job or while another process has it open."""
+        """Rename a store, also in saved searches; its content and keys stay. Raises InvalidInput for an
+        unusable name, StoreBusy during a job or while another process has it open."""
         self._stores.rename(viewer, name, new_name)
+        self._saved.rename_store(viewer, name, new_name)
         return self.info(viewer, new_name)
 
     def export(

@@ -7,7 +7,7 @@ let opened; // the note that was opened last, and for which text: Back comes bac
 const REST_MS = 250; // so long a card is looked at before its other passages are asked for
 const READ_MS = 2000; // between two looks whether what came meanwhile can be shown
 
-export function results({ open: visit, ask, forget, openSaved, removeSaved, box, say, signal }) {
+export function results({ open: visit, ask, forget, openSaved, renameSaved, removeSaved, box, say, signal }) {
   const list = made("div", { className: "cps-list", id: "cps-results" });
   const preview = made("section", { className: "cps-preview", ariaLabel: "Preview", tabIndex: 0 });
   const chosen = made("div", { className: "cps-chosen", hidden: true });
@@ -199,10 +199,36 @@ export function results({ open: visit, ask, forget, openSaved, removeSaved, box,
     act();
   }, { signal, capture: true });
 
-  const savedOf = (way) => made("div", { className: "cps-saved" },
-    made("button", { type: "button", className: "cps-item", onclick: () => openSaved(way) },
-      made("span", {}, way.label), way.beside ? made("span", { className: "cps-crumb" }, way.beside) : ""),
-    made("button", { type: "button", className: "cps-cross", ariaLabel: `Remove ${way.label}`, onclick: () => removeSaved(way) }, "×"));
+  const savedOf = (way) => {
+    const renames = made("button", {
+      type: "button", className: "cps-cross cps-rename", ariaLabel: `Rename ${way.label}`, title: "Rename",
+      onclick: () => line.replaceChildren(renaming(way, () => { line.replaceChildren(...parts); renames.focus(); })),
+    }, "✎");
+    const parts = [
+      made("button", { type: "button", className: "cps-item", onclick: () => openSaved(way) },
+        made("span", {}, way.label), way.beside ? made("span", { className: "cps-crumb" }, way.beside) : ""),
+      renames,
+      made("button", { type: "button", className: "cps-cross", ariaLabel: `Remove ${way.label}`, onclick: () => removeSaved(way) }, "×"),
+    ];
+    const line = made("div", { className: "cps-saved" }, ...parts);
+    return line;
+  };
+  const renaming = (way, cancel) => {
+    const name = made("input", { type: "text", maxLength: 100, required: true, value: way.label, ariaLabel: `New name of ${way.label}` });
+    const form = made("form", { className: "cps-saving", onsubmit: (event) => {
+      event.preventDefault();
+      if (name.value === way.label) cancel();
+      else renameSaved(way, name.value);
+    } }, name, made("button", { type: "submit" }, "Rename"));
+    form.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      event.preventDefault();
+      event.stopPropagation();
+      cancel();
+    });
+    requestAnimationFrame(() => name.select());
+    return form;
+  };
   const wayOf = (way, press) => {
     if (way.saved) return savedOf(way);
     const said = [made("span", {}, way.label), way.beside && made("span", { className: "cps-crumb" }, way.beside)];

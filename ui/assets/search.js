@@ -46,11 +46,13 @@ function viewOf(root) {
     typed = box.input.value = params.q?.[0] ?? "";
     put(changed("", params), { kind: "open", name: saved });
   };
-  const removeSaved = ({ saved }) => {
+  const onSaved = (act) => {
     box.input.focus(); // a list that has the focus stays as it is
     tries += 1;
-    send("", false, { kind: "remove", name: saved });
+    send("", false, act);
   };
+  const removeSaved = ({ saved }) => onSaved({ kind: "remove", name: saved });
+  const renameSaved = ({ saved }, name) => onSaved({ kind: "rename", name: saved, new_name: name });
   const open = (href) => { // without loading the page again: Streamlit follows as it follows Back and Forward
     const here = now({ q: box.input.value.trim() ? [box.input.value] : [], ...(isCommitted() && { page: pageNow() }) });
     window.history.replaceState({}, "", `?${here}`); // what Back comes back to
@@ -81,7 +83,7 @@ function viewOf(root) {
   const filters = makeChips({ change, signal });
   const status = made("p", { className: "cps-status", role: "status" });
   const say = (text) => { status.textContent = text; };
-  const found = makeResults({ open, ask: send, forget: () => send("", true), openSaved, removeSaved, box: box.input, say, signal });
+  const found = makeResults({ open, ask: send, forget: () => send("", true), openSaved, renameSaved, removeSaved, box: box.input, say, signal });
   const views = ["cards", "table"].map((name) => made("button", {
     type: "button", ariaPressed: "false", textContent: { cards: "Cards", table: "Table" }[name],
     onclick: () => change({ view: name === "table" ? [name] : [] }),
