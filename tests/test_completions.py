@@ -44,6 +44,17 @@ def offered_for(text: str) -> dict[str, tuple[str, str]]:
                  "2024-04-01 – 2024-04-30", "2024-05-01 – 2024-05-31", "2024-06-01 – 2024-06-30",
                  "2024-07-01 – 2024-07-31"], 1)}),
         ("before:tod", {"today": ("2026-03-15", "before:today ")}),
+        ("tea date:2026-01..2026-0", {
+            "2026-03": ("2026-03-01 – 2026-03-31", "tea date:2026-01..2026-03 "),
+            "2026-02": ("2026-02-01 – 2026-02-28", "tea date:2026-01..2026-02 "),
+            "2026-01": ("2026-01-01 – 2026-01-31", "tea date:2026-01..2026-01 ")}),
+        ("date:2025..", {
+            "today": ("2026-03-15", "date:2025..today "),
+            "yesterday": ("2026-03-14", "date:2025..yesterday "),
+            "2025": ("5", "date:2025..2025 "),
+            "2026-03": ("2026-03-01 – 2026-03-31", "date:2025..2026-03 "),
+            "2026-02": ("2026-02-01 – 2026-02-28", "date:2025..2026-02 "),
+            "2026-01": ("2026-01-01 – 2026-01-31", "date:2025..2026-01 ")}),
     ],
 )  # fmt: skip
 def test_values_are_offered_with_counts(text: str, values: dict[str, tuple[str, str]]) -> None:
@@ -63,6 +74,7 @@ def test_a_text_that_ends_with_no_filter_has_no_values(text: str) -> None:
         ("type:", True), ("type:mai", True), ("type:mail", False), ("type:email", False), ("tag:dri", True),
         ("tag:drink", False),
         ("before:203", True), ("before:2030", False), ("before:2030-", True), ("date:last", True),
+        ("date:2026-01..", True), ("date:2026-01..20", True), ("date:2026-01..2026-03", False),
         ("store:no", True), ("store:notes", False), ("path:garage", False),
     ],
 )  # fmt: skip

@@ -25,7 +25,9 @@ NOW = date(2026, 3, 18)  # a Wednesday
         ("2025-3", "2025-03-01..2025-04-01"),
         ("2025-12", "2025-12-01..2026-01-01"),
         ("2024-02-29", "2024-02-29..2024-03-01"),
-        ("2025-03-01..2025-04-01", "2025-03-01..2025-04-01"),
+        ("2025-03-01..2025-03-31", "2025-03-01..2025-04-01"),
+        ("2025-03..2025-04", "2025-03-01..2025-05-01"),
+        ("2025..today", "2025-01-01..2026-03-19"),
         ("March 2025", "2025-03-01..2025-04-01"),
         ("mar-2025", "2025-03-01..2025-04-01"),
         ("März 2025", "2025-03-01..2025-04-01"),
@@ -55,7 +57,20 @@ def test_the_same_day_of_a_shorter_month_is_its_last() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "never", "2025-13", "2025-02-30", "25", "may be", "9999 years ago", "last"]
+    "text",
+    [
+        "",
+        "never",
+        "2025-13",
+        "2025-04..2025-03",
+        "2025..",
+        "..2025",
+        "2025-02-30",
+        "25",
+        "may be",
+        "9999 years ago",
+        "last",
+    ],
 )
 def test_what_names_no_day(text: str) -> None:
     assert span(text, NOW) is None
@@ -101,6 +116,9 @@ def test_dates_filter_documents(library: Library, notes: Path) -> None:
     assert found("harbour date:march 2025") == {"old"}
     assert found("harbour date:2025-03 date:2025-04") == {"old", "new"}
     assert found("harbour -date:2025") == {"late"}
+    assert found("harbour date:2025-02..2025-03-09") == {"old"}, "both ends are in it"
+    assert found("harbour date:2025-03-10..2025-04") == {"new"}
+    assert found("harbour date:2025..today") == {"old", "new", "late"}
     assert found("harbour date:last 2 days") == {"late"}
     assert found("harbour before:yesterday") == {"old", "new"}
     assert found("harbour after:yesterday") == {"late"}

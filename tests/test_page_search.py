@@ -207,7 +207,9 @@ def test_an_error_stands_in_the_place_of_the_honest_line(water_notes: Indexing) 
     assert found["cards"] == []
 
 
-@pytest.mark.parametrize("half", ["type:", "before:202", "store:no", "date:last", "tag:dri", "path:proj"])
+@pytest.mark.parametrize(
+    "half", ["type:", "before:202", "store:no", "date:last", "date:2025..", "tag:dri", "path:proj"]
+)
 def test_a_filter_that_is_being_typed_is_no_error_and_its_values_are_offered(
     water_notes: Indexing, half: str
 ) -> None:
@@ -226,6 +228,19 @@ def test_the_value_that_was_meant_can_be_pressed(water_notes: Indexing) -> None:
     [meant] = [way for way in found["offers"] if way["label"] == "Search type:markdown"]
     assert meant["params"] == {"q": ["water type:markdown tag:drink"]}
     assert meant["beside"] == "instead of type:markdwn"
+
+
+def test_the_values_that_there_are_can_be_pressed(indexing: Indexing) -> None:
+    for number, status in enumerate(("open", "done", "on hold")):
+        indexing({f"{number}.md": f"---\nstatus: {status}\n---\n# Plan {number}\n\nA plan.\n"})
+    found = shown(open_page(q='plan status:"never heard"'))
+    ways = {way["label"]: way["params"] for way in found["offers"] if way["beside"]}
+    assert ways == {
+        "Search status:open": {"q": ["plan status:open"]},
+        "Search status:done": {"q": ["plan status:done"]},
+        'Search status:"on hold"': {"q": ['plan status:"on hold"']},
+    }
+    assert titles(open_page(q='plan status:"on hold"')) == ["Plan 2"]
 
 
 def test_words_are_found_while_the_model_is_loading(

@@ -81,17 +81,21 @@ def is_half(half: Typed, offered: Choices, stores: Iterable[str]) -> bool:
 
 
 def _days(half: Typed, years: Mapping[str, int], today: date) -> list[Completion]:
-    """Words for days with the days that they mean, the months of this year, and the years of documents."""
+    """Words for days with the days that they mean, the months of this year, and the years of documents; of a
+    range, its last ones."""
+    first, dots, begun = half.value.rpartition("..")
     months = [f"{today.year}-{month:02}" for month in range(today.month, 0, -1)]
     named = sorted(years, reverse=True)
-    if re.match(r"\d", half.value) and len(half.value) >= 4 and half.value[:4] in years:
-        months = [f"{half.value[:4]}-{month:02}" for month in range(1, 13)]
-    values = [value for value in (*_NEAR, *named, *months) if value.startswith(half.value)]
+    if begun[:4] in years:
+        months = [f"{begun[:4]}-{month:02}" for month in range(1, 13)]
+    values = [value for value in (*_NEAR, *named, *months) if value.startswith(begun)]
+    if dots:
+        values = [value for value in values if " " not in value and span(f"{first}..{value}", today)]
     found = []
     for value in values[:_MOST]:
         days = span(value, today)
         beside = f"{years[value]:,}" if value in years else _said(days[0], days[1]) if days else ""
-        found.append(Completion(value, beside, f"{half.before}{_written(value)} "))
+        found.append(Completion(value, beside, f"{half.before}{first}{dots}{_written(value)} "))
     return found
 
 

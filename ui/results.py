@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import date
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -17,16 +17,16 @@ from rag_core.errors import RagError
 from rag_core.hits import facts
 from rag_core.messages import say
 from rag_core.search.shown import Block, clean, extract, shown_text
-from rag_core.types import Answer, Filters, Hit, Named, Notice, Viewer
+from rag_core.types import Answer, Filters, Hit, Named, Viewer
 from rag_core.wording import age, documents, failed, freshness, only_title, where
-from ui import components, deps, downloads, filters, hit_table, hits, saved_searches, search_box, visit
+from ui import components, deps, downloads, filters, hit_table, hits, saved_searches, search_box
 from ui.access import require_viewer
 from ui.completions import completions, is_half, typed
 from ui.deps import library, store_infos
 from ui.folders import open_picker
-from ui.links import FILES_PAGE, INDEX_PAGE, STORES_PAGE, address, link, picture, program
+from ui.links import INDEX_PAGE, STORES_PAGE, address, link, picture, program
 from ui.messages import said_of_error, sentence
-from ui.missing_file import WHY
+from ui.offers import offers
 from ui.runs import is_active, newest_job
 from ui.search_box import Card, Completion, Others, Passage, Shown, Way
 from ui.search_state import (
@@ -50,7 +50,6 @@ _TAKEN: Final = "search_taken"
 _MOST_NEAR: Final = 6
 _MOST_OTHERS: Final = 4
 _QUICK: Final = 3
-_NARROWING: Final = ("store", "type", "tag", "path", "has", "after", "before")
 HELP: Final = (
     ('"…"', "exact words"),
     ("-", "without a word"),
@@ -220,15 +219,11 @@ def _answered(shown: Shown, viewer: Viewer, request: Request, answer: Answer) ->
         said.append(sentence(say("pending_guest", count=answer.pending)))
     if viewer.is_owner and any(info.failed for info in store_infos(viewer)):
         said += map(sentence, library().searching.failed_files(viewer, answer))
-    offers = [_correction(request, notice) for notice in corrections]
-    offers += [way for notice in answer.notices if (way := _meant(request, notice))]
-    if not answer.convincing:
-        offers += [*loosen(request), *_why_missing(viewer, answer)]
     is_by_words = answer.mode == "lexical" != request.mode
     count = said_of(answer) + " by words · the model is loading" * is_by_words
     shown = _with_state(shown, viewer, answer.stores, count)
     return replace(
-        shown, cards=cards, said=tuple(said), offers=tuple(offers),
+        shown, cards=cards, said=tuple(said), offers=offers(viewer, request, answer),
         quick=quick(viewer, request, cards), others=_others(viewer, answer, search),
         has_more=answer.has_more, end="" if answer.has_more or not answer.offset else "That is all.",
     )  # fmt: skip
@@ -364,61 +359,6 @@ def _facts(hit: Hit) -> dict[str, str]:
         **facts(hit),
     }
     return {name: hits.one_line(text) for name, text in known.items() if text}
-
-
-# --- what may help --------------------------------------------------------------------
-
-
-def _correction(request: Request, notice: Notice) -> Way:
-    """The word that may be meant; where that was searched already, the one that was typed, in quotes."""
-    word, meant = str(notice.data["word"]), str(notice.data["meant"])
-    put, instead = (f'"{word}"', meant) if notice.code == "corrected" else (meant, word)
-    text = re.sub(rf"\b{re.escape(word)}\b", lambda _: put, request.q, flags=re.IGNORECASE)
-    return Way(f"Search {put}", f"instead of {instead}", params={"q": [text]})
-
-
-def _meant(request: Request, notice: Notice) -> Way | None:
-    """The value of a filter that may be meant, where the notice names one."""
-    hints: Any = notice.data.get("hints", ()) if notice.code == "unknown_value" else ()
-    meant = next((str(hint.data["value"]) for hint in hints if hint.code == "did_you_mean"), "")
-    unknown = re.escape(str(notice.data.get("value", "")))
-    written = re.search(rf'(\w+:)(?:"[#.]?{unknown}"|[#.]?{unknown}(?!\S))', request.q, re.IGNORECASE)
-    if not (meant and written):
-        return None
-    value = written[1] + (f'"{meant}"' if " " in meant else meant)
-    text = request.q[: written.start()] + value + request.q[written.end() :]
-    return Way(f"Search {value}", f"instead of {written[0]}", params={"q": [text]})
-
-
-def loosen(request: Request) -> list[Way]:
-    """What would let more be found, the most likely first, each to be pressed."""
-    narrowed = [name for name in _NARROWING if getattr(request, name)]
-    unquoted = request.q.replace('"', "")
-    whole = " ".join(word for word in request.q.split() if not word.startswith("-"))
-    ways = [
-        Way("Without the quotes", params={"q": [unquoted]}) if unquoted != request.q else None,
-        Way("Without the minus", params={"q": [whole]}) if whole != request.q and whole else None,
-        Way(f"Score below {request.min * 100:g} %, too", params=filters.any_score(usual().min))
-        if request.min
-        else None,
-        Way("Without filters", params={name: [] for name in narrowed}) if narrowed else None,
-        Way("By meaning, too", params={"mode": []}) if request.mode == "lexical" else None,
-    ]
-    return [way for way in ways if way is not None]
-
-
-def _why_missing(viewer: Viewer, answer: Answer) -> list[Way]:
-    """For the owner: the ways to files that are not read yet, and to why one is not found."""
-    if not (viewer.is_owner and answer.stores):
-        return []
-    sizes = {info.name: info.file_count for info in store_infos(viewer)}
-    largest = max(answer.stores, key=lambda name: sizes.get(name, 0))
-    likely = visit.last_store(answer.stores) or largest  # the store that is probably meant
-    why = {"store": likely, WHY: answer.query.raw or "1"}
-    return [
-        Way("Read new files", href=link({"store": likely}, INDEX_PAGE)),
-        Way("Why is a file not found?", href=link(why, FILES_PAGE)),
-    ]
 
 
 # --- nothing asked, nothing there -----------------------------------------------------

@@ -93,7 +93,8 @@ def _no_such_value(kind: find.Filter, asked: str, stores: Sequence[Store], viewe
 
 
 def _there_are(names: Iterable[str]) -> Message:
-    return say("there_are", values=", ".join(islice(names, _MOST_NAMED)))
+    each = tuple(islice(names, _MOST_NAMED))
+    return say("there_are", values=", ".join(each), each=each)
 
 
 def _nothing_has(kind: find.Filter, value: str, stores: Sequence[Store], viewer: Viewer) -> Notice:

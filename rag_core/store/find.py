@@ -11,6 +11,8 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import date as day_of
+from datetime import timedelta
 from itertools import chain
 from operator import itemgetter
 from posixpath import basename, splitext
@@ -140,10 +142,11 @@ def _dates(values: tuple[str, ...]) -> _Condition:
 
 
 def _days(value: str) -> str:
-    """Days as they are kept, ``2025-03-01..2025-04-01``. Raises InvalidInput."""
+    """Days as they are kept, the first and the last: ``2025-03-01..2025-03-31``. Raises InvalidInput."""
     if (found := span(value)) is None:
         raise InvalidInput(f"{value!r} is not a date.", f"Write {EXAMPLES}.")
-    return "..".join(found)
+    last = day_of.fromisoformat(found[1]) - timedelta(1)
+    return f"{found[0]}..{last.isoformat()}"
 
 
 FILTERS = (

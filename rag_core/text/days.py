@@ -15,7 +15,7 @@ EXAMPLES = "2026, 2026-03, 2026-03-15, march 2026, today, last week or 3 months 
 
 _UNIT = "(day|week|month|year)"
 _ISO = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
-_SPAN = re.compile(r"(\d{4}-\d\d-\d\d)\.\.(\d{4}-\d\d-\d\d)")
+_RANGE = re.compile(r"([^.]+)\.\.([^.]+)")
 _MONTH = re.compile(r"([^\W\d_]{3,10})\.?(?: (\d{4}))?")
 _NEAR = re.compile(rf"(this|last|past) {_UNIT}")
 _LAST = re.compile(rf"(?:last|past) (\d{{1,4}}) {_UNIT}s?")
@@ -32,11 +32,13 @@ WORDS = (
 
 def span(text: str, today: date | None = None) -> Span | None:
     """The days that ``text`` names, None for none. A week begins on Monday; a month without a year is the
-    latest that has begun. ``last 7 days`` end today, and ``3 months ago`` is the whole month."""
+    latest that has begun. ``last 7 days`` end today, and ``3 months ago`` is the whole month. Of
+    ``2026-01..2026-03`` both months are meant."""
     now = today or date.today()
     words = " ".join(re.sub(r"[\s_]+|(?<=[^\W\d])-|-(?=[^\W\d])", " ", text.casefold()).split())
-    if match := _SPAN.fullmatch(words):
-        return match[1], match[2]
+    if match := _RANGE.fullmatch(text):
+        first, last = span(match[1], now), span(match[2], now)
+        return (first[0], last[1]) if first and last and first[0] < last[1] else None
     with suppress(ValueError, OverflowError):
         found = _written(words, now) or _counted(words, now)
         return (found[0].isoformat(), found[1].isoformat()) if found else None
