@@ -58,6 +58,14 @@ def names_of(table: Locator) -> Locator:
     return table.locator("tbody tr td:first-child")
 
 
+def expect_filters_in_sight(app: Watched, count: int) -> None:
+    """Every filter that holds, with what takes it away, stands in the window."""
+    crosses = app.page.locator(".cps-chips .cps-cross")
+    expect(crosses).to_have_count(count)
+    for cross in crosses.all():
+        expect(cross).to_be_in_viewport(ratio=1)
+
+
 @pytest.mark.parametrize(("scheme", "width", "height"), [("light", 1280, 900), ("dark", 390, 844)])
 def test_results_are_unfolded_filtered_sorted_and_taken_along(
     app: Watched, scheme: str, width: int, height: int
@@ -66,6 +74,8 @@ def test_results_are_unfolded_filtered_sorted_and_taken_along(
     app.look("dark" if scheme == "dark" else "light", width, height)
     app.open("/")
     app.search("heron waits")
+    expect(page).to_have_url(re.compile(r"\?q=heron\+waits$"))
+    steps = [page.url]
     more = page.locator(".cps-chevron")
     expect(more).to_have_count(6)
     more.nth(0).click()
@@ -77,14 +87,19 @@ def test_results_are_unfolded_filtered_sorted_and_taken_along(
 
     choose(app, "Score", "70 % or more")
     expect(page).to_have_url(re.compile("min=0.7"))
+    steps.append(page.url)
     choose(app, "status", "open")
     expect(page).to_have_url(re.compile("has=status"))
     expect(page.locator(".cps-card")).to_have_count(3)
+    steps.append(page.url)
     choose(app, "Sort", "Newest first")
     expect(page).to_have_url(re.compile("sort=newest"))
     titles = page.locator(".cps-title")
     expect(titles).to_have_text(["Goliath heron", "Squacco heron", "Grey heron"])
+    expect_filters_in_sight(app, 3)
     expect_no_fault(app)
+
+    steps.append(page.url)
 
     page.get_by_role("button", name="Table").click()
     table = page.locator(".st-key-hit_table")
@@ -118,3 +133,14 @@ def test_results_are_unfolded_filtered_sorted_and_taken_along(
     expect(page).to_have_url(re.compile(r"\?q=heron\+waits$"))
     expect(page.get_by_label("Search your notes")).to_have_value("heron waits")
     assert page.evaluate("document.documentElement.scrollWidth") == width
+
+    for address, active, count in zip(steps, (0, 1, 2, 3), (6, 6, 3, 3), strict=True):
+        page.goto("about:blank")
+        page.goto(address)
+        expect(titles).to_have_count(count)
+        expect_filters_in_sight(app, active)
+    expect(titles).to_have_text(["Goliath heron", "Squacco heron", "Grey heron"])
+    page.get_by_role("button", name="Remove Score").focus()
+    keys.press("Enter")
+    expect_filters_in_sight(app, 2)
+    expect(page.get_by_role("button", name="Score", exact=True)).to_be_focused()

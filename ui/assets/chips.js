@@ -3,6 +3,7 @@ import { made } from "./made.js";
 
 const SEARCHABLE = 12; // a longer menu has a box to narrow it
 const SHOWN = 60;
+const NARROW = "(max-width: 48rem)"; // as in search.css
 
 // A search as it stands in an address, with some parameters changed; without a value they are left out.
 export function changed(search, changes) {
@@ -113,13 +114,25 @@ export function chips({ change, signal }) {
     if (open && event.relatedTarget && !element.contains(event.relatedTarget)) close();
   });
 
+  // In a narrow window the filters that hold stand above the others, which are one row to be scrolled.
+  const narrow = window.matchMedia(NARROW);
+  let holders = [];
+  const arrange = () => {
+    if (!narrow.matches) return element.replaceChildren(...holders);
+    const isOn = (holder) => Boolean(holder.querySelector(".cps-on"));
+    const active = made("div", { className: "cps-active" }, ...holders.filter(isOn));
+    const others = made("div", { className: "cps-others" }, ...holders.filter((holder) => !isOn(holder)));
+    return element.replaceChildren(...[active, others].filter((row) => row.children.length));
+  };
+  narrow.addEventListener("change", () => { close(); arrange(); }, { signal });
+
   const update = (found, search) => {
     drawnSearch = search;
     const now = JSON.stringify(found);
     if (drawn === now || open) return; // a menu that is open stays
     drawn = now;
-    const had = [...element.querySelectorAll("button")].indexOf(document.activeElement);
-    element.replaceChildren(...found.map((chip) => {
+    const focused = document.activeElement.closest(".cps-holder"), had = element.contains(focused) && focused?.dataset.name;
+    holders = found.map((chip) => {
       const button = made("button", {
         type: "button", className: chip.shown ? "cps-chip cps-on" : "cps-chip", ariaExpanded: "false",
         "aria-haspopup": "menu", disabled: !chip.options.length, 
@@ -129,9 +142,12 @@ export function chips({ change, signal }) {
         type: "button", className: "cps-cross", textContent: "×", ariaLabel: `Remove ${chip.shown}`,
         onclick: () => change(chip.clear),
       });
-      return made("div", { className: "cps-holder" }, button, cross || "");
-    }));
-    if (had >= 0) [...element.querySelectorAll("button")].at(Math.min(had, element.children.length - 1))?.focus();
+      const holder = made("div", { className: "cps-holder" }, button, cross || "");
+      holder.dataset.name = chip.name;
+      return holder;
+    });
+    arrange();
+    if (had) (holders.find((holder) => holder.dataset.name === had) ?? holders[0]).querySelector("button").focus();
   };
   return { element, update };
 }
