@@ -66,6 +66,28 @@ def expect_filters_in_sight(app: Watched, count: int) -> None:
         expect(cross).to_be_in_viewport(ratio=1)
 
 
+def test_news_that_come_with_back_do_not_undo_it(app: Watched) -> None:
+    page = app.page
+    app.look("light", 1280)
+    app.open("/?q=heron+waits")
+    choose(app, "status", "open")
+    expect(page).to_have_url(re.compile("has=status"))
+    expect(page.locator(".cps-card")).to_have_count(3)
+    app.rest()
+    page.evaluate(
+        """() => {
+            const news = () => window.dispatchEvent(new Event("news"));
+            const waits = [0, 20, 50, 100, 200];
+            window.addEventListener("popstate", () => waits.forEach(wait => setTimeout(news, wait)));
+            history.back();
+        }"""
+    )
+    expect(page.locator(".cps-card")).to_have_count(6)
+    app.rest()
+    expect(page).to_have_url(re.compile(r"\?q=heron\+waits$"))
+    expect(page.locator(".cps-card")).to_have_count(6)
+
+
 @pytest.mark.parametrize(("scheme", "width", "height"), [("light", 1280, 900), ("dark", 390, 844)])
 def test_results_are_unfolded_filtered_sorted_and_taken_along(
     app: Watched, scheme: str, width: int, height: int

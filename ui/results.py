@@ -183,7 +183,7 @@ def take() -> None:
     viewer = require_viewer()
     text, search, _ = search_box.asked()
     state, params = st.session_state, searched(search)
-    state[_TEXT], state[_TAKEN] = text, True
+    state[_TEXT], state[_TAKEN] = text, search_box.is_unsettled()
     if viewer.is_owner and search_box.forgets():
         library().searching.forget(viewer)
     if params != state.get(SEEN, {}):

@@ -143,6 +143,11 @@ def asked() -> tuple[str, str, str]:
     return text, search, here
 
 
+def is_unsettled() -> bool:
+    """Whether a search was committed that the browser has not seen in the address yet."""
+    return components.asked(KEY).get("unsettled") is True
+
+
 def forgets() -> bool:
     """Whether what was searched and opened last is to be forgotten."""
     return components.asked(KEY).get("forget") is True

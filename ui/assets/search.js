@@ -22,16 +22,21 @@ function viewOf(root) {
   const { signal } = off;
   const pending = []; // searches committed here that have not come back yet
   let component, committed, typed = "", timer, tries = 0;
+  let isGoing = false; // Back or Forward was pressed, and what is shown is still of the address before
+  window.addEventListener("popstate", () => { isGoing = spelled(window.location.search) !== committed; }, { signal });
 
   // One value says everything: two could be handled in the other order. A run that begins at the same moment
-  // may swallow it, so it is sent again where no answer comes.
+  // may swallow it, so it is sent again where no answer comes. `unsettled`: the address may not have it yet.
+  // After Back or Forward nothing is sent until their search is here: the one before would come back with it.
   const send = (here = "", forget = false, act = undefined) => {
-    component.setStateValue("asked", { text: typed, search: committed, here, forget, act, tries });
+    if (isGoing) return;
+    component.setStateValue("asked", { text: typed, search: committed, unsettled: pending.length > 0, here, forget, act, tries });
     clearTimeout(timer);
     timer = setTimeout(() => { if (component.data.text !== typed) { tries += 1; send(); } }, ANSWER_MS);
   };
   const put = (params, act) => {
     committed = spelled(params);
+    isGoing = false;
     pending.push(committed);
     tries += 1; // what was asked before Back is asked anew
     send("", false, act);
@@ -132,6 +137,7 @@ function viewOf(root) {
     component = next;
     const { data } = next;
     const here = spelled(data.search), echo = pending.indexOf(here);
+    if (here !== committed || here === spelled(window.location.search)) isGoing = false;
     if (isNew && isReplaced(here)) {
       committed = here;
       box.replace(left.input);
