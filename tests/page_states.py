@@ -164,9 +164,9 @@ _FULL: Final = (
     _page("settings people", "/settings?share=1", "Keep", press("Remove")),
 )  # fmt: skip
 _EMPTY: Final = (
-    _page("search", "/", "What do you want to search"),
-    _page("ask", "/ask", "What do you want to search"),
-    _page("files", "/files", "What do you want to search"),
+    _page("search", "/", "Which folder do you want to search"),
+    _page("ask", "/ask", "Which folder do you want to search"),
+    _page("files", "/files", "Which folder do you want to search"),
     _page("index", "/index", "Folder"),
     _page("stores", "/stores", "There is no store yet"),
     _page("settings", "/settings", "Share with other people"),

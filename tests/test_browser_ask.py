@@ -109,3 +109,25 @@ def test_asking_needs_no_mouse(app: Watched, talker: Talker) -> None:
     keys.press("Enter")
     expect(page.locator("#turn-1-1")).to_be_in_viewport()
     tab_to(page, "Ask a follow-up")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_follow_up_is_scrolled_to_and_stays_in_sight(app: Watched, talker: Talker, width: int) -> None:
+    page = app.page
+    talker.go.set()
+    app.look("light", width, 700)
+    app.open("/ask")
+    asked = ("harbour opens at six", "harbour notice", "harbour hours at noon")
+    for number, question in enumerate(asked, 1):
+        box = page.get_by_label("Ask your notes" if number == 1 else "Ask a follow-up")
+        box.fill(question)
+        box.press("Enter")
+        expect(page.locator(f"#turn-{number}")).to_have_text(question)
+        expect(page.get_by_role("button", name="Stop")).to_have_count(0)
+        expect(page.locator(".cp-answer")).to_have_count(number)
+        app.rest()
+        top = page.locator(f"#turn-{number}").bounding_box()
+        assert top is not None
+        assert top["y"] < 350, (number, top)
+        expect(page.locator(".cp-answer").nth(number - 1)).to_be_in_viewport()
+    app.look("light", 1280)

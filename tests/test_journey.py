@@ -55,7 +55,7 @@ def test_from_an_empty_home_to_a_changed_setting(app: Watched, ollama: Patient) 
             page.screenshot(path=Path(folder) / f"{next(numbers):02}-{name}.png")
 
     app.open("/")
-    expect(page.get_by_role("heading", name="What do you want to search?")).to_be_visible()
+    expect(page.get_by_role("heading", name="Which folder do you want to search?")).to_be_visible()
     page.get_by_role("button", name="vault").first.click()
     picture("found vault")
     page.get_by_role("button", name="Index now").click()

@@ -19,12 +19,12 @@ pytestmark = pytest.mark.usefixtures("owner")
 def test_one_button_leads_from_a_folder_to_the_search(notes: Path) -> None:
     (notes / "tea.md").write_text("# Tea\n\nSteep green tea at eighty degrees.\n")
     app = pages.open_page("search")
-    assert app.title[0].value == "What do you want to search?"
+    assert app.title[0].value == "Which folder do you want to search?"
     drawn(app.text_input(key=FOLDER).set_value(str(notes)).run())
     press(app, "index_now")
     [store] = library().stores.names(OWNER)
     until(lambda: library().stores.info(OWNER, store).file_count == 1)
-    assert "What do you want to search?" not in texts(drawn(app.run()))
+    assert "Which folder do you want to search?" not in texts(drawn(app.run()))
 
 
 def test_a_store_without_documents_leads_to_the_folders(hashing_store: str) -> None:

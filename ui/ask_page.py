@@ -28,6 +28,7 @@ from ui.results import behind
 from ui.search_state import DEFAULT, Choices, Request, from_params, in_address, searched, unknown_store
 
 BOX: Final = "ask_box"
+_TURN: Final = "ask_turn"
 _POLL_S: Final = 0.3
 _NARROWED_BY: Final = ("store", "type", "tag", "path", "after", "before", "min", "k")
 """The parameters of the address that say what a question is answered from."""
@@ -41,19 +42,27 @@ def show_conversation(viewer: Viewer, stores: Sequence[str]) -> None:
     turns = _turns(viewer, conversation, job)
     if job is not None and job.kept:  # since just now
         job, turns = None, _turns(viewer, conversation, None)
+    count = len(turns) + (job is not None)
     for number, reply in enumerate(turns, 1):
-        _show_turn(viewer, reply, number, last=number == len(turns) and job is None)
+        with st.container(key=f"{_TURN}_last" if number == count else f"{_TURN}_{number}"):
+            _show_turn(viewer, reply, number, last=number == count)
     if job is not None:
-        st.html(ask_html.question(job.question.text, len(turns) + 1))
-        if job.running:
-            st.fragment(_show_draft, run_every=_POLL_S)(job, len(turns) + 1)
-        elif job.result is not None:
-            _show_turn(viewer, job.result, len(turns) + 1, last=True)
-        elif job.error is not None:
-            show_error(job.error)
-    _offer_question(viewer, stores, turns, busy=job is not None and job.running)
+        with st.container(key=f"{_TURN}_last"):
+            _show_job(viewer, job, count)
+    _offer_question(viewer, stores, turns, count, busy=job is not None and job.running)
     if not turns and not viewer.is_owner and not library().settings.llm:
         st.html(hits.sentences("No model answers here; you get the sentences of the notes that do."))
+
+
+def _show_job(viewer: Viewer, job: Job, number: int) -> None:
+    """The question of an answer under way, and what there is of it."""
+    st.html(ask_html.question(job.question.text, number))
+    if job.running:
+        st.fragment(_show_draft, run_every=_POLL_S)(job, number)
+    elif job.result is not None:
+        _show_turn(viewer, job.result, number, last=True)
+    elif job.error is not None:
+        show_error(job.error)
 
 
 def _turns(viewer: Viewer, conversation: str, job: Job | None) -> list[Reply]:
@@ -112,7 +121,10 @@ def _show_draft(job: Job, number: int) -> None:
             st.html(ask_html.sources(draft.references, number, "coming"))
 
 
-def _offer_question(viewer: Viewer, stores: Sequence[str], turns: Sequence[Reply], *, busy: bool) -> None:
+def _offer_question(
+    viewer: Viewer, stores: Sequence[str], turns: Sequence[Reply], turn: int, *, busy: bool
+) -> None:
+    """The box for the next question with its filters; ``turn`` is the number of the last one."""
     label = "Ask a follow-up" if turns or busy else "Ask your notes"
     below = st.container(key="ask_next" if turns or busy else None)
     if turns and not busy and _lacks_model(viewer):
@@ -131,7 +143,9 @@ def _offer_question(viewer: Viewer, stores: Sequence[str], turns: Sequence[Reply
         filters.minimum(where, _counts(turns), _usual().min, filters.TENTHS),
         filters.how_many(where, _usual().k),
     )
-    search_box.show_filters(chips, urlencode(in_address(_NARROWED_BY), doseq=True), _narrow, busy=busy)
+    search_box.show_filters(
+        chips, urlencode(in_address(_NARROWED_BY), doseq=True), _narrow, busy=busy, turn=turn
+    )
     if not turns and not busy and _lacks_model(viewer):
         answering_model.offer(viewer)
     if gone := unknown_store(stores):

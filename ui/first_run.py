@@ -35,7 +35,7 @@ def choose_first_folder(viewer: Viewer) -> None:
         st.title("Nothing to search yet", anchor=False)
         st.html(hits.paragraphs("No store is shared with you yet. Ask the owner of this library."))
         return
-    st.title("What do you want to search?", anchor=False)
+    st.title("Which folder do you want to search?", anchor=False)
     new_store(viewer, has_others=False)
     components.show("focus", "focus", ".st-key-index_folder input")
 

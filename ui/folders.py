@@ -36,8 +36,8 @@ def choose_folder(viewer: Viewer) -> Path | None:
     offer_folders(viewer)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         typed = st.text_input(
-            "Folder", key=BOX, placeholder="Type or paste a path, such as ~/notes", persist_state="session",
-            autocomplete="off", label_visibility="collapsed",
+            "Folder", key=BOX, placeholder="Path of a folder, such as ~/notes", persist_state="session",
+            autocomplete="off",
         )  # fmt: skip
         st.button("Browse", key="index_browse", icon=":material/folder_open:", on_click=open_picker)
     if PICKER in st.session_state:

@@ -165,11 +165,11 @@ def act() -> tuple[str, str, str]:
 
 
 def show_filters(
-    chips: Sequence[Chip], search: str, on_asked: Callable[[], None], *, busy: bool = False
+    chips: Sequence[Chip], search: str, on_asked: Callable[[], None], *, busy: bool = False, turn: int = 0
 ) -> None:
     """Draw filters alone, as the ``search`` has them. ``on_asked`` is called when `filtered` changes. Unless
-    ``busy``, the box above them gets the focus."""
-    data = {"chips": [asdict(chip) for chip in chips], "search": search, "busy": busy}
+    ``busy``, the box above them gets the focus. A new ``turn`` of the conversation is scrolled to."""
+    data = {"chips": [asdict(chip) for chip in chips], "search": search, "busy": busy, "turn": turn}
     components.show("filters", _FILTERS, data, on_asked)
 
 
