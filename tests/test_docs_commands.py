@@ -37,6 +37,10 @@ NOT_RUN: Mapping[str, tuple[str, str]] = {
         "serves until it is stopped",
         "test_packaging.py::test_open_opens_the_address_that_was_printed",
     ),
+    "commonplace open": (
+        "starts the app and a browser",
+        "test_opening.py::test_an_app_that_does_not_run_is_started_and_stays",
+    ),
     "curl": ("needs the app", "test_docs_api.py::test_the_requests_of_the_page_are_answered"),
     "commonplace store attach": (
         "needs Amazon S3 Vectors",

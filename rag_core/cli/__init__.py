@@ -21,6 +21,7 @@ from rag_core.cli import (
     documents,
     evaluating,
     indexing,
+    opening,
     runs,
     saved,
     serving,
@@ -47,7 +48,7 @@ for command in (
     evaluating.evaluate,
     documents.list_documents, documents.show, documents.similar, documents.exclude, documents.reindex,
     stores.store, sources.source, runs.jobs, stores.status, sharing.token, sharing.share,
-    serving.serve, serving.watch, serving.mcp, serving.model, connections.connections,
+    serving.serve, opening.open_app, serving.watch, serving.mcp, serving.model, connections.connections,
     upkeep.doctor, upkeep.verify, upkeep.repair, upkeep.config, upkeep.completion,
 ):  # fmt: skip
     app.add_command(command)

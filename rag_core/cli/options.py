@@ -134,7 +134,6 @@ _SYNONYMS = {
     "import": "store import",
     "install": "model install",
     "ls": "list",
-    "open": "show",
     "search": "query",
     "sources": "source list",
     "start": "serve",

@@ -1,0 +1,87 @@
+"""Opening the app in the browser, and starting it first where it does not run: for a key that works
+anywhere."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+import webbrowser
+from collections.abc import Sequence
+from typing import IO
+from urllib.parse import urlencode
+
+import click
+
+from rag_core.cli.options import Answering, emit, setting_option, settings_of_owner
+from rag_core.errors import RagError
+
+_ANSWER_S = 3.0
+_START_S = 60.0
+_LOOK_S = 0.2
+_QUOTED = 300  # characters of what an app said that did not start
+
+
+@click.command("open", cls=Answering)
+@click.argument("query", nargs=-1)
+@setting_option("--port", setting="port", type=click.IntRange(1, 65535), help="Where the app is.")
+def open_app(query: Sequence[str], port: int) -> None:
+    """Open the app in the browser, with QUERY in the search box.
+
+    The app is started in the background if it does not run, and stays there when this command has ended.
+    """
+    settings_of_owner()
+    started = None if _answers(port) else _start(port)
+    words = " ".join(query).strip()
+    url = f"http://127.0.0.1:{port}/" + (f"?{urlencode({'q': words})}" if words else "")
+    if not webbrowser.open(url):
+        raise RagError("No browser could be started.", f"Open {url} yourself.")
+    said = f"Opened {url}"
+    if started:
+        said += f"\nThe app runs in the background, as process {started}."
+    emit({"url": url, "started": started}, said)
+
+
+def _answers(port: int) -> bool:
+    """Whether the app answers at a port. Raises RagError if another program does."""
+    import httpx
+
+    try:
+        with httpx.Client(trust_env=False, timeout=_ANSWER_S) as client:
+            found = client.get(f"http://127.0.0.1:{port}/api/v1/openapi.json")
+    except httpx.ConnectError:
+        return False
+    except httpx.HTTPError:
+        found = None
+    if found is None or "Commonplace" not in found.text:
+        said = f"Port {port} is in use, and what answers there is not Commonplace."
+        raise RagError(said, "Choose another port: set `port`, or use --port.")
+    return True
+
+
+def _start(port: int) -> int:
+    """Start the app in the background, and wait until it answers; the number of its process. Raises
+    RagError."""
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "rag_core", "serve", "--port", str(port)],
+            stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )  # fmt: skip
+        end = time.monotonic() + _START_S
+        while time.monotonic() < end:
+            if process.poll() is not None:
+                raise RagError(f"The app did not start. {_said(output)}", "Try commonplace serve.")
+            if _answers(port):
+                process.returncode = 0  # nobody waits for it any more
+                return process.pid
+            time.sleep(_LOOK_S)
+        process.kill()
+    raise RagError(f"The app did not answer within {_START_S:g} seconds.", "Try commonplace serve.")
+
+
+def _said(output: IO[bytes]) -> str:
+    """The end of what a program wrote."""
+    output.seek(0)
+    return " ".join(output.read().decode("utf-8", "replace").split())[-_QUOTED:]
