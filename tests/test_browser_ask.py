@@ -131,3 +131,25 @@ def test_a_follow_up_is_scrolled_to_and_stays_in_sight(app: Watched, talker: Tal
         assert top["y"] < 350, (number, top)
         expect(page.locator(".cp-answer").nth(number - 1)).to_be_in_viewport()
     app.look("light", 1280)
+
+
+def test_filters_that_hold_cover_nothing_on_a_phone(app: Watched, talker: Talker) -> None:
+    page = app.page
+    talker.go.set()
+    app.look("light", 390, 844)
+    app.open("/ask?min=0.1&type=markdown&k=10")
+    page.get_by_label("Ask your notes").fill("harbour opens at six")
+    page.keyboard.press("Enter")
+    expect(page.locator(".cp-answer")).to_have_count(1)
+    expect(page.locator(".st-key-ask_history")).to_be_visible()
+    app.rest()
+    chips = page.locator(".cps-chips").bounding_box()
+    history = page.locator(".st-key-ask_history").bounding_box()
+    assert chips is not None
+    assert history is not None
+    assert chips["y"] + chips["height"] <= history["y"]
+    for cross in page.locator(".cps-chips .cps-cross").all():
+        cross.scroll_into_view_if_needed()
+        expect(cross).to_be_in_viewport(ratio=1)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    app.look("light", 1280)

@@ -223,8 +223,7 @@ def _show_visible(visible: Sequence[VisibleIndexes]) -> None:
         )  # fmt: skip
     else:
         st.html(hits.paragraphs("No index was found that is not here already.", status=True))
-    problems = [f"{_KINDS[listed.kind]}: {listed.problem}" for listed in visible if listed.problem]
-    st.html(hits.paragraphs(*problems))
+    st.html(hits.paragraphs(*(listed.problem for listed in visible if listed.problem)))
 
 
 def start_attaching(viewer: Viewer, address: str, name: str, *, take_over: bool = False) -> None:

@@ -142,7 +142,7 @@ class Placement(Service):
         found = []
         for kind, listing in zip(kinds, listings, strict=True):
             if not listing.done():
-                problem = f"It gives no answer within {ANSWER_S:g} seconds."
+                problem = f"The service {kind!r} gave no answer within {ANSWER_S:g} seconds."
                 found.append(VisibleIndexes(kind, problem=problem))
             elif isinstance(error := listing.exception(), VectorError):
                 found.append(VisibleIndexes(kind, problem=str(error)))
