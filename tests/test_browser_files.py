@@ -123,3 +123,25 @@ def test_the_list_of_files_opens_a_document_and_is_there_on_the_way_back(app: Wa
     expect(box).to_have_value("map")
     expect(page.get_by_text("1 of 4 files")).to_be_visible()
     assert app.errors == []
+
+
+def test_the_count_of_a_folder_stays_on_one_line(tmp_path: Path, notes: Path) -> None:
+    folder = notes / "minutes-of-the-harbour-board-and-of-its-committees-since-the-fire"
+    folder.mkdir()
+    for number in range(120):
+        (folder / f"{number}.md").write_text(f"# Minutes {number}\n")
+    library = Library.open(Settings(tmp_path / "home" / "data", tmp_path / "models", (tmp_path,)))
+    index(library, "notes", notes, "**/*.md")
+    library.close()
+    lines = """element => {
+        const text = document.createRange();
+        text.selectNodeContents(element);
+        return text.getClientRects().length;
+    }"""
+    with watch(tmp_path, places(tmp_path)) as app:
+        for width in (1280, 700, 390):
+            app.look("light", width)
+            app.open("/files?store=notes")
+            counts = app.page.locator(".cp-tree .cp-quiet")
+            expect(counts).to_have_text(["120", "120"])
+            assert [count.evaluate(lines) for count in counts.all()] == [1, 1], width
