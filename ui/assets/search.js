@@ -23,7 +23,10 @@ function viewOf(root) {
   const pending = []; // searches committed here that have not come back yet
   let component, committed, typed = "", timer, tries = 0;
   let isGoing = false; // Back or Forward was pressed, and what is shown is still of the address before
-  window.addEventListener("popstate", () => { isGoing = spelled(window.location.search) !== committed; }, { signal });
+  window.addEventListener("popstate", () => {
+    isGoing = spelled(window.location.search) !== committed;
+    setTimeout(() => { isGoing = false; }, ANSWER_MS); // where they led to the same search
+  }, { signal });
 
   // One value says everything: two could be handled in the other order. A run that begins at the same moment
   // may swallow it, so it is sent again where no answer comes. `unsettled`: the address may not have it yet.
