@@ -42,6 +42,21 @@ def test_deleting_the_last_store_leaves_no_word_of_its_notes(kept: Library, note
     assert holds_marker(kept.settings.data_dir) == []
 
 
+def test_a_renamed_store_keeps_its_history_and_leaves_none_of_it_either(kept: Library, notes: Path) -> None:
+    (notes / f"{MARKER}.md").write_text(f"# Trades\n\nThe {MARKER} cuts wood at six.\n")
+    index(kept, "s", notes)
+    reply = kept.asking.ask(OWNER, f"When does the {MARKER} cut wood?")
+    kept.asking.keep_reply(OWNER, CONVERSATION, reply)
+    kept.searching.remember(OWNER, "", ("s", f"{MARKER}.md"))
+    kept.stores.rename(OWNER, "s", "trades")
+    [renamed] = kept.asking.conversation(OWNER, CONVERSATION)
+    assert renamed.stores == ("trades",)
+    assert {reference.vault for reference in renamed.references} == {"trades"}
+    assert [named.store for named in kept.searching.suggest(OWNER, "").opened] == ["trades"]
+    kept.stores.delete(OWNER, "trades")
+    assert holds_marker(kept.settings.data_dir) == []
+
+
 def test_the_history_of_other_stores_stays(kept: Library, notes: Path) -> None:
     for name in ("tea", "wood"):
         (notes / name).mkdir()

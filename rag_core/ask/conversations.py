@@ -28,6 +28,9 @@ CREATE TABLE IF NOT EXISTS ask_turns (
 CREATE INDEX IF NOT EXISTS ask_turns_by_login ON ask_turns (login, conversation);
 """
 
+_IS_OF_STORE = """EXISTS
+    (SELECT 1 FROM json_each(iif(json_valid(reply), reply, '{}'), '$.stores') WHERE value = ?)"""
+
 
 class Conversations:
     """The conversations of all logins. Reading creates no file; every method may raise StoreError."""
@@ -73,13 +76,20 @@ class Conversations:
                 (login, conversation, now, reply.question.encode("utf-8", "replace").decode(), written),
             )
 
+    def rename_store(self, store: str, new_name: str) -> None:
+        """Give a renamed store its new name in the replies of all logins."""
+        rows = self._state.rows(f"SELECT id, reply FROM ask_turns WHERE {_IS_OF_STORE}", store)
+        for number, written in rows:
+            reply = json.loads(written)
+            for named in (reply, *reply.get("notices", ())):  # an older version kept warnings
+                named["stores"] = [new_name if each == store else each for each in named.get("stores", ())]
+            for reference in reply["references"]:
+                reference["vault"] = new_name if reference["vault"] == store else reference["vault"]
+            self._state.rows("UPDATE ask_turns SET reply = ? WHERE id = ?", json.dumps(reply), number)
+
     def forget_store(self, store: str) -> None:
         """Delete the replies of all logins that are from a store: they hold its passages."""
-        self._state.rows(
-            """DELETE FROM ask_turns WHERE EXISTS
-               (SELECT 1 FROM json_each(iif(json_valid(reply), reply, '{}'), '$.stores') WHERE value = ?)""",
-            store,
-        )
+        self._state.rows(f"DELETE FROM ask_turns WHERE {_IS_OF_STORE}", store)
 
     def delete(self, login: str, conversation: str | None = None) -> None:
         """Delete a conversation of a login, or all."""

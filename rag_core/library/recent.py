@@ -45,6 +45,11 @@ class Recent:
                 newest = f"SELECT id FROM {table} ORDER BY id DESC LIMIT ?"
                 db.execute(f"DELETE FROM {table} WHERE id NOT IN ({newest})", (KEPT,))
 
+    def rename_store(self, store: str, new_name: str) -> None:
+        """Give a renamed store its new name in the documents that were opened."""
+        sql = "UPDATE OR REPLACE recent_documents SET store = ? WHERE store = ?"
+        self._state.rows(sql, new_name, store)
+
     def forget_store(self, store: str) -> None:
         """Forget the documents of a store that were opened."""
         self._state.rows("DELETE FROM recent_documents WHERE store = ?", store)

@@ -246,10 +246,14 @@ class Stores(Service):
                 time.sleep(_LOOK_S)
 
     def rename(self, viewer: Viewer, name: str, new_name: str) -> StoreInfo:
-        """Rename a store, also in saved searches; its content and keys stay. Raises InvalidInput for an
-        unusable name, StoreBusy during a job or while another process has it open."""
+        """Rename a store, also in saved searches and in the history of questions; its content and keys stay.
+        Raises InvalidInput for an unusable name, StoreBusy during a job or while another process has it
+        open."""
         self._stores.rename(viewer, name, new_name)
         self._saved.rename_store(viewer, name, new_name)
+        known = self._settings.data_dir, self._settings.busy_timeout_s
+        for history in (Conversations(*known), Recent(*known)):
+            history.rename_store(name, new_name)
         return self.info(viewer, new_name)
 
     def export(
