@@ -119,14 +119,12 @@ def test_a_note_without_text_is_not_said_to_be_found_by_meaning(
 
 def test_an_excluded_file_says_who_excluded_it(library: Library, vault: Path) -> None:
     library.files.exclude(OWNER, "s", "a.md", "Too long.")
-    before = ask(library, vault / "a.md")
-    assert before.findable
-    assert "It can be found until the next run." in before.steps[1].sentence
-    library.jobs.run(OWNER, "s")
-    found = ask(library, vault / "a.md")
-    assert not found.findable
-    assert last(found) == "It is excluded. Too long."
-    assert found.advice == say("include", command="commonplace exclude a.md --undo --store s")
+    for _ in range(2):  # before the run that forgets it, and after
+        found = ask(library, vault / "a.md")
+        assert not found.findable
+        assert last(found) == "It is excluded. Too long."
+        assert found.advice == say("include", command="commonplace exclude a.md --undo --store s")
+        library.jobs.run(OWNER, "s")
 
 
 def test_a_private_note_is_for_the_owner(library: Library, vault: Path) -> None:

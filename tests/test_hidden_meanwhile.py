@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
+from typing import get_args
 
 import pytest
 
@@ -16,7 +17,7 @@ from rag_core.extract import Worker, ocr
 from rag_core.library import Library
 from rag_core.library.service import Shared
 from rag_core.store import Store, privacy
-from rag_core.types import OWNER, Extracted, Segment, Viewer
+from rag_core.types import OWNER, Extracted, Mode, Segment, Viewer
 from tests.conftest import index
 from tests.documents_made import mail
 from tests.test_ocr import packed, picture
@@ -142,6 +143,73 @@ def test_a_file_that_is_hidden_meanwhile_reaches_no_guest(
     index_while(library, notes, monkeypatch, act(name))
     assert found(library, GUEST) == []
     assert found(library, OWNER) == [name] * remains
+
+
+def remove_folder(library: Library) -> None:
+    [each] = library.sources.kept(OWNER, "s")
+    library.sources.remove(OWNER, "s", each.id)
+
+
+@pytest.mark.parametrize(
+    ("act", "remains"),
+    [
+        (exclude("plan.md"), ["tea.md"]),
+        (leave_out("plan.*"), ["tea.md"]),
+        (remove_folder, []),
+    ],
+    ids=["excluded", "left out", "folder removed"],
+)
+@pytest.mark.parametrize("mode", get_args(Mode))
+def test_what_the_owner_leaves_out_is_not_found_from_that_moment(
+    library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch, act: Act, remains: list[str], mode: Mode
+) -> None:
+    for name in ("plan", "tea"):
+        (notes / f"{name}.md").write_text(f"# {name}\n\nThe harbour opens again, said the {name}.\n")
+    (notes / "gate.png").write_bytes(b"old")
+    index(library, "s", notes)
+    (notes / "gate.png").write_bytes(b"new")
+    said: list[list[str]] = []
+
+    def look(query: str) -> None:
+        hits = library.search(OWNER, query, ["s"], mode=mode).hits
+        said.append(sorted(hit.document.path for hit in hits if hit.document.path != "gate.png"))
+
+    def act_and_look(library: Library) -> None:
+        look("harbour opens")
+        act(library)
+        look("harbour opens")
+        look("type:markdown")
+        look("plan")
+
+    index_while(library, notes, monkeypatch, act_and_look)
+    before, by_words, by_filter, by_name = said
+    assert before == ["plan.md", "tea.md"]
+    assert (by_words, by_filter) == (remains, remains)
+    assert "plan.md" not in by_name
+    assert not library.searching.suggest(OWNER, "pla", ["s"]).documents
+
+
+def test_words_of_a_picture_leave_its_notes_when_it_is_excluded(
+    library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (notes / "gate.png").write_bytes(packed(picture(), "PNG"))
+    (notes / "oslo.md").write_text("# Oslo\n\nWe fly.\n\n![](gate.png)\n")
+    index_while(library, notes, monkeypatch, lambda _: None)
+    assert found(library, OWNER, "boarding path:oslo.md") == ["oslo.md"]
+    library.files.exclude(OWNER, "s", "gate.png")
+    assert found(library, OWNER, "boarding path:oslo.md") == []
+    index(library, "s")
+    assert found(library, OWNER, "boarding path:oslo.md") == []
+    assert found(library, OWNER, "oslo") == ["oslo.md"]
+
+
+def test_a_file_that_is_taken_back_before_a_run_is_found_again(library: Library, notes: Path) -> None:
+    (notes / "tea.md").write_text("# Tea\n\nThe harbour opens.\n")
+    index(library, "s", notes)
+    library.files.exclude(OWNER, "s", "tea.md")
+    assert found(library, OWNER, "harbour") == []
+    library.files.include(OWNER, "s", "tea.md")
+    assert found(library, OWNER, "harbour") == ["tea.md"]
 
 
 class Eyes:

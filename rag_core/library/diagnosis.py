@@ -17,7 +17,7 @@ from rag_core.library.places import Place, absolute, is_folder, not_a_document, 
 from rag_core.messages import Message, say
 from rag_core.reports import Diagnosis, Step
 from rag_core.store import Store, documents, embeddings, privacy
-from rag_core.store.sources import all_sources, shown_path
+from rag_core.store.sources import LEFT_OUT, all_sources, shown_path
 from rag_core.types import NAME
 from rag_core.wording import command, moment
 
@@ -96,7 +96,7 @@ def _follow(db: sqlite3.Connection, store: str, place: Place, missing: Missing) 
             yield Step("ok", say("chosen")), None
             if source.paused:
                 yield Step("note", say("paused")), resume
-        elif row and row["chunk_count"]:
+        elif row and row["chunk_count"] and row["private"] < LEFT_OUT:
             yield Step("note", say("kept", reason=found.said, meanwhile=say(found.meanwhile))), found.advice
         else:
             yield Step("no", found.said), found.advice

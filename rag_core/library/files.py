@@ -25,14 +25,15 @@ class Files(Service):
     """Lists the files of stores. Paths are absolute, or as the store calls them."""
 
     def exclude(self, viewer: Viewer, store: str, path: str, reason: str = "") -> None:
-        """Exclude one file, whatever the patterns say, and request the job that forgets it. Raises NotFound,
-        also if it is excluded already."""
+        """Exclude one file, whatever the patterns say: no search finds it from now on. Also request the job
+        that forgets it. Raises NotFound, also if it is excluded already."""
         opened = self._own(viewer, store)
         found = places.read_places(opened, [path])
         with opened.decide() as db:
             for source_id, raw in found:
                 sources.exclude_file(db, source_id, raw, reason or "By hand.")
-                jobs.add_request(db, "index", [source_id], force=True, paths=[raw])
+                notes = documents.forget_picture(db, source_id, raw)
+                jobs.add_request(db, "index", [source_id], force=True, paths=[raw, *notes])
 
     def include(self, viewer: Viewer, store: str, path: str) -> None:
         """Let the patterns decide on an excluded file again, and request that it is read. Raises NotFound."""

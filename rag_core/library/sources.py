@@ -24,7 +24,7 @@ from rag_core.installation import install_line
 from rag_core.library import places
 from rag_core.library.service import Service
 from rag_core.reports import SourceInfo
-from rag_core.store import jobs, sources
+from rag_core.store import documents, jobs, sources
 from rag_core.types import Source, Viewer
 from rag_core.wording import pictures_by_ocr
 
@@ -98,16 +98,19 @@ class Sources(Service):
     def change(
         self, viewer: Viewer, store: str, source_id: int, include: Sequence[str], exclude: Sequence[str] = ()
     ) -> Source:
-        """Replace the globs of a folder; the next job follows them. Raises InvalidInput, also for globs that
-        choose none of the present files."""
+        """Replace the globs of a folder. No search finds what they exclude from now on; the next job follows
+        them. Raises InvalidInput, also for globs that choose none of the present files."""
         include, exclude = validate_globs(include), validate_globs(exclude) if exclude else ()
         opened = self._own(viewer, store)
         folder = Path(self.get(viewer, store, source_id).root)
         if os.path.isdir(folder):  # noqa: PTH112  (no error)
             refuse_no_match(folder, include, exclude)
         with opened.decide() as db:
-            source = replace(_source(db, store, source_id), include=include, exclude=exclude)
+            before = _source(db, store, source_id)
+            source = replace(before, include=include, exclude=exclude)
             sources.change_source(db, source)
+            if before.exclude != exclude and documents.forget_pictures(db):
+                jobs.add_request(db, "index", [source_id])
         return source
 
     def pause(self, viewer: Viewer, store: str, source_id: int, *, paused: bool = True) -> Source:
@@ -118,8 +121,8 @@ class Sources(Service):
         return source
 
     def remove(self, viewer: Viewer, store: str, source_id: int) -> Source:
-        """Take a folder out of a store and request the job that forgets its documents. The same job reads
-        files again that another folder of the store chooses too."""
+        """Take a folder out of a store: no search finds its documents from now on. Also request the job that
+        forgets them, which reads files again that another folder of the store chooses too."""
         with self._own(viewer, store).decide() as db:
             source = replace(_source(db, store, source_id), removed=True)
             sources.change_source(db, source)

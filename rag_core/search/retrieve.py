@@ -30,7 +30,7 @@ from rag_core.search.rank import (
 from rag_core.search.rerank import TOP, reranked
 from rag_core.search.snippet import best_window, highlight, unshown
 from rag_core.search.sorting import in_order
-from rag_core.store import Store, embeddings, facets, find, lexical
+from rag_core.store import Store, embeddings, facets, find, lexical, view
 from rag_core.store.calibration import Calibration
 from rag_core.store.connection import kept
 from rag_core.store.errors import for_viewer
@@ -416,7 +416,7 @@ def _hits(
             hidden=() if row["kept"] is None else tuple(furniture.hidden(row["text"], row["kept"])),
             heading_path=headings, headings=line,
             copies=tuple(map(attrgetter("path"), map(itemgetter(1), there[1:]))), more=place.more,
-            aliases=() if row["text"].strip() else find.aliases(db, document.id),
+            aliases=() if row["text"].strip() else view.aliases(db, document.id),
             **dict(zip(_OF_CHUNK, itemgetter(*_OF_CHUNK)(row), strict=True)),
         ))  # fmt: skip
     return hits

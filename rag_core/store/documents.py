@@ -364,17 +364,30 @@ def _forget_contents(db: sqlite3.Connection, document_id: int) -> None:
 def forget_pictures(db: sqlite3.Connection) -> int:
     """Remove what was read in the pictures that notes embed until the notes are read again, by the next run;
     returns of how many notes."""
-    sql = """SELECT DISTINCT l.document_id FROM links l JOIN chunks c ON c.document_id = l.document_id
-             WHERE l.type = 'embed' AND c.anchor_type = 'picture'
-             UNION SELECT l.document_id FROM links l JOIN names n ON n.key = l.key
-             JOIN documents d ON d.id = n.document_id WHERE l.type = 'embed' AND d.file_type = 'picture'"""
-    notes = [row[0] for row in db.execute(sql)]
+    sql = f"""SELECT DISTINCT l.document_id FROM links l JOIN chunks c ON c.document_id = l.document_id
+              WHERE l.type = 'embed' AND c.anchor_type = 'picture' UNION {_EMBEDDING}"""
+    return len(_forget_pictures_of(db, [row[0] for row in db.execute(sql)]))
+
+
+def forget_picture(db: sqlite3.Connection, source_id: int, path: bytes) -> list[bytes]:
+    """As `forget_pictures`, of the notes that embed the picture at ``path`` alone; returns their paths."""
+    sql = f"{_EMBEDDING} AND d.source_id = ? AND d.path = ?"
+    notes = _forget_pictures_of(db, [row[0] for row in db.execute(sql, (source_id, path))])
+    sql = "SELECT path FROM documents WHERE id IN (SELECT value FROM json_each(?))"
+    return [row[0] for row in db.execute(sql, (json.dumps(notes),))]
+
+
+_EMBEDDING = """SELECT DISTINCT l.document_id FROM links l JOIN names n ON n.key = l.key
+    JOIN documents d ON d.id = n.document_id WHERE l.type = 'embed' AND d.file_type = 'picture'"""
+
+
+def _forget_pictures_of(db: sqlite3.Connection, notes: list[int]) -> list[int]:
     for document_id in notes:
         sql = "SELECT id FROM chunks WHERE document_id = ? AND anchor_type = 'picture'"
         chunks.take_out(db, [row[0] for row in db.execute(sql, (document_id,))])
         _update(db, document_id, {"extractor": UNFINISHED})
         seal(db, document_id)
-    return len(notes)
+    return notes
 
 
 _BACK = "taken out by hand. They are back when the file changes or is read again."

@@ -86,7 +86,7 @@ def count(db: sqlite3.Connection, store: str, ids: Collection[int]) -> Facets:
 
 def _matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible) -> tuple[str, tuple[object, ...]]:
     """SQL of the ids of the documents, and its values."""
-    is_all = not allowed.narrows and find.sees_all(db, allowed.viewer)
+    is_all = find.takes_all(db, allowed)
     sql = f"""SELECT DISTINCT c.document_id AS id FROM chunks c JOIN documents d ON d.id = c.document_id
               WHERE {allowed.sql}"""
     if not query.text:

@@ -19,11 +19,12 @@ from posixpath import basename, splitext
 from typing import Any, NamedTuple
 
 from rag_core.errors import InvalidInput, StoreError
-from rag_core.extract import frontmatter, type_of_suffix
+from rag_core.extract import type_of_suffix
 from rag_core.extract.filetypes import NAMED
 from rag_core.store import properties
 from rag_core.store.connection import rows_at_once
 from rag_core.store.file import ACTIVE, Store
+from rag_core.store.sources import LEFT_OUT
 from rag_core.text.days import EXAMPLES, span
 from rag_core.text.words import (
     SPACED_WORD,
@@ -40,8 +41,6 @@ from rag_core.types import DATA, NAME, Document, Filters, PrivateBy, Query, Sort
 
 HIDDEN = "SELECT c.id FROM documents d JOIN chunks c ON c.document_id = d.id WHERE d.private"
 """The SQL of all private chunks."""
-
-EVERYTHING = "1"  # SQL
 
 _ALL_TEXT = " || char(1) || ".join(f"c.{column}" for column in ("title", "headings", "tags", "path", "text"))
 # +c.id: a filter, never the planner's way in, which would meet every match for every key.
@@ -208,7 +207,7 @@ def eligible(query: Query, viewer: Viewer) -> Eligible:
             elif match:
                 held, values = f"{_HAS_ANYWHERE} AND {held}", (match, aside, phrase.text)
             parts.append((f"{sign}({held})", values))
-    condition = EVERYTHING if viewer.is_owner else "NOT d.private"
+    condition = f"d.private < {LEFT_OUT}" if viewer.is_owner else "NOT d.private"
     bound: list[Any] = []
     for sql, values in parts:
         condition += f" AND ({sql})"
@@ -224,6 +223,14 @@ def visible(viewer: Viewer) -> Eligible:
 def sees_all(db: sqlite3.Connection, viewer: Viewer) -> bool:
     """Whether nothing is hidden from ``viewer``, so that counts of everything hold for them."""
     return viewer.is_owner or db.execute("SELECT 1 FROM documents WHERE private LIMIT 1").fetchone() is None
+
+
+def takes_all(db: sqlite3.Connection, allowed: Eligible) -> bool:
+    """Whether every passage of the store is eligible."""
+    if allowed.narrows or not sees_all(db, allowed.viewer):
+        return False
+    left_out = db.execute(f"SELECT 1 FROM documents WHERE private >= {LEFT_OUT} LIMIT 1")
+    return left_out.fetchone() is None
 
 
 def match_any(some: Iterable[str], further: str = "{title_terms terms} : ") -> str:
@@ -355,9 +362,8 @@ def skipped_count(db: sqlite3.Connection, suffix: str) -> int:
 
 def chunk_ids(db: sqlite3.Connection, keys: Sequence[str], allowed: Eligible) -> dict[str, int]:
     """The ids of those chunks among ``keys`` that are eligible."""
-    documents = "" if allowed.sql == EVERYTHING else "JOIN documents d ON d.id = c.document_id"
     sql = f"""SELECT c.key, c.id FROM json_each(?) wanted CROSS JOIN chunks c ON c.key = wanted.value
-              {documents} WHERE {allowed.sql}"""
+              JOIN documents d ON d.id = c.document_id WHERE {allowed.sql}"""
     return dict(rows_at_once(db, ["key", "id"], sql, (json.dumps(list(keys)), *allowed.values)))
 
 
@@ -492,9 +498,3 @@ def as_documents(
         )  # fmt: skip
         found.append(document)
     return found
-
-
-def aliases(db: sqlite3.Connection, document_id: int) -> tuple[str, ...]:
-    """The other names of a document."""
-    row = db.execute("SELECT metadata FROM documents WHERE id = ?", (document_id,)).fetchone()
-    return frontmatter.aliases(json.loads(row[0]))

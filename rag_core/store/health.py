@@ -15,7 +15,7 @@ from pathlib import Path
 from rag_core.errors import ExtractError, NotText, StoreError
 from rag_core.files import read_bytes
 from rag_core.reports import Finding, Health, Severity
-from rag_core.store import checksums, decisions, privacy, signs
+from rag_core.store import checksums, decisions, privacy, signs, sources
 from rag_core.store.chunks import embed_hash
 from rag_core.store.connection import can_be_written
 from rag_core.store.documents import BEST_TARGET
@@ -225,7 +225,7 @@ def _files(db: sqlite3.Connection) -> Iterator[str]:
 
 
 def _private(db: sqlite3.Connection) -> Iterator[str]:
-    return (display for _, display, _ in privacy.misjudged(db))
+    return (display for _, display, _ in (*privacy.misjudged(db), *sources.mismarked(db)))
 
 
 def _schema(db: sqlite3.Connection) -> Iterator[str]:
@@ -238,7 +238,9 @@ CHECKS: tuple[Check, ...] = (
     Check("values", "row", "with a value that cannot be read", _values),
     Check("documents", "document", "with damaged content", _documents),
     Check("places", "document", "with passages at an impossible place", _places),
-    Check("private", "document", "not marked as the rules for private notes say", _private),
+    Check(
+        "private", "document", "not marked as the rules for private notes and the exclusions say", _private
+    ),
     Check("links", "link", "that should lead elsewhere", _links),
     Check("vectors", "vector", "with damaged numbers", _vectors),
     Check("unembedded", "passage", "with neither a vector nor a place in the queue", _unembedded),

@@ -161,7 +161,7 @@ def _scored(
 ) -> list[tuple[int, float]]:
     """The best passages with any of the words ``needed``, by all their ``words``; no other is scored."""
     condition, joins = "1", ""
-    if allowed.narrows or not find.sees_all(db, allowed.viewer):
+    if not find.takes_all(db, allowed):
         condition = allowed.sql
         joins = "JOIN chunks c ON c.id = words.rowid JOIN documents d ON d.id = c.document_id"
     matching = f"""SELECT words.rowid, -words.rank FROM words {joins}

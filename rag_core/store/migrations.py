@@ -358,8 +358,19 @@ def _version_11(db: sqlite3.Connection) -> None:
     properties.put_all(db)
 
 
+_VERSION_12 = "CREATE INDEX documents_left_out ON documents (id) WHERE private >= 8;"  # see sources.LEFT_OUT
+
+
 Step = str | Callable[[sqlite3.Connection], None]
-MIGRATIONS: tuple[Step, ...] = (_VERSION_6, _version_7, _VERSION_8, _version_9, _VERSION_10, _version_11)
+MIGRATIONS: tuple[Step, ...] = (
+    _VERSION_6,
+    _version_7,
+    _VERSION_8,
+    _version_9,
+    _VERSION_10,
+    _version_11,
+    _VERSION_12,
+)
 OLDEST = 6
 """The version that the first step makes; no older one was released."""
 VERSION = OLDEST + len(MIGRATIONS) - 1

@@ -1,8 +1,9 @@
 """Private documents: those whose note says so, and those that a rule of the owner hides.
 
-``documents.private`` holds both, as bits. Every condition for a guest, an embedder elsewhere or a remote
-index reads that column and nothing else, so the rules are applied in each transaction that writes or moves a
-document or changes them. A rule is a glob; it hides a document whose path fits, below its folder or as shown.
+``documents.private`` holds both, as bits, beside `sources.LEFT_OUT`. Every condition for a guest, an
+embedder elsewhere or a remote index reads that column and nothing else, so the rules are applied in each
+transaction that writes or moves a document or changes them. A rule is a glob; it hides a document whose path
+fits, below its folder or as shown.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from functools import lru_cache
 from rag_core.errors import InvalidInput
 from rag_core.extract import private
 from rag_core.files import Coverage, validate_globs
+from rag_core.store import sources
 from rag_core.types import Source
 
 BY_NOTE = 1
@@ -75,11 +77,11 @@ def misjudged(db: sqlite3.Connection) -> Iterator[tuple[int, str, int]]:
 
 def bits(db: sqlite3.Connection, source_id: int, path: bytes, *, by_note: bool) -> int:
     """The bits of the document at ``path`` in its source."""
-    found = rules(db)
-    if not found:
-        return BY_NOTE * by_note
-    label = db.execute("SELECT label FROM sources WHERE id = ?", (source_id,)).fetchone()[0]
-    return BY_NOTE * by_note | BY_RULE * _hides(found, label, path)
+    bits = BY_NOTE * by_note | sources.LEFT_OUT * sources.is_left_out(db, source_id, path)
+    if found := rules(db):
+        label = sources.by_id(db, source_id).label
+        bits |= BY_RULE * _hides(found, label, path)
+    return bits
 
 
 def which(db: sqlite3.Connection, label: str, path: bytes) -> tuple[str, ...]:

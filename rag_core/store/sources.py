@@ -7,12 +7,17 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import chain, count
 from pathlib import PurePath
 
 from rag_core.files import Coverage, display, with_sep
 from rag_core.store.file import now
 from rag_core.types import Source
+
+LEFT_OUT = 8
+"""The bit of ``documents.private`` for a file that the owner excludes, or whose folder is being removed: no
+search finds it, until a run forgets it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +107,7 @@ def put_source(
         " paused = 0, removed = 0 RETURNING *",
         (os.fsencode(root), source.label, json.dumps(source.include), json.dumps(source.exclude), now()),
     ).fetchone()
+    mark_left_out(db)
     return _source(row)
 
 
@@ -130,6 +136,7 @@ def change_source(db: sqlite3.Connection, source: Source) -> None:
     values = json.dumps(source.include), json.dumps(source.exclude), source.paused, source.removed
     sql = "UPDATE sources SET include = ?, exclude = ?, paused = ?, removed = ? WHERE id = ?"
     db.execute(sql, (*values, source.id))
+    mark_left_out(db)
 
 
 def drop_source(db: sqlite3.Connection, source_id: int) -> None:
@@ -138,12 +145,18 @@ def drop_source(db: sqlite3.Connection, source_id: int) -> None:
         for heir in overlapping(db, source):
             for path, out in excluded_below(db, heir.root).items():
                 if out.source_id == source_id:
-                    exclude_file(db, heir.id, path, out.reason)
+                    _put_exclusion(db, heir.id, path, out.reason)
         db.execute("DELETE FROM sources WHERE id = ?", (source_id,))
+    mark_left_out(db)
 
 
 def exclude_file(db: sqlite3.Connection, source_id: int, path: bytes, reason: str) -> None:
     """Exclude one file from now on, whatever the globs say."""
+    _put_exclusion(db, source_id, path, reason)
+    mark_left_out(db)
+
+
+def _put_exclusion(db: sqlite3.Connection, source_id: int, path: bytes, reason: str) -> None:
     sql = "INSERT OR REPLACE INTO exclusions (source_id, path, reason, created_at) VALUES (?, ?, ?, ?)"
     db.execute(sql, (source_id, path, reason, now()))
 
@@ -151,6 +164,7 @@ def exclude_file(db: sqlite3.Connection, source_id: int, path: bytes, reason: st
 def take_back_file(db: sqlite3.Connection, source_id: int, path: bytes) -> None:
     """Include a file again, if the globs do."""
     db.execute("DELETE FROM exclusions WHERE source_id = ? AND path = ?", (source_id, path))
+    mark_left_out(db)
 
 
 def excluded_files(db: sqlite3.Connection) -> list[Exclusion]:
@@ -172,7 +186,7 @@ def is_excluded(db: sqlite3.Connection, source_id: int, path: bytes) -> bool:
     """Whether the owner excludes the file ``path`` of a source, by a pattern or by hand, from whichever
     source."""
     every, source = all_sources(db), by_id(db, source_id)
-    if source.exclude and path in Coverage(source.exclude, dots=True):
+    if source.exclude and path in _coverage(source.exclude):
         return True
     whole = with_sep(os.fsencode(source.root)) + path
     for each in every:
@@ -181,6 +195,33 @@ def is_excluded(db: sqlite3.Connection, source_id: int, path: bytes) -> bool:
         if whole.startswith(here) and db.execute(sql, (each.id, whole[len(here) :])).fetchone():
             return True
     return False
+
+
+_coverage = lru_cache(maxsize=8)(lambda globs: Coverage(globs, dots=True))
+
+
+def is_left_out(db: sqlite3.Connection, source_id: int, path: bytes) -> bool:
+    """Whether the owner excludes a file, or removes its folder."""
+    return by_id(db, source_id).removed or is_excluded(db, source_id, path)
+
+
+def mark_left_out(db: sqlite3.Connection) -> None:
+    """Mark every document as the exclusions and the removed folders say."""
+    wrong = [(bits, document_id) for document_id, _, bits in mismarked(db)]
+    db.executemany("UPDATE documents SET private = ? WHERE id = ?", wrong)
+
+
+def mismarked(db: sqlite3.Connection) -> Iterator[tuple[int, str, int]]:
+    """(id, path, right bits) of each document that is not marked as the exclusions and the removed folders
+    say."""
+    for source in all_sources(db):
+        excluded = excluded_below(db, source.root).keys()
+        covered = _coverage(source.exclude) if source.exclude else ()
+        sql = "SELECT id, path, display, private FROM documents WHERE source_id = ?"
+        for number, path, shown, bits in db.execute(sql, (source.id,)).fetchall():
+            is_out = source.removed or path in excluded or path in covered
+            if is_out != bool(bits & LEFT_OUT):
+                yield number, shown, bits ^ LEFT_OUT
 
 
 def _exclusions(db: sqlite3.Connection, condition: str = "1") -> Iterator[Exclusion]:

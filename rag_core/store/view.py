@@ -108,3 +108,9 @@ def _links(
     rows_in = db.execute(sql, values)
     links_in = {row["display"]: DocumentLink(*row) for row in rows_in}
     return tuple(dict.fromkeys(DocumentLink(*row) for row in rows_out)), tuple(links_in.values())
+
+
+def aliases(db: sqlite3.Connection, document_id: int) -> tuple[str, ...]:
+    """The other names of a document."""
+    row = db.execute("SELECT metadata FROM documents WHERE id = ?", (document_id,)).fetchone()
+    return frontmatter.aliases(json.loads(row[0]))
