@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from rag_core.extract.glance import may_hold_text
 from rag_core.installation import install_line
 
 if TYPE_CHECKING:
@@ -138,10 +139,18 @@ class Reader:
             lines = [f"{digest} {self.engine} {place}" for place, digest in sorted(self._places.items())]
             _write(self._folder / _LISTS / _sha256(data), "\n".join(lines))
 
-    def text(self, place: str, draw: Callable[[], Image], *, is_page: bool = False) -> str:
+    def text(
+        self,
+        place: str,
+        draw: Callable[[], Image],
+        *,
+        is_page: bool = False,
+        preview: Callable[[], Image] | None = None,
+    ) -> str:
         """The text of the picture at ``place`` in the document, '' for a tiny one and for one that is left.
         ``draw`` makes the picture, and is called only if its text is not known. ``is_page``: it is all that a
-        page holds."""
+        page holds. ``preview`` makes a smaller copy: where that shows no text, no engine of this machine is
+        asked."""
         if self.engine is None:
             self.left.add(place)
             self.waits = why_none(self._setting) if is_page else self.waits
@@ -151,6 +160,10 @@ class Reader:
             return self._cached(self._places[place]) or ""
         if self._most == 0 or self.waits or self._is_late:
             self.left.add(place)
+            return ""
+        if preview and not is_remote(self.engine) and not may_hold_text(seen := preview()):
+            self._places[place] = self._without_text(seen)
+            self._on_read()
             return ""
         picture = draw().convert("RGB")
         if min(picture.size) < LEAST_SIDE:
@@ -169,6 +182,13 @@ class Reader:
         else:
             self._places[place] = digest
         return text or ""
+
+    def _without_text(self, seen: Image) -> str:
+        """Keep that a picture holds no text; returns the digest under which that is kept."""
+        digest = _sha256(f"no text {seen.size} ".encode() + seen.tobytes())
+        if self._folder:
+            _write(self._file(self._folder, digest), "")
+        return digest
 
     @staticmethod
     def _file(folder: Path, digest: str) -> Path:

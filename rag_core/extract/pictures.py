@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 from PIL import Image, ImageOps, ImageSequence
 
-from rag_core.extract import ocr
+from rag_core.extract import glance, ocr
 from rag_core.extract.building import Builder
 from rag_core.types import Extracted
 
@@ -28,12 +28,22 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
         frames = _MOST_PAGES if picture.format == "TIFF" else 1
         for number, frame in zip(range(1, frames + 1), ImageSequence.Iterator(picture), strict=False):
             builder.begin("page", number)
-            builder.add_seen(ocr.reader.text(f"page {number}", partial(_upright, frame), is_page=True))
+            preview = partial(_preview, data, formats(path)) if frames == 1 else None
+            draw = partial(_upright, frame)
+            builder.add_seen(ocr.reader.text(f"page {number}", draw, is_page=True, preview=preview))
         size = {"width": picture.width, "height": picture.height}
         found = builder.document("picture", path.name, metadata=size)
         if found.text or ocr.reader.left or ocr.reader.notes:  # which say why there is none
             return found
         return replace(found, warnings=(NO_TEXT,))
+
+
+def _preview(data: bytes, formats: tuple[str, ...]) -> Image.Image:
+    """A copy of a picture in which text is looked for; a JPEG of a large photo is decoded smaller."""
+    with Image.open(io.BytesIO(data), formats=formats) as picture:
+        by = glance.factor(picture.size)
+        picture.draft("L", (picture.width // by, picture.height // by))
+        return picture.copy()
 
 
 def _upright(frame: Image.Image) -> Image.Image:
@@ -55,7 +65,8 @@ def formats(path: PurePosixPath) -> tuple[str, ...]:
 def text_of(blob: bytes) -> str:
     """The text of a picture inside a document; '' where it has none or cannot be opened."""
     try:
-        return ocr.reader.text(hashlib.sha256(blob).hexdigest(), lambda: _opened(blob))
+        preview = partial(_preview, blob, FORMATS)
+        return ocr.reader.text(hashlib.sha256(blob).hexdigest(), lambda: _opened(blob), preview=preview)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         return ""
 

@@ -1,0 +1,85 @@
+"""Whether there may be text in a picture: a look that costs a fraction of OCR.
+
+Text is strokes side by side: in a piece of a line the brightness falls clearly below its surroundings several
+times, or rises above them. Smooth surfaces, noise and the edges of things do not do that. The look is
+repeated on smaller copies, for larger letters, and along columns, for turned ones.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_MOST_PIXELS = 4_500_000
+"""Pixels of a picture, such as that of a screen, that is looked at as it is; larger ones are photos."""
+_LONGEST_SIDE = 1300  # pixels of the copy of a photo
+_SMALLEST_SIDE = 50  # of the smallest copy: a piece and a pixel
+_SURROUNDINGS = 12  # pixels to each side, of which a stroke differs
+_CONTRAST = 32  # levels by which it does, where the picture has all 256
+_NOISES = 5  # times the usual difference of two pixels
+_LEAST_RANGE = 64  # levels that a picture of little contrast is taken to have
+_ACROSS, _ALONG = 4, 24  # pixels of half a piece of a line
+_LEAST_STROKES = 18  # in a piece of 8 times 48 pixels
+
+_OF_EIGHT_BITS = frozenset({"1", "L", "LA", "P", "RGB", "RGBA", "CMYK", "YCbCr"})
+
+
+def factor(size: tuple[int, int]) -> int:
+    """By how much a picture is made smaller before it is looked at: a power of two."""
+    by = 1
+    while size[0] * size[1] > _MOST_PIXELS and max(size) > _LONGEST_SIDE * by:
+        by *= 2
+    return by
+
+
+def may_hold_text(picture: Image) -> bool:
+    """Whether OCR may find text in a picture."""
+    if min(picture.size) < _SMALLEST_SIDE or picture.mode not in _OF_EIGHT_BITS:
+        return True
+    copy = picture.convert("L").reduce(factor(picture.size))
+    contrast = _contrast(np.asarray(copy))
+    while min(copy.size) >= _SMALLEST_SIDE:
+        if most_strokes(copy, contrast) >= _LEAST_STROKES:
+            return True
+        copy = copy.reduce(2)
+    return False
+
+
+def _contrast(levels: npt.NDArray[np.uint8]) -> int:
+    """By how many levels a stroke differs from what is around it: more where there is contrast or noise."""
+    few = levels[::3]
+    darkest, lightest = np.percentile(few[:, ::3], (0.1, 99.9))
+    noise = float(np.median(np.abs(few[:, 1:].astype(np.int16) - few[:, :-1])))
+    of_range = _CONTRAST * max(float(lightest - darkest), _LEAST_RANGE) / 256
+    return round(max(of_range, min(_NOISES * noise, _CONTRAST)))
+
+
+def most_strokes(copy: Image, contrast: int) -> int:
+    """The most beginnings of strokes in any piece of a line or of a column."""
+    from PIL import ImageFilter
+
+    levels = np.asarray(copy)
+    around = np.asarray(copy.filter(ImageFilter.BoxBlur(_SURROUNDINGS)))
+    dark = levels < np.maximum(around, contrast) - np.uint8(contrast)
+    light = levels > np.minimum(around, 255 - contrast) + np.uint8(contrast)
+    most = 0
+    for mask in (dark, light):
+        along_lines = (mask[:, 1:] & ~mask[:, :-1]).view(np.uint8)
+        along_columns = np.ascontiguousarray((mask[1:] & ~mask[:-1]).view(np.uint8).T)
+        most = max(most, _fullest_piece(along_lines), _fullest_piece(along_columns))
+    return most
+
+
+def _fullest_piece(begins: npt.NDArray[np.uint8]) -> int:
+    """The most beginnings in any piece of a line; the pieces overlap by half."""
+    rows, columns = begins.shape[0] // _ACROSS, begins.shape[1] // _ALONG
+    begins = begins[: rows * _ACROSS, : columns * _ALONG]
+    halves = sum((begins[row::_ACROSS] for row in range(1, _ACROSS)), begins[0::_ACROSS])
+    cells = halves.reshape(rows, columns, _ALONG).sum(axis=2, dtype=np.uint16)
+    pieces = cells[:-1, :-1] + cells[:-1, 1:] + cells[1:, :-1] + cells[1:, 1:]
+    return int(pieces.max())
