@@ -272,19 +272,38 @@ def test_what_is_left_is_within_a_factor_of_two(texts_a_second: float, alone: fl
     """Texts are embedded while pictures are read slowly beside them, and faster when the texts are done."""
     clock = Clock()
     estimate = Estimate(clock)
-    estimate.texts.left, estimate.pictures.left, estimate.picture_s = 6000, 400, alone
+    estimate.texts.left, estimate.pictures.left = 6000, 400
     said: list[tuple[float, float]] = []
     while estimate.texts.left or estimate.pictures.left:
         clock.now += 5
         beside = estimate.texts.left > 0
         estimate.texts.note(min(estimate.texts.left, 5 * texts_a_second))
-        estimate.pictures.note(min(estimate.pictures.left, 5 / alone * (0.25 if beside else 1)))
+        estimate.pictures.note(min(estimate.pictures.left, 5 / alone * (0.25 if beside else 1)), 5)
         left = estimate.seconds
         assert left is not None
         said.append((clock.now, left))
     whole = clock.now
     for fifth in range(1, 5):
         moment, left = next(each for each in said if each[0] >= max(60, whole * fifth / 5))
+        assert 0.5 <= left / (whole - moment) <= 2
+
+
+@pytest.mark.parametrize(("a_picture", "a_page"), [(0.1, 1.5), (0.6, 2.4), (2.0, 3.0)])
+def test_pages_of_scans_after_pictures_are_counted_apart(a_picture: float, a_page: float) -> None:
+    clock = Clock()
+    estimate = Estimate(clock)
+    estimate.pictures.left, estimate.pages.left = 300, 320
+    said: list[tuple[float, float]] = []
+    while estimate.pictures.left or estimate.pages.left:
+        kind, each = (estimate.pictures, a_picture) if estimate.pictures.left else (estimate.pages, a_page)
+        clock.now += 4 * each
+        kind.note(4, 4 * each)
+        left = estimate.seconds
+        assert left is not None
+        said.append((clock.now, left))
+    whole = clock.now
+    for fifth in range(1, 5):
+        moment, left = next(each for each in said if each[0] >= whole * fifth / 5)
         assert 0.5 <= left / (whole - moment) <= 2
 
 

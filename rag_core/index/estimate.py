@@ -1,7 +1,8 @@
 """How long a run still takes: what is left of each kind of work, by the pace of the last minute.
 
 Files are read first; then texts are embedded while pictures are read beside them, with what processors have
-to spare. When the texts are done, pictures go on as fast as one process can read them.
+to spare. When the texts are done, pictures go on as fast as one process can read them. A page of a scan takes
+longer than a picture, and comes later, so the two are counted apart.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ WINDOW_S = 60.0
 """Seconds of the past that tell the pace."""
 
 _USUAL_TEXTS = 30.0  # embedded a second, until some are
-_USUAL_PICTURE_S = 1.5  # of processor time for one, until some are read
+_USUAL_PICTURE_S, _USUAL_PAGE_S = 0.8, 1.5  # for one, until some are read
+_HELD_UP = 2  # times as long as alone a picture takes beside embedding: one to four, by the processors
 _SURE_AFTER_S = 3.0  # of work of one kind
 
 
@@ -57,15 +59,38 @@ class Pace:
         return self.left / rate if rate else None
 
 
+@dataclass
+class Cost:
+    """How long one picture takes, of those of one kind. ``now`` gives seconds."""
+
+    usual: float  #: Seconds for one that are assumed until some are read.
+    now: Callable[[], float] = time.monotonic
+    left: float = 0.0  #: How many are left.
+    _past: deque[tuple[float, float, float]] = field(default_factory=deque)  # (when, how many, seconds)
+
+    def note(self, count: float, seconds: float) -> None:
+        """Note that ``count`` were read in so many seconds."""
+        self._past.append((self.now(), count, seconds))
+        self.left = max(0.0, self.left - count)
+
+    @property
+    def each(self) -> float:
+        """Seconds for one, by the last minute in which some were read."""
+        while len(self._past) > 1 and self._past[0][0] < self._past[-1][0] - WINDOW_S:
+            self._past.popleft()
+        read = sum(count for _, count, _ in self._past)
+        return sum(seconds for _, _, seconds in self._past) / read if read else self.usual
+
+
 class Estimate:
     """The paces of one run."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self.files = Pace(0.0, now)
         self.texts = Pace(_USUAL_TEXTS, now)
-        self.pictures = Pace(1 / _USUAL_PICTURE_S, now)
-        self.picture_s = _USUAL_PICTURE_S
-        """Seconds of processor time that a picture takes."""
+        self.ocr = Pace(0.0, now)
+        self.pictures = Cost(_USUAL_PICTURE_S, now)
+        self.pages = Cost(_USUAL_PAGE_S, now)
 
     @property
     def seconds(self) -> float | None:
@@ -75,9 +100,16 @@ class Estimate:
             return None
         texts_left = self.texts.left + self._texts_to_come()
         embedding = texts_left / (self.texts.rate or self.texts.usual)
-        pictures_meanwhile = embedding * self.pictures.rate
-        pictures = max(0.0, self.pictures.left - pictures_meanwhile) * self.picture_s
-        return reading + embedding + pictures
+        return reading + embedding + self._pictures_after(embedding)
+
+    def _pictures_after(self, embedding: float) -> float:
+        """Seconds for the pictures that are left when the texts are embedded, for which they wait: they are
+        read faster then."""
+        kinds = self.pictures, self.pages
+        beside = sum(kind.left * kind.each for kind in kinds)
+        if not (embedding and beside):
+            return beside
+        return beside / _HELD_UP * max(0.0, 1 - embedding / beside)
 
     def _texts_to_come(self) -> float:
         """Texts that the files which are left will bring, as many as those before."""

@@ -69,7 +69,7 @@ class JobLog:
         """Write a snapshot, with the pace and what is left by it."""
         now, estimate = self.job.progress, self.estimate
         rate = {"reading": estimate.files.rate, "embedding": estimate.texts.rate}
-        rate["pictures"] = estimate.pictures.rate
+        rate["pictures"] = estimate.ocr.rate
         eta = None if now.phase == "scanning" else estimate.seconds
         idle = time.monotonic() - self._stepped
         progress = Progress(now.phase, now.done, now.total, rate.get(now.phase, 0.0), eta, current, idle)

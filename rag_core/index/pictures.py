@@ -24,8 +24,9 @@ from rag_core.store.pictures import Unread
 from rag_core.store.sources import excluded_below
 from rag_core.types import Extracted, Source
 
-_Step = tuple[str, Extracted | RagError, list[ReadPicture]]
-"""The hash of a file, its document or why it cannot be read, and the pictures that it embeds."""
+_Step = tuple[str, Extracted | RagError, list[ReadPicture], float]
+"""The hash of a file, its document or why it cannot be read, the pictures that it embeds, and the seconds
+that reading it took."""
 
 _A_STEP = 4  # pictures read before their document is stored again
 _PATIENCE = 5  # times the usual limit for a file: the process gives way to everything else
@@ -62,9 +63,10 @@ class PictureQueue:
             self._store(step)
         with self.reading.store.read() as db:
             self._unread = rows.next_unread(db, self._given_up)
-            left = rows.left(db, self._given_up)
-        self.total = self.done + left
-        self.reading.log.estimate.pictures.left = left
+            pictures, pages = rows.left(db, self._given_up)
+        self.total = self.done + pictures + pages
+        estimate = self.reading.log.estimate
+        estimate.pictures.left, estimate.pages.left = pictures, pages
         if self._unread is None:
             return False
         self.current = _described(self._unread)
@@ -103,10 +105,11 @@ class PictureQueue:
         reading = replace(
             self.reading, workers=self._workers, look=lambda: False, pictures={source.id: known}
         )
+        started, pictures = time.monotonic(), list[ReadPicture]()
         file_hash, doc = reading.extracted(root, unread.file, _A_STEP)
-        if isinstance(doc, RagError):
-            return file_hash, doc, []
-        return file_hash, doc, reading.embedded_pictures(doc, root, unread.file, _A_STEP)
+        if not isinstance(doc, RagError):
+            pictures = reading.embedded_pictures(doc, root, unread.file, _A_STEP)
+        return file_hash, doc, pictures, time.monotonic() - started
 
     def _store(self, step: Future[_Step]) -> None:
         """Store the document of a step that ended."""
@@ -114,12 +117,12 @@ class PictureQueue:
         if unread is None:
             return
         try:
-            file_hash, doc, pictures = step.result()
+            file_hash, doc, pictures, seconds = step.result()
         except (RagError, OSError):  # the file is gone or cannot be read; the next scan sees that
             self._given_up.add(unread.id)
             return
         except Exception as error:  # whatever is wrong with one file fails that file only
-            file_hash, doc, pictures = unread.file.file_hash, _failed(error), []
+            file_hash, doc, pictures, seconds = unread.file.file_hash, _failed(error), [], 0.0
         with self.reading.store.read() as db:
             is_same = rows.left_in(db, unread.id, file_hash) is not None
         if isinstance(doc, RagError) and is_same and not self.is_over():
@@ -137,7 +140,10 @@ class PictureQueue:
             self._given_up.add(unread.id)
         else:
             self.done += unread.left - left
-            self.reading.log.estimate.pictures.note(unread.left - left)
+            estimate = self.reading.log.estimate
+            estimate.ocr.note(unread.left - left)
+            kind = estimate.pages if unread.pages > 1 else estimate.pictures
+            kind.note(unread.left - left, seconds)
 
     def _pictures_of(self, source: Source) -> EmbeddedPictures:
         """The pictures that the notes of a source may embed, of which no plan was made in this run."""

@@ -14,6 +14,7 @@ from rag_core.store.documents import FileRecord
 from rag_core.types import Source
 
 _MANY = 8  # pictures: a document with more of them comes after those with fewer
+_PAGES = "coalesce(json_extract(d.metadata, '$.pages'), 0)"  # SQL
 _DUE = """FROM documents d JOIN sources s ON s.id = d.source_id
     WHERE d.pictures_left AND NOT s.paused AND NOT s.removed
     AND d.id NOT IN (SELECT value FROM json_each(?))"""
@@ -42,10 +43,12 @@ def next_unread(db: sqlite3.Connection, but: Set[int]) -> Unread | None:
     return Unread(row["id"], sources.by_id(db, row["source_id"]), file, row["pictures_left"], pages)
 
 
-def left(db: sqlite3.Connection, but: Set[int]) -> int:
-    """How many pictures are to be read in all documents, ``but`` for some."""
-    sql = f"SELECT coalesce(sum(d.pictures_left), 0) {_DUE}"
-    return int(db.execute(sql, (json.dumps(sorted(but)),)).fetchone()[0])
+def left(db: sqlite3.Connection, but: Set[int]) -> tuple[int, int]:
+    """How many pictures, and how many pages of documents with several, are to be read, ``but`` for some."""
+    sql = f"""SELECT coalesce(sum(iif({_PAGES} > 1, 0, d.pictures_left)), 0),
+                 coalesce(sum(iif({_PAGES} > 1, d.pictures_left, 0)), 0) {_DUE}"""
+    pictures, pages = db.execute(sql, (json.dumps(sorted(but)),)).fetchone()
+    return int(pictures), int(pages)
 
 
 def left_in(db: sqlite3.Connection, document_id: int, file_hash: str) -> int | None:
