@@ -14,6 +14,7 @@ import pytest
 from rag_core.extract import plain
 from rag_core.index.estimate import Estimate, Pace
 from rag_core.library import Library
+from rag_core.store import jobs
 from rag_core.types import OWNER, Job, Progress, Viewer
 from rag_core.wording import progress, still
 from tests.conftest import index
@@ -314,3 +315,18 @@ def test_a_run_says_how_long_as_a_range_and_that_it_stands_still() -> None:
     now = Progress("reading", 600, 2400, 0.5, 300, "scan.pdf", 2)
     assert progress(now) == "Reading files · 600 of 2,400 · 30 a minute · 3–7 min left"
     assert progress(replace(now, idle=180)) == "Reading files · 600 of 2,400 · nothing finished for 3 min"
+
+
+def test_a_run_that_says_nothing_for_long_stands_still(library: Library, notes: Path) -> None:
+    write(notes, "note.md", "A note.")
+    index(library, "s", notes)
+    store = library._shared.stores.open(OWNER, "s").store
+    with store.note() as db:
+        number, _ = jobs.start_job(db)
+        db.execute(
+            "UPDATE jobs SET start_time = '2026-01-01T10:00:00Z', duration_ms = 5000 WHERE id = ?", (number,)
+        )
+    with store.hold("index"):
+        [job, *_] = library.jobs.all(OWNER, "s")
+    assert job.state == "running"
+    assert "nothing finished for" in progress(job.progress)

@@ -7,7 +7,8 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
 from itertools import starmap
 from operator import attrgetter
 from typing import Literal
@@ -60,7 +61,7 @@ def newest(db: sqlite3.Connection, store: str, *, running: bool, limit: int) -> 
     found: list[Job] = []
     for row in db.execute("SELECT * FROM jobs ORDER BY id DESC LIMIT ?", (limit,)):
         was_killed = row["state"] == "running" and not (running and not found)
-        progress, counts = json.loads(row["progress"]), json.loads(row["counts"])
+        counts = json.loads(row["counts"])
         job = Job(
             **{name: row[name] for name in _SAME},
             store=store,
@@ -68,11 +69,23 @@ def newest(db: sqlite3.Connection, store: str, *, running: bool, limit: int) -> 
             total_files=sum(counts.values()),
             total_chunks_added=row["chunks_added"],
             message=f"{row['message']} {UNSAID}".strip() if was_killed else row["message"],
-            progress=Progress(**progress) if progress else Progress("scanning", 0, 0),
+            progress=_progress(row),
             counts=counts,
         )
         found.append(job)
     return found
+
+
+def _progress(row: sqlite3.Row) -> Progress:
+    """How far a job was when it last said so. The time since then counts as idle: the step of a run that says
+    nothing is not done yet, such as a batch that a server embeds."""
+    written = json.loads(row["progress"])
+    progress = Progress(**written) if written else Progress("scanning", 0, 0)
+    if row["state"] != "running":
+        return progress
+    said = datetime.fromisoformat(row["start_time"]) + timedelta(milliseconds=row["duration_ms"])
+    silent = (datetime.now(UTC) - said).total_seconds()
+    return replace(progress, idle=progress.idle + max(0.0, silent))
 
 
 def results(db: sqlite3.Connection, job_id: int, limit: int) -> list[FileResult]:
