@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rag_core.extract import plain
+from rag_core.extract import ocr, plain
 from rag_core.index.estimate import Estimate, Pace
 from rag_core.library import Library
 from rag_core.store import jobs
@@ -330,3 +330,32 @@ def test_a_run_that_says_nothing_for_long_stands_still(library: Library, notes: 
         [job, *_] = library.jobs.all(OWNER, "s")
     assert job.state == "running"
     assert "nothing finished for" in progress(job.progress)
+
+
+def test_what_waits_for_ocr_says_why_by_the_setting_of_now(
+    notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (notes / "gate.png").write_bytes(packed(picture(), "PNG"))
+    (notes / "oslo.md").write_text("# Oslo\n\n![](gate.png)\n")
+
+    def said(setting: str) -> tuple[str, str, list[str]]:
+        with library_with(tmp_path, ocr=setting) as library:
+            index(library, "s", None if "s" in library.stores.names(OWNER) else notes)
+            assert library.files.get(OWNER, "s", "oslo.md").state == "fresh"
+            gate = library.files.get(OWNER, "s", "gate.png")
+            [why] = library.upkeep.explain(OWNER, str(notes / "gate.png"))
+            return gate.state, gate.reason, [step.sentence for step in why.steps if step.state == "note"]
+
+    with monkeypatch.context() as patch:  # the run ends before a picture is read
+        patch.setattr("rag_core.index.pictures.PictureQueue.advance", lambda _: False)
+        state, reason, notices = said("auto")
+    assert (state, reason, notices[0]) == ("waiting", "", "The text in 1 picture of it is not read yet.")
+    is_off, none_installed = ocr.REASONS
+    state, reason, notices = said("off")
+    assert (state, reason, notices[0]) == ("waiting", is_off, is_off)
+    with library_with(tmp_path) as library, library._shared.stores.open(OWNER, "s").store.write() as db:
+        db.execute("UPDATE documents SET reason = ? WHERE reason <> ''", (none_installed,))
+    assert said("off")[1] == is_off
+    state, reason, notices = said("auto")
+    assert (state, reason) == ("fresh", "")
+    assert is_off not in notices

@@ -86,6 +86,10 @@ def why_none(setting: str) -> str:
     return f"Nothing is installed that reads the text in pictures: {step}."
 
 
+REASONS = why_none("off"), why_none("auto")
+"""All that `why_none` says."""
+
+
 def is_remote(setting: str) -> bool:
     """Whether a setting of ``ocr`` names a model on a server."""
     return setting.partition(":")[0] in ("ollama", "gemini", "vertex_ai")

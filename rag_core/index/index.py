@@ -117,6 +117,7 @@ class Runner:
             self._reading = self._new_reading()
             self._pictures = PictureQueue(self._reading, self._is_over)
             with closing(self._pictures):
+                self._pictures.note_why_left()
                 while self._waiting:
                     self._read_requested()
                     if not self.words_only:

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from rag_core.errors import ExtractError, RagError
-from rag_core.extract import Worker, Workers
+from rag_core.extract import Worker, Workers, ocr
 from rag_core.files import scan
 from rag_core.index.embedded import EmbeddedPictures, ReadPicture
 from rag_core.index.priority import low_priority
@@ -72,6 +72,16 @@ class PictureQueue:
         self.current = _described(self._unread)
         self._step = self._thread().submit(self._read, self._unread)
         return True
+
+    def note_why_left(self) -> None:
+        """Record on documents why nothing reads the pictures that an earlier run left, by today's setting."""
+        limits = self.reading.limits
+        why = "" if limits.reads_pictures else ocr.why_none(limits.ocr)
+        with self.reading.store.read() as db:
+            if not any(rows.left(db, self._given_up)):
+                return
+        with self.reading.store.write() as db:
+            rows.note_why_left(db, why, ocr.REASONS)
 
     def wait(self, seconds: float) -> None:
         """Wait for the step that is under way, at most so long."""

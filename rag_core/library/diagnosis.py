@@ -132,8 +132,11 @@ def _reading(store: str, row: sqlite3.Row) -> _Followed:
         yield Step("ok", say("read", type=row["file_type"], by=by, when=moment(row["indexed_at"]))), None
         if not row["size"]:
             yield Step("note", say("empty_file")), None
-        for warning in json.loads(row["warnings"]):
+        warnings = json.loads(row["warnings"])
+        for warning in warnings:
             yield Step("note", warning), again if warning == documents.TAKEN_OUT else None
+        if row["pictures_left"] and row["reason"] not in warnings:
+            yield Step("note", say("pictures_left", count=row["pictures_left"])), index
     if changed:
         yield Step("note", say("changed")), index
     elif row["state"] != "failed" and not is_current(row["extractor"], path):

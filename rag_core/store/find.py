@@ -426,8 +426,8 @@ def neighbours(db: sqlite3.Connection, key: str, allowed: Eligible, around: int)
     return db.execute(sql, (well_formed(key), around, around, *allowed.values)).fetchall()
 
 
-_STATE = f"""CASE WHEN d.state = 'indexed' AND (d.extractor = {NAMED} OR d.reason <> '')
-    THEN 'waiting' ELSE d.state END AS state"""  # SQL
+_STATE = f"""CASE WHEN d.state = 'indexed' AND (d.extractor = {NAMED} OR d.reason <> ''
+    OR (d.pictures_left AND d.file_type = 'picture')) THEN 'waiting' ELSE d.state END AS state"""  # SQL
 
 # Only what is needed: most of a row is on pages of its own, and to make an empty array takes long.
 _DOCUMENT = f"""SELECT d.id, d.path, d.display, d.folder, d.file_type, d.title, d.date, d.date_from,

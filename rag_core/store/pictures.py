@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from rag_core.files import FileStat
@@ -56,6 +56,20 @@ def left_in(db: sqlite3.Connection, document_id: int, file_hash: str) -> int | N
     sql = "SELECT pictures_left FROM documents WHERE id = ? AND file_hash = ?"
     row = db.execute(sql, (document_id, file_hash)).fetchone()
     return None if row is None else int(row[0])
+
+
+def note_why_left(db: sqlite3.Connection, why: str, former: Sequence[str]) -> None:
+    """Record ``why`` nothing reads the pictures that are left, '' if something does, in place of ``former``
+    reasons, and on documents of which nothing but the name is found."""
+    sql = """SELECT d.id, d.reason, d.warnings FROM documents d WHERE d.pictures_left AND (
+                 d.reason IN (SELECT value FROM json_each(:former)) OR (d.reason = '' AND :why <> ''
+                 AND NOT EXISTS (SELECT 1 FROM chunks WHERE document_id = d.id AND text <> '')))"""
+    given = {"former": json.dumps(former), "why": why}
+    for number, reason, written in db.execute(sql, given).fetchall():
+        warnings = [each for each in json.loads(written) if each not in (*former, why)] + [why] * bool(why)
+        if (reason, written) != (why, now := json.dumps(warnings, ensure_ascii=False)):
+            db.execute("UPDATE documents SET reason = ?, warnings = ? WHERE id = ?", (why, now, number))
+            seal(db, number)
 
 
 def give_up(db: sqlite3.Connection, document_id: int, reason: str) -> None:
