@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
+from rag_core.extract import plain
 from rag_core.library import Library
 from rag_core.messages import say
 from rag_core.reports import Diagnosis, Step
-from rag_core.types import OWNER
+from rag_core.types import OWNER, Extracted
 from rag_core.wording import ranked
 from tests.command import Run
 from tests.conftest import index
 from tests.diagnosed import EXCLUDES, ask, last
+from tests.trees import write
 
 
 def test_a_file_that_is_found_says_how_it_was_read_and_embedded(library: Library, vault: Path) -> None:
@@ -210,3 +212,67 @@ def test_doctor_without_a_model_says_how_to_get_it(run: Run) -> None:
     result = run("doctor")
     assert result.status == 1
     assert "commonplace model install" in result.out
+
+
+DEEP = {
+    "plan.md": "# Plan\n\nThe plan.",
+    "old.md": "# Old\n\nNot ready.",
+    "ignored.md": "An ignored note.",
+    "key2.pem": "secret",
+    "film.mp4": "\x00\x01\x02",
+    "broken.pdf": "%PDF-1.4 broken",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("plan.md", "It is excluded. Too long."),
+        ("old.md", "it matches an exclude pattern: '**/old.md'"),
+        ("ignored.md", ".gitignore"),
+        ("key2.pem", "looks like a key or secret"),
+        ("film.mp4", "It was skipped: "),
+        ("broken.pdf", "It could not be read: "),
+        ("late.md", "It was not read yet."),
+    ],
+)
+def test_a_file_is_known_by_its_name_alone_anywhere_below_the_folders(
+    library: Library, vault: Path, name: str, said: str
+) -> None:
+    (vault / "ignored.md").unlink()
+    write(vault / "far" / "below", DEEP)
+    library.sources.change(OWNER, "s", 1, ["**/*"], ["**/old.md"])
+    index(library, "s")
+    library.files.exclude(OWNER, "s", "far/below/plan.md", "Too long.")
+    library.jobs.run(OWNER, "s")
+    (vault / "far" / "below" / "late.md").write_text("# Late\n")
+    for here in (None, vault, vault / "sub"):  # the command line asks from any folder
+        found = ask(library, name, here=here)
+        assert found.path == f"far/below/{name}"
+        assert not found.findable
+        assert said in last(found)
+        assert found.advice
+
+
+def test_a_file_that_waits_to_be_read_says_that_its_name_is_found(
+    library: Library, vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(vault / "far", {"first.md": "# First\n", "second.md": "# Second\n"})
+    read, said = plain.read, list[str]()
+
+    def look(data: bytes, path: PurePosixPath) -> Extracted:
+        if not said:
+            other = {"first.md": "second.md", "second.md": "first.md"}[path.name]
+            said.append(last(ask(library, other)))
+        return read(data, path)
+
+    monkeypatch.setattr("rag_core.extract.plain.read", look)
+    index(library, "s")
+    assert said == ["It is not read yet; until then it is found by its name."]
+
+
+def test_several_files_of_one_name_that_are_not_read_are_listed(library: Library, vault: Path) -> None:
+    for folder in ("far", "near"):
+        write(vault / folder, {"draft-c.md": "# Draft\n"})
+    found = ask(library, "draft-c.md")
+    assert found.advice == say("one_of", paths="'far/draft-c.md', 'near/draft-c.md'")

@@ -11,9 +11,18 @@ from pathlib import Path, PurePosixPath
 from rag_core.errors import RagError
 from rag_core.extract import is_current, reader_of
 from rag_core.extract.filetypes import NAMED
-from rag_core.files import display
+from rag_core.files import display, expanded
 from rag_core.library.freshness import file_state_by_hash
-from rag_core.library.places import Place, absolute, is_folder, not_a_document, obstacle, places
+from rag_core.library.places import (
+    Place,
+    absolute,
+    is_folder,
+    is_known,
+    not_a_document,
+    obstacle,
+    places,
+)
+from rag_core.library.places import called as places_called
 from rag_core.messages import Message, say
 from rag_core.reports import Diagnosis, Step
 from rag_core.store import Store, documents, embeddings, privacy
@@ -21,23 +30,38 @@ from rag_core.store.sources import LEFT_OUT, all_sources, shown_path
 from rag_core.types import NAME
 from rag_core.wording import command, moment
 
+_MOST_CALLED = 3  # files of one name that are told apart
+
 Missing = Callable[[], RagError | None]  # why the embedder of a store cannot be had; None if it can
 _Followed = Iterator[tuple[Step, Message | None]]  # steps, each with what to do next
 
 
 def explain(store: Store, path: str, here: Path, missing: Missing) -> Diagnosis:
     """Follow the file ``path`` (absolute, relative to ``here``, or as the store calls it) into ``store``,
-    whose embedder may be ``missing``. It stops at the first step that keeps the file from being found; reads
-    no file but one that may have changed. Raises StoreError."""
+    whose embedder may be ``missing``. A name alone is looked for anywhere below the folders. It stops at the
+    first step that keeps the file from being found; reads no file but one that may have changed. Raises
+    StoreError."""
     with store.read() as db:
         found = places(db, path, here, removed=True)
-        called = [] if found else documents.called(db, path, 3)
-        if len(called) == 1:
-            found = places(db, called[0])[:1]
+        called: list[str] = []
+        if not any(is_known(db, place) for place in found) and not expanded(path).is_absolute():
+            found, called = _by_name(db, path, found)
         if not found:
             return _nowhere(db, store.name, path, here, called)
         tried = [_explain(db, store.name, place, missing) for place in found]
     return next((diagnosis for diagnosis in tried if diagnosis.findable), tried[0])
+
+
+def _by_name(db: sqlite3.Connection, name: str, others: list[Place]) -> tuple[list[Place], list[str]]:
+    """The one file that is called so, or the paths of several; ``others`` where there is none."""
+    paths = documents.called(db, name, _MOST_CALLED)
+    if len(paths) == 1:
+        return places(db, paths[0])[:1], []
+    on_disk = [] if paths else places_called(all_sources(db), name, _MOST_CALLED)
+    if len(on_disk) == 1:
+        return on_disk, []
+    paths += [shown_path(source.label, raw) for source, raw in on_disk]
+    return ([], paths) if paths else (others, [])
 
 
 def is_elsewhere(found: Diagnosis) -> bool:

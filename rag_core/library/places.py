@@ -25,6 +25,7 @@ Place = tuple[Source, bytes]
 """A source and a path below its folder."""
 
 _SEP = os.fsencode(os.sep)
+_MOST_NAMES = 300_000  # on the disk, which take a second or two to list
 
 
 def read_places(opened: Store, paths: Sequence[str]) -> list[tuple[int, bytes]]:
@@ -79,6 +80,26 @@ def places(
     return called or _below(folders.values(), path) or on_disk
 
 
+def called(folders: Iterable[Source], name: str, limit: int) -> list[Place]:
+    """At most ``limit`` files anywhere below ``folders``, read or not, with a path that ends in this name."""
+    try:
+        tail = _SEP + os.fsencode(os.path.normpath(name))
+    except ValueError:  # a NUL or half a character: no file has that name
+        return []
+    found: list[Place] = []
+    seen = 0
+    for source in folders:
+        root = os.fsencode(source.root)
+        for folder, below, names in os.walk(root):
+            below.sort()
+            seen += len(names)
+            paths = [folder + _SEP + each for each in names]
+            found += [(source, path[len(root) + 1 :]) for path in paths if path.endswith(tail)]
+            if len(found) >= limit or seen > _MOST_NAMES:
+                return found[:limit]
+    return found
+
+
 def absolute(path: str, here: Path) -> tuple[bytes, ...]:
     """``path`` from the root of the disk, as written and with its links resolved."""
     try:
@@ -108,6 +129,14 @@ def inside(db: sqlite3.Connection, store: Store, path: str) -> list[Place]:
     roots = ", ".join(source.root for source in sources.all_sources(db) if not source.removed) or "none yet"
     said = f"Name something in one of its folders: {roots}."
     raise InvalidInput(f"{path!r} is not in a folder of store {store.name!r}.", said)
+
+
+def is_known(db: sqlite3.Connection, place: Place) -> bool:
+    """Whether there is something now, or the store knows a file there or excludes one."""
+    values = (place[0].id, place[1]) * 2
+    sql = """SELECT 1 FROM documents WHERE source_id = ? AND path = ?
+             UNION ALL SELECT 1 FROM exclusions WHERE source_id = ? AND path = ?"""
+    return os.path.lexists(_whole(place)) or db.execute(sql, values).fetchone() is not None
 
 
 def is_folder(place: Place) -> bool:
