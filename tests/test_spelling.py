@@ -199,3 +199,38 @@ def test_a_beginning_finds_nothing_hidden(library: Library) -> None:
     assert library.search(GUEST, "xylo", mode="lexical").hits == ()
     assert library.search(OWNER, "xyl", mode="lexical").query.completed == "xyl"
     assert library.search(GUEST, "xyl", mode="lexical").query.completed == ""
+
+
+GUESSES = {
+    "g/case.md": "# Law\n\nThe case was heard in court.",
+    "g/peter.md": "# Peter\n\nYesterday peter won the game.",
+    "g/tea.md": "# Tea\n\nThe tea house by the harbour opens at seven.",
+}
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+@pytest.mark.parametrize(("query", "first"), [("café", "case.md"), ("meter", "peter.md")])
+def test_a_word_that_nobody_typed_orders_and_never_makes_a_hit_fit(
+    tmp_path: Path, query: str, first: str, mode: Mode
+) -> None:
+    with stores_of(tmp_path, GUESSES) as opened:
+        answer = opened.search(OWNER, query, mode=mode)
+        assert [notice.code for notice in answer.notices][:1] == ["corrected"]
+        assert answer.hits[0].document.path == first
+        assert not answer.convincing
+        assert not any(hit.relevant for hit in answer.hits)
+
+
+def test_what_was_typed_fits_and_comes_before_what_was_guessed(tmp_path: Path) -> None:
+    with stores_of(tmp_path, GUESSES) as opened:
+        hits = opened.search(OWNER, "meter tea house harbour opens", mode="lexical").hits
+        assert [(hit.document.path, hit.relevant) for hit in hits] == [("tea.md", True), ("peter.md", False)]
+
+
+@pytest.mark.parametrize("query", ["café", "meter"])
+def test_a_word_that_stands_somewhere_is_not_corrected(tmp_path: Path, query: str) -> None:
+    notes = {**GUESSES, "g/z.md": "# Bills\n\nThe meter of the Café reads high."}
+    with stores_of(tmp_path, notes) as opened:
+        answer = opened.search(OWNER, query, mode="lexical")
+        assert [hit.document.path for hit in answer.hits] == ["z.md"]
+        assert answer.notices == ()

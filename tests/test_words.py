@@ -300,3 +300,18 @@ def test_the_words_of_folders_and_suffixes_do_not_count_so(tmp_path: Path) -> No
     notes = {f"n/lessons/{name}.md": f"# {name}\n\nThe barons.\n" for name in "abc"}
     with stores_of(tmp_path, notes) as opened:
         assert not any(hit.relevant for hit in opened.search(OWNER, "lessons md", mode="lexical").hits)
+
+
+@pytest.mark.parametrize("query", ["cafe", "café", "929"])
+def test_a_hash_does_not_hold_the_words_in_it(tmp_path: Path, query: str) -> None:
+    text = "# Log\n\nThe commit e929cafe102a broke it, and BEEF00CAFE91 mended it."
+    with stores_of(tmp_path, {"h/log.md": text}) as opened:
+        assert opened.search(OWNER, query, mode="lexical").hits == ()
+        for whole in ("e929cafe102a", "beef00cafe91", "E929CAFE102A"):
+            assert opened.search(OWNER, whole, mode="lexical").convincing
+
+
+def test_other_identifiers_with_digits_keep_their_parts(tmp_path: Path) -> None:
+    with stores_of(tmp_path, {"h/a.md": "# Keys\n\nUse ed25519 and page2line4 and cafe2go."}) as opened:
+        for part in ("25519", "line", "cafe"):
+            assert opened.search(OWNER, part, mode="lexical").hits

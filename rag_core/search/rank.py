@@ -97,6 +97,7 @@ _NEARLY_NAMED = 0.99  # a title with forms of the same words
 _MOST_OF_QUERY = 0.7  # what a title must hold: one name of a question says little
 _LEXICAL_COVERAGE = 0.3  # in the signal by words alone, the rest is BM25
 _YEAR = 365.0  # days in which what is new counts half
+_ABOVE_GUESSES = 3  # tiers
 _CLOSE, _RELATED = 0.45, 0.36  # similarities of minilm
 
 
@@ -149,6 +150,7 @@ def rank(
     asked = frozenset(idf)
     held = Counter(map(attrgetter("held"), weighed))
     may_lift = bool(asked) and mode != "vector" and not query.corrected
+    guessed = frozenset("|".join(others) for _, others in query.corrected)
     is_lifted = may_lift and (bool(query.phrases) or held[asked] <= FEW_HOLDERS)
     parts = {*chain.from_iterable(map(attrgetter("parts"), numbers))}
     # A query of nothing but numbers: one is as near as another to a model.
@@ -160,25 +162,30 @@ def rank(
     newness = _newness(found) if recency else [0.0] * len(found)
     placed: list[tuple[int, float, str, int, float, int]] = []
     for at, (item, each) in enumerate(zip(found, weighed, strict=True)):
-        chance = _chance(item, each, idf, mode, less)
+        chance = _chance(item, _without(each, guessed, idf), idf, mode, less)
         is_excluded = item.is_data or (must_hold and not each.held)
         has_title = each.title == 1.0 and query.stop_words <= {*split_words(item.title)}
         is_named = not is_excluded and (item.is_named or (has_title and not query.completed))
         begins = not is_excluded and bool(may_begin) and item.begun > 0
         has_all = is_lifted and each.held == asked
-        fits = not is_excluded and (begins or has_all or chance >= RELEVANT)
-        score = 1.0 if is_named else chance if fits == (chance >= RELEVANT) else (fits + chance) / 2
-        score = score if is_named or fits else min(score, _NEARLY)
+        by_name = (is_named or begins) and not guessed  # by what was typed
+        fits = not is_excluded and (by_name or has_all or chance >= RELEVANT)
+        score = (
+            1.0 if is_named and by_name else chance if fits == (chance >= RELEVANT) else (fits + chance) / 2
+        )
+        score = score if fits else min(score, _NEARLY)
         value = values[at] + _NAMED * (at in named_there) + recency * newness[at]
         tier = 3 if is_named else 2 if begins else int(not is_excluded)
-        placed.append((tier, value, item.date, -item.chunk_id, score, at))
+        placed.append(
+            (tier + _ABOVE_GUESSES * (fits and bool(guessed)), value, item.date, -item.chunk_id, score, at)
+        )
     telling = named_there if any(item[4] >= RELEVANT for item in placed) else ()
     ranked: list[Ranked] = []
     least = 0.0
     for tier, _, _, _, score, at in sorted(placed):  # from the last one: no score is lower than one behind it
         least = max(least, score)
         item, each = found[at], weighed[at]
-        name = {3: ITS_NAME, 2: _BEGINS_NAME}.get(tier, "")
+        name = {3: ITS_NAME, 2: _BEGINS_NAME}.get(tier - _ABOVE_GUESSES * (tier > 3), "")
         reasons = _reasons(item, name, held_words[each.held], at in telling)
         ranked.append(Ranked(item, least, reasons, each.bm25 if each.bm25 and mode != "vector" else None))
     return ranked[::-1]
@@ -317,6 +324,16 @@ def _chance(
     similarity = _stand_in(bm25, weighed.coverage) if item.similarity is None else item.similarity
     weight = _SIGNAL_ONE if len(weighed.held) == 1 < len(idf) else _SIGNAL_WORDS
     return CURVES[mode](similarity + weight * bm25 - less)
+
+
+def _without(weighed: _Weighed, guessed: frozenset[str], idf: Mapping[str, float]) -> _Weighed:
+    """``weighed`` as if the candidate did not hold the units ``guessed``, which stand for words that no
+    passage has. They order what is found, but nothing fits because of them."""
+    if guessed.isdisjoint(weighed.held):
+        return weighed
+    held = weighed.held - guessed
+    share = sum(map(idf.__getitem__, held)) / (sum(map(idf.__getitem__, weighed.held)) or 1.0)
+    return _Weighed(held, weighed.bm25 * share, weighed.coverage * share, weighed.title * share)
 
 
 def places(text: str, forms: Forms) -> list[Span]:

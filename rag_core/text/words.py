@@ -53,6 +53,8 @@ _LETTERS = str.maketrans(
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 _LATIN_ACCENTS = re.compile("[\u0300-\u036f](?<=[a-z].)[\u0300-\u036f]*")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_HASH = re.compile("(?:[0-9a-f]{8,}|[0-9A-F]{8,})")
+"""A hash: where digits and letters take turns, as in ``e929cafe102a``, it has no parts."""
 _MIXED = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
 
 _DIGITS = re.compile("[0-9]+")
@@ -162,7 +164,7 @@ def _extra_of(word: str) -> Iterator[str]:
 
 def _parts(word: str) -> list[str]:
     parts = [part.lower() for part in _PART.findall(word)]
-    return parts if len(parts) > 1 else []
+    return parts if len(parts) > 1 and not (len(parts) > 2 and _HASH.fullmatch(word)) else []
 
 
 def _pieces(word: str) -> Iterator[str]:
