@@ -1,6 +1,10 @@
-"""How soon every text file of a mixed home is found by its words, with scans and pictures and without.
+"""Whether anything cheap waits for something dear: a whole run over a mixed home.
 
-    python -m benchmarks.home [--write FOLDER]
+    python -m benchmarks.home [--home FOLDER] [--write FOLDER]
+
+It measures when every file is found by its name, when every text file is found by its words (also of the same
+home without scans and pictures), which notes are embedded before the first row of the table, and how right
+the run's own estimates are.
 
 The home is generated, the same for the same seed: 2,400 files, which are notes, mails, code, Office files, a
 table of 60,000 rows, 60 PDFs of which 8 are scans of 40 pages, and 300 pictures. Scans and pictures stand
@@ -13,10 +17,12 @@ import argparse
 import io
 import os
 import random
+import sqlite3
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, field
 from email.message import EmailMessage
 from pathlib import Path, PurePosixPath
 
@@ -27,6 +33,7 @@ from reportlab.pdfgen.canvas import Canvas
 from benchmarks.notes import Author
 from rag_core.config import Settings, load
 from rag_core.extract import reader_in_worker
+from rag_core.extract.filetypes import NAMED
 from rag_core.library import Library
 from rag_core.types import OWNER, Job
 
@@ -44,6 +51,10 @@ NOW = 1_790_000_000  # seconds since 1970
 DAY = 86_400
 PAGE = (1240, 1754)  # pixels of A4 at 150 dpi
 _LINES_A_PAGE = 24
+_FIRST_ESTIMATE_S = 60.0
+_NAMES = "SELECT display, extractor FROM documents"
+_EMBEDDED = """FROM chunks c JOIN documents d ON d.id = c.document_id
+    JOIN embeddings e ON e.hash = c.embed_hash WHERE e.vector <> x''"""
 
 
 def write_home(folder: Path, *, with_pictures: bool = True, seed: int = 1) -> Path:
@@ -175,55 +186,115 @@ def _encoded(picture: Image.Image, kind: str) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
+class Moment:
+    """What a run says while it goes on."""
+
+    seconds: float  #: Since its beginning.
+    eta: float | None  #: Seconds that it still takes, as it estimates.
+    doing: str  #: Its phase and the steps that are done.
+
+
+@dataclass(slots=True)
 class Run:
     """How a run over a home went, in seconds from its beginning."""
 
-    named_s: float  #: Until every file is found by its name.
-    text_s: float  #: Until every file that is read in this process is found by its words.
+    named_s: float = 0.0  #: Until every file is found by its name.
+    text_s: float = 0.0  #: Until every file that is read in this process is found by its words.
+    read_s: float = 0.0  #: Until every file is read, but for the text in pictures.
+    whole_s: float = 0.0  #: Until the run ends.
+    notes_first: float = 0.0  #: The share of the notes that are embedded before the first row of the table.
+    moments: list[Moment] = field(default_factory=list)
 
 
-def run(home: Path, data: Path) -> Run:
-    """Index a home until its files are read, by words alone."""
+def run(home: Path, data: Path, *, whole: bool) -> Run:
+    """Index a home, ``whole`` or until its text is found."""
     known = load()
     library = Library.open(Settings(data, known.model_dir, known.roots))
     library.create_store(OWNER, "home", "minilm")
     library.add_source(OWNER, "home", home, ["**/*"])
     library.jobs.request(OWNER, "home")
     files = [path.relative_to(home).as_posix() for path in home.rglob("*") if path.is_file()]
-    texts = sum(reader_in_worker(PurePosixPath(name)) is None for name in files)
-    started = time.monotonic()
-    named_s = text_s = 0.0
+    texts = {name for name in files if reader_in_worker(PurePosixPath(name)) is None}
+    store = data / "stores" / "home.db"
+    seen, started = Run(), time.monotonic()
 
     def look(job: Job) -> None:
-        nonlocal named_s, text_s
         seconds = time.monotonic() - started
-        if not named_s and len(library.documents.all(OWNER, "home")) == len(files):
-            named_s = seconds
-        if not text_s and sum(job.counts.values()) >= texts:
-            text_s = seconds
+        doing = f"{job.progress.phase} {job.progress.done:,} of {job.progress.total:,}"
+        seen.moments.append(Moment(seconds, job.progress.eta, doing))
+        if seen.read_s:
+            return
+        found = _read_files(store)
+        if not seen.named_s and len(found) == len(files):
+            seen.named_s = seconds
+        if not seen.text_s and all(found.get(name) for name in texts):
+            seen.text_s = seconds
+        if all(found.values()) and len(found) == len(files):
+            seen.read_s = seconds
 
-    library.jobs.run(OWNER, "home", look, stop=lambda: text_s > 0)
+    library.jobs.run(OWNER, "home", look, stop=lambda: not whole and seen.text_s > 0)
+    seen.whole_s = time.monotonic() - started
     library.close()
-    return Run(named_s, text_s)
+    if whole:
+        seen.notes_first = _notes_before_rows(store)
+    return seen
+
+
+def _read_files(store: Path) -> dict[str, bool]:
+    """The files that are found by their names: whether they are read, too."""
+    with closing(sqlite3.connect(store)) as db:
+        return {name: extractor != NAMED for name, extractor in db.execute(_NAMES)}
+
+
+def _notes_before_rows(store: Path) -> float:
+    """The share of the notes whose last passage was embedded before the first row of the table."""
+    with closing(sqlite3.connect(store)) as db:
+        (first_row,) = db.execute(f"SELECT min(e.id) {_EMBEDDED} AND d.display LIKE '%.csv'").fetchone()
+        last_passages = db.execute(f"SELECT max(e.id) {_EMBEDDED} AND d.display LIKE 'Notes/%' GROUP BY d.id")
+        return sum(int(last) < int(first_row) for (last,) in last_passages) / NOTES
+
+
+def _estimates(seen: Run) -> Iterator[tuple[int, Moment, float]]:
+    """Each fifth of a run after its first minute, what the run says then, and the seconds it took yet."""
+    for fifth in range(1, 5):
+        due = max(_FIRST_ESTIMATE_S, seen.whole_s * fifth / 5)
+        moment = next((moment for moment in seen.moments if moment.seconds >= due), None)
+        if moment:
+            yield fifth, moment, seen.whole_s - moment.seconds
+
+
+def _print(with_pictures: Run, without: Run) -> None:
+    """Print each figure beside its target."""
+    seen = with_pictures
+    share = f"{100 * seen.named_s / seen.whole_s:.1f} % of the whole run of {seen.whole_s:,.0f} s"
+    print(f"all files by name     {seen.named_s:7.1f} s, {share}")
+    ratio = seen.text_s / without.text_s
+    print(f"all text by words     {seen.text_s:7.1f} s, without pictures {without.text_s:.1f} s")
+    print(f"  with ÷ without      {ratio:7.2f}    (at most 1.2)")
+    print(f"all but pictures read {seen.read_s:7.1f} s")
+    print(f"notes before rows     {100 * seen.notes_first:7.1f} %  (at least 90 %)")
+    for fifth, moment, truth in _estimates(seen):
+        said = "nothing" if moment.eta is None else f"{moment.eta:,.0f} s, {moment.eta / truth:.2f} times"
+        print(f"{fifth}/5: left {truth:5,.0f} s, it says {said}  ({moment.doing})  (0.5 to 2 times)")
 
 
 def main() -> None:
     formatter = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=formatter)
     parser.add_argument("--write", type=Path, help="only write the home into this folder")
+    parser.add_argument("--home", type=Path, help="a folder that keeps both homes for the next measurement")
     given = parser.parse_args()
     if given.write:
         write_home(given.write)
         return
     with tempfile.TemporaryDirectory() as place:
-        runs: list[Run] = []
-        for name, with_pictures in (("without pictures", False), ("with pictures", True)):
-            home = write_home(Path(place) / name / "home", with_pictures=with_pictures)
-            runs.append(run(home, Path(place) / name / "data"))
-            print(
-                f"{name:<17} all names {runs[-1].named_s:5.1f} s  all text by words {runs[-1].text_s:5.1f} s"
-            )
-    print(f"with ÷ without: {runs[1].text_s / runs[0].text_s:.2f}")
+        homes = given.home or Path(place)
+        runs: dict[str, Run] = {}
+        for name in ("without", "with"):
+            if not (homes / name).exists():
+                write_home(homes / name, with_pictures=name == "with")
+            runs[name] = run(homes / name, Path(place) / f"data {name}", whole=name == "with")
+    _print(runs["with"], runs["without"])
 
 
 if __name__ == "__main__":
