@@ -16,7 +16,7 @@ WINDOW_S = 60.0
 """Seconds of the past that tell the pace."""
 
 _USUAL_TEXTS = 30.0  # embedded a second, until some are
-_USUAL_PICTURE_S, _USUAL_PAGE_S = 0.8, 1.5  # for one, until some are read
+_USUAL_PICTURE_S, _USUAL_PAGE_S = 0.8, 2.5  # for one, until some are read
 _HELD_UP = 2  # times as long as alone a picture takes beside embedding: one to four, by the processors
 _SURE_AFTER_S = 3.0  # of work of one kind
 
