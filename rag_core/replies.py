@@ -34,16 +34,13 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A passage that the model was given, under its ``number`` (from 1). ``vault``, ``rel_path``,
-    ``heading_path`` and ``chunk_index`` are its store, path, headings and place in its document; of joined
-    neighbours, those of the first. ``spans`` of ``content`` were quoted word for word. ``cited``: the answer
-    names it. ``score`` is that of the best chunk."""
+    """A passage that the model was given; several chunks where neighbours were joined."""
 
-    number: int
-    vault: str
-    rel_path: str
-    heading_path: str
-    chunk_index: int
+    number: int  #: From 1, as the answer cites it.
+    vault: str  #: Its store.
+    rel_path: str  #: Its document's path.
+    heading_path: str  #: The headings of its first chunk.
+    chunk_index: int  #: The place of its first chunk in the document, from 0.
     key: str
     title: str
     file_type: str
@@ -53,9 +50,9 @@ class Reference:
     anchor_ref: str
     content: str
     private: bool = False
-    spans: tuple[Span, ...] = ()
-    cited: bool = False
-    score: float = 0.0
+    spans: tuple[Span, ...] = ()  #: The parts of ``content`` that the answer quotes word for word.
+    cited: bool = False  #: Whether the answer names it.
+    score: float = 0.0  #: That of its best chunk.
     relevant: bool = True
 
     @property
@@ -122,23 +119,20 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The checked answer to a question. ``references`` are the passages for the model, whether it was asked
-    or not; ``retrieved_chunks`` of their chunks fit the question. ``message`` stands where there is no
-    answer, ``model`` is empty for a guest, ``pending`` passages have no vector yet. ``freshness`` is the
-    stores' when it was asked, None for a guest."""
+    """The checked answer to a question."""
 
     question: str
     ending: Ending
     stores: tuple[str, ...]
     statements: tuple[Statement, ...] = ()
-    references: tuple[Reference, ...] = ()
-    retrieved_chunks: int = 0
-    message: str = ""
+    references: tuple[Reference, ...] = ()  #: The passages for the model, whether it was asked or not.
+    retrieved_chunks: int = 0  #: How many of their chunks fit the question.
+    message: str = ""  #: What stands where there is no answer.
     notices: tuple[Notice, ...] = ()
-    model: str = ""
+    model: str = ""  #: The model's name; '' for a guest.
     private: bool = False
-    pending: int = 0
-    freshness: Freshness | None = None
+    pending: int = 0  #: Passages that are not embedded yet.
+    freshness: Freshness | None = None  #: The stores' when it was asked; None for a guest.
     took_ms: float = 0.0
     timestamp: str = ""
 

@@ -134,22 +134,20 @@ def embedded_text(prefix: str, text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One chunk as cut from a document: ``document_text[start:end] == text``. ``split_part`` counts the parts
-    of a segment from 1; 0: a whole one. ``prefix`` is embedded before the text; ``headings`` is one line.
-    ``kept`` says which parts are no furniture, as JSON of spans; None: all of it."""
+    """One chunk as cut from a document: ``document_text[start:end] == text``."""
 
     text: str
     start: int
     end: int
-    start_line: int
-    end_line: int
+    start_line: int  #: From 1.
+    end_line: int  #: The last line, included.
     heading_path: tuple[str, ...]
-    anchor_type: str
-    anchor_ref: str
-    split_part: int = 0
-    prefix: str = ""
-    headings: str = ""
-    kept: str | None = None
+    anchor_type: str  #: What part of the document it is in, such as ``page``.
+    anchor_ref: str  #: Which of these parts, such as ``12``.
+    split_part: int = 0  #: Which part of its segment it is, from 1; 0 for a whole segment.
+    prefix: str = ""  #: What is embedded before the text: title and headings.
+    headings: str = ""  #: The headings in one line.
+    kept: str | None = None  #: The spans that are no furniture, as JSON; None if nothing is.
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,29 +188,27 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number, a date or a code at ``span`` of a text. ``parts``: its words and digits, lower case.
-    ``wholes``: what all its spellings share (digits; ``december6`` for a day without a year), none of a code.
-    ``month``: the name of a date's month. ``day``: it without the year."""
+    """A number, a date or a code in a text."""
 
-    span: tuple[int, int]
-    parts: tuple[str, ...]
-    wholes: tuple[str, ...] = ()
-    month: str = ""
-    day: str = ""
+    span: tuple[int, int]  #: Its (start, end).
+    parts: tuple[str, ...]  #: Its words and digits, lower case.
+    wholes: tuple[str, ...] = ()  #: What all its spellings share, such as ``20251206``; none of a code.
+    month: str = ""  #: The name of a date's month.
+    day: str = ""  #: A date without its year, such as ``december6``.
 
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """What counts as a unit of a query. A ``word``: what has its ``stem``, and all that begins with ``whole``
-    if it ``is_open``; each has the ``beginning``. A ``name`` in code counts alone, a ``pair`` of a script
-    without spaces anywhere, and ``any`` of the ``others`` that a word with a slip may mean."""
+    """The words of a text that count as one unit of a query."""
 
-    whole: str
-    stem: str = ""
-    beginning: str = ""
-    is_open: bool = False
+    whole: str  #: The unit as it was typed, folded.
+    stem: str = ""  #: A ``word`` counts if it has this stem.
+    beginning: str = ""  #: All words that count begin so.
+    is_open: bool = False  #: Whether every word counts that begins with ``whole``.
+    #: ``name``: an identifier of code, whole. ``pair``: two characters of a script without spaces, anywhere.
+    #: ``any``: one of ``others``.
     kind: Literal["word", "name", "pair", "any"] = "word"
-    others: tuple[Forms, ...] = ()
+    others: tuple[Forms, ...] = ()  #: What a misspelled word may mean.
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,15 +381,13 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """How far stores are behind: whether a job still looks for changed files, the files that it still reads,
-    the passages that wait to be found by meaning, and the files that could not be read. ``eta``: so many
-    seconds a job still takes for what it does now."""
+    """How far stores are behind their folders."""
 
-    looking: bool
-    reading: int
-    waiting: int
-    failed: int
-    eta: float | None = None
+    looking: bool  #: Whether a job still looks for changed files.
+    reading: int  #: Files that a job still has to read.
+    waiting: int  #: Passages that are not embedded yet.
+    failed: int  #: Files that could not be read.
+    eta: float | None = None  #: Seconds that a job still takes for what it does now; None if unknown.
 
 
 @dataclass(frozen=True, slots=True)

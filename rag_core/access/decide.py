@@ -90,9 +90,15 @@ def decide(
     peer: str | None, headers: Iterable[Header], *, token: str = "", hosts: Sequence[str] = (),
     port: int | None = None,
 ) -> Sender | Refused:  # fmt: skip
-    """Judge one HTTP request or websocket handshake. ``peer`` is the address of the other end of the socket;
-    ``headers`` are as received, repeats included; ``token`` is known to be the owner's; ``hosts`` are names
-    of this computer in the tailnet besides those that end in .ts.net; ``port`` is the app's own."""
+    """Judge one HTTP request or websocket handshake.
+
+    Args:
+        peer: the address of the other end of the socket.
+        headers: as received, repeats included.
+        token: whether it is known to be the owner's.
+        hosts: names of this computer in the tailnet, besides those that end in .ts.net.
+        port: the app's own.
+    """
     sent: dict[str, list[str]] = {}
     for name, value in headers:
         sent.setdefault(name.lower(), []).append(value)

@@ -71,9 +71,17 @@ class Workers:
         work: Callable[[IsOver], _T],
         hung_up: threading.Event | None = None,
     ) -> _T:
-        """The result of ``work(is_over)``, which is to end once its client hung up or the app ends; without a
-        thread by then, it never begins. ``hung_up`` is set when nobody waits for the result any more. Raises
-        Refused if the client hung up, Stopped if the app ends."""
+        """The result of ``work(is_over)``, which is to end once its client hung up or the app ends.
+
+        Without a thread by then, it never begins.
+
+        Args:
+            hung_up: is set when nobody waits for the result any more.
+
+        Raises:
+            Refused: the client hung up.
+            Stopped: the app ends.
+        """
         hung_up = hung_up or threading.Event()
 
         def is_over() -> bool:

@@ -19,9 +19,12 @@ _BARE = re.compile(r"[0-9]+(?:\.[0-9]+)?|true|false")  # what YAML does not take
 
 
 def change(name: str, value: str | float | bool | None) -> Settings:
-    """Write ``value`` for the setting ``name`` into config.yaml (None: remove it), and return the settings
-    that hold now. Raises InvalidInput for an unknown or secret setting, or one that a variable or .env
-    decides; InvalidSettings for a value that is not allowed, or a file that cannot be read or written."""
+    """Write a setting into config.yaml, or remove it for None; returns the settings that hold now.
+
+    Raises:
+        InvalidInput: the setting is unknown or secret, or a variable or .env decides it.
+        InvalidSettings: the value is not allowed, or the file cannot be read or written.
+    """
     key = BY_NAME.get(name)
     if key is None:
         raise InvalidInput(f"{name!r} is not a setting.", "`commonplace config` lists them.")

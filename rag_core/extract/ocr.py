@@ -151,10 +151,14 @@ class Reader:
         is_page: bool = False,
         preview: Callable[[], Image] | None = None,
     ) -> str:
-        """The text of the picture at ``place`` in the document, '' for a tiny one and for one that is left.
-        ``draw`` makes the picture, and is called only if its text is not known. ``is_page``: it is all that a
-        page holds. ``preview`` makes a smaller copy: where that shows no text, no engine of this machine is
-        asked."""
+        """The text of a picture of the document; '' for a tiny one, and for one that is left for later.
+
+        Args:
+            place: where in the document it is.
+            draw: makes the picture; it is called only if its text is not known.
+            is_page: whether it is all that a page holds.
+            preview: makes a smaller copy. Where that shows no text, no engine of this computer is asked.
+        """
         if self.engine is None:
             self.left.add(place)
             self.waits = why_none(self._setting) if is_page else self.waits

@@ -121,10 +121,14 @@ def validate_globs(patterns: Sequence[str]) -> tuple[str, ...]:
 
 
 def split_glob(pattern: str) -> tuple[Path, str]:
-    """Split what a person typed into a root folder and a pattern below it. ``~/notes/**/*.md`` gives
-    (``/home/me/notes``, ``**/*.md``); an existing folder gives all below it, an existing file just itself.
-    Relative patterns start at the current folder. The root is resolved. Raises InvalidInput when nothing by
-    that name exists and it holds no wildcard, or the pattern is invalid."""
+    """Split what a person typed into a root folder, which is resolved, and a pattern below it.
+
+    ``~/notes/**/*.md`` gives (``/home/me/notes``, ``**/*.md``); an existing folder gives all below it, an
+    existing file just itself. Relative patterns start at the current folder.
+
+    Raises:
+        InvalidInput: nothing by that name exists and it holds no wildcard, or the pattern is invalid.
+    """
     typed = pattern.strip()
     if not typed or "\0" in typed:
         raise InvalidInput(f"The pattern {pattern!r} is empty or broken.", "Give a folder such as '~/notes'.")

@@ -110,9 +110,14 @@ def _can_be_opened(entry: os.DirEntry[str], roots: Sequence[Path]) -> bool:
 
 
 def read_bytes(root: Path, path: bytes, max_bytes: int) -> bytes:
-    """The content of one regular file, ``path`` below the real folder ``root``. A link is followed if it
-    stays inside. Raises NotText when it is no regular file, lies outside ``root`` or holds more than
-    ``max_bytes`` bytes, FileGone when it is not there any more, another ExtractError when it cannot be read.
+    """The content of one regular file, ``path`` below the real folder ``root``.
+
+    A link is followed if it stays inside.
+
+    Raises:
+        NotText: it is no regular file, lies outside ``root`` or holds more than ``max_bytes`` bytes.
+        FileGone: it is not there any more.
+        ExtractError: it cannot be read.
     """
     shown = display(path)
     try:

@@ -35,15 +35,16 @@ class FileStat(NamedTuple):
 
 @dataclass(frozen=True)
 class Walk:
-    """What a scan found, each list sorted by path. ``skipped`` holds (path, the end of a sentence that says
-    why) for what the patterns chose but could not be taken; what is ignored or hidden is not listed.
-    Documents below a folder that is ``unreadable`` or ``vanished`` must not be taken as deleted: its drive
-    may be unplugged."""
+    """What a scan found, each list sorted by path. What is ignored or hidden is not listed.
+
+    Documents below an unreadable or vanished folder must not be taken as deleted: its drive may be unplugged.
+    """
 
     files: list[FileStat] = field(default_factory=list)
+    #: What the patterns choose but cannot be taken, and why: (path, the end of a sentence).
     skipped: list[tuple[bytes, str]] = field(default_factory=list)
-    unreadable: list[bytes] = field(default_factory=list)
-    vanished: list[bytes] = field(default_factory=list)
+    unreadable: list[bytes] = field(default_factory=list)  #: Folders that cannot be listed.
+    vanished: list[bytes] = field(default_factory=list)  #: Folders that went during the scan.
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,9 +49,15 @@ class _Old:
 
 
 def repair(path: Path, open_embedder: OpenEmbedder, limits: Limits, priority: SearchPriority) -> Repair:
-    """Rebuild the store ``path`` if it is damaged; the result says what was done, nothing when it is sound.
-    Raises StoreBusy while it is indexed or changed, InUpkeep while others mend or move it, StoreError when
-    its folders are not there or the disk is full. It is then as it was."""
+    """Rebuild the store ``path`` if it is damaged; the result says what was done, nothing if it is sound.
+
+    After an error it is as it was.
+
+    Raises:
+        StoreBusy: it is indexed or changed.
+        InUpkeep: others mend or move it.
+        StoreError: its folders are not there, or the disk is full.
+    """
     started = time.perf_counter()
     with lock.hold(path, "repair"):
         try:

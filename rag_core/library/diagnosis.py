@@ -37,10 +37,18 @@ _Followed = Iterator[tuple[Step, Message | None]]  # steps, each with what to do
 
 
 def explain(store: Store, path: str, here: Path, missing: Missing) -> Diagnosis:
-    """Follow the file ``path`` (absolute, relative to ``here``, or as the store calls it) into ``store``,
-    whose embedder may be ``missing``. A name alone is looked for anywhere below the folders. It stops at the
-    first step that keeps the file from being found; reads no file but one that may have changed. Raises
-    StoreError."""
+    """Follow a file into a store, to the first step that keeps it from being found.
+
+    Reads no file but one that may have changed.
+
+    Args:
+        path: absolute, relative to ``here``, or as the store calls it; a name alone is looked for anywhere
+            below the folders.
+        missing: whether the embedder of the store is missing.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
     with store.read() as db:
         found = places(db, path, here, removed=True)
         called: list[str] = []

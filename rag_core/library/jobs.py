@@ -121,9 +121,15 @@ class Jobs(Service):
         *,
         stop: Callable[[], bool] | None = None,
     ) -> Job | None:
-        """Run a job for the requests of a store, in this thread; None if there are none. ``stop`` is called
-        several times a second; once it returns true the job ends as *interrupted* and its requests stay.
-        Raises StoreBusy while another job is running: that one takes the requests."""
+        """Run a job for the requests of a store, in this thread; None if there are none.
+
+        Args:
+            stop: is called several times a second. Once it returns true the job ends as *interrupted*, and
+                its requests stay.
+
+        Raises:
+            StoreBusy: another job is running, which takes the requests.
+        """
         opened = self._stores.open(viewer, store).store
         job = index.run(
             opened,

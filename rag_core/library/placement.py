@@ -162,10 +162,18 @@ class Placement(Service):
     def attach(
         self, viewer: Viewer, address: str, name: str = "", progress: attaching.Progress | None = None
     ) -> StoreInfo:
-        """Make a store of the remote vector index at ``address``, which another installation fills; without
-        ``name`` it is called as there. It is read-only. Attaching it once more brings it up to date.
-        ``progress`` gets the number of passages so far and may raise to end it. Raises InvalidInput,
-        VectorError, EmbedderError."""
+        """Make a read-only store of a remote vector index that another installation fills.
+
+        Attaching it once more brings it up to date.
+
+        Args:
+            address: where the index is.
+            name: of the store; without it, as the index is called there.
+            progress: gets the number of passages so far, and may raise to end it.
+
+        Raises:
+            InvalidInput, VectorError, EmbedderError.
+        """
         try:
             remote: RemoteIndex = ask_index(partial(existing, address, self._shared.vector_options), address)
         except Refused as error:

@@ -179,11 +179,17 @@ class Searching(Service):
     def similar(
         self, viewer: Viewer, store: str, path: str = "", *, key: str = "", text: str = "", limit: int = 8
     ) -> list[Similar]:
-        """The documents of a store that are nearest in meaning, nearest first: to the passage called ``key``,
-        else to ``text``, else to the document called ``path``. That document and its copies are left out, and
-        those it links to or is linked from are marked. Empty while nothing is embedded. Raises NotFound,
-        InvalidInput without any of the three or for a ``limit`` outside 1 to 100, and EmbedderError where
-        ``text`` cannot be compared now."""
+        """The documents of a store that are nearest in meaning to a passage, a text or a document.
+
+        Of ``key`` (of a passage), ``text`` and ``path`` (of a document) the first that is given counts. The
+        nearest comes first. The document itself and its copies are left out; those that it links to or is
+        linked from are marked. Empty while nothing is embedded.
+
+        Raises:
+            NotFound: there is no such store, passage or document.
+            InvalidInput: none of the three is given, or ``limit`` is outside 1 to 100.
+            EmbedderError: ``text`` cannot be compared now.
+        """
         if not (path or key or text):
             raise InvalidInput("There is nothing to compare with.", "Give a path, a passage or a text.")
         if not 1 <= limit <= MOST_SIMILAR:

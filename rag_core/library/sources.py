@@ -86,9 +86,14 @@ class Sources(Service):
     def add(
         self, viewer: Viewer, store: str, root: str | Path, include: _Globs, exclude: _Globs = ()
     ) -> Source:
-        """Add a folder and its globs to a store, or globs to a folder that it has already. A folder that is
-        being removed stays, with these globs alone. If a folder around it takes every file already, its
-        source is returned and nothing added. Raises InvalidInput as `draft`."""
+        """Add a folder and its globs to a store, or globs to a folder that it has already.
+
+        A folder that is being removed stays, with these globs alone. If a folder around it takes every file
+        already, the source of that is returned and nothing is added.
+
+        Raises:
+            InvalidInput: as `draft`.
+        """
         source = self.draft(viewer, store, root, include, exclude)
         if source.root != str(real_folder(root)):
             return source

@@ -212,9 +212,17 @@ class StoreFiles:
 
 @contextmanager
 def new_store_file(path: Path, what: str, advice: str, make_room: Callable[[], None]) -> Iterator[Path]:
-    """An unfinished file that becomes the store ``path`` at the end of the block; it is there whole or not at
-    all. ``make_room`` is called when all is ready. Raises InvalidInput if ``path`` exists; StoreError if the
-    disk fails, which names ``what`` cannot be done (made, attached) and adds ``advice``."""
+    """An unfinished file that becomes the store ``path`` at the end of the block, whole or not at all.
+
+    Args:
+        what: what cannot be done if the disk fails: made, attached.
+        advice: what the error adds.
+        make_room: is called when all is ready.
+
+    Raises:
+        InvalidInput: ``path`` exists.
+        StoreError: the disk fails.
+    """
     try:
         with staging_folder(path.parent) as room:
             unfinished = room / path.name

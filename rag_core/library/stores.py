@@ -213,9 +213,14 @@ class Stores(Service):
 
     def delete(self, viewer: Viewer, name: str, *, leave_index: bool = False) -> None:
         """Delete a store, sound or damaged, with what questions and lists kept of it; the indexed files stay.
-        A job of it is stopped. Its remote vector index goes, too, unless ``leave_index``. Raises StoreBusy
-        while its job does not stop, VectorError if that index cannot be deleted; then nothing is deleted.
-        Raises StoreError if only what was asked about it is still there."""
+
+        A job of it is stopped. Its remote vector index goes, too, unless ``leave_index``.
+
+        Raises:
+            StoreBusy: its job does not stop; nothing is deleted.
+            VectorError: its remote index cannot be deleted; nothing is deleted.
+            StoreError: it is deleted, but what was asked about it is still there.
+        """
         self._stop_job(viewer, name)
         if not leave_index:
             with suppress(StoreError):  # a damaged store does not know where its vectors are

@@ -38,9 +38,14 @@ Report = Callable[[str], None]
 
 
 def fetch(name: str, model_dir: Path, report: Report = lambda _line: None) -> str:
-    """Install the model ``hf:ORG/NAME`` below ``model_dir``, in the newest revision unless ``name`` ends with
-    one, and return its ORG/NAME. Every file must have the hash that the hub lists. Raises InvalidInput for a
-    malformed name, EmbedderError when the hub cannot be reached, or has no such model with an ONNX graph."""
+    """Install the model ``hf:ORG/NAME`` below ``model_dir`` and return its ORG/NAME.
+
+    It is the newest revision unless ``name`` ends with one. Every file must have the hash that the hub lists.
+
+    Raises:
+        InvalidInput: the name is malformed.
+        EmbedderError: the hub cannot be reached, or has no such model with an ONNX graph.
+    """
     shape = _NAME.fullmatch(name)
     if shape is None:
         step = f"Did you mean hf:{name}?" if _NAME.fullmatch(f"hf:{name}") else f"Write it like {SHAPE}."

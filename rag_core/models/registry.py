@@ -24,11 +24,18 @@ Open = Callable[[str], Embedder]
 
 
 def open_embedder(name: str, options: EmbedderOptions) -> Embedder:
-    """The embedder called ``name``: ``minilm``, ``hashing``, ``hashing:DIMENSION``, ``ollama:MODEL``,
-    ``openai:MODEL`` (both with ``@DIMENSION``), ``onnx:FOLDER``, ``sentence-transformers:FOLDER``,
-    ``mlx:FOLDER``, or ``PROVIDER:MODEL`` of an installed package. A server is asked for its model. Raises
-    InvalidInput for an unknown name, ModelMissing without the weights, Unreachable when the server does not
-    answer, another EmbedderError without the package."""
+    """The embedder called ``name``; a server is asked for its model.
+
+    Names are ``minilm``, ``hashing``, ``hashing:DIMENSION``, ``ollama:MODEL`` and ``openai:MODEL`` (both with
+    ``@DIMENSION``), ``onnx:FOLDER``, ``sentence-transformers:FOLDER``, ``mlx:FOLDER``, and ``PROVIDER:MODEL``
+    of an installed package.
+
+    Raises:
+        InvalidInput: the name is unknown.
+        ModelMissing: its weights are not here.
+        Unreachable: its server does not answer.
+        EmbedderError: its package is not installed.
+    """
     parsed = parse_name(name)
     match parsed.provider:
         case "minilm":

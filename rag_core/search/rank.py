@@ -102,20 +102,17 @@ _CLOSE, _RELATED = 0.45, 0.36  # similarities of minilm
 
 
 class Found(NamedTuple):
-    """A candidate: its chunk id, the text that is ranked (folded, with title, headings, tags and terms), its
-    ``title``, whether the query is its document's name and which part of a name the query begins (0 to 1),
-    whether the index has it ``by_words``, its similarity, whether it is data, such as base64, and its
-    document's ISO date."""
+    """A candidate for the list of hits."""
 
     chunk_id: int
-    text: str
+    text: str  #: What is ranked: folded, with title, headings, tags and terms.
     title: str = ""
-    is_named: bool = False
-    begun: float = 0.0
-    by_words: bool = False
-    similarity: float | None = None
-    is_data: bool = False
-    date: str = ""
+    is_named: bool = False  #: Whether the query is its document's name.
+    begun: float = 0.0  #: The share of a name of its document that the query begins, 0 to 1.
+    by_words: bool = False  #: Whether the index of words gave it.
+    similarity: float | None = None  #: The cosine to the query; None if it is not known.
+    is_data: bool = False  #: Whether it is data, such as base64.
+    date: str = ""  #: Its document's; ISO 8601.
 
 
 class Ranked(NamedTuple):

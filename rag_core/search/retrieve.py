@@ -79,37 +79,32 @@ _OF_CHUNK = "key chunk_index start_line end_line anchor_type anchor_ref split_pa
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One store to search: its vector index, and the query's vector from its embedder, which has the row
-    ``identity_id`` and the ``calibration`` there. ``real`` are the words of the query that the embedder's
-    vocabulary has. ``vector`` is None if only words can be searched; ``trouble`` is then the error, if there
-    was one."""
+    """One store to search, with what its embedder makes of the query."""
 
     store: Store
     index: VectorIndex
-    vector: Vectors | None = None
-    identity_id: int = 0
+    vector: Vectors | None = None  #: The query's; None if only words can be searched.
+    identity_id: int = 0  #: The row of the embedder in ``identities``.
     calibration: Calibration | None = None
-    real: frozenset[str] = frozenset()
-    trouble: RagError | None = None
+    real: frozenset[str] = frozenset()  #: The words of the query that the embedder's vocabulary has.
+    trouble: RagError | None = None  #: Why there is no vector, if that is an error.
 
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """Search options; ``k_lex`` and ``k_vec`` are the numbers of candidates by words and by meaning, and
-    ``group`` says what all other numbers count. The ``reranker`` orders the first hits, if there is one; by
-    ``recency`` newer documents count more, 0 to 1. ``sort`` is the order of what fits."""
+    """How to search, whatever the query is."""
 
     mode: Mode = "hybrid"
     top_k: int = 10
     min_score: float | None = None
-    offset: int = 0
-    k_lex: int = CANDIDATES
-    k_vec: int = CANDIDATES
-    group: Group = "none"
-    facets: bool = False
-    reranker: SharedReranker | None = None
-    recency: float = 0.0
-    sort: Sort = "best"
+    offset: int = 0  #: Hits to leave out at the beginning.
+    k_lex: int = CANDIDATES  #: Candidates by words.
+    k_vec: int = CANDIDATES  #: Candidates by meaning.
+    group: Group = "none"  #: What all other numbers count: passages or documents.
+    facets: bool = False  #: Whether to count all that matches by type, tag and folder.
+    reranker: SharedReranker | None = None  #: Orders the first hits again.
+    recency: float = 0.0  #: How much newer documents come first, 0 to 1.
+    sort: Sort = "best"  #: The order of what fits.
 
 
 @dataclass(slots=True)
@@ -240,9 +235,11 @@ def _search_store(
     scope: Scope, query: Query, allowed: find.Eligible, options: SearchOptions, viewer: Viewer,
     first: Future[lexical.Gathered],
 ) -> _StoreHits:  # fmt: skip
-    """The beginning of the store's list, as far as it is wanted. Pages of one query are parts of one list. It
-    begins with the best of ``k_lex`` candidates by words, which are the ``first``, and ``k_vec`` by meaning;
-    candidates of a further reach follow, and no score is higher than the one before."""
+    """The beginning of the store's list, as far as it is wanted: pages of one query are parts of one list.
+
+    It begins with the best of ``k_lex`` candidates by words and ``k_vec`` by meaning. Candidates from further
+    down follow where these are not enough; no score is higher than the one before.
+    """
     mode = options.mode if scope.vector is not None and query.text else "lexical"
     with scope.store.read() as db:
         waiting = find.waiting(db, viewer)
@@ -327,9 +324,12 @@ def _places(
 
 
 def nearest(scope: Scope, query: Query, allowed: find.Eligible, count: int) -> dict[int, float]:
-    """Chunk id → similarity of the ``count`` nearest eligible chunks. The index ignores viewers and some
-    filters, so it is asked for more until enough of its matches are eligible. A large or remote
-    one rounds its numbers, so there the similarity is computed from the store's vectors."""
+    """Chunk id → similarity of the ``count`` nearest eligible chunks.
+
+    The index ignores viewers and some filters, so it is asked for more until enough of its matches are
+    eligible. A large or remote one rounds its numbers, so there the similarity is computed from the store's
+    vectors.
+    """
     if scope.vector is None:
         return {}
     if allowed.narrows:

@@ -152,9 +152,11 @@ _CODE = re.compile(
 def unshown(
     text: str, file_type: str, spans: Sequence[Span] = (), furniture: Sequence[Span] = ()
 ) -> tuple[Span, ...]:
-    """What a passage is read without, as (start, end) in order. Of Markdown and HTML that is tags, comments
-    and character references, but not those in code nor those that hold one of the ``spans``; none where there
-    is nothing else. The ``furniture`` is, unless only that holds the spans, or there is nothing else."""
+    """What a passage is read without, as (start, end) in order; nothing if nothing else were left.
+
+    Of Markdown and HTML that is tags, comments and character references, but not those in code nor those that
+    hold one of the ``spans``; and the ``furniture``, unless only that holds the spans.
+    """
     tags: list[Span] = []
     if file_type in _WITH_TAGS and ("<" in text or "&" in text):
         code = [match.span() for match in _CODE.finditer(text)] if file_type == "markdown" else []

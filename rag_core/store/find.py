@@ -55,19 +55,16 @@ _Condition = tuple[str, tuple[Any, ...]]  # SQL on ``c`` (chunks) and ``d`` (doc
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A filter of queries, kept in the ``field`` of `Filters`. ``keys``: its names in a query, ours first,
-    then those of the seeds. ``sql``: the condition for some values. ``clean``: a value as it is kept.
-    ``lacks``: how a notice says that no document fits it. ``facet``: which of `facets` holds its values, ''
-    for none. ``is_day``: it has one value, a day. ``apart``: values that must hold together, by groups of
-    alternatives."""
+    """A filter of queries, such as ``type:``."""
 
-    field: str
-    keys: tuple[str, ...]
-    sql: Callable[[tuple[str, ...]], _Condition]
-    clean: Callable[[str], str] = str
-    lacks: str = ""
-    facet: str = ""
-    is_day: bool = False
+    field: str  #: Where `Filters` keeps its values.
+    keys: tuple[str, ...]  #: Its names in a query, the main one first.
+    sql: Callable[[tuple[str, ...]], _Condition]  #: The condition for some values.
+    clean: Callable[[str], str] = str  #: Makes a value as it is kept of one that was typed.
+    lacks: str = ""  #: How a notice says that no document fits it.
+    facet: str = ""  #: Which of `facets` holds its values; '' for none.
+    is_day: bool = False  #: Whether it has one value, a day.
+    #: Groups the values: of each group one must hold.
     apart: Callable[[tuple[str, ...]], Sequence[tuple[str, ...]]] = lambda values: (values,)
 
 

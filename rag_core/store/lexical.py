@@ -62,17 +62,16 @@ _MOST_COUNTS = 20_000  # they take 3 MB
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What a store has for a query by its words: the ``information`` of each unit; chunk ids found
-    ``by_words``, by the query as a ``named`` document's name, as the beginning of a name (``begun_names``,
-    with the share of the name that it is), as ``begun`` words or in furniture (``aside``). Without words,
-    ``named`` is all that is eligible."""
+    """The chunk ids that a store has for the words of a query."""
 
-    named: Sequence[int]
+    named: Sequence[int]  #: Of documents whose name the query is; of all if the query has no words.
+    #: The information of each unit of the query.
     information: Mapping[str, float] = field(default_factory=dict)
-    by_words: Sequence[int] = ()
+    by_words: Sequence[int] = ()  #: With words of the query.
+    #: Of documents with a name that begins so → the share of the name that the query is.
     begun_names: Mapping[int, float] = field(default_factory=dict)
-    begun: Sequence[int] = ()
-    aside: Sequence[int] = ()
+    begun: Sequence[int] = ()  #: With words that begin like the last one of the query.
+    aside: Sequence[int] = ()  #: With words of the query in furniture.
 
     @property
     def ids(self) -> list[int]:
@@ -259,9 +258,12 @@ def frequencies(db: sqlite3.Connection, units: Sequence[str], viewer: Viewer) ->
 
 
 def meant(stores: Sequence[Store], words: Sequence[str], viewer: Viewer) -> dict[str, tuple[str, ...]]:
-    """Those of ``words`` that no passage holds, each with up to three that ``viewer`` may see. The last one
-    is kept and gets the commonest words of titles that begin with it. Others, if no word begins with them,
-    get words that are one slip away: first those in titles, then the commonest."""
+    """Up to three words, which ``viewer`` may see, for each word of a query that no passage holds.
+
+    The last word of a query may still be typed: it is kept, and gets the commonest words of titles that begin
+    with it. Others get such words, too; if there are none, words that are one slip away, those in titles
+    first, then the commonest.
+    """
     last = words[-1] if words else ""
     unknown = [word for word in words if _LEAST_NAME <= len(word) <= _LONGEST and not is_unspaced(word)]
     allowed = find.visible(viewer)
