@@ -62,9 +62,7 @@ class VisibleIndexes:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A model, a server or a package that stores may use; ``goes`` says where text goes. ``used_by`` are
-    stores; ``embedders`` and ``models`` (that answer) can be chosen. ``unasked``: it was not asked, as no
-    setting and no store names it. ``chosen``: a setting wants it."""
+    """A model, a server or a package that stores may use."""
 
     key: str
     name: str
@@ -72,12 +70,12 @@ class Connection:
     state: ConnectionState
     sentence: str
     next_step: str | Message = ""
-    goes: str = ""
-    used_by: tuple[str, ...] = ()
-    embedders: tuple[str, ...] = ()
-    models: tuple[str, ...] = ()
-    unasked: bool = False
-    chosen: bool = False
+    goes: str = ""  #: Where text goes.
+    used_by: tuple[str, ...] = ()  #: Names of stores.
+    embedders: tuple[str, ...] = ()  #: Embedders of it that can be chosen.
+    models: tuple[str, ...] = ()  #: Models of it that can be chosen to answer.
+    unasked: bool = False  #: Whether it was not asked, as no setting and no store names it.
+    chosen: bool = False  #: Whether a setting wants it.
 
     @property
     def is_missed(self) -> bool:
@@ -243,22 +241,20 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Tailscale:
-    """The state of Tailscale on this computer, and whether it ``forwards`` to the app. ``command`` does the
-    ``next_step``, ``undo`` takes it back. ``address`` is what guests open ('' until it forwards). ``funnel``:
-    the internet reaches the app. ``login`` is this computer's owner, ``logins`` are all."""
+    """The state of Tailscale on this computer."""
 
     state: TailscaleState
     sentence: str
     next_step: str = ""
-    command: str = ""
-    undo: str = ""
+    command: str = ""  #: Does the ``next_step``.
+    undo: str = ""  #: Takes that back.
     name: str = ""
-    address: str = ""
-    forwards: bool = False
-    funnel: bool = False
+    address: str = ""  #: What guests open; '' until it forwards.
+    forwards: bool = False  #: Whether it forwards to the app.
+    funnel: bool = False  #: Whether the internet reaches the app.
     warnings: tuple[str, ...] = ()
-    login: str = ""
-    logins: tuple[str, ...] = ()
+    login: str = ""  #: This computer's owner.
+    logins: tuple[str, ...] = ()  #: Of all users of the tailnet.
 
     @property
     def from_when(self) -> str:

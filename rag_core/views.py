@@ -44,33 +44,29 @@ class DocumentLink:
 
 @dataclass(frozen=True, slots=True)
 class DocumentView:
-    """A document as it was indexed: its chunks in reading order, and the links out of it and to it.
-    ``is_dated``: its text or name has its date. ``properties``: what else its front matter says.
-    ``next_key``: the first chunk that was asked for and did not fit."""
+    """A document as it was indexed."""
 
     document: Document
-    chunks: tuple[Neighbour, ...]
-    links_out: tuple[DocumentLink, ...]
-    links_in: tuple[DocumentLink, ...]
+    chunks: tuple[Neighbour, ...]  #: In reading order.
+    links_out: tuple[DocumentLink, ...]  #: Its links to others.
+    links_in: tuple[DocumentLink, ...]  #: The links of others to it.
     aliases: tuple[str, ...]
     warnings: tuple[str, ...]
-    is_dated: bool = False
-    properties: tuple[tuple[str, str], ...] = ()
-    next_key: str | None = None
+    is_dated: bool = False  #: Whether its text or name has its date.
+    properties: tuple[tuple[str, str], ...] = ()  #: What else its front matter says.
+    next_key: str | None = None  #: The first chunk that was asked for and did not fit.
 
 
 @dataclass(frozen=True, slots=True)
 class Similar:
-    """A document near in meaning to another one or to a text, with its nearest passage. ``similarity`` is the
-    cosine, and ``relevant`` whether it is nearer to that of neighbouring passages than of unrelated ones.
-    ``is_linked``: the other document links to it, or is linked from it."""
+    """A document near in meaning to another one or to a text, with its nearest passage."""
 
     document: Document
-    similarity: float
-    relevant: bool
+    similarity: float  #: The cosine.
+    relevant: bool  #: Whether it is as near as neighbouring passages are, not as unrelated ones.
     key: str
     content: str
     heading_path: tuple[str, ...]
     start_line: int
     end_line: int
-    is_linked: bool = False
+    is_linked: bool = False  #: Whether one of the two documents links to the other.

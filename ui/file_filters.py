@@ -19,16 +19,14 @@ _LISTED: Final = "files_listed"
 
 @dataclass(frozen=True, slots=True)
 class FileFilters:
-    """Which files of a store are listed: those in and below ``folder`` whose path or title hold all words of
-    ``q``; None is any. ``sort`` is the order, None by path. The fields are named like the parameters of the
-    address."""
+    """Which files of a store are listed; the fields are named like the parameters of the address."""
 
-    q: str = ""
-    folder: str | None = None
+    q: str = ""  #: All its words are in a path or title.
+    folder: str | None = None  #: The files in and below it; None: in any.
     state: str | None = None
     type: str | None = None
     tag: str | None = None
-    sort: str | None = None
+    sort: str | None = None  #: The order; None: by path.
 
     @property
     def narrows(self) -> bool:

@@ -48,15 +48,14 @@ _WORDS, _TAGS, _PATH, _ID = "_words", "_tags", "_path", "_id"
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The files of a store that a viewer may see, a row each, by path, and how many have each state, type and
-    tag, and how many are in and below each folder. A guest's rows say nothing of the disk. Columns that begin
-    with ``_`` are not shown."""
+    """The files of a store that a viewer may see."""
 
+    #: A row a file, by path; columns that begin with ``_`` are not shown. A guest's say nothing of the disk.
     rows: pd.DataFrame
-    states: Mapping[str, int]
-    types: Mapping[str, int]
-    tags: Mapping[str, int]
-    folders: Mapping[str, int]
+    states: Mapping[str, int]  #: State → number of files.
+    types: Mapping[str, int]  #: Type → number of files.
+    tags: Mapping[str, int]  #: Tag → number of files.
+    folders: Mapping[str, int]  #: Folder → number of files in and below it.
 
 
 def said(state: str) -> str:

@@ -42,18 +42,17 @@ _TAG: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a note is: its first line below the front matter, what its links lead to (target as written →
-    path in the store), the ``search`` that led to it, what that looks for, and what is marked: the lines
-    (first, last, from 1) of a passage, or a heading."""
+    """Where a note is, and what is marked in it."""
 
     store: str
     path: str
-    begins: int = 1
+    begins: int = 1  #: Its first line below the front matter.
+    #: What its links lead to: the target as written → path in the store.
     leads: Mapping[str, str] = field(default_factory=dict)
-    search: str = ""
-    query: Query | None = None
-    lines: tuple[int, int] | None = None
-    heading: str = ""
+    search: str = ""  #: The search that led to it.
+    query: Query | None = None  #: What that search looks for.
+    lines: tuple[int, int] | None = None  #: The lines of a passage (first, last, from 1) that are marked.
+    heading: str = ""  #: The heading that is marked.
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,9 +56,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A note that was found. ``place`` is a path with a line, to be copied. ``app`` opens it in another
-    program, called ``app_name``. ``facts`` are said on demand. ``picture`` is the address of a small
-    picture of its place, '' where there is none."""
+    """A note that was found."""
 
     key: str
     title: str
@@ -74,13 +72,13 @@ class Card:
     state: str
     extract: tuple[Piece, ...]
     passage: Passage
-    place: str
+    place: str  #: A path with a line, to be copied.
     score: float
     file_type: str
-    picture: str = ""
-    app: str = ""
-    app_name: str = ""
-    facts: tuple[tuple[str, str], ...] = ()
+    picture: str = ""  #: The address of a small picture of its place; '' without one.
+    app: str = ""  #: The address that opens it in another program; '' without one.
+    app_name: str = ""  #: What that program is called.
+    facts: tuple[tuple[str, str], ...] = ()  #: What is said of it on demand.
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +100,13 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """All that the component shows. ``search`` is the search in the page's address, ``text`` the one that was
-    answered; ``status`` is one short line, which ends with the way to the ``unread`` files; ``error``
-    stands in its place. ``label`` names the box; ``completions`` are the values
-    that the filter at the end of its text can have."""
+    """All that the component shows."""
 
-    search: str
-    text: str
-    status: str = ""
-    unread: Way | None = None
-    error: str = ""
+    search: str  #: The search in the address of the page.
+    text: str  #: The search that was answered.
+    status: str = ""  #: One short line about the stores.
+    unread: Way | None = None  #: The way to the files that are not read; it ends the status.
+    error: str = ""  #: What is wrong; it stands in place of the status.
     view: str = "cards"
     chips: tuple[Chip, ...] = ()
     cards: tuple[Card, ...] = ()
@@ -121,8 +116,8 @@ class Shown:
     others: Others | None = None
     start: tuple[tuple[str, tuple[Way, ...]], ...] = ()
     help: tuple[tuple[str, str], ...] = ()
-    label: str = "Search your notes"
-    completions: tuple[Completion, ...] = ()
+    label: str = "Search your notes"  #: The name of the box.
+    completions: tuple[Completion, ...] = ()  #: The values that the filter at the end of the text can have.
     can_save: bool = False  #: Whether this search can be saved under a name.
     page: int = 1
     has_more: bool = False

@@ -18,17 +18,15 @@ Act = Callable[[Library, Viewer, Any], answers.Shown]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation. ``given`` validates its body (POST), or its parameters, some of them in ``path``.
-    ``answer`` is a model of `answers`, a union, or ``bytes`` (a picture). Two have no ``act``: a picture, and
-    a question, which `asking` answers, whole or as events."""
+    """One operation."""
 
     name: str
     method: Literal["GET", "POST"]
     path: str
     summary: str
-    given: Request
-    answer: Any
-    act: Act | None
+    given: Request  #: Validates its body (POST), or its parameters, some of them in ``path``.
+    answer: Any  #: A model of `answers`, a union, or ``bytes`` for a picture.
+    act: Act | None  #: None for a picture, and for a question, which `asking` answers.
     refusals: tuple[int, ...] = ()
 
 

@@ -22,14 +22,13 @@ from rag_core.config.origin import ADVICE, Listing, Text, Written, refused
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kind:
-    """Metadata of a type: ``words`` say what is allowed. A value is read by ``schema``, which is the type's
-    own where it is None; ``before`` changes what was written first. ``hidden``: whether errors leave a value
-    out, always or if it contains an @."""
+    """What values of a type are allowed, and how they are read."""
 
-    words: str
-    schema: CoreSchema | None = None
-    before: Callable[[Any], Any] | None = None
+    words: str  #: What is allowed, for people.
+    schema: CoreSchema | None = None  #: What reads a value; None: the type's own.
+    before: Callable[[Any], Any] | None = None  #: Changes what was written first.
     advice: str = ADVICE
+    #: Whether errors leave a value out: always, or if it holds an @.
     hidden: Literal["never", "always", "with @"] = "never"
     in_yaml_only: bool = False
 

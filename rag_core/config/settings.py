@@ -305,19 +305,17 @@ class Settings(BaseSettings):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What is known of a setting. ``attribute`` is its field of `Settings`; ``otherwise`` says what holds
-    where there is no default; a ``secret`` value is never shown, and config.yaml never holds one.
-    ``borrowed`` is a variable of another program, which counts where nothing else says anything."""
+    """What is known of a setting."""
 
     name: str
-    attribute: str
+    attribute: str  #: Its field of `Settings`.
     kind: Kind
     default: Any
     about: str
     group: str
-    otherwise: str = ""
-    secret: bool = False
-    borrowed: str = ""
+    otherwise: str = ""  #: What holds where there is no default.
+    secret: bool = False  #: Whether its value is never shown, nor in config.yaml.
+    borrowed: str = ""  #: A variable of another program, which counts where nothing else says anything.
 
     @classmethod
     def of(cls, attribute: str, field: FieldInfo) -> Key:

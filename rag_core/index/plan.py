@@ -194,19 +194,16 @@ def forgetting_excluded(store: Store, source: Source, only: Set[bytes] | None = 
 
 
 class _Sides(NamedTuple):
-    """The files of a source that are looked at, and what the store remembers of them. ``unsettled`` may have
-    changed; ``still_skipped`` of the others were skipped; ``known`` is empty where nothing can have changed;
-    ``beside`` are the files that one of those may have become. ``with_new_picture``: notes whose embedded
-    ``pictures`` changed."""
+    """The files of a source that are looked at, and what the store remembers of them."""
 
     files: list[FileStat]
-    unsettled: list[FileStat]
-    still_skipped: int
-    known: dict[bytes, Known]
-    beside: list[FileStat]
+    unsettled: list[FileStat]  #: Files that may have changed.
+    still_skipped: int  #: How many of the others were skipped.
+    known: dict[bytes, Known]  #: Documents by path; empty where nothing can have changed.
+    beside: list[FileStat]  #: Files that a missing document may have become.
     excluded: Set[bytes]
     documents: int
-    with_new_picture: Set[bytes]
+    with_new_picture: Set[bytes]  #: Notes whose embedded pictures changed.
     pictures: EmbeddedPictures
 
 

@@ -42,21 +42,20 @@ _PAUSE_S = 60.0  # a server that failed is left alone for so long; its pictures 
 
 @dataclass(frozen=True, slots=True)
 class OcrOptions:
-    """The owner's settings for models that read pictures. ``timeout_s`` is for one picture; ``retry_s`` the
-    first wait for a busy server, doubled each time. Without ``vertex_credentials`` Google's own tools say
-    whose account it is; without ``vertex_url`` the location does where the server is."""
+    """The owner's settings for models that read pictures."""
 
     ollama_url: str = OLLAMA_URL
     gemini_url: str = GEMINI_URL
     gemini_key: str = field(default="", repr=False)
     vertex_project: str = ""
     vertex_location: str = "us-central1"
+    #: The key file of an account; without it Google's own tools say whose.
     vertex_credentials: Path | None = None
-    vertex_url: str = ""
+    vertex_url: str = ""  #: Where the server is; '': as the location says.
     describe: bool = False
     """Whether a model also says what each picture shows."""
-    timeout_s: float = 60.0
-    retry_s: float = 0.5
+    timeout_s: float = 60.0  #: For one picture.
+    retry_s: float = 0.5  #: The first wait for a busy server, doubled each time.
 
     @property
     def prompt(self) -> str:

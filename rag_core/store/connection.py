@@ -124,14 +124,13 @@ def log_size(path: Path) -> int:
 
 
 class Rights(NamedTuple):
-    """How a store file can be read now; connections with other rights are closed. ``is_still``: this
-    account can write nothing beside it, and nobody has it open. SQLite could not see what others write, so
-    such a file is read as it stands, at this ``size`` and time."""
+    """How a store file can be read now; connections with other rights are closed."""
 
+    #: This account can write nothing beside it, and nobody has it open: it is read as it stands.
     is_still: bool
     is_writable: bool
-    size: int = 0
-    mtime_ns: int = 0
+    size: int = 0  #: Its bytes if it is still, as SQLite could not see what others write.
+    mtime_ns: int = 0  #: Likewise.
 
 
 def rights(path: Path) -> Rights:

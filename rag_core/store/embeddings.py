@@ -128,17 +128,15 @@ def vectors_of(
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many passages of a document have a vector that searches use, wait for one (``refused``: once in
-    vain, ``error`` says why), are in a script that the embedder cannot read, are for machines alone
-    (``data``), or have nothing to be embedded (``bare``)."""
+    """How many passages of a document are in which state of embedding."""
 
-    embedded: int = 0
-    waiting: int = 0
-    refused: int = 0
-    unreadable: int = 0
-    data: int = 0
-    bare: int = 0
-    error: str = ""
+    embedded: int = 0  #: With a vector that searches use.
+    waiting: int = 0  #: Not embedded yet.
+    refused: int = 0  #: Waiting, and refused once.
+    unreadable: int = 0  #: In a script that the embedder cannot read.
+    data: int = 0  #: For machines alone.
+    bare: int = 0  #: With nothing to embed.
+    error: str = ""  #: Why they were refused.
 
 
 def counts_of(db: sqlite3.Connection, document_id: int) -> Counts:

@@ -382,16 +382,14 @@ def headings(chunk: sqlite3.Row, file_type: str) -> tuple[tuple[str, ...], str]:
 
 
 class Candidate(NamedTuple):
-    """What a passage is ranked by: all its searchable words but its folders and suffix, and its title, both
-    folded; its identity (its text, or its key where it has none); whether it is for machines alone; its
-    document, and the ISO date of that."""
+    """What a passage is ranked by."""
 
-    text: str
-    title: str
-    identity: str
-    is_data: bool
-    document: int
-    date: str
+    text: str  #: All its searchable words but its folders and suffix, folded.
+    title: str  #: Folded.
+    identity: str  #: Its text, or its key where it has none.
+    is_data: bool  #: Whether it is for machines alone.
+    document: int  #: The id of its document.
+    date: str  #: Its document's; ISO 8601.
 
 
 def candidates(

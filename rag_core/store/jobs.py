@@ -98,16 +98,14 @@ def results(db: sqlite3.Connection, job_id: int, limit: int) -> list[FileResult]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request to read these sources (None: all that are not paused), or to cancel the run. ``paths`` (None:
-    all) are those of the files to look at, ``force`` reads them changed or not; ``forget`` reads nothing and
-    forgets every document of the sources."""
+    """A request to read sources, or to cancel the run."""
 
     id: int
     kind: Literal["index", "cancel"]
-    sources: tuple[int, ...] | None = None
-    force: bool = False
-    paths: frozenset[bytes] | None = None
-    forget: bool = False
+    sources: tuple[int, ...] | None = None  #: Their ids; None: all that are not paused.
+    force: bool = False  #: Whether to read files that did not change, too.
+    paths: frozenset[bytes] | None = None  #: The files to look at; None: all.
+    forget: bool = False  #: Whether to read nothing and forget every document of the sources.
 
 
 def add_request(

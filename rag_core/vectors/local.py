@@ -140,16 +140,14 @@ _products = partial(np.einsum, "ij,j->i")
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """The first ``count`` of these vectors, ids ascending; there may be room for more behind them. ``rows``
-    has shape (room, dimension). A large matrix has none, but ``signs`` of shape (columns of 64, room). A
-    matrix does not change; the one that it is extended to shares its memory."""
+    """Vectors in memory. A matrix does not change; the one that it is extended to shares its memory."""
 
     dimension: int
-    ids: Ids
-    rows: npt.NDArray[np.float32]
-    signs: _Signs
+    ids: Ids  #: Ascending.
+    rows: npt.NDArray[np.float32]  #: Shape (room, dimension); none in a large matrix.
+    signs: _Signs  #: Of a large matrix, shape (columns of 64, room).
     is_large: bool
-    count: int = 0
+    count: int = 0  #: How many vectors there are; there may be room for more.
 
     @classmethod
     def empty(cls, dimension: int, room: int = 0) -> Matrix:

@@ -36,20 +36,17 @@ _Service = TypeVar("_Service", bound=Service[Any])
 
 
 class Remote(RemoteIndex, ABC, Generic[_Service]):
-    """An index outside the store's file. Making one connects to nothing yet. ``form`` is how an address is
-    written, ``pattern`` what it matches; ``_locate`` gets its groups. ``metrics`` maps our metrics to the
-    service's names. A request holds ``max_batch`` records and ``max_bytes`` bytes of them. ``other_place``
-    says what to do when the index there is another's."""
+    """An index outside the store's file. Making one connects to nothing yet."""
 
     is_exact = False
     service_type: ClassVar[Any]
-    form: ClassVar[str]
-    pattern: ClassVar[re.Pattern[str]]
-    metrics: ClassVar[Mapping[Metric, str]]
+    form: ClassVar[str]  #: How an address is written, for people.
+    pattern: ClassVar[re.Pattern[str]]  #: What an address matches; `_locate` gets its groups.
+    metrics: ClassVar[Mapping[Metric, str]]  #: Our metrics → the service's names.
     max_dimension: ClassVar[int]
-    max_batch: ClassVar[int]
-    max_bytes: ClassVar[int]
-    other_place: ClassVar[str]
+    max_batch: ClassVar[int]  #: The most records of a request.
+    max_bytes: ClassVar[int]  #: The most bytes of the records of a request.
+    other_place: ClassVar[str]  #: What to do if the index there is another's.
 
     def __init__(self, address: str, dimension: int, metric: Metric, options: Any) -> None:
         if not 1 <= dimension <= self.max_dimension:
