@@ -67,8 +67,8 @@ def _is_opened(app: Watched, folder: Path, browser: Path) -> None:
     box = app.page.get_by_label("Search your notes")
     expect(box).to_have_value("green tea tag:a&b")
     expect(box).to_be_focused()
-    done = run_open(folder, browser, "--port", port)
-    assert done.stdout == f"Opened http://127.0.0.1:{port}/\n"
+    done = run_open(folder, browser)
+    assert done.stdout == f"Opened http://127.0.0.1:{port}/\n", "it is found where it runs"
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from streamlit import config
 
 from rag_core.access import connection, is_loopback, log
 from rag_core.config import load, logs
+from rag_core.config.keys import PORT_FILE
 from rag_core.errors import InvalidInput, RagError
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -63,8 +64,14 @@ def serve(host: str, port: int, open_browser: bool) -> None:
         sys.path.insert(0, str(ROOT))
     app: st.App = importlib.import_module("app").app
 
+    place = settings.data_dir / PORT_FILE
+
     def announce() -> None:
-        url = f"http://{f'[{address}]' if ':' in address else address}:{st.get_option('server.port')}"
+        number = str(st.get_option("server.port"))
+        url = f"http://{f'[{address}]' if ':' in address else address}:{number}"
+        with suppress(OSError):  # a home that cannot be written
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(number)
         print(f"Commonplace is at {url}", flush=True)
         if open_browser:
             threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
@@ -87,6 +94,9 @@ def serve(host: str, port: int, open_browser: bool) -> None:
         app.run(config=options)
     except KeyboardInterrupt:
         print()
+    finally:
+        with suppress(OSError):
+            place.unlink()
 
 
 def project_config(theme: str = "system") -> dict[str, Any]:

@@ -9,12 +9,15 @@ import tempfile
 import time
 import webbrowser
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import IO
 from urllib.parse import urlencode
 
 import click
 
-from rag_core.cli.options import Answering, emit, setting_option, settings_of_owner
+from rag_core.cli.options import Answering, emit, settings_of_owner
+from rag_core.config.keys import PORT_FILE
 from rag_core.errors import RagError
 
 _ANSWER_S = 3.0
@@ -25,22 +28,32 @@ _QUOTED = 300  # characters of what an app said that did not start
 
 @click.command("open", cls=Answering)
 @click.argument("query", nargs=-1)
-@setting_option("--port", setting="port", type=click.IntRange(1, 65535), help="Where the app is.")
-def open_app(query: Sequence[str], port: int) -> None:
+@click.option(
+    "--port", type=click.IntRange(1, 65535),
+    help="Where the app is. Without it: where it runs, else the setting port.",
+)  # fmt: skip
+def open_app(query: Sequence[str], port: int | None) -> None:
     """Open the app in the browser, with QUERY in the search box.
 
     The app is started in the background if it does not run, and stays there when this command has ended.
     """
-    settings_of_owner()
+    settings = settings_of_owner()
+    port = port or _where_it_runs(settings.data_dir) or settings.port
     started = None if _answers(port) else _start(port)
+    runs = f"The app runs in the background, as process {started}." if started else ""
     words = " ".join(query).strip()
     url = f"http://127.0.0.1:{port}/" + (f"?{urlencode({'q': words})}" if words else "")
     if not webbrowser.open(url):
-        raise RagError("No browser could be started.", f"Open {url} yourself.")
-    said = f"Opened {url}"
-    if started:
-        said += f"\nThe app runs in the background, as process {started}."
-    emit({"url": url, "started": started}, said)
+        raise RagError("No browser could be started.", f"Open {url} yourself. {runs}".strip())
+    emit({"url": url, "started": started}, "\n".join(filter(None, (f"Opened {url}", runs))))
+
+
+def _where_it_runs(data_dir: Path) -> int | None:
+    """The port where the app with this data folder answers; None if it does not run."""
+    with suppress(OSError, ValueError, RagError):
+        port = int((data_dir / PORT_FILE).read_text())
+        return port if _answers(port) else None
+    return None
 
 
 def _answers(port: int) -> bool:

@@ -8,6 +8,9 @@ PREFIX = "COMMONPLACE_"
 HOME = f"{PREFIX}HOME"
 """Moves configuration and data. Only the environment holds it, because it says where the files are."""
 
+PORT_FILE = "app.port"
+"""The file in the data folder with the port of the app, while it runs."""
+
 STORE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 """A store's name, which is the name of its file on every system."""
 
