@@ -120,6 +120,7 @@ TEXTS = {
     "skipped": "It was skipped: {reason} Its name is found.",
     "only_named": "It is not read yet; until then it is found by its name.",
     "read": "It was read as {type}{by} on {when}.",
+    "picture_waits": "It is a picture, and the text in it is not read yet; until then its name finds it.",
     "pictures_left": "The text in {count:picture} of it is not read yet.",
     "empty_file": "The file is empty; only its name finds it.",
     "changed": "The file has changed since it was read.",

@@ -130,7 +130,7 @@ _FULL: Final = (
     _page("files unknown store", "/files?store=gone", "There is no store called 'gone'"),
     _page(
         "files why", "/files?store=birds", "cannot be found", unfold("Why is a file"),
-        type_in("Path of the file", "song.mp3"),
+        type_in("Name or path of the file", "song.mp3"),
     ),
     _page("document", "/files?store=birds&path=1.md", "Linked from"),
     _page("document menu", "/files?store=birds&path=1.md", "VS Code", menu(0)),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 import pytest
 
+from rag_core.config import Settings
 from rag_core.extract import plain
 from rag_core.library import Library
 from rag_core.messages import say
@@ -16,6 +18,7 @@ from rag_core.wording import ranked
 from tests.command import Run
 from tests.conftest import index
 from tests.diagnosed import EXCLUDES, ask, last
+from tests.test_ocr import packed, picture
 from tests.trees import write
 
 
@@ -269,6 +272,20 @@ def test_a_file_that_waits_to_be_read_says_that_its_name_is_found(
     monkeypatch.setattr("rag_core.extract.plain.read", look)
     index(library, "s")
     assert said == ["It is not read yet; until then it is found by its name."]
+
+
+def test_a_picture_that_waits_for_ocr_is_not_said_to_be_read(tmp_path: Path, notes: Path) -> None:
+    (notes / "photo.png").write_bytes(packed(picture(), "PNG"))
+    known = Settings(tmp_path / "data", tmp_path / "models", (), ocr="off")
+    with closing(Library.open(known)) as without_ocr:
+        index(without_ocr, "s", notes)
+        [found] = without_ocr.upkeep.explain(OWNER, "photo.png", ["s"])
+    said = [str(step.said) for step in found.steps]
+    assert said[-2:] == [
+        "OCR is off, so the text in pictures is not read.",
+        "It is a picture, and the text in it is not read yet; until then its name finds it.",
+    ]
+    assert not any("was read as" in each or "no text" in each for each in said)
 
 
 def test_several_files_of_one_name_that_are_not_read_are_listed(library: Library, vault: Path) -> None:

@@ -138,6 +138,11 @@ def test_a_note_is_shown_as_it_is_meant_to_look_without_its_front_matter(shelf: 
     assert "no longer in the document" not in said(page)
     page = open_page(store="notes", path="tea.md", passage="00000000")
     assert "The passage that the link leads to is no longer in the document" in said(page)
+    (shelf / "later.md").write_bytes(b"\xef\xbb\xbf\xff")  # which cannot be read
+    index(library(), "notes")
+    [hit] = library().search(OWNER, "later", mode="lexical").hits
+    page = open_page(store="notes", path="later.md", passage=hit.key)
+    assert "no longer in the document" not in said(page)
 
 
 def test_the_passage_or_heading_of_the_link_is_marked(shelf: Path) -> None:

@@ -168,6 +168,14 @@ def test_why_a_file_is_not_found_is_told(shelf: Path) -> None:
     assert "cannot be found" not in said(drawn(page.run()))
 
 
+@pytest.mark.parametrize(("query", "path"), [("bad.md", "bad.md"), ("green tea", "")])
+def test_a_query_that_is_a_files_name_is_asked_about(shelf: Path, query: str, path: str) -> None:
+    page = open_page(store="notes", why=query)
+    assert page.text_input(key="missing_file_query").value == query
+    assert page.text_input(key="missing_file_path").value == path
+    assert ("bad.md cannot be found in notes" in said(page)) == bool(path)
+
+
 def test_a_guest_sees_granted_documents_without_states_actions_and_places(
     shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

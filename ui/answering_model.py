@@ -18,6 +18,7 @@ from ui.task_status import found as tasks_of
 
 _LIFE_S = 20
 _PICKED = "ask_model"
+_WITHOUT = "Sentences of your notes answer, word for word. For answers in other words, get a model:"
 _GET_ONE = f"Install Ollama (ollama.com), then run `ollama pull {EXAMPLE_MODEL}`."
 
 
@@ -35,7 +36,7 @@ def offer(viewer: Viewer) -> None:
     models = _there(viewer)
     with st.container(horizontal=True, vertical_alignment="center", key="ask_offer"):
         if not models:
-            st.html(hits.sentences(f"No model answers yet. {_GET_ONE}"))
+            st.html(hits.sentences(f"{_WITHOUT} {_GET_ONE}"))
             st.page_link(SETTINGS_PAGE, label="Settings", icon=":material/settings:")
             return
 

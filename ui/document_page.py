@@ -13,6 +13,7 @@ import streamlit as st
 from rag_core.errors import NotFound, RagError
 from rag_core.search.query import parse
 from rag_core.types import DocumentView, Viewer
+from rag_core.wording import unread
 from ui import components, hits, passages
 from ui.code_view import TYPES
 from ui.deps import library
@@ -79,7 +80,7 @@ def show_document(viewer: Viewer, asked: Asked) -> None:
         st.html(passages.facts(view))
         if view.warnings:
             show_warning(*view.warnings)
-        if asked.passage and marked is None:
+        if asked.passage and marked is None and not unread(file):
             st.html(hits.paragraphs(_CHANGED))
         origin = _origin(before)
         rendered = _show_text(viewer, view, asked, origin)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import streamlit as st
@@ -22,6 +23,7 @@ OF: Final = "of"
 """The parameter with the path of the file that is asked about."""
 
 _ANSWER: Final = "missing_file_answer"
+_FILE_NAME: Final = re.compile(r"\S.{0,200}\.\w{1,5}")  # what somebody typed may be one
 _CAME: Final = "missing_file_came"
 _MARKS: Final = {"ok": ":material/check:", "note": ":material/info:", "no": ":material/close:"}
 
@@ -33,13 +35,14 @@ def show_missing_file(viewer: Viewer, store: str) -> None:
     came, of = st.query_params.get(WHY, ""), st.query_params.get(OF, "")
     if is_new := (came, of) != st.session_state.get(_CAME):
         st.session_state[_CAME] = came, of
-        st.session_state["missing_file_query"] = "" if came == "1" else came
-        st.session_state["missing_file_path"] = of
+        query = "" if came == "1" else came
+        st.session_state["missing_file_query"] = query
+        st.session_state["missing_file_path"] = of or (query if _FILE_NAME.fullmatch(query) else "")
     with st.expander("Why is a file not found?", WHY in st.query_params, type="compact", key="missing_file"):
         with st.form("missing_file_form", border=False):
             path = st.text_input(
-                "Path of the file", key="missing_file_path", placeholder="notes/tea.md", autocomplete="off",
-                help="As this page lists it, or where it is on this computer.",
+                "Name or path of the file", key="missing_file_path", placeholder="tea.md", autocomplete="off",
+                help="A name is enough if no other file has it. A path is as this page or the disk has it.",
             ).strip()  # fmt: skip
             query = st.text_input(
                 "Query that should find it", key="missing_file_query", placeholder="Optional",
@@ -47,7 +50,7 @@ def show_missing_file(viewer: Viewer, store: str) -> None:
             ).strip()  # fmt: skip
             asked = st.form_submit_button("Tell me why", key="missing_file_ask")
         now = library().stores.generations(viewer, [store])
-        if asked or (is_new and of):
+        if asked or (is_new and path):
             found = library().upkeep.explain(viewer, path, [store], query=query) if path else []
             st.session_state[_ANSWER] = now, found
             if not path:

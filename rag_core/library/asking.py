@@ -224,7 +224,8 @@ class Asking(Service):
         for hit in sorted((*found.hits, *added), key=lambda hit: -hit.score):
             best.setdefault(hit.key, hit)
         hits = tuple(replace(hit, rank=rank) for rank, hit in enumerate(best.values(), 1))[:k]
-        notices = tuple(dict.fromkeys((*found.answer.notices, *more.answer.notices)))
+        further = [each for each in more.answer.notices if each.code != "too_new"]  # its number may differ
+        notices = tuple(dict.fromkeys((*found.answer.notices, *further)))
         withheld = max(found.withheld, more.withheld if leans else 0)
         return _Found(hits, replace(found.answer, notices=notices), withheld)
 

@@ -159,25 +159,34 @@ def _reading(store: str, row: sqlite3.Row) -> _Followed:
     elif row["extractor"] == NAMED:
         yield Step("no", say("only_named")), index
         return
+    elif row["file_type"] == "picture" and row["pictures_left"]:
+        if reason:
+            yield Step("note", reason), None
+        yield Step("no", say("picture_waits")), index
     else:
-        by = f" by {reader_of(path)}" if is_current(row["extractor"], path) else ""
-        yield Step("ok", say("read", type=row["file_type"], by=by, when=moment(row["indexed_at"]))), None
-        if not row["size"]:
-            yield Step("note", say("empty_file")), None
-        warnings = json.loads(row["warnings"])
-        for warning in warnings:
-            yield Step("note", warning), again if warning == documents.TAKEN_OUT else None
-        if row["pictures_left"] and row["reason"] not in warnings:
-            yield Step("note", say("pictures_left", count=row["pictures_left"])), index
+        yield from _as_read(row, again, index)
     if changed:
         yield Step("note", say("changed")), index
     elif row["state"] != "failed" and not is_current(row["extractor"], path):
         yield Step("note", say("other_reader", reader=reader_of(path))), index
 
 
+def _as_read(row: sqlite3.Row, again: Message, index: Message) -> _Followed:
+    """How a document was read, and what is missing of it."""
+    path, warnings = PurePosixPath(row["display"]), json.loads(row["warnings"])
+    by = f" by {reader_of(path)}" if is_current(row["extractor"], path) else ""
+    yield Step("ok", say("read", type=row["file_type"], by=by, when=moment(row["indexed_at"]))), None
+    if not row["size"]:
+        yield Step("note", say("empty_file")), None
+    for warning in warnings:
+        yield Step("note", warning), again if warning == documents.TAKEN_OUT else None
+    if row["pictures_left"] and row["reason"] not in warnings:
+        yield Step("note", say("pictures_left", count=row["pictures_left"])), index
+
+
 def _vectors(db: sqlite3.Connection, store: str, row: sqlite3.Row, missing: Missing) -> _Followed:
     counts = embeddings.counts_of(db, row["id"])
-    if counts.bare and row["size"]:
+    if counts.bare and row["size"] and not row["pictures_left"]:
         yield Step("note", say("no_text")), None
     if counts.refused:
         yield Step("note", say("refused", count=counts.refused, error=counts.error)), say("tried_again")
