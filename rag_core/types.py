@@ -388,6 +388,7 @@ class Freshness:
     waiting: int  #: Passages that are not embedded yet.
     failed: int  #: Files that could not be read.
     eta: float | None = None  #: Seconds that a job still takes for what it does now; None if unknown.
+    pictures: int = 0  #: Pictures and pages of scans whose text a job still has to read.
 
 
 @dataclass(frozen=True, slots=True)

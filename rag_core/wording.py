@@ -350,6 +350,8 @@ def freshness(now: Freshness) -> str:
         behind = f"reading {plural(now.reading, 'file')}"
     elif now.waiting:
         behind = f"{plural(now.waiting, 'passage')} not embedded yet"
+    elif now.pictures:
+        behind = f"the text in {plural(now.pictures, 'picture')} not read yet"
     left = still(now.eta) if now.eta else ""
     return " · ".join(filter(None, (behind, left, failed(now.failed))))
 

@@ -94,6 +94,7 @@ def test_below_what_was_found_stands_how_far_the_store_is_behind(
     assert library.jobs.freshness(OWNER, ["s"]) == Freshness(False, 0, 0, 1)
     assert freshness(Freshness(False, 12, 3, 2)) == "reading 12 files · 2 failed"
     assert freshness(Freshness(False, 0, 3, 0, eta=200)) == "3 passages not embedded yet · 2–5 min left"
+    assert freshness(Freshness(False, 0, 0, 0, pictures=9)) == "the text in 9 pictures not read yet"
 
 
 def test_programs_are_told_how_far_a_store_is_behind_and_guests_are_not(
@@ -112,6 +113,7 @@ def test_programs_are_told_how_far_a_store_is_behind_and_guests_are_not(
             "waiting": 0,
             "failed": 1,
             "eta_seconds": None,
+            "pictures": 0,
             "summary": "up to date · 1 failed",
         }
         assert json.loads(json_text(ask(library, GUEST, given)))["freshness"] is None

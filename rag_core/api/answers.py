@@ -135,11 +135,13 @@ class Freshness(Shown):
     waiting: Annotated[int, said("Passages that are found by words only until they are embedded.")]
     failed: Annotated[int, said("Files that could not be read.")]
     eta_seconds: Annotated[Seconds, said("Seconds that a run still takes for what it does now.")] = at("eta")
+    pictures: Annotated[int, said("Pictures and pages of scans whose text a run still reads.")]
 
     @computed_field
     def summary(self) -> str:
         """All of it in one line, such as *up to date*."""
-        state = types.Freshness(self.looking, self.reading, self.waiting, self.failed, self.eta_seconds)
+        eta, pictures = self.eta_seconds, self.pictures
+        state = types.Freshness(self.looking, self.reading, self.waiting, self.failed, eta, pictures)
         return wording.freshness(state)
 
 

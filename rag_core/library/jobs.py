@@ -163,7 +163,7 @@ class Jobs(Service):
 
     def freshness(self, viewer: Viewer, stores: Sequence[str]) -> Freshness:
         """How far ``stores`` are behind their folders; those that cannot be read are left out."""
-        reading = waiting = failed = 0
+        reading = waiting = failed = pictures = 0
         looking, eta = False, None
         for store in stores:
             with suppress(StoreError, NotFound), self._stores.reading(viewer, store) as db:
@@ -173,9 +173,10 @@ class Jobs(Service):
                     if job.state == "running":
                         eta = job.progress.eta
                         looking = looking or job.progress.phase == "scanning"
-                        if job.progress.phase == "reading":
-                            reading += max(1, job.progress.total - job.progress.done)
-        return Freshness(looking, reading, waiting, failed, eta)
+                        left = max(1, job.progress.total - job.progress.done)
+                        reading += left * (job.progress.phase == "reading")
+                        pictures += left * (job.progress.phase == "pictures")
+        return Freshness(looking, reading, waiting, failed, eta, pictures)
 
     def results(
         self, viewer: Viewer, store: str, job_id: int, limit: int = _MOST_RESULTS
