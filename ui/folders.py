@@ -195,7 +195,7 @@ def _folder_list(at: Path | None, folders: Sequence[Path]) -> None:
             autocomplete="off",
         )  # fmt: skip
     found = [f for f in folders if wanted.casefold() in shown(Path(f.name)).casefold()]
-    with st.container(height=320, border=True, gap="xxsmall"):
+    with st.container(height=320, border=True, gap="xxsmall", key=_key("list", at)):  # each begins at its top
         for folder in found[:_MOST]:
             name = label(shown(folder if at is None else Path(folder.name)))
             _go_button(name, "open", folder, ":material/folder:")

@@ -85,6 +85,8 @@ def _code_lines(hit: Hit, room: int) -> list[str]:
 def show_documents(documents: Sequence[Document], states: Sequence[str] = ()) -> None:
     """The files of a store; ``states`` are those that were asked for."""
     empty = f"No {' or '.join(states)} files." if states else "There is no file yet."
+    if "excluded" in states:
+        empty += " Those that the patterns of a folder leave out are not listed."
     rows = [
         (d.path, d.file_type, str(d.chunks), f"{d.state}, private" if d.private else d.state, d.reason)
         for d in documents
