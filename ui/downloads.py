@@ -30,7 +30,7 @@ _LONGEST_NAME = 40
 
 def show(answer: Answer, viewer: Viewer) -> None:
     """A button for each kind. The file is made when it is asked for, from the answer on the page."""
-    name, count = file_name(answer), len(answer.hits)
+    name, count = _file_name(answer), len(answer.hits)
     page = get_script_run_ctx()
     session = page.session_id if page is not None else ""
     which = f"{count:,}" if answer.convincing else f"{count:,} nearest"
@@ -62,7 +62,7 @@ def _made(answer: Answer, viewer: Viewer, kind: Kind, session: str) -> bytes:
             return hit_table.parquet(answer.hits)
 
 
-def file_name(answer: Answer) -> str:
+def _file_name(answer: Answer) -> str:
     """A name that tells one search from another: its words, and the first rank."""
     words = re.sub(r"[\W_]+", "-", answer.query.raw)[:_LONGEST_NAME].strip("-")
     first = f"-from-{answer.offset + 1}" if answer.offset else ""

@@ -34,7 +34,7 @@ class FileFilters:
         return replace(self, sort=None) != FileFilters()
 
 
-NAMES: Final = tuple(field.name for field in fields(FileFilters))
+_NAMES: Final = tuple(field.name for field in fields(FileFilters))
 
 
 def key(name: str) -> str:
@@ -67,7 +67,7 @@ def restore(offered: Mapping[str, Sequence[str]]) -> None:
 
 def current() -> FileFilters:
     """What the widgets say now."""
-    return FileFilters(**{name: st.session_state[key(name)] for name in NAMES})
+    return FileFilters(**{name: st.session_state[key(name)] for name in _NAMES})
 
 
 def push(store: str) -> None:

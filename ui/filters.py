@@ -20,7 +20,7 @@ from ui.search_box import Chip, Way
 from ui.search_state import DEFAULT, TOP_FOLDER, Choices, Params, Request
 
 MODES: Final[Mapping[Mode, str]] = {"hybrid": "Words and meaning", "lexical": "Words", "vector": "Meaning"}
-ORDERS: Final[Mapping[Sort, str]] = {
+_ORDERS: Final[Mapping[Sort, str]] = {
     "best": "Best first",
     "newest": "Newest first",
     "oldest": "Oldest first",
@@ -135,10 +135,10 @@ def any_score(usual: float) -> Params:
 def order(request: Request) -> Chip:
     """The order of what fits."""
     options = tuple(
-        Way(name, params={"sort": [] if sort == DEFAULT.sort else [sort]}) for sort, name in ORDERS.items()
+        Way(name, params={"sort": [] if sort == DEFAULT.sort else [sort]}) for sort, name in _ORDERS.items()
     )
-    chosen = (tuple(ORDERS).index(request.sort),)
-    shown = "" if request.sort == DEFAULT.sort else ORDERS[request.sort]
+    chosen = (tuple(_ORDERS).index(request.sort),)
+    shown = "" if request.sort == DEFAULT.sort else _ORDERS[request.sort]
     return Chip("Sort", options, chosen, shown, {"sort": []})
 
 

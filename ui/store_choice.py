@@ -25,7 +25,7 @@ from ui.messages import show_unknown_store, show_waiting
 from ui.runs import PLACE, has_read, is_active
 
 PARAM: Final = "store"
-BOX: Final = "index_store"
+_BOX: Final = "index_store"
 _CREATING: Final = "index_store_creating"
 _NAME: Final = "index_new_name"
 _NAMED_AFTER: Final = "index_named_after"
@@ -54,7 +54,7 @@ def choose_store(viewer: Viewer) -> StoreChoice | None:
             active[name] = is_active(viewer, name)
     _follow_address(viewer, active)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.selectbox("Store", names, key=BOX, on_change=_choose, label_visibility="collapsed")
+        name = st.selectbox("Store", names, key=_BOX, on_change=_choose, label_visibility="collapsed")
         st.button(
             "New store", key="index_new_store", icon=":material/add:",
             on_click=st.session_state.update, args=({_CREATING: True},),
@@ -74,11 +74,11 @@ def _follow_address(viewer: Viewer, active: Mapping[str, bool]) -> None:
     at_work = max(active, key=active.__getitem__)  # the first at work, else the first
     name = asked if asked is not None and asked in active else visit.last_store(active) or at_work
     visit.remember_store(name)
-    st.session_state[BOX] = name
+    st.session_state[_BOX] = name
 
 
 def _choose(name: str = "") -> None:
-    st.query_params[PARAM] = name = name or st.session_state[BOX]
+    st.query_params[PARAM] = name = name or st.session_state[_BOX]
     visit.remember_store(name)
 
 

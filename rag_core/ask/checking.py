@@ -16,7 +16,7 @@ from rag_core.replies import Draft, Quote, Reference, Span, Statement, Support
 Edit = tuple[Span, str]
 """A place in a text and its replacement."""
 
-LONGEST = 2000  # characters of a statement; longer ones are cut
+_LONGEST = 2000  # characters of a statement; longer ones are cut
 
 _STOPS = ".!?…。！？"
 _WIDE_STOPS = "。！？"  # a sentence ends behind these without a space
@@ -159,22 +159,22 @@ def next_end(text: str, start: int, *, final: bool) -> int | None:
     """Where the statement that begins at ``start`` ends: after a sentence and the numbers ``[n]`` that follow
     it, or with its line, never inside quote marks. None as long as that is open; ``final`` says that the text
     is complete."""
-    at = start + lead_of(text[start : start + LONGEST])
-    space = text.rfind(" ", start + LONGEST // 2, start + LONGEST)
-    cut = space if space > 0 else start + LONGEST
+    at = start + lead_of(text[start : start + _LONGEST])
+    space = text.rfind(" ", start + _LONGEST // 2, start + _LONGEST)
+    cut = space if space > 0 else start + _LONGEST
     if at >= len(text):
         return len(text) if final and at > start else None
     while at < len(text):
-        if at - start >= LONGEST:
+        if at - start >= _LONGEST:
             return cut
         if text[at] == "\n":
             return at
-        if plain := _PLAIN.match(text, at, start + LONGEST):
+        if plain := _PLAIN.match(text, at, start + _LONGEST):
             at = plain.end()
             continue
         step = _step(text, at, final=final)
         if step is None:
-            return cut if len(text) - start >= LONGEST else None
+            return cut if len(text) - start >= _LONGEST else None
         at, may_end = step
         if may_end and (end := _end_behind(text, start, at, final=final)) != "goes on":
             return None if end == "open" else end

@@ -10,7 +10,7 @@ from rag_core.extract.chunk import estimate_tokens
 from rag_core.replies import Reference
 from rag_core.types import Hit, Neighbour
 
-MAX_AROUND = 20
+_MAX_AROUND = 20
 _CAUTION = 1.2  # models count a little differently
 _FRAME = 40  # tokens around a passage: its number, place and fence
 _LEAST = 400
@@ -75,7 +75,7 @@ def _joined(run: Sequence[Hit], around: Around) -> str:
         return run[0].content
     keys = {hit.key for hit in run}
     middle = len(run) // 2
-    beside = [each for each in around(run[middle], min(middle, MAX_AROUND)) if each.key in keys]
+    beside = [each for each in around(run[middle], min(middle, _MAX_AROUND)) if each.key in keys]
     if len(beside) < len(run):  # the document was changed just now
         return "\n\n".join(hit.content for hit in run)
     further = (each.content[each.repeats :] if each.repeats else f"\n\n{each.content}" for each in beside[1:])

@@ -32,7 +32,7 @@ State = frozenset[Rest]
 NameTest = Callable[[bytes], bool]
 
 EVERYTHING = ("**/*",)
-MAX_ALTERNATIVES = 1000
+_MAX_ALTERNATIVES = 1000
 
 _WILD = re.compile(r"[*?\[{]")
 _BRACES = re.compile(r"(?<!\[)\{([^{}]*,[^{}]*)\}")
@@ -182,8 +182,8 @@ def _alternatives(pattern: str) -> list[str]:
             else:
                 done.add(each)
         patterns = expanded
-        if len(done) + len(patterns) > MAX_ALTERNATIVES:
-            said = f"The pattern {pattern!r} stands for more than {MAX_ALTERNATIVES} patterns."
+        if len(done) + len(patterns) > _MAX_ALTERNATIVES:
+            said = f"The pattern {pattern!r} stands for more than {_MAX_ALTERNATIVES} patterns."
             raise InvalidInput(said, "Use fewer braces, or a wildcard.")
     return sorted(done)
 

@@ -31,7 +31,7 @@ ANOTHER_NAME = "is a second name of a file that is read already"
 NOT_MATCHED = "matches no include pattern"
 EXCLUDED = "matches an exclude pattern"
 LEFTOVER = "is left behind by a program: the lock of an open file, or settings of a folder"
-HIDDEN = "is hidden: its name starts with a dot and no include pattern names it"
+_HIDDEN = "is hidden: its name starts with a dot and no include pattern names it"
 NEVER_READ = "is of a kind of folder that is left out unless an include pattern names it"
 
 
@@ -99,7 +99,7 @@ class Rules:
             return NEVER_READ
         wanted = self.include.enter(place.wanted, name)
         if not wanted:
-            return HIDDEN if name.startswith(b".") else NOT_MATCHED
+            return _HIDDEN if name.startswith(b".") else NOT_MATCHED
         if self.exclude.covers(place.unwanted, name):
             return EXCLUDED
         full, rel = place.full + name + b"/", place.rel + name + b"/"
@@ -188,7 +188,7 @@ class Rules:
             return below if isinstance(below, str) else None
         reason = self.refusal(place)(name)
         if reason == NOT_MATCHED and (is_secret(name) or name.startswith(b".")):
-            return KEY_LIKE if is_secret(name) else HIDDEN
+            return KEY_LIKE if is_secret(name) else _HIDDEN
         if reason is None and stat.S_ISLNK(mode):
             target = self.target(place.rel + name)
             return target if isinstance(target, str) else None

@@ -19,7 +19,7 @@ from rag_core.store.file import now
 from rag_core.store.state import State
 from rag_core.types import Answer, Filters, Hit, Mode, Sort, Viewer
 
-MOST = 100
+_MOST = 100
 """The number of saved searches."""
 
 MOST_NEW = 99
@@ -74,8 +74,8 @@ class Saved(Service):
         search = json.dumps({key: each for key, each in asdict(saved).items() if key in _KEPT})
         with self._state.open() as db:
             (count,) = db.execute("SELECT count(*) FROM saved_searches WHERE name <> ?", (name,)).fetchone()
-            if count >= MOST:
-                raise InvalidInput(f"There are {MOST} saved searches.", "Remove one first.")
+            if count >= _MOST:
+                raise InvalidInput(f"There are {_MOST} saved searches.", "Remove one first.")
             row = (name, search, saved.opened_at, seen)
             db.execute("INSERT OR REPLACE INTO saved_searches VALUES (?, ?, ?, ?)", row)
         return saved

@@ -12,12 +12,12 @@ from rag_core.errors import VectorsUnreachable
 ANSWER_S = 20.0
 """Seconds to wait for a vector index's first response."""
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
-def in_background(name: str, work: Callable[[], T]) -> Future[T]:
+def in_background(name: str, work: Callable[[], _T]) -> Future[_T]:
     """Run ``work`` in a daemon thread called ``name``, which keeps no process alive."""
-    future: Future[T] = Future()
+    future: Future[_T] = Future()
 
     def run() -> None:
         try:
@@ -29,7 +29,7 @@ def in_background(name: str, work: Callable[[], T]) -> Future[T]:
     return future
 
 
-def ask_index(act: Callable[[], T], server: str, within_s: float | None = None) -> T:
+def ask_index(act: Callable[[], _T], server: str, within_s: float | None = None) -> _T:
     """What ``act`` returns or raises. Raises VectorsUnreachable after ``within_s``, while it goes on in its
     thread. A timeout of the connection is not enough: names and credentials are looked up before there is
     one."""

@@ -23,7 +23,7 @@ from rag_core.models.families import NO_PROMPTS, Prompts, family_of, prompt_sche
 from rag_core.text.words import well_formed
 from rag_core.types import EmbedderIdentity
 
-CONTEXT = 512  # tokens that are read where neither the model nor its family tells
+_CONTEXT = 512  # tokens that are read where neither the model nor its family tells
 _MOST_TOKENS = 8192
 _PARTS = {".safetensors", ".bin", ".json", ".txt", ".model"}
 
@@ -41,7 +41,7 @@ class FolderModel(InProcess):
         self._lock = threading.Lock()
         self._model, self._tokenizer, self._limit, told = self._load(package, where, options)
         prompts = options.prompts_of(name, told)
-        reads = self._limit or family.max_tokens or CONTEXT
+        reads = self._limit or family.max_tokens or _CONTEXT
         most = min(reads, options.context or reads) - self.count_tokens(prompts.document)
         digest, dimension = _digest(Path(where)), self._encode([PROBE]).shape[1]
         identity = EmbedderIdentity(name.provider, model, digest, dimension, prompt_scheme(prompts))
@@ -87,10 +87,10 @@ class _MLX(FolderModel):
         self._generate = package.generate
         model, tokenizer = package.load(where)
         said = getattr(model.config, "max_position_embeddings", None)
-        return model, tokenizer, min(int(said or 0), CONTEXT), NO_PROMPTS
+        return model, tokenizer, min(int(said or 0), _CONTEXT), NO_PROMPTS
 
     def _run(self, texts: list[str]) -> Any:
-        found = self._generate(self._model, self._tokenizer, texts=texts, max_length=self._limit or CONTEXT)
+        found = self._generate(self._model, self._tokenizer, texts=texts, max_length=self._limit or _CONTEXT)
         return found.text_embeds.tolist()  # numpy may lack the type of its numbers
 
 

@@ -28,7 +28,7 @@ OPSET = 17
 IR_VERSION = 8
 CONTRIB = "com.microsoft"
 
-Array = npt.NDArray[Any]
+_Array = npt.NDArray[Any]
 Weights = dict[str, npt.NDArray[np.float32]]
 
 
@@ -66,7 +66,7 @@ def build_graph(weights: Weights, kind: Kind) -> bytes:
     return bytes(model.SerializeToString())
 
 
-def quantise(matrix: Array, axis: int) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
+def quantise(matrix: _Array, axis: int) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
     """Symmetric int8 with one scale for every slice along ``axis``: ``matrix ≈ values * scales``."""
     scales = np.abs(matrix).max(axis, keepdims=True) / np.float32(127)
     values = np.rint(matrix / np.where(scales == 0, np.float32(1), scales))
@@ -83,7 +83,7 @@ class _Network:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
-    def constant(self, value: Array | np.generic) -> str:
+    def constant(self, value: _Array | np.generic) -> str:
         from onnx import numpy_helper
 
         name = f"constant_{len(self.constants)}"
@@ -144,7 +144,7 @@ class _Network:
         dense = self._linear(y, *self._dense(f"{prefix}output.dense."))
         return self._norm(self.add("Add", x, dense), f"{prefix}output.")
 
-    def _dense(self, prefix: str) -> tuple[Array, Array]:
+    def _dense(self, prefix: str) -> tuple[_Array, _Array]:
         """(matrix, bias) of a dense layer, the matrix as (inputs, outputs)."""
         return self._weights[f"{prefix}weight"].T, self._weights[f"{prefix}bias"]
 
@@ -153,7 +153,7 @@ class _Network:
         bias = self.constant(self._weights[f"{prefix}LayerNorm.bias"])
         return self.add("LayerNormalization", x, scale, bias, axis=-1, epsilon=EPSILON)
 
-    def _linear(self, x: str, matrix: Array, bias: Array) -> str:
+    def _linear(self, x: str, matrix: _Array, bias: _Array) -> str:
         if self._kind == "fp32":
             return self.add("Add", self.add("MatMul", x, self.constant(matrix)), self.constant(bias))
         # In integers: activations are uint8 around 128 with one scale per token.

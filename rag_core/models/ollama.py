@@ -32,7 +32,7 @@ from rag_core.wording import duration, plural, size, some
 if TYPE_CHECKING:
     from ollama import ChatResponse, Client, ProgressResponse
 
-CONTEXT = 2048
+_CONTEXT = 2048
 """Tokens that a model is asked to read at most: no passage needs more, and memory grows with it."""
 
 KEEP_ALIVE_S = 1800
@@ -115,7 +115,7 @@ def open_ollama(name: EmbedderName, options: EmbedderOptions) -> Remote:
     shortened = family.shortens and _LEAST_DIMENSION <= (name.dimension or 0) < dimension
     if name.dimension not in (None, dimension) and not shortened:
         raise dimension_error(name.model, name.dimension or 0, dimension)
-    backend.context = min(context, family.max_tokens or context, options.context or CONTEXT)
+    backend.context = min(context, family.max_tokens or context, options.context or _CONTEXT)
     return Remote(backend, name, options, family, dimension=dimension, context=backend.context, digest=digest)
 
 
@@ -123,7 +123,7 @@ class _Embedding(Ollama):
     """A model that embeds; see remote.Backend. ``context`` is how many tokens of a text it is to read."""
 
     stays_loaded_s = KEEP_ALIVE_S / 2
-    context = CONTEXT
+    context = _CONTEXT
 
     def __init__(self, name: EmbedderName, options: EmbedderOptions) -> None:
         super().__init__(options.ollama_url, name.model)

@@ -34,7 +34,7 @@ from rag_core.wording import some
 if TYPE_CHECKING:
     import httpx
 
-CONTEXT = 512  # tokens: llama.cpp takes no more unless it is configured to
+_CONTEXT = 512  # tokens: llama.cpp takes no more unless it is configured to
 _NEWER_LIMIT = "max_completion_tokens"
 _TOO_LONG = re.compile(
     r"too (long|large)|context (length|size|window)|maximum (context|input)|max_?(model_?|seq_?)?len"
@@ -87,7 +87,7 @@ def open_openai(name: EmbedderName, options: EmbedderOptions) -> Remote:
     if name.dimension and found < name.dimension:
         raise dimension_error(name.model, name.dimension, found)
     family = family_of(name.model)
-    context = options.context or min(family.max_tokens or CONTEXT, CONTEXT)
+    context = options.context or min(family.max_tokens or _CONTEXT, _CONTEXT)
     return Remote(backend, name, options, family, dimension=found, context=context)
 
 

@@ -26,7 +26,7 @@ TRIES = 4
 QUESTION_TRIES = 2
 QUESTION_PATIENCE_S = 10.0  # that a search waits for a model to load or for its turn
 MOST_TEXTS = 64  # in one request: hosted servers refuse more, and larger requests are not faster
-MOST_TOKENS = 16_384
+_MOST_TOKENS = 16_384
 _LEAST_TOKENS = 1024
 _REQUEST_S = 3.0  # a question waits behind one request, so none should take longer
 _CAUTION = 1.25  # tokens are only estimated
@@ -36,7 +36,7 @@ _SHORTEST = 32
 _CRASHING = 2000  # characters: some builds crash on longer texts that they should be able to read
 _SPECIAL_TOKENS = 4
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 _sleep = time.sleep
 
 
@@ -118,7 +118,7 @@ class Remote:
         self._lock = threading.Lock()
         self._loading: Future[None] | None = None
         self._used = -math.inf  # when the model was last known to be in memory
-        self._room = MOST_TOKENS // 2  # tokens that one request may hold
+        self._room = _MOST_TOKENS // 2  # tokens that one request may hold
 
     def count_tokens(self, text: str) -> int:
         """An estimate, rather too high: no server counts tokens."""
@@ -188,7 +188,7 @@ class Remote:
             raise Unreachable(said, "Search again in a moment.") from None
         if not question:
             pace = sum(map(_tokens, texts)) / max(self._used - started, 1e-6)
-            self._room = int(min(MOST_TOKENS, max(_LEAST_TOKENS, pace * _REQUEST_S)))
+            self._room = int(min(_MOST_TOKENS, max(_LEAST_TOKENS, pace * _REQUEST_S)))
         dimension = self.identity.dimension
         if len(rows) != len(texts) or any(len(row) < dimension for row in rows):
             raise Failure("refused", f"it gave {len(rows)} vectors for {len(texts)} texts, or shorter ones")
@@ -197,7 +197,7 @@ class Remote:
             raise Failure("refused", "the model gave no numbers for it")
         return vectors
 
-    def _retried(self, send: Callable[[], T], *, question: bool) -> T:
+    def _retried(self, send: Callable[[], _T], *, question: bool) -> _T:
         """What ``send`` returns, tried again where that may help."""
         for attempt in range((QUESTION_TRIES if question else TRIES) - 1):
             try:

@@ -19,7 +19,7 @@ Pooling = Literal["mean", "cls", "lasttoken"]
 _INPUTS = {"input_ids", "attention_mask", "token_type_ids", "position_ids"}
 _POOLED = ("sentence_embedding", "embedding")  # outputs that hold one vector for the whole text
 
-Array = npt.NDArray[Any]
+_Array = npt.NDArray[Any]
 
 
 class Transformer:
@@ -58,7 +58,7 @@ class Transformer:
         # Only the tokenizer's batch methods release the GIL.
         return [encoding.ids for encoding in self.tokenizer.encode_batch_fast(clean)]
 
-    def run(self, output: str, ids: Sequence[int], segments: Sequence[int] = ()) -> Array:
+    def run(self, output: str, ids: Sequence[int], segments: Sequence[int] = ()) -> _Array:
         """The ``output`` for one text, or for a pair with its ``segments``; the first axis has length 1."""
         given = {
             "input_ids": ids,
@@ -68,7 +68,7 @@ class Transformer:
         }
         feeds = {name: np.array([given[name]], kind) for name, kind in self._inputs.items()}
         with _as_value_error("it fails on a text"):
-            found: Array = self._session.run([output], feeds)[0]
+            found: _Array = self._session.run([output], feeds)[0]
         return found
 
 
@@ -96,7 +96,7 @@ class Encoder:
         [found] = self._model.run(self._output, ids)
         return np.asarray(found if self.pools else self._one(found), np.float32)
 
-    def _one(self, states: Array) -> Array:
+    def _one(self, states: _Array) -> _Array:
         """The vector of a text from those of its tokens, shape (tokens, dimension)."""
         match self._pooling:
             case "mean":

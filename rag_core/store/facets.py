@@ -16,10 +16,10 @@ from rag_core.store.connection import kept, rows_at_once
 from rag_core.text import tags
 from rag_core.types import Facets, Query, Viewer
 
-MOST = 20_000
+_MOST = 20_000
 """The most matching documents that a search counts."""
 
-KINDS = ("type", "tag", "folder", "store", "year")
+_KINDS = ("type", "tag", "folder", "store", "year")
 """Each is a key of the query language, but ``year``, which is ``date:`` there."""
 
 MOST_PROPERTIES, MOST_VALUES = 8, 20
@@ -63,7 +63,7 @@ def of_all(db: sqlite3.Connection, store: str, viewer: Viewer) -> Facets:
     return count(db, store, matching(db, Query("", "", ()), find.visible(viewer), most=-1))
 
 
-def matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible, most: int = MOST) -> list[int]:
+def matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible, most: int = _MOST) -> list[int]:
     """The ids of the first ``most`` documents that match (-1: of all): those with every word of the query in
     one passage, without words all that are ``allowed``."""
     sql, values = _matching(db, query, allowed)
@@ -132,7 +132,7 @@ def _column(pairs: Iterable[tuple[int, str]]) -> _Column:
 
 def joined(some: Iterable[Facets]) -> Facets:
     """The facets of several stores as one, the commonest values first."""
-    total: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
+    total: dict[str, Counter[str]] = {kind: Counter() for kind in _KINDS}
     for each in some:
         for kind, counts in each.items():
             total[kind].update(counts)

@@ -7,7 +7,7 @@ import re
 
 from rag_core.text.numbers import Span
 
-LARGE = 1000
+_LARGE = 1000
 """Base64 of this many characters or more is an embedded file, such as an image in a mail."""
 
 _UNSPACED = re.compile(r"(?<!\S)\S{40}")
@@ -58,7 +58,7 @@ def blocks(text: str) -> list[Span]:
     """Where base64 and ``data:`` URIs of 1000 characters or more stand, with the line ends in them."""
     found: list[Span] = []
     for start, end in runs(text):
-        if end - start >= LARGE:
+        if end - start >= _LARGE:
             last = _LAST_LINE.match(text, end)
             found.append((start, last.end() if last else end))
     return found

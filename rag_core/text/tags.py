@@ -9,7 +9,7 @@ from itertools import accumulate, chain
 from rag_core.text.words import name_key
 
 MOST_LEVELS = 10
-LONGEST = 200
+_LONGEST = 200
 """Characters of one tag."""
 
 MOST_CHARACTERS = 5_000
@@ -20,14 +20,14 @@ def bounded(tags: Sequence[str]) -> tuple[tuple[str, ...], str]:
     """The tags of a document that are within the limits, and a sentence about the others, if any."""
     kept, left = list[str](), MOST_CHARACTERS
     for tag in tags:
-        if len(tag) <= min(LONGEST, left) and tag.count("/") < MOST_LEVELS:
+        if len(tag) <= min(_LONGEST, left) and tag.count("/") < MOST_LEVELS:
             kept.append(tag)
             left -= len(tag)
     if len(kept) == len(tags):
         return tuple(tags), ""
     return tuple(kept), (
         f"{len(tags) - len(kept):,} of its {len(tags):,} tags are left out: a tag has at most {MOST_LEVELS}"
-        f" levels and {LONGEST} characters, and the tags of a document have at most {MOST_CHARACTERS:,}."
+        f" levels and {_LONGEST} characters, and the tags of a document have at most {MOST_CHARACTERS:,}."
     )
 
 

@@ -16,7 +16,7 @@ from rag_core.vectors.remote import mark
 if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
-LOCAL = "local"
+_LOCAL = "local"
 
 VectorOptions = Mapping[str, Any]
 """What the owner configured for each kind that is built in."""
@@ -33,7 +33,7 @@ def address_of(
     """The address of the index that a store called ``store`` gets, '' for its own file; with ``identity``
     that of the one which a switch to this embedder builds. Raises InvalidInput for an unknown kind."""
     variant = mark(str(identity)) if identity else ""
-    if backend == LOCAL:
+    if backend == _LOCAL:
         return ""
     if index := BUILT_IN.get(backend):
         return index.address_of(store, variant, options[backend])
@@ -42,7 +42,7 @@ def address_of(
 
 def kinds() -> tuple[str, ...]:
     """Every kind of vector index that a store can have here; those of packages that work are last."""
-    return (LOCAL, *BUILT_IN, *foreign.usable())
+    return (_LOCAL, *BUILT_IN, *foreign.usable())
 
 
 def destination(backend: str, options: VectorOptions) -> str:
@@ -50,12 +50,12 @@ def destination(backend: str, options: VectorOptions) -> str:
     VectorError when its package is broken."""
     if backend in BUILT_IN:
         return str(options[backend].destination)
-    return destination_of("" if backend == LOCAL else _foreign(backend).server)
+    return destination_of("" if backend == _LOCAL else _foreign(backend).server)
 
 
 def backend_of(address: str) -> str:
     """The kind of the index at ``address``."""
-    return address.partition("://")[0] if address else LOCAL
+    return address.partition("://")[0] if address else _LOCAL
 
 
 def open_remote(address: str, dimension: int, metric: Metric, options: VectorOptions) -> RemoteIndex:

@@ -41,7 +41,7 @@ HNSW = {"max_neighbors": 32, "ef_construction": 200, "ef_search": 400}
 KEYS = ("file_type", "folder", "folders", "names", "private", "tags", "page", "date", UNFILTERED)
 """Every key that ``payload.metadata`` may give."""
 
-MAX_ALTERNATIVES = 500
+_MAX_ALTERNATIVES = 500
 """In one filter, all together: they are looked up in SQLite, which takes no more than 1,000."""
 
 _OWNER, _DIMENSION = "commonplace:owner", "commonplace:dimension"
@@ -219,7 +219,7 @@ class Chroma(Remote[ChromaService]):
         self._with(lambda collection: collection.delete(ids=keys))
 
     def _nearest(self, query: Vectors, k: int, filters: Filters) -> Iterator[tuple[str, float]]:
-        where = payload.filter_objects(filters, MAX_ALTERNATIVES, "$contains", MAY_BE_UNFILTERED)
+        where = payload.filter_objects(filters, _MAX_ALTERNATIVES, "$contains", MAY_BE_UNFILTERED)
         asked = {"query_embeddings": [query], "n_results": k, "where": where, "include": ["distances"]}
         found = self._with(methodcaller("query", **asked), SEARCH_ATTEMPTS)
         for key, distance in zip(found["ids"][0], found["distances"][0], strict=True):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 KEY_VARIABLE = "COMMONPLACE_QDRANT_API_KEY"
 
-HNSW = {"m": 32, "ef_construct": 200}
+_HNSW = {"m": 32, "ef_construct": 200}
 HNSW_EF = 400
 """Finds over 99 of 100 of the nearest ten even among random directions; the defaults lose a quarter."""
 
@@ -190,7 +190,7 @@ class Qdrant(Remote[QdrantService]):
 
     def _create(self, owner: str, undo: Undo) -> None:  # noqa: ARG002 - collections have no owner
         models = self.service.imported().models
-        distance, hnsw = models.Distance(self.metric), models.HnswConfigDiff(**HNSW)
+        distance, hnsw = models.Distance(self.metric), models.HnswConfigDiff(**_HNSW)
         shape = models.VectorParams(size=self.dimension, distance=distance, hnsw_config=hnsw)
         if unless((400, 409), partial(self._call, "create_collection", vectors_config=shape)):
             undo.append(self._delete_if_empty)
