@@ -177,7 +177,13 @@ def _picker() -> None:
             folders = ()
     _folder_list(at, folders)
     if at is not None:
-        st.button("Use this folder", key=_key("use", at), type="primary", on_click=_use, args=(at,))
+        st.button(
+            f"Use this folder: **{_name(at, roots)}**",
+            key=_key("use", at),
+            type="primary",
+            on_click=_use,
+            args=(at,),
+        )
 
 
 def _go_button(name: str, what: str, path: Path | None, icon: str) -> None:
