@@ -283,11 +283,16 @@ class Answer:
     fits_more: bool = False  #: Whether ``fitting`` is a lower bound.
     by_words: tuple[str, ...] = ()  #: Stores that were searched by words only.
     group: Group = "none"
-    facets: Facets | None = None  #: Counts of all that matches, where they were asked for.
+    facets: Facets | None = None  #: Counts of what fits, where they were asked for.
     sort: Sort = "best"  #: The order of what fits; near misses follow, the best first.
     reordered: bool = False  #: Whether a reranker ordered the first hits: scores may rise down the list.
     score_counts: tuple[int, ...] = ()  #: Hits with a score of at least 0.0, 0.1 … 1.0, without `min_score`.
-    properties: Facets | None = None  #: The commonest properties of all that matches, as ``facets``.
+    properties: Facets | None = None  #: The commonest properties of what fits, as ``facets``.
+
+    @property
+    def counts_more(self) -> bool:
+        """Whether ``facets`` and ``properties`` are lower bounds."""
+        return self.fits_more and bool(self.query.text)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -80,7 +80,12 @@ def test_the_properties_of_what_was_found_are_chips(indexing: Indexing) -> None:
 
 
 def test_folders_are_a_tree(indexing: Indexing) -> None:
-    indexing({f"{path}/note.md": "# Heron\n\nA heron.\n" for path in ("b", "a/week 10", "a/week 2", "a")})
+    indexing(
+        {
+            f"{path}/note.md": f"# Heron\n\nA heron of {path}.\n"
+            for path in ("b", "a/week 10", "a/week 2", "a")
+        }
+    )
     folders = chip(open_page(q="heron"), "Folder")
     assert folders["is_tree"]
     assert [(way["hint"], way["beside"]) for way in folders["options"]] == [
@@ -94,3 +99,22 @@ def test_folders_stand_as_people_count_with_what_is_below_them() -> None:
     assert list(with_parents(dict.fromkeys(names, 1))) == [
         "2026", "B", "week 2", "week 2/a", "week 2/A", "week 2/A/1", "week 2 (old)", "week 10", "²",
     ]  # fmt: skip
+
+
+def test_numbers_follow_the_least_score_and_say_where_they_are_lower_bounds(indexing: Indexing) -> None:
+    states = ("open", "done")
+    indexing(
+        {
+            f"{n}.md": f"---\nstatus: {states[n % 2]}\n---\n# N{n}\n\n{'heron ' * (n % 40)} in reed {n}.\n"
+            for n in range(160)
+        }
+    )
+    for least in ("0", "0.9"):
+        page = open_page(q="heron reed", mode="lexical", min=least)
+        numbers = {way["label"]: way["beside"] for way in chip(page, "status")["options"]}
+        total = sum(int(number.rstrip("+")) for number in numbers.values())
+        mark = "+" if numbers["open"].endswith("+") else ""
+        assert shown(page)["status"].startswith(f"{total}{mark} notes"), (least, numbers)
+        assert option(page, "Type", "markdown")["beside"] == f"{total}{mark}"
+        if least == "0":
+            assert mark == "+"

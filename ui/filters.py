@@ -39,30 +39,46 @@ def choices(viewer: Viewer, stores: Sequence[str], chosen: Sequence[str]) -> Cho
     return Choices(tuple(stores), facets["type"], facets["tag"], folders, top, facets["year"])
 
 
-def chips(offered: Choices, request: Request, today: date, counts: Facets | None = None) -> tuple[Chip, ...]:
-    """Filters with the ``counts`` of what was found, else of all that is ``offered``; one that would find
-    nothing has no options. An option that holds is taken away by pressing it again."""
+def chips(
+    offered: Choices, request: Request, today: date, counts: Facets | None = None, *, is_least: bool = False
+) -> tuple[Chip, ...]:
+    """Filters with the ``counts`` of what was found (lower bounds if ``is_least``), else of all that is
+    ``offered``; one that would find nothing has no options. An option that holds is taken away by pressing it
+    again."""
     all_of = {"type": offered.types, "tag": offered.tags, "folder": offered.folders, "store": {}}
     of: Facets = {name: dict((counts or all_of).get(name, {})) for name in all_of}
     if "" in of["folder"]:
         of["folder"][TOP_FOLDER] = of["folder"].pop("")
-    types = _values("type", "Type", of["type"], request.type, str)
-    tags = _values("tag", "Tag", of["tag"], request.tag, lambda tag: f"#{tag}")
+    shown: dict[str, dict[str, str]] = {
+        kind: {value: _number(count, is_least=is_least) for value, count in values.items()}
+        for kind, values in of.items()
+    }
+    types = _values("type", "Type", shown["type"], request.type, str)
+    tags = _values("tag", "Tag", shown["tag"], request.tag, lambda tag: f"#{tag}")
     name = partial(_folder_name, top=offered.top)
-    folders = _as_tree(_values("path", "Folder", of["folder"], request.path, name))
-    found = [_stores(offered.stores, request.store, of["store"])] if len(offered.stores) > 1 else []
+    folders = _as_tree(_values("path", "Folder", shown["folder"], request.path, name))
+    found = [_stores(offered.stores, request.store, shown["store"])] if len(offered.stores) > 1 else []
     found += [chip for chip in (types, tags, folders) if chip.options or all_of[chip.name.lower()]]
     return (*found, _days(request, today))
 
 
+def _number(count: int, *, is_least: bool) -> str:
+    """How many results a value has; nothing where the list goes on and has not reached one."""
+    if is_least:
+        return f"{count:,}+" if count else ""
+    return f"{count:,}"
+
+
 def _values(
-    field: str, name: str, counts: Mapping[str, int], chosen: str | None, shown: Callable[[str], str]
+    field: str, name: str, counts: Mapping[str, str], chosen: str | None, shown: Callable[[str], str]
 ) -> Chip:
+    """A filter of one value; ``counts`` are the numbers of results to show, the commonest value first."""
+
     def way(value: str) -> Way:
         params = {field: [] if value == chosen else [value]}
-        return Way(shown(value), f"{counts.get(value, 0):,}", params=params, hint=value)
+        return Way(shown(value), counts.get(value, "0"), params=params, hint=value)
 
-    values = nlargest(_MOST, counts, key=counts.__getitem__)
+    values = list(counts)[:_MOST]
     values = [chosen, *values] if chosen and chosen not in values else values
     at = (values.index(chosen),) if chosen else ()
     return Chip(name, tuple(map(way, values)), at, shown(chosen) if chosen else "", {field: []})
@@ -83,10 +99,10 @@ def _folder_name(path: str, top: str) -> str:
     )
 
 
-def _stores(names: Sequence[str], chosen: Sequence[str], counts: Mapping[str, int]) -> Chip:
+def _stores(names: Sequence[str], chosen: Sequence[str], counts: Mapping[str, str]) -> Chip:
     def way(name: str) -> Way:
         others = [each for each in names if (each in chosen) != (each == name)]
-        return Way(name, f"{counts[name]:,}" if name in counts else "", params={"store": others})
+        return Way(name, counts.get(name, ""), params={"store": others})
 
     at = tuple(number for number, name in enumerate(names) if name in chosen)
     return Chip("All stores", tuple(map(way, names)), at, ", ".join(chosen), {"store": []})
@@ -109,15 +125,21 @@ def _days(request: Request, today: date) -> Chip:
 
 
 def minimum(
-    request: Request, counts: Sequence[int], usual: float = DEFAULT.min, offered: Sequence[int] = ()
+    request: Request,
+    counts: Sequence[int],
+    usual: float = DEFAULT.min,
+    offered: Sequence[int] = (),
+    *,
+    goes_on: bool = False,
 ) -> Chip:
     """The least score, with the ``counts`` of `Answer.score_counts`, if any. ``usual`` is the least score
-    where the address has none. The tenths ``offered`` are by default those that leave something."""
+    where the address has none. The tenths ``offered`` are by default those that leave something. If the list
+    ``goes_on``, a tenth that leaves all of it is a lower bound."""
     tenths = offered or [tenth for tenth in range(1, len(counts)) if counts[tenth]]
     options = tuple(
         Way(
             f"{tenth * 10} % or more",
-            f"{counts[tenth]:,}" if counts else "",
+            _number(counts[tenth], is_least=goes_on and counts[tenth] == counts[0]) if counts else "",
             params={"min": [f"{tenth / 10:g}"]},
         )
         for tenth in tenths
@@ -142,25 +164,29 @@ def order(request: Request) -> Chip:
     return Chip("Sort", options, chosen, shown, {"sort": []})
 
 
-def properties(request: Request, found: Facets) -> tuple[Chip, ...]:
-    """The properties that results have, and those that are chosen, each with its values."""
+def properties(request: Request, found: Facets, *, is_least: bool = False) -> tuple[Chip, ...]:
+    """The properties that results have, and those that are chosen, each with its values and their numbers,
+    which are lower bounds if ``is_least``."""
     chosen: dict[str, list[str]] = {}
     for pair in request.has:
         key, _, value = pair.partition(":")
         chosen.setdefault(key, []).append(value.removeprefix("="))
     names = [*chosen, *(name for name in found if name not in chosen)]
-    return tuple(
-        _property(request, name, found.get(name, {}), chosen.get(name, [])) for name in names[:_MOST_CHIPS]
-    )
+    shown: list[Chip] = []
+    for name in names[:_MOST_CHIPS]:
+        values = found.get(name, {})
+        counts = {value: _number(count, is_least=is_least) for value, count in values.items()}
+        shown.append(_property(request, name, counts, chosen.get(name, [])))
+    return tuple(shown)
 
 
-def _property(request: Request, name: str, counts: Mapping[str, int], chosen: Sequence[str]) -> Chip:
+def _property(request: Request, name: str, counts: Mapping[str, str], chosen: Sequence[str]) -> Chip:
     others = [pair for pair in request.has if pair.partition(":")[0] != name]
     values = [*counts, *(value for value in chosen if value not in counts)]
 
     def way(value: str) -> Way:
         kept = [f"{name}:={each}" for each in values if (each in chosen) != (each == value)]
-        return Way(value, f"{counts[value]:,}" if value in counts else "", params={"has": [*others, *kept]})
+        return Way(value, counts.get(value, ""), params={"has": [*others, *kept]})
 
     at = tuple(number for number, value in enumerate(values) if value in chosen)
     shown = f"{name}: {', '.join(chosen)}" if chosen else ""

@@ -28,7 +28,7 @@ from ui.links import INDEX_PAGE, STORES_PAGE, address, link, picture, program
 from ui.messages import said_of_error, sentence
 from ui.offers import offers
 from ui.runs import is_active, newest_job
-from ui.search_box import Card, Completion, Others, Passage, Shown, Way
+from ui.search_box import Card, Chip, Completion, Others, Passage, Shown, Way
 from ui.search_state import (
     SEEN,
     Choices,
@@ -144,18 +144,25 @@ def _shown(shown: Shown, viewer: Viewer, url: Params) -> tuple[Shown, Answer | N
         shown = replace(_answered(shown, viewer, request, answer), can_save=viewer.is_owner)
     else:
         shown = _beginning(shown, viewer, request.store or names, offered.types)
-    counts = answer.facets if answer else None
-    chips = (
-        *filters.chips(offered, request, date.today(), counts),
-        *filters.properties(request, (answer.properties if answer else None) or {}),
-        *(
-            [filters.minimum(request, answer.score_counts, usual().min), filters.order(request)]
-            if answer
-            else []
-        ),
+    return replace(shown, chips=_chips(offered, request, answer)), answer
+
+
+def _chips(offered: Choices, request: Request, answer: Answer | None) -> tuple[Chip, ...]:
+    """The filters, with the numbers of what was found, if anything was asked."""
+    if answer is None:
+        return (
+            *filters.chips(offered, request, date.today()),
+            *filters.properties(request, {}),
+            filters.how_to_search(request),
+        )
+    is_least = answer.counts_more
+    return (
+        *filters.chips(offered, request, date.today(), answer.facets, is_least=is_least),
+        *filters.properties(request, answer.properties or {}, is_least=is_least),
+        filters.minimum(request, answer.score_counts, usual().min, goes_on=answer.fits_more),
+        filters.order(request),
         filters.how_to_search(request),
     )
-    return replace(shown, chips=chips), answer
 
 
 def _completions(viewer: Viewer, text: str, offered: Choices) -> tuple[Completion, ...]:

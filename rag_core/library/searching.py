@@ -85,8 +85,9 @@ class Searching(Service):
 
         ``group``: ``document`` gives each document once, where its best passage stands, with the places of
         nearly equal passages as its copies; all numbers then count documents. ``facets`` counts what
-        matches by type, tag, folder, store and year, as of `store.facets.matching`. ``sort`` orders what fits
-        by score, date or title: at most the 1,000 best of a store, without words all that match.
+        fits by type, tag, folder, store and year: lower bounds if ``counts_more`` of the answer. ``sort``
+        orders what fits by score, date or title: at most the 1,000 best of a store, without words all that
+        match.
         ``stores``: none means all that the viewer may see; ``store:`` in the text wins over it. ``mode`` and
         the numbers default to the settings. ``offset`` skips the first hits, up to 1,000 together with
         ``top_k``. ``max_tokens`` keeps the first hits whose text fits. A text of over 2,000 characters is

@@ -120,6 +120,8 @@ class _StoreHits:
     pending: int = 0  #: Texts that wait for the embedder.
     is_current: bool = True  #: Whether the vectors are still the store's.
     folding: Folding | None = None  #: The documents so far, where results are documents.
+    fitting_places: list[Place] = field(default_factory=list)  #: The results that ``fitting`` counts.
+    document_of: dict[int, int] = field(default_factory=dict)  #: Chunk id → document id, of all candidates.
     facets: Facets | None = None
     properties: Facets = field(default_factory=dict)
 
@@ -266,8 +268,6 @@ def _search_store(
             active = kept(db, active_identity)
             listed.is_current = not scope.identity_id or bool(active and active.id == scope.identity_id)
             texts = find.candidates(db, {*gathered.ids, *near}, {*gathered.aside})
-            counts = options.facets and listed.facets is None
-            matching = {*facets.matching(db, query, allowed)} if counts else set[int]()
             groups, count = _ranked(db, scope, query, mode, gathered, texts, near, options.recency)
             is_all = count < reach
             if len(groups) < _DISTINCT and not is_all and further != _REACHES[-1]:
@@ -276,33 +276,63 @@ def _search_store(
             unseen = filterfalse(seen.__contains__, groups)
             some = {text: groups[text] for text in islice(unseen, reach - len(seen))}
             seen |= some.keys()
-            document_of = {i: each.document for i, each in texts.items()}
+            listed.document_of |= {i: each.document for i, each in texts.items()}
             known = listed.known
-            placed = _places(listed, some, document_of, options, depth - len(listed.hits), last)
-            fit = [group for group in some.values() if group[0].score >= RELEVANT]
+            placed = _places(listed, some, options, depth - len(listed.hits), last)
+            lowest = max(RELEVANT, options.min_score or 0)
+            fit = [group for group in some.values() if group[0].score >= lowest]
             listed.fits_more &= not is_all and len(fit) == len(some)
-            if counts:
-                fitting = {document_of[item.found.chunk_id] for item in chain(*fit)}
-                matching |= fitting
-                listed.facets = facets.count(db, scope.store.name, matching)
-                listed.properties = facets.count_properties(db, matching)
             listed.hits += _hits(db, scope.store.name, placed, last, viewer)
         least = depth if listed.fits_more else wanted
         if is_all or len(listed.hits) >= least or listed.below:
             break
         if listed.folding and not (listed.fits_more and listed.known > known):
             break  # long documents: thousands of passages would be ranked for a few more near misses
+    if options.facets:
+        _count(scope.store, query, allowed, listed)
     return listed
 
 
+def _count(store: Store, query: Query, allowed: find.Eligible, listed: _StoreHits) -> None:
+    """Count the results that fit by type, tag, folder, year and property, as ``listed.fitting`` counts them.
+    Of a query without words, everything that matches fits, however long the list is."""
+    result_of = _result_of(listed)
+    with store.read() as db:
+        if not listed.fits_more:
+            listed.facets = facets.count(db, store.name, result_of)
+            listed.properties = facets.count_properties(db, result_of)
+            return
+        ids = facets.matching(db, query, allowed)
+        matching = dict(zip(ids, ids, strict=True))
+        counts, properties = facets.count(db, store.name, matching), facets.count_properties(db, matching)
+        if query.text:
+            fitting = facets.count(db, store.name, result_of)
+            counts = facets.at_least(fitting, counts)
+            properties = facets.at_least(facets.count_properties(db, result_of), properties)
+        listed.facets, listed.properties = counts, properties
+
+
+def _result_of(listed: _StoreHits) -> dict[int, int]:
+    """The number of the result at which each document that fits stands; copies stand at that of another."""
+    results: dict[int, int] = {}
+    for place in listed.fitting_places:
+        for passage in place.passages:
+            document = listed.document_of[passage.found.chunk_id]
+            owner = listed.document_of[place.passages[0].found.chunk_id] if listed.folding else document
+            results.setdefault(document, owner)
+    if listed.folding:  # those that were copies first, and have a place of their own further down
+        owners = [listed.document_of[place.passages[0].found.chunk_id] for place in listed.fitting_places]
+        results |= dict(zip(owners, owners, strict=True))
+    return results
+
+
 def _places(
-    listed: _StoreHits, groups: Mapping[str, Sequence[Ranked]], document_of: Mapping[int, int],
-    options: SearchOptions, room: int, most: float,
-) -> list[Place]:  # fmt: skip
+    listed: _StoreHits, groups: Mapping[str, Sequence[Ranked]], options: SearchOptions, room: int, most: float
+) -> list[Place]:
     """The first results of groups of equal passages, as many as there is ``room``; all are counted, with
     scores of at most ``most``."""
     places: list[Place] = []
-    before = len(listed.scores)
+    before, document_of = len(listed.scores), listed.document_of
     if listed.folding:
         listed.folding.look_at(groups, document_of)
     for text, group in groups.items():
@@ -318,7 +348,9 @@ def _places(
             listed.below.append(score)
             continue
         listed.known += 1
-        listed.fitting += score >= RELEVANT and listed.fits_more
+        if score >= RELEVANT and listed.fits_more:
+            listed.fitting += 1
+            listed.fitting_places.append(place)
         places.append(place)
     return places[:room]
 

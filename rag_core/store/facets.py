@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,7 +60,8 @@ class _Documents:
 
 def of_all(db: sqlite3.Connection, store: str, viewer: Viewer) -> Facets:
     """Each value with its number of documents in one store, of all that ``viewer`` may see."""
-    return count(db, store, matching(db, Query("", "", ()), find.visible(viewer), most=-1))
+    ids = matching(db, Query("", "", ()), find.visible(viewer), most=-1)
+    return count(db, store, dict(zip(ids, ids, strict=True)))
 
 
 def matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible, most: int = _MOST) -> list[int]:
@@ -71,17 +72,42 @@ def matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible, most:
     return list(json.loads(db.execute(sql, values).fetchone()[0]))
 
 
-def count(db: sqlite3.Connection, store: str, ids: Collection[int]) -> Facets:
-    """Each value with its number among the documents ``ids`` of one store. A folder counts the documents
-    below it, and a tag those of the tags below it; ``""`` is the folder of files at the root."""
-    known = kept(db, _documents)
-    chosen = np.isin(known.ids, np.array([*ids], np.int64))
-    found: Facets = {"store": {store: len(ids)} if ids else {}}
-    for kind, column in known.columns.items():
-        counts = np.bincount(column.numbers[chosen[column.places]], minlength=len(column.values))
-        found[kind] = {column.values[at]: int(counts[at]) for at in np.flatnonzero(counts)}
+def count(db: sqlite3.Connection, store: str, result_of: Mapping[int, int]) -> Facets:
+    """Return each value with its number of results in one store. ``result_of`` maps the id of a document to
+    the number of its result: copies share one. A folder counts the documents below it, and a tag those of
+    the tags below it; ``""`` is the folder of files at the root."""
+    documents = kept(db, _documents)
+    results = _results(documents.ids, result_of)
+    found: Facets = {"store": {store: len({*result_of.values()})} if result_of else {}}
+    for kind, column in documents.columns.items():
+        counts = _distinct(results[column.places], column.numbers, len(column.values))
+        found[kind] = {column.values[number]: int(counts[number]) for number in np.flatnonzero(counts)}
     found["tag"] = tags.named(found["tag"], found.pop("written"))
     return joined([found])
+
+
+def at_least(fitting: Facets, matching: Facets) -> Facets:
+    """Return the counts of the results that fit so far, and 0 for each further value that documents have
+    which match by words: the list, which goes on, has not reached them."""
+    further: Facets = {kind: dict.fromkeys(values, 0) for kind, values in matching.items()}
+    return {kind: further.get(kind, {}) | fitting.get(kind, {}) for kind in (further | fitting)}
+
+
+def _results(ids: _Numbers, result_of: Mapping[int, int]) -> _Numbers:
+    """The number of the result of each document, -1 for those without one."""
+    if not result_of:
+        return np.full(len(ids), -1, np.int64)
+    documents = np.array(sorted(result_of), np.int64)
+    numbers = np.array([result_of[number] for number in documents.tolist()], np.int64)
+    index = np.minimum(np.searchsorted(documents, ids), len(documents) - 1)
+    return np.where(documents[index] == ids, numbers[index], -1)
+
+
+def _distinct(results: _Numbers, numbers: _Numbers, size: int) -> _Numbers:
+    """How many different results have each of the ``size`` values, by its number."""
+    is_result = results >= 0
+    pairs = np.unique(results[is_result] * size + numbers[is_result])
+    return np.bincount(pairs % size, minlength=size) if size else np.zeros(0, np.int64)
 
 
 def _matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible) -> tuple[str, tuple[object, ...]]:
@@ -140,12 +166,11 @@ def joined(some: Iterable[Facets]) -> Facets:
     return {k: dict(sorted(v.items(), key=lambda item: (-item[1], item[0]))) for k, v in total.items()}
 
 
-def count_properties(db: sqlite3.Connection, ids: Collection[int]) -> Facets:
-    """The commonest properties of the documents ``ids``, by name, each with its commonest values. One with
-    many values, each in one document, such as an address, is left out."""
+def count_properties(db: sqlite3.Connection, result_of: Mapping[int, int]) -> Facets:
+    """Return the commonest properties of the results, as in `count`, by name, each with its commonest values.
+    One with many values, each of one result, such as an address, is left out."""
     known = kept(db, _properties)
-    chosen = np.isin(known.ids, np.array([*ids], np.int64))
-    counts = np.bincount(known.numbers[chosen], minlength=len(known.values))
+    counts = _distinct(_results(known.ids, result_of), known.numbers, len(known.values))
     held = np.flatnonzero(counts)
     of_key = np.bincount(known.key_numbers[held], weights=counts[held])
     distinct = np.bincount(known.key_numbers[held], minlength=len(of_key))
