@@ -72,6 +72,8 @@ def test_the_properties_of_what_was_found_are_chips(indexing: Indexing) -> None:
     assert (offered["label"], offered["beside"]) == ("open", "2")
     assert offered["params"] == {"has": ["status:=open"]}
     page = open_page(q="plan house", has="status:=open")
+    other = option(page, "status: open", "done")
+    assert (other["beside"], other["params"]) == ("1", {"has": ["status:=open", "status:=done"]})
     assert sorted(titles(page)) == ["Plan 0", "Plan 1"]
     assert chip(page, "status: open")["clear"] == {"has": []}
     page = open_page(q="plan house", has=["status:=open", "status:=done"])
@@ -118,3 +120,12 @@ def test_numbers_follow_the_least_score_and_say_where_they_are_lower_bounds(inde
         assert option(page, "Type", "markdown")["beside"] == f"{total}{mark}"
         if least == "0":
             assert mark == "+"
+
+
+def test_a_chosen_chip_offers_the_other_values(water_notes: Indexing) -> None:
+    page = open_page(q="water", type="markdown", path="projects/garden", mode="lexical")
+    free = open_page(q="water", path="projects", mode="lexical")
+    assert option(free, "Type", "python")["beside"] == "1"
+    assert option(page, "garden", "projects")["params"] == {"path": ["projects"]}
+    page = open_page(q="water", type="markdown", path="projects", mode="lexical")
+    assert option(page, "markdown", "python") == option(free, "Type", "python")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import partial
@@ -40,17 +40,21 @@ def choices(viewer: Viewer, stores: Sequence[str], chosen: Sequence[str]) -> Cho
 
 
 def chips(
-    offered: Choices, request: Request, today: date, counts: Facets | None = None, *, is_least: bool = False
+    offered: Choices,
+    request: Request,
+    today: date,
+    counts: Facets | None = None,
+    least: Collection[str] = (),
 ) -> tuple[Chip, ...]:
-    """Filters with the ``counts`` of what was found (lower bounds if ``is_least``), else of all that is
-    ``offered``; one that would find nothing has no options. An option that holds is taken away by pressing it
-    again."""
+    """Filters with the ``counts`` of what was found, else of all that is ``offered``; those of the kinds
+    ``least`` are lower bounds. A filter that would find nothing has no options. An option that holds is taken
+    away by pressing it again."""
     all_of = {"type": offered.types, "tag": offered.tags, "folder": offered.folders, "store": {}}
     of: Facets = {name: dict((counts or all_of).get(name, {})) for name in all_of}
     if "" in of["folder"]:
         of["folder"][TOP_FOLDER] = of["folder"].pop("")
     shown: dict[str, dict[str, str]] = {
-        kind: {value: _number(count, is_least=is_least) for value, count in values.items()}
+        kind: {value: _number(count, is_least=kind in least) for value, count in values.items()}
         for kind, values in of.items()
     }
     types = _values("type", "Type", shown["type"], request.type, str)
@@ -164,18 +168,49 @@ def order(request: Request) -> Chip:
     return Chip("Sort", options, chosen, shown, {"sort": []})
 
 
-def properties(request: Request, found: Facets, *, is_least: bool = False) -> tuple[Chip, ...]:
-    """The properties that results have, and those that are chosen, each with its values and their numbers,
-    which are lower bounds if ``is_least``."""
+def chosen_properties(request: Request) -> dict[str, list[str]]:
+    """The values that are chosen of each property."""
     chosen: dict[str, list[str]] = {}
     for pair in request.has:
         key, _, value = pair.partition(":")
         chosen.setdefault(key, []).append(value.removeprefix("="))
+    return chosen
+
+
+def without(request: Request, kind: str) -> Request:
+    """The first page of a request without its filter by a kind of facet."""
+    request = replace(request, page=1)
+    match kind:
+        case "type":
+            return replace(request, type=None)
+        case "tag":
+            return replace(request, tag=None)
+        case "folder":
+            return replace(request, path=None)
+        case _:
+            return replace(request, store=())
+
+
+def without_property(request: Request, name: str) -> Request:
+    """The first page of a request without its filter by a property."""
+    return replace(request, page=1, has=tuple(pair for pair in request.has if pair.partition(":")[0] != name))
+
+
+def chosen_kinds(request: Request) -> list[str]:
+    """The kinds of facets that a filter is chosen of."""
+    kinds = {"type": request.type, "tag": request.tag, "folder": request.path, "store": request.store}
+    return [kind for kind, value in kinds.items() if value]
+
+
+def properties(request: Request, found: Facets, least: Collection[str] = ()) -> tuple[Chip, ...]:
+    """The properties that results have, and those that are chosen, each with its values and their numbers,
+    which are lower bounds of the properties ``least``."""
+    chosen = chosen_properties(request)
     names = [*chosen, *(name for name in found if name not in chosen)]
     shown: list[Chip] = []
     for name in names[:_MOST_CHIPS]:
         values = found.get(name, {})
-        counts = {value: _number(count, is_least=is_least) for value, count in values.items()}
+        counts = {value: _number(count, is_least=name in least) for value, count in values.items()}
         shown.append(_property(request, name, counts, chosen.get(name, [])))
     return tuple(shown)
 

@@ -144,24 +144,31 @@ def _shown(shown: Shown, viewer: Viewer, url: Params) -> tuple[Shown, Answer | N
         shown = replace(_answered(shown, viewer, request, answer), can_save=viewer.is_owner)
     else:
         shown = _beginning(shown, viewer, request.store or names, offered.types)
-    return replace(shown, chips=_chips(offered, request, answer)), answer
+    return replace(shown, chips=_chips(viewer, offered, request, answer)), answer
 
 
-def _chips(offered: Choices, request: Request, answer: Answer | None) -> tuple[Chip, ...]:
+def _chips(viewer: Viewer, offered: Choices, request: Request, answer: Answer | None) -> tuple[Chip, ...]:
     """The filters, with the numbers of what was found, if anything was asked."""
+    more = filters.how_to_search(request)
     if answer is None:
-        return (
-            *filters.chips(offered, request, date.today()),
-            *filters.properties(request, {}),
-            filters.how_to_search(request),
-        )
-    is_least = answer.counts_more
+        return (*filters.chips(offered, request, date.today()), *filters.properties(request, {}), more)
+    facets, properties = dict(answer.facets or {}), dict(answer.properties or {})
+    least = set(facets) if answer.counts_more else set[str]()
+    least_of = set(properties) if answer.counts_more else set[str]()
+    for kind in filters.chosen_kinds(request):  # what else can be chosen: without this filter
+        free = find(viewer, filters.without(request, kind))
+        facets[kind] = (free.facets or {}).get(kind, {})
+        least = least | {kind} if free.counts_more else least - {kind}
+    for name in filters.chosen_properties(request):
+        free = find(viewer, filters.without_property(request, name))
+        properties[name] = (free.properties or {}).get(name, {})
+        least_of = least_of | {name} if free.counts_more else least_of - {name}
     return (
-        *filters.chips(offered, request, date.today(), answer.facets, is_least=is_least),
-        *filters.properties(request, answer.properties or {}, is_least=is_least),
+        *filters.chips(offered, request, date.today(), facets, least),
+        *filters.properties(request, properties, least_of),
         filters.minimum(request, answer.score_counts, usual().min, goes_on=answer.fits_more),
         filters.order(request),
-        filters.how_to_search(request),
+        more,
     )
 
 

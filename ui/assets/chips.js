@@ -135,8 +135,8 @@ export function chips({ change, signal }) {
     holders = found.map((chip) => {
       const button = made("button", {
         type: "button", className: chip.shown ? "cps-chip cps-on" : "cps-chip", ariaExpanded: "false",
-        "aria-haspopup": "menu", disabled: !chip.options.length, 
-        onclick: (event) => (chip.shown && chip.options.length < 2 ? change(chip.clear) : unfold(button, chip, event.detail > 0)),
+        "aria-haspopup": "menu", disabled: !chip.options.length,
+        onclick: (event) => unfold(button, chip, event.detail > 0),
       }, chip.shown || chip.name);
       const cross = chip.shown && made("button", {
         type: "button", className: "cps-cross", textContent: "×", ariaLabel: `Remove ${chip.shown}`,
