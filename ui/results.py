@@ -81,7 +81,8 @@ def show_search() -> None:
         shown = replace(shown, error=said_of_error(problem))
     if error := saved_searches.error():
         shown = replace(shown, error=said_of_error(error))
-    search_box.show(shown, take)
+    is_saved = saved_searches.is_last(url) and text == url.get("q", [""])[-1]
+    search_box.show(replace(shown, is_saved=is_saved), take)
     if answer and answer.hits and shown.view == "table":
         _show_table(viewer, answer, shown)
     if answer and answer.hits and text == url.get("q", [""])[-1]:

@@ -19,6 +19,8 @@ from ui.search_box import Way
 from ui.search_state import DEFAULT, TOP_FOLDER, Params, Request, from_params, to_params, usual
 
 PLACE = "saved_searches"
+_LAST = "saved_search"
+"""The session key of the parameters of the search that was saved last."""
 
 _SINGLE = {"types": "type", "tags": "tag", "paths": "path"}
 _TYPED = {"files": "file", "titles": "title", "headings": "heading", "pages": "page", "places": "place"} | {
@@ -88,12 +90,19 @@ def take(viewer: Viewer, params: Params) -> None:
                     min_score=request.min,
                     mode=request.mode,
                 )
+                st.session_state[_LAST] = params
             case "open":
                 saved.open(viewer, name, top_k=1)
             case "rename":
                 saved.rename(viewer, name, new_name)
             case "remove":
                 saved.delete(viewer, name)
+
+
+def is_last(params: Params) -> bool:
+    """Whether these are the parameters of the search that was saved last on this page."""
+    last: Params | None = st.session_state.get(_LAST)
+    return last == params
 
 
 def error() -> RagError | None:

@@ -119,6 +119,7 @@ class Shown:
     label: str = "Search your notes"  #: The name of the box.
     completions: tuple[Completion, ...] = ()  #: The values that the filter at the end of the text can have.
     can_save: bool = False  #: Whether this search can be saved under a name.
+    is_saved: bool = False  #: Whether it is the one that was saved last.
     page: int = 1
     has_more: bool = False
     end: str = ""

@@ -127,6 +127,7 @@ function viewOf(root) {
     quick.replaceChildren(...(fits ? offers : []), ...data.quick.map((way) => found.wayOf(way, change)));
     beside.replaceChildren(...data.said.map((text) => made("p", { className: "cps-said" }, text)), ...(fits ? [] : offers));
     saves.hidden = !data.can_save;
+    saves.textContent = data.is_saved ? "Saved" : "Save";
     views[0].parentElement.hidden = !data.cards.length;
     views.forEach((button, number) => { button.ariaPressed = String((data.view === "table") === Boolean(number)); });
     const several = data.cards.length > 0 && (data.page > 1 || data.has_more);
