@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from rag_core.api.encoding import place
-from rag_core.errors import RagError
+from rag_core.errors import EmptyQuery, RagError
 from rag_core.hits import facts
 from rag_core.messages import say
 from rag_core.search.shown import Block, clean, extract, shown_text
@@ -157,13 +157,16 @@ def _chips(viewer: Viewer, offered: Choices, request: Request, answer: Answer | 
     least = set(facets) if answer.counts_more else set[str]()
     least_of = set(properties) if answer.counts_more else set[str]()
     for kind in filters.chosen_kinds(request):  # what else can be chosen: without this filter
-        free = find(viewer, filters.without(request, kind))
-        facets[kind] = (free.facets or {}).get(kind, {})
-        least = least | {kind} if free.counts_more else least - {kind}
+        if free := _found(viewer, filters.without(request, kind)):
+            facets[kind] = (free.facets or {}).get(kind, {})
+            least = least | {kind} if free.counts_more else least - {kind}
+        else:  # then all there is
+            all_of = {"type": offered.types, "tag": offered.tags, "folder": offered.folders}
+            facets[kind] = dict(all_of.get(kind, {}))
     for name in filters.chosen_properties(request):
-        free = find(viewer, filters.without_property(request, name))
-        properties[name] = (free.properties or {}).get(name, {})
-        least_of = least_of | {name} if free.counts_more else least_of - {name}
+        if free := _found(viewer, filters.without_property(request, name)):
+            properties[name] = (free.properties or {}).get(name, {})
+            least_of = least_of | {name} if free.counts_more else least_of - {name}
     return (
         *filters.chips(offered, request, date.today(), facets, least),
         *filters.properties(request, properties, least_of),
@@ -171,6 +174,14 @@ def _chips(viewer: Viewer, offered: Choices, request: Request, answer: Answer | 
         filters.order(request),
         more,
     )
+
+
+def _found(viewer: Viewer, request: Request) -> Answer | None:
+    """What a request finds; None for one that asks nothing."""
+    try:
+        return find(viewer, request)
+    except EmptyQuery:
+        return None
 
 
 def _completions(viewer: Viewer, text: str, offered: Choices) -> tuple[Completion, ...]:
