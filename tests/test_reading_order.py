@@ -269,7 +269,8 @@ def test_a_pace_is_that_of_the_last_minute() -> None:
 
 @pytest.mark.parametrize("texts_a_second", [5.0, 40.0])
 @pytest.mark.parametrize("alone", [1.0, 3.0])
-def test_what_is_left_is_within_a_factor_of_two(texts_a_second: float, alone: float) -> None:
+@pytest.mark.parametrize("share", [0.7, 0.25, 0.1])
+def test_what_is_left_is_within_a_factor_of_two(texts_a_second: float, alone: float, share: float) -> None:
     """Texts are embedded while pictures are read slowly beside them, and faster when the texts are done."""
     clock = Clock()
     estimate = Estimate(clock)
@@ -279,7 +280,9 @@ def test_what_is_left_is_within_a_factor_of_two(texts_a_second: float, alone: fl
         clock.now += 5
         beside = estimate.texts.left > 0
         estimate.texts.note(min(estimate.texts.left, 5 * texts_a_second))
-        estimate.pictures.note(min(estimate.pictures.left, 5 / alone * (0.25 if beside else 1)), 5)
+        computing_s = 5 * (share if beside else 1)
+        count = min(estimate.pictures.left, computing_s / alone)
+        estimate.pictures.note(count, 5, computing_s, beside=beside)
         left = estimate.seconds
         assert left is not None
         said.append((clock.now, left))
@@ -298,7 +301,7 @@ def test_pages_of_scans_after_pictures_are_counted_apart(a_picture: float, a_pag
     while estimate.pictures.left or estimate.pages.left:
         kind, each = (estimate.pictures, a_picture) if estimate.pictures.left else (estimate.pages, a_page)
         clock.now += 4 * each
-        kind.note(4, 4 * each)
+        kind.note(4, 4 * each, 4 * each, beside=False)
         left = estimate.seconds
         assert left is not None
         said.append((clock.now, left))

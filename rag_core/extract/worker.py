@@ -71,6 +71,7 @@ class _Answer:
     error: tuple[str, str] | None = None
     is_skipped: bool = False
     picture: str = ""
+    cpu_s: float = 0.0  #: Processor time that it took, with that of the programs it started.
 
 
 @dataclass
@@ -85,6 +86,7 @@ class Worker:
     memory: int = MEMORY_LIMIT
     ocr: str = "auto"
     pictures: Path | None = None
+    cpu_s: float = 0.0  #: Processor time of all documents that were read.
     _process: subprocess.Popen[bytes] | None = None
 
     def read(
@@ -97,7 +99,8 @@ class Worker:
     ) -> Extracted:
         """The file ``path`` as ``reader`` reads it, the pictures in it by ``remote`` if there is one; at most
         ``most_pictures`` of those that were not read before. Raises NotText and ExtractError."""
-        document = self._ask(reader, data, path.name, remote=remote, most_pictures=most_pictures).document
+        answer = self._ask(reader, data, path.name, remote=remote, most_pictures=most_pictures)
+        document, self.cpu_s = answer.document, self.cpu_s + answer.cpu_s
         try:
             if document is None:
                 raise ValueError("there is none")
@@ -305,6 +308,7 @@ def _answered(line: bytes, data: bytes) -> bytes:
     """The answer to a request: a line of JSON that names the entry point, the file, what reads its pictures,
     how many of them, and a place in it to show, if it is to be shown; and the bytes of the file."""
     about, file, engine, most_pictures, *place = json.loads(line)
+    started_s = sum(os.times()[:4])
     ocr.reader.begin(engine, data, most_pictures)
     extension = Extension(**about)
     try:
@@ -327,7 +331,7 @@ def _answered(line: bytes, data: bytes) -> bytes:
                 waits=ocr.reader.waits,
                 pictures_left=len(ocr.reader.left),
             )
-            return _to_json(_Answer(found))
+            return _to_json(_Answer(found, cpu_s=sum(os.times()[:4]) - started_s))
     except RagError as error:
         return _to_json(_Answer(None, (error.message, error.suggestion), isinstance(error, NotText)))
 

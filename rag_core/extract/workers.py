@@ -41,6 +41,11 @@ class Workers:
             self._all.append(new())
             self._idle.put(self._all[-1])
 
+    @property
+    def cpu_s(self) -> float:
+        """Processor time of all documents that were read."""
+        return sum(worker.cpu_s for worker in self._all)
+
     @contextmanager
     def one(self) -> Iterator[Worker]:
         """A worker for this thread alone, as soon as one is idle."""

@@ -1,8 +1,9 @@
 """How long a run still takes: what is left of each kind of work, by the pace of the last minute.
 
 Files are read first; then texts are embedded while pictures are read beside them, with what processors have
-to spare. When the texts are done, pictures go on as fast as one process can read them. A page of a scan takes
-longer than a picture, and comes later, so the two are counted apart.
+to spare: a picture may take ten times as long as it takes alone. When the texts are done, pictures go on as
+fast as one process can read them. What one takes alone is known before that by its processor time. A page of
+a scan takes longer than a picture, and comes later, so the two are counted apart.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ WINDOW_S = 60.0
 
 _USUAL_TEXTS = 30.0  # embedded a second, until some are
 _USUAL_PICTURE_S, _USUAL_PAGE_S = 0.8, 2.5  # for one, until some are read
-_HELD_UP = 2  # times as long as alone a picture takes beside embedding: one to four, by the processors
 _SURE_AFTER_S = 3.0  # of work of one kind
 
 
@@ -60,26 +60,49 @@ class Pace:
 
 
 @dataclass
-class Cost:
-    """How long one picture takes, of those of one kind. ``now`` gives seconds."""
+class Mean:
+    """How many seconds a picture took, by the last minute in which some were read. ``now`` gives seconds."""
 
-    usual: float  #: Seconds for one that are assumed until some are read.
-    now: Callable[[], float] = time.monotonic
-    left: float = 0.0  #: How many are left.
+    now: Callable[[], float]
     _past: deque[tuple[float, float, float]] = field(default_factory=deque)  # (when, how many, seconds)
 
     def note(self, count: float, seconds: float) -> None:
         """Note that ``count`` were read in so many seconds."""
         self._past.append((self.now(), count, seconds))
+        while self._past[0][0] < self.now() - WINDOW_S:
+            self._past.popleft()
+
+    @property
+    def each(self) -> float | None:
+        """Seconds for one; None until some were read."""
+        read = sum(count for _, count, _ in self._past)
+        return sum(seconds for _, _, seconds in self._past) / read if read else None
+
+
+class Cost:
+    """How long the pictures of one kind take: while texts are embedded, and when nothing else is done."""
+
+    def __init__(self, usual: float, now: Callable[[], float] = time.monotonic) -> None:
+        self.left = 0.0  #: How many are left.
+        self._usual = usual  # seconds for one that are assumed until some are read
+        self._beside, self._alone, self._computing = Mean(now), Mean(now), Mean(now)
+
+    def note(self, count: float, seconds: float, computing_s: float, *, beside: bool) -> None:
+        """Note that ``count`` were read in so many seconds, ``computing_s`` of which no other process had;
+        ``beside``: while texts were embedded."""
+        (self._beside if beside else self._alone).note(count, seconds)
+        self._computing.note(count, computing_s)
         self.left = max(0.0, self.left - count)
 
     @property
-    def each(self) -> float:
-        """Seconds for one, by the last minute in which some were read."""
-        while len(self._past) > 1 and self._past[0][0] < self._past[-1][0] - WINDOW_S:
-            self._past.popleft()
-        read = sum(count for _, count, _ in self._past)
-        return sum(seconds for _, _, seconds in self._past) / read if read else self.usual
+    def beside(self) -> float:
+        """Seconds for all that are left while texts are embedded."""
+        return self.left * (self._beside.each or self._usual)
+
+    @property
+    def alone(self) -> float:
+        """Seconds for all that are left when nothing else is done."""
+        return self.left * (self._alone.each or self._computing.each or self._usual)
 
 
 class Estimate:
@@ -102,14 +125,18 @@ class Estimate:
         embedding = texts_left / (self.texts.rate or self.texts.usual)
         return reading + embedding + self._pictures_after(embedding)
 
+    def note_pictures(self, count: float, seconds: float, computing_s: float, *, are_pages: bool) -> None:
+        """Note that pictures were read, or pages of scans; the numbers are as in `Cost.note`."""
+        self.ocr.note(count)
+        kind = self.pages if are_pages else self.pictures
+        kind.note(count, seconds, computing_s, beside=self.texts.left > 0)
+
     def _pictures_after(self, embedding: float) -> float:
-        """Seconds for the pictures that are left when the texts are embedded, for which they wait: they are
-        read faster then."""
+        """Seconds for the pictures that are left when the texts are embedded."""
         kinds = self.pictures, self.pages
-        beside = sum(kind.left * kind.each for kind in kinds)
-        if not (embedding and beside):
-            return beside
-        return beside / _HELD_UP * max(0.0, 1 - embedding / beside)
+        beside, alone = sum(kind.beside for kind in kinds), sum(kind.alone for kind in kinds)
+        share_left = max(0.0, 1 - embedding / beside) if beside else 0.0
+        return alone * share_left
 
     def _texts_to_come(self) -> float:
         """Texts that the files which are left will bring, as many as those before."""

@@ -24,9 +24,9 @@ from rag_core.store.pictures import Unread
 from rag_core.store.sources import excluded_below
 from rag_core.types import Extracted, Source
 
-_Step = tuple[str, Extracted | RagError, list[ReadPicture], float]
-"""The hash of a file, its document or why it cannot be read, the pictures that it embeds, and the seconds
-that reading it took."""
+_Step = tuple[str, Extracted | RagError, list[ReadPicture], tuple[float, float]]
+"""The hash of a file, its document or why it cannot be read, the pictures that it embeds, and what reading it
+took: seconds, and seconds of processor time."""
 
 _A_STEP = 4  # pictures read before their document is stored again
 _PATIENCE = 5  # times the usual limit for a file: the process gives way to everything else
@@ -115,11 +115,14 @@ class PictureQueue:
         reading = replace(
             self.reading, workers=self._workers, look=lambda: False, pictures={source.id: known}
         )
-        started, pictures = time.monotonic(), list[ReadPicture]()
+        started, computed_s, pictures = time.monotonic(), self._workers.cpu_s, list[ReadPicture]()
         file_hash, doc = reading.extracted(root, unread.file, _A_STEP)
         if not isinstance(doc, RagError):
             pictures = reading.embedded_pictures(doc, root, unread.file, _A_STEP)
-        return file_hash, doc, pictures, time.monotonic() - started
+        seconds, computing_s = time.monotonic() - started, self._workers.cpu_s - computed_s
+        if self.reading.remote_ocr(unread.file) or not computing_s:  # a server reads them, or nobody tells
+            computing_s = seconds
+        return file_hash, doc, pictures, (seconds, computing_s)
 
     def _store(self, step: Future[_Step]) -> None:
         """Store the document of a step that ended."""
@@ -127,12 +130,12 @@ class PictureQueue:
         if unread is None:
             return
         try:
-            file_hash, doc, pictures, seconds = step.result()
+            file_hash, doc, pictures, took = step.result()
         except (RagError, OSError):  # the file is gone or cannot be read; the next scan sees that
             self._given_up.add(unread.id)
             return
         except Exception as error:  # whatever is wrong with one file fails that file only
-            file_hash, doc, pictures, seconds = unread.file.file_hash, _failed(error), [], 0.0
+            file_hash, doc, pictures, took = unread.file.file_hash, _failed(error), [], (0.0, 0.0)
         with self.reading.store.read() as db:
             is_same = rows.left_in(db, unread.id, file_hash) is not None
         if isinstance(doc, RagError) and is_same and not self.is_over():
@@ -150,10 +153,8 @@ class PictureQueue:
             self._given_up.add(unread.id)
         else:
             self.done += unread.left - left
-            estimate = self.reading.log.estimate
-            estimate.ocr.note(unread.left - left)
-            kind = estimate.pages if unread.pages > 1 else estimate.pictures
-            kind.note(unread.left - left, seconds)
+            estimate, are_pages = self.reading.log.estimate, unread.pages > 1
+            estimate.note_pictures(unread.left - left, *took, are_pages=are_pages)
 
     def _pictures_of(self, source: Source) -> EmbeddedPictures:
         """The pictures that the notes of a source may embed, of which no plan was made in this run."""
