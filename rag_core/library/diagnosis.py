@@ -14,6 +14,7 @@ from rag_core.extract.filetypes import NAMED
 from rag_core.files import display, expanded
 from rag_core.library.freshness import file_state_by_hash
 from rag_core.library.places import (
+    FORGOTTEN,
     Place,
     absolute,
     is_folder,
@@ -39,15 +40,12 @@ _Followed = Iterator[tuple[Step, Message | None]]  # steps, each with what to do
 def explain(store: Store, path: str, here: Path, missing: Missing) -> Diagnosis:
     """Follow a file into a store, to the first step that keeps it from being found.
 
-    Reads no file but one that may have changed.
-
-    Args:
-        path: absolute, relative to ``here``, or as the store calls it; a name alone is looked for anywhere
-            below the folders.
-        missing: whether the embedder of the store is missing.
+    ``path`` is absolute, relative to ``here``, or as the store calls it; a name alone is looked for anywhere
+    below the folders. Reads no file but one that may have changed.
 
     Raises:
         StoreError: the store cannot be read.
+
     """
     with store.read() as db:
         found = places(db, path, here, removed=True)
@@ -129,7 +127,8 @@ def _follow(db: sqlite3.Connection, store: str, place: Place, missing: Missing) 
             if source.paused:
                 yield Step("note", say("paused")), resume
         elif row and row["chunk_count"] and row["private"] < LEFT_OUT:
-            yield Step("note", say("kept", reason=found.said, meanwhile=say(found.meanwhile))), found.advice
+            said = say("kept", reason=found.said, meanwhile=say(found.meanwhile))
+            yield Step("no" if found.meanwhile == FORGOTTEN else "note", said), found.advice
         else:
             yield Step("no", found.said), found.advice
     if row is None:

@@ -155,12 +155,16 @@ def files_below(db: sqlite3.Connection, place: Place, *, recursive: bool) -> set
     return {path for path in below if recursive or _SEP not in path[len(top) :]}
 
 
+FORGOTTEN = "forgotten_by_run"
+"""The code of what becomes of the text of a file that is gone: no search of the owner shows it."""
+
+
 class Obstacle(NamedTuple):
-    """What keeps a job from reading a file, and what becomes of the text that the store has of it."""
+    """What keeps a job from reading a file."""
 
     said: str | Message
     advice: Message
-    meanwhile: str = "found_until_run"
+    meanwhile: str = "found_until_run"  #: The code of what becomes of the text that the store has of it.
 
 
 def obstacle(db: sqlite3.Connection, store: str, place: Place) -> Obstacle | None:
@@ -173,7 +177,7 @@ def obstacle(db: sqlite3.Connection, store: str, place: Place) -> Obstacle | Non
         undo = say("include", command=take_back(out.display, store))
         return Obstacle(say("excluded", reason=out.reason), undo)
     if is_folder(place):
-        return Obstacle(say("became_folder"), say("ask_file_in_it"), "forgotten_by_run")
+        return Obstacle(say("became_folder"), say("ask_file_in_it"), FORGOTTEN)
     try:
         reason = why_skipped(Path(source.root), raw, source.include, source.exclude)
     except RagError as error:  # the folder is gone, or cannot be read
@@ -181,7 +185,7 @@ def obstacle(db: sqlite3.Connection, store: str, place: Place) -> Obstacle | Non
     if reason is None:
         return None
     if reason.kind == "unreadable":
-        meanwhile = "forgotten_by_run" if _is_gone(whole) else "still_found"
+        meanwhile = FORGOTTEN if _is_gone(whole) else "still_found"
         return Obstacle(say("unreadable", reason=reason.text), say("check_file"), meanwhile)
     advice = not_a_document(display(raw)) or say("move_file")
     if advice.code == "move_file" and reason.kind == "not included":
@@ -196,7 +200,7 @@ def obstacle(db: sqlite3.Connection, store: str, place: Place) -> Obstacle | Non
 def refusal(db: sqlite3.Connection, store: str, place: Place) -> Obstacle | None:
     """`obstacle` to a job for one file; None for a document whose file is gone, as the job forgets it."""
     found = obstacle(db, store, place)
-    if found and found.meanwhile == "forgotten_by_run":
+    if found and found.meanwhile == FORGOTTEN:
         where = place[0].id, place[1]
         if db.execute("SELECT 1 FROM documents WHERE source_id = ? AND path = ?", where).fetchone():
             return None
