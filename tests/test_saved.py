@@ -158,6 +158,8 @@ def test_looking_creates_no_file(herons: Library) -> None:
 def test_the_command_line_saves_lists_and_opens(run: Run, herons: Library, notes: Path) -> None:
     added = run("saved", "add", "open", "status:open", "--sort", "name", "--json").json
     assert (added["name"], added["text"], added["sort"], added["new"]) == ("open", "status:open", "name", 0)
+    again = run("saved", "add", "open", "status:open", "--sort", "name").out
+    assert again.startswith("Saved in place of 'status:open'."), "nothing is replaced without a word"
     write(notes, {"a.md": OPEN.format(n="a")})
     index(herons, "s")
     listed = run("saved", "list").out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -11,6 +12,7 @@ from rag_core.api import reports
 from rag_core.cli import options
 from rag_core.cli.asking import filter_option, min_score_option, sort_option
 from rag_core.cli.screen import table
+from rag_core.errors import NotFound
 from rag_core.types import OWNER
 from rag_core.wording import moment, new_hits
 
@@ -47,8 +49,13 @@ def saved_add(name: str, text: Sequence[str], stores: Sequence[str], **search: A
 
     TEXT is as in `query`; put it in single quotes if a word of it begins with a minus.
     """
-    made = options.library_of_owner().saved.save(OWNER, name, " ".join(text), stores, **search)
-    options.emit(reports.saved_search(made), f"Saved. Open it with: commonplace query --saved {made.name!r}")
+    library = options.library_of_owner()
+    instead = ""
+    with suppress(NotFound):
+        instead = f" in place of {library.saved.get(OWNER, name).text!r}"
+    made = library.saved.save(OWNER, name, " ".join(text), stores, **search)
+    said = f"Saved{instead}. Open it with: commonplace query --saved {made.name!r}"
+    options.emit(reports.saved_search(made), said)
 
 
 @saved.command("rename")

@@ -130,6 +130,10 @@ class Saved(Service):
         self._state.rows(sql, opened.opened_at, seen, saved.name)
         return answer
 
+    def get(self, viewer: Viewer, name: str) -> SavedSearch:
+        """The saved search of this name, without a count of what is new. Raises NotFound."""
+        return self._get(name)[0]
+
     def _get(self, name: str) -> tuple[SavedSearch, _Seen]:
         rows = self._state.rows("SELECT * FROM saved_searches WHERE name = ?", name.strip())
         if not rows:
