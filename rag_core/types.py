@@ -93,8 +93,8 @@ class Segment:
     levels: tuple[int, ...] = ()
 
 
-DESCRIPTION: Final = "What the picture shows"
-"""The heading of what a model says that a picture shows: it stands in no file, so it is never quoted."""
+DESCRIPTION: Final = "What the picture shows, by a model"
+"""The heading of a description of a picture: it stands in no file, so it is never quoted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rag_core.config import Settings
+from rag_core.extract.building import DESCRIBED
 from rag_core.library import Library
 from rag_core.models.ocr import DESCRIBING, PROMPT
 from rag_core.types import DESCRIPTION, OWNER, Hit, Viewer
@@ -19,9 +20,7 @@ from tests.standin import serving
 from tests.test_ocr import packed, page_with_text, picture, slides
 
 PNG = packed(picture("GATE B12"), "PNG")
-SAYS = (
-    f"GATE B12\n=== {DESCRIPTION} ===\nA bar chart of the rainfall in Bergen; October is the wettest month."
-)
+SAYS = f"GATE B12\n{DESCRIBED}\nA bar chart of the rainfall in Bergen; October is the wettest month."
 QUESTION = "Which month is the wettest in Bergen?"
 
 
@@ -95,7 +94,8 @@ def test_a_description_is_never_quoted_as_if_a_file_said_it(
     tmp_path: Path, notes: Path, eyes: OllamaEyes
 ) -> None:
     (notes / "chart.png").write_bytes(PNG)
-    (notes / "note.md").write_text("# Weather\n\nIn Bergen the wettest month is December, says Ada.\n")
+    text = "# Weather\n\n## What the picture shows\n\nIn Bergen the wettest month is December, says Ada.\n"
+    (notes / "note.md").write_text(text)  # a heading that anybody may write
     library = library_with(tmp_path, eyes.url)
     index(library, "s", notes)
     reply = library.ask(OWNER, QUESTION)

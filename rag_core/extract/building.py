@@ -14,7 +14,8 @@ from rag_core.types import DESCRIPTION, Extracted, Segment
 MOST_TEXT = 16_000_000
 """Characters kept of one document: a shelf of novels."""
 
-_DESCRIBED = f"=== {DESCRIPTION} ==="
+DESCRIBED = "=== What the picture shows ==="
+"""The line between the text in a picture and what a model says that it shows."""
 _INNERMOST = 100  # the level of a heading below all others
 _MOST_WARNINGS = 5
 _SAID_WITH_A_VOWEL = frozenset("AEFHILMNORSX")  # an XLSX, but a PDF
@@ -92,7 +93,7 @@ class Builder:
 
     def add_seen(self, text: str) -> None:
         """Add what was read in a picture; a description of it as a segment of its own, in the same part."""
-        transcribed, _, described = text.partition(_DESCRIBED)
+        transcribed, _, described = text.partition(DESCRIBED)
         self.add(transcribed)
         if described.strip():
             self._close()
