@@ -98,6 +98,7 @@ def decide(
         token: whether it is known to be the owner's.
         hosts: names of this computer in the tailnet, besides those that end in .ts.net.
         port: the app's own.
+
     """
     sent: dict[str, list[str]] = {}
     for name, value in headers:

@@ -73,14 +73,12 @@ class Workers:
     ) -> _T:
         """The result of ``work(is_over)``, which is to end once its client hung up or the app ends.
 
-        Without a thread by then, it never begins.
-
-        Args:
-            hung_up: is set when nobody waits for the result any more.
+        Without a thread by then, it never begins. ``hung_up`` is set when nobody waits for the result.
 
         Raises:
             Refused: the client hung up.
             Stopped: the app ends.
+
         """
         hung_up = hung_up or threading.Event()
 

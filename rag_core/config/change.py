@@ -24,6 +24,7 @@ def change(name: str, value: str | float | bool | None) -> Settings:
     Raises:
         InvalidInput: the setting is unknown or secret, or a variable or .env decides it.
         InvalidSettings: the value is not allowed, or the file cannot be read or written.
+
     """
     key = BY_NAME.get(name)
     if key is None:

@@ -158,6 +158,7 @@ class Reader:
             draw: makes the picture; it is called only if its text is not known.
             is_page: whether it is all that a page holds.
             preview: makes a smaller copy. Where that shows no text, no engine of this computer is asked.
+
         """
         if self.engine is None:
             self.left.add(place)

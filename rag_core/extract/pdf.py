@@ -126,9 +126,11 @@ def _largest_text(pdf: PdfDocument) -> str:
 
 
 def _text(pdf: PdfDocument, index: int) -> tuple[str, list[str]]:
-    """The text of a page with what was filled in and with comments, and what is seen in the pictures on it;
-    of a page without any text, such as a scan, in a picture of the whole. What PDFium keeps of a page is
-    freed at once, as a document may have thousands."""
+    """The text of a page, with what was filled in and with comments, and what is seen in its pictures.
+
+    A page without any text, such as a scan, is a picture as a whole. What PDFium keeps of a page is freed at
+    once, as a document may have thousands.
+    """
     page = pdf[index]
     try:
         annotations = list(_annotations(page))

@@ -128,6 +128,7 @@ def split_glob(pattern: str) -> tuple[Path, str]:
 
     Raises:
         InvalidInput: nothing by that name exists and it holds no wildcard, or the pattern is invalid.
+
     """
     typed = pattern.strip()
     if not typed or "\0" in typed:

@@ -118,6 +118,7 @@ def read_bytes(root: Path, path: bytes, max_bytes: int) -> bytes:
         NotText: it is no regular file, lies outside ``root`` or holds more than ``max_bytes`` bytes.
         FileGone: it is not there any more.
         ExtractError: it cannot be read.
+
     """
     shown = display(path)
     try:

@@ -57,6 +57,7 @@ def repair(path: Path, open_embedder: OpenEmbedder, limits: Limits, priority: Se
         StoreBusy: it is indexed or changed.
         InUpkeep: others mend or move it.
         StoreError: its folders are not there, or the disk is full.
+
     """
     started = time.perf_counter()
     with lock.hold(path, "repair"):

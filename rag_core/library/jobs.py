@@ -123,12 +123,12 @@ class Jobs(Service):
     ) -> Job | None:
         """Run a job for the requests of a store, in this thread; None if there are none.
 
-        Args:
-            stop: is called several times a second. Once it returns true the job ends as *interrupted*, and
-                its requests stay.
+        ``stop`` is called several times a second. Once it returns true the job ends as *interrupted*, and its
+        requests stay.
 
         Raises:
             StoreBusy: another job is running, which takes the requests.
+
         """
         opened = self._stores.open(viewer, store).store
         job = index.run(

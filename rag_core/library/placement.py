@@ -164,15 +164,12 @@ class Placement(Service):
     ) -> StoreInfo:
         """Make a read-only store of a remote vector index that another installation fills.
 
-        Attaching it once more brings it up to date.
-
-        Args:
-            address: where the index is.
-            name: of the store; without it, as the index is called there.
-            progress: gets the number of passages so far, and may raise to end it.
+        Attaching it once more brings it up to date. Without ``name`` the store is called as the index at
+        ``address``. ``progress`` gets the number of passages so far, and may raise to end it.
 
         Raises:
             InvalidInput, VectorError, EmbedderError.
+
         """
         try:
             remote: RemoteIndex = ask_index(partial(existing, address, self._shared.vector_options), address)

@@ -190,6 +190,7 @@ class Searching(Service):
             NotFound: there is no such store, passage or document.
             InvalidInput: none of the three is given, or ``limit`` is outside 1 to 100.
             EmbedderError: ``text`` cannot be compared now.
+
         """
         if not (path or key or text):
             raise InvalidInput("There is nothing to compare with.", "Give a path, a passage or a text.")

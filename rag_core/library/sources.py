@@ -93,6 +93,7 @@ class Sources(Service):
 
         Raises:
             InvalidInput: as `draft`.
+
         """
         source = self.draft(viewer, store, root, include, exclude)
         if source.root != str(real_folder(root)):

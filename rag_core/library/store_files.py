@@ -214,14 +214,12 @@ class StoreFiles:
 def new_store_file(path: Path, what: str, advice: str, make_room: Callable[[], None]) -> Iterator[Path]:
     """An unfinished file that becomes the store ``path`` at the end of the block, whole or not at all.
 
-    Args:
-        what: what cannot be done if the disk fails: made, attached.
-        advice: what the error adds.
-        make_room: is called when all is ready.
+    ``make_room`` is called when all is ready.
 
     Raises:
         InvalidInput: ``path`` exists.
-        StoreError: the disk fails.
+        StoreError: the disk fails. It says ``what`` could not be done (made, attached), and ``advice``.
+
     """
     try:
         with staging_folder(path.parent) as room:

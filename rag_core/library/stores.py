@@ -220,6 +220,7 @@ class Stores(Service):
             StoreBusy: its job does not stop; nothing is deleted.
             VectorError: its remote index cannot be deleted; nothing is deleted.
             StoreError: it is deleted, but what was asked about it is still there.
+
         """
         self._stop_job(viewer, name)
         if not leave_index:

@@ -45,6 +45,7 @@ def fetch(name: str, model_dir: Path, report: Report = lambda _line: None) -> st
     Raises:
         InvalidInput: the name is malformed.
         EmbedderError: the hub cannot be reached, or has no such model with an ONNX graph.
+
     """
     shape = _NAME.fullmatch(name)
     if shape is None:

