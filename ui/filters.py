@@ -50,13 +50,9 @@ def chips(
     ``least`` are lower bounds. A filter that would find nothing has no options. An option that holds is taken
     away by pressing it again."""
     all_of = {"type": offered.types, "tag": offered.tags, "folder": offered.folders, "store": {}}
-    of: Facets = {name: dict((counts or all_of).get(name, {})) for name in all_of}
-    if "" in of["folder"]:
-        of["folder"][TOP_FOLDER] = of["folder"].pop("")
-    shown: dict[str, dict[str, str]] = {
-        kind: {value: _number(count, is_least=kind in least) for value, count in values.items()}
-        for kind, values in of.items()
-    }
+    shown = {kind: _numbers((counts or all_of).get(kind, {}), is_least=kind in least) for kind in all_of}
+    if "" in shown["folder"]:
+        shown["folder"][TOP_FOLDER] = shown["folder"].pop("")
     types = _values("type", "Type", shown["type"], request.type, str)
     tags = _values("tag", "Tag", shown["tag"], request.tag, lambda tag: f"#{tag}")
     name = partial(_folder_name, top=offered.top)
@@ -64,6 +60,11 @@ def chips(
     found = [_stores(offered.stores, request.store, shown["store"])] if len(offered.stores) > 1 else []
     found += [chip for chip in (types, tags, folders) if chip.options or all_of[chip.name.lower()]]
     return (*found, _days(request, today))
+
+
+def _numbers(counts: Mapping[str, int], *, is_least: bool) -> dict[str, str]:
+    """The number of results to show beside each value."""
+    return {value: _number(count, is_least=is_least) for value, count in counts.items()}
 
 
 def _number(count: int, *, is_least: bool) -> str:
@@ -210,8 +211,8 @@ def properties(request: Request, found: Facets, least: Collection[str] = ()) -> 
     shown: list[Chip] = []
     for name in names[:_MOST_CHIPS]:
         values = found.get(name, {})
-        counts = {value: _number(count, is_least=name in least) for value, count in values.items()}
-        shown.append(_property(request, name, counts, chosen.get(name, [])))
+        numbers = _numbers(values, is_least=name in least)
+        shown.append(_property(request, name, numbers, chosen.get(name, [])))
     return tuple(shown)
 
 
