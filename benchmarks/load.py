@@ -39,7 +39,7 @@ from benchmarks.notes import Author, write_notes
 from benchmarks.process import Figures, lines, spread
 from rag_core.config import load
 from rag_core.library import Library
-from rag_core.types import OWNER
+from rag_core.types import OWNER, Job
 
 ROOT = Path(__file__).resolve().parents[1]
 GUEST = "guest@example.com"
@@ -53,6 +53,8 @@ BEHIND_SERVE = {
     "Tailscale-User-Login": GUEST,
 }
 ACTS_EVERY_S = 5.0
+_READ_BEFORE = 300  # notes that are read before the server starts
+_LOOKS = 3000  # at its run, until it reads
 _LONGEST_S = 30.0
 _WARM_UP_S = 60.0  # until its caches of words, pages and answers are full
 
@@ -97,11 +99,11 @@ class Server:
 
 
 def fill(home: Path, files: int, embedder: str) -> None:
-    """A store that the guest may search, a tenth of its files read, the others waiting for the server."""
+    """A store that the guest may search: 300 notes are read, ``files`` others wait for the server."""
     os.environ["COMMONPLACE_HOME"] = str(home)
     library = Library.open(load())
     library.create_store(OWNER, STORE, embedder)
-    notes = write_notes(home / "first", 300)
+    notes = write_notes(home / "first", _READ_BEFORE)
     library.add_source(OWNER, STORE, notes, ["**/*.md"])
     library.index(OWNER, STORE)
     library.add_source(OWNER, STORE, write_notes(home / "second", files, seed=2), ["**/*.md"])
@@ -192,17 +194,36 @@ async def press(port: int, rate: float, pages: int, seconds: float) -> dict[str,
     return {"searches": searches, "pages": drawn}
 
 
+def newest_run() -> Job:
+    """What the newest run has done so far."""
+    library = Library.open(load())
+    try:
+        return library.jobs.all(OWNER, STORE, 1)[0]
+    finally:
+        library.close()
+
+
+def wait_until_it_reads(server: Server) -> None:
+    """Wait until the server's run has read a file that no run before it had read."""
+    for _ in range(_LOOKS):
+        if newest_run().succeeded > _READ_BEFORE:
+            return
+        if server.process.poll() is not None:
+            raise RuntimeError("The server ended before its run had read a file.")
+        time.sleep(0.2)
+    raise RuntimeError("The run of the server reads nothing.")
+
+
 def measure(folder: Path, seconds: float, rate: float, pages: int, files: int, embedder: str) -> Figures:
-    """The figures of one server."""
+    """The figures of one server, from when its run reads new files."""
     fill(folder, files, embedder)
     with served(folder) as server:
+        wait_until_it_reads(server)
         asyncio.run(press(server.port, rate, pages, min(_WARM_UP_S, seconds / 2)))
         before, began = server.rss_mb(), server.cpu_s()
         tallies = asyncio.run(press(server.port, rate, pages, seconds))
         after, cpu, alive = server.rss_mb(), server.cpu_s() - began, server.process.poll() is None
-        library = Library.open(load())
-        [job] = library.jobs.all(OWNER, STORE, 1)
-        library.close()
+        job = newest_run()
     growth = round(100 * (after - before) / before, 1) if before else None
     return {
         **{name: tally.figures() for name, tally in tallies.items()},
