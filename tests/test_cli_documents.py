@@ -112,3 +112,40 @@ def test_the_only_store_that_has_a_file_is_meant(
     assert run("show", "bee.md", "--json").json["store"] == "garden"
     monkeypatch.chdir(shed.parent)
     assert run("show", "shed/rake.md", "--json").json["store"] == "shed"
+
+
+@pytest.fixture
+def beds(run: Run, garden: Path) -> Path:
+    """The garden with files in folders: an ``iris.md`` in one, a ``plan.md`` in two."""
+    for path in ("pond/iris.md", "pond/plan.md", "wall/plan.md"):
+        (garden / path).parent.mkdir(exist_ok=True)
+        (garden / path).write_text(f"# Bed\n\nWhat grows here, by {path}.\n")
+    run("index", "--store", "garden")
+    return garden
+
+
+@pytest.mark.parametrize(
+    "command", [("show",), ("similar",), ("reindex",), ("exclude",), ("eval", "mark", "grows")]
+)
+def test_the_name_alone_of_a_file_is_enough(run: Run, beds: Path, command: tuple[str, ...]) -> None:
+    result = run(*command, "iris.md", "--store", "garden")
+    assert (result.status, result.err) == (0, "")
+
+
+def test_an_excluded_file_is_included_again_by_its_name(run: Run, beds: Path) -> None:
+    run("exclude", "iris.md", "--store", "garden")
+    assert listed(run)["pond/iris.md"] == "excluded"
+    run("exclude", "iris.md", "--undo", "--store", "garden")
+    assert listed(run)["pond/iris.md"] == "fresh"
+
+
+def test_a_name_that_several_files_have_lists_them(
+    run: Run, beds: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(beds)
+    several = run("exclude", "plan.md", "--store", "garden")
+    assert several.status == 1
+    assert "Store 'garden' has several files called 'plan.md'" in several.err
+    assert "Say which: 'pond/plan.md', 'wall/plan.md'." in several.err
+    monkeypatch.chdir(beds / "wall")
+    assert run("show", "plan.md", "--json").json["file_path"] == "wall/plan.md"

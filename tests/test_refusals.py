@@ -275,3 +275,19 @@ def test_a_second_process_leaves_a_request_that_can_be_seen_and_the_first_one_do
     assert not library.jobs.requested(OWNER, "s")
     assert [job.state for job in library.jobs.all(OWNER, "s")] == ["done", "done"]
     assert [found(library, word) for word in ("walrus", "heron")] == [["b.md"], ["c.md"]]
+
+
+def test_what_a_command_asks_of_a_running_job_is_said(run: Run, library: Library, notes: Path) -> None:
+    (notes / "a.md").write_text("The zebra sleeps.", "utf-8")
+    index(library, "s", notes)
+    (notes / "b.md").write_text("The walrus swims.", "utf-8")
+    library.jobs.request(OWNER, "s")
+    first = child(RUN_AT_A_WORD, library.settings.store_dir / "s.db")
+
+    assert "'a.md' is excluded: no search finds it." in run("exclude", "a.md").out
+    assert found(library, "zebra") == []
+    assert "The run that is going on reads 'a.md' again." in run("exclude", "a.md", "--undo").out
+    assert "Run 2 stops." in run("jobs", "--cancel").out
+    first.communicate("")
+    assert library.jobs.all(OWNER, "s")[0].state == "cancelled"
+    assert run("jobs", "--cancel").out == "No run is going on.\n"

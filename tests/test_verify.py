@@ -266,7 +266,8 @@ def test_a_store_can_be_verified_while_it_is_indexed(library: Library, notes: Pa
     gate.open()
     run.end()
     store.close()
-    assert busy.value.suggestion == "Nothing was repaired; cancel the run, or wait for its end."
+    said = "Nothing was repaired; cancel the run (`commonplace jobs --cancel`), or wait for its end."
+    assert busy.value.suggestion == said
 
 
 def test_repair_leaves_a_sound_store_alone(library: Library) -> None:

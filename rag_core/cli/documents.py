@@ -51,7 +51,8 @@ def list_documents(store: str, states: tuple[str, ...]) -> None:
 def show(path: str, store: str | None) -> None:
     """Show a document: its text and its links.
 
-    PATH is a file here, absolute, or as `list` names it. With lines, as in a.md:10-14, only these are shown.
+    PATH is a file here, absolute, as `list` names it, or a name that one file alone has.
+    With lines, as in a.md:10-14, only these are shown.
     """
     library = options.library_of_owner()
     store = options.store_of_file(library, store, path)
@@ -66,7 +67,8 @@ def show(path: str, store: str | None) -> None:
 def similar(library: Library, store: str, path: str, limit: int) -> None:
     """List the documents nearest in meaning to a document.
 
-    PATH is a file here, absolute, or as `list` names it. Its copies are left out.
+    PATH is a file here, absolute, as `list` names it, or a name that one file alone has.
+    Its copies are left out.
     """
     found = library.searching.similar(OWNER, store, path, limit=limit)
     options.emit(answers.similar(store, found), lambda: show_similar(found))
@@ -78,23 +80,24 @@ def similar(library: Library, store: str, path: str, limit: int) -> None:
 def exclude(library: Library, store: str, path: str, undo: bool, reason: str) -> None:
     """Exclude one file from a store, or include it again.
 
-    PATH is a file here, absolute, or as `list` names it. The file stays excluded, whatever the folder's
-    patterns say, until --undo.
+    PATH is a file here, absolute, as `list` names it, or a name that one file alone has.
+    The file stays excluded, whatever the folder's patterns say, until --undo.
     """
-    said = ""
     if undo:
         library.files.include(OWNER, store, path)
-    else:
-        library.files.exclude(OWNER, store, path, reason)
-        said = f"Excluded. To include it again: {take_back(path, store)}"
-    run_requests(library, store, lambda: said)
+        run_requests(library, store, queued=f"The run that is going on reads {path!r} again.")
+        return
+    library.files.exclude(OWNER, store, path, reason)
+    undo_it = f"To include it again: {take_back(path, store)}"
+    at_once = f"{path!r} is excluded: no search finds it. The run that is going on removes its text."
+    run_requests(library, store, lambda: f"Excluded. {undo_it}", queued=f"{at_once}\n{undo_it}")
 
 
 @_of_file
 def reindex(library: Library, store: str, path: str) -> None:
     """Read one file again, changed or not.
 
-    PATH is a file here, absolute, or as `list` names it.
+    PATH is a file here, absolute, as `list` names it, or a name that one file alone has.
     """
     library.jobs.request_file(OWNER, store, path)
     run_requests(library, store)

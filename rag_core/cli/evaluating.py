@@ -60,7 +60,7 @@ def run(file: Path | None, stores: tuple[str, ...], mode: Mode | None) -> None:
 def mark(query: str, path: str, store: str | None, file: Path | None) -> None:
     """Mark a document as relevant for a query.
 
-    PATH is a file here, absolute, or as `list` names it.
+    PATH is a file here, absolute, as `list` names it, or a name that one file alone has.
     """
     library = options.library_of_owner()
     path = library.files.path_of(OWNER, options.store_of_file(library, store, path), path, current_folder())

@@ -22,9 +22,13 @@ _EVERY_S = 10.0
 @click.command(cls=Answering)
 @store_option
 @click.option("--job", "number", type=int, metavar="NUMBER", help="Show this run with its files.")
-def jobs(store: str, number: int | None) -> None:
+@click.option("--cancel", is_flag=True, help="Stop the run that is going on, in whichever process it is.")
+def jobs(store: str, number: int | None, cancel: bool) -> None:
     """List the last runs of a store, the newest first."""
     library = library_of_owner()
+    if cancel:
+        _cancel(library, store)
+        return
     if number is not None:
         job = library.jobs.get(OWNER, store, number)
         problems = library.jobs.problems(OWNER, store, number)
@@ -34,10 +38,23 @@ def jobs(store: str, number: int | None) -> None:
     emit({"store": store, "jobs": [answers.Job.of(job) for job in found]}, lambda: show_jobs(found))
 
 
-def run_requests(library: Library, store: str, next_steps: Callable[[], str] = lambda: "") -> None:
+def _cancel(library: Library, store: str) -> None:
+    """Ask the running job of a store to stop, and say what becomes of it."""
+    job = next((job for job in library.jobs.all(OWNER, store) if job.state == "running"), None)
+    said = "No run is going on."
+    if job is not None:
+        library.jobs.cancel(OWNER, store)
+        said = f"Run {job.id} stops. What was read stays; `commonplace index --store {store}` continues."
+    emit({"store": store, "cancelled": job.id if job else None}, said)
+
+
+def run_requests(
+    library: Library, store: str, next_steps: Callable[[], str] = lambda: "", *, queued: str = ""
+) -> None:
     """Run what is requested of a store and print the job, then ``next_steps`` if the run ended well.
 
-    Exits with 1 if it did not, or if a file failed. A process that runs the store already takes the request.
+    Exits with 1 if it did not, or if a file failed. A process that runs the store already takes the request;
+    then it prints ``queued``, or what such a process does with any request.
     """
     last: Progress | None = None
     with ProgressLine(every=_EVERY_S) as moving:
@@ -48,14 +65,14 @@ def run_requests(library: Library, store: str, next_steps: Callable[[], str] = l
             moving.say(progress(now))
 
         try:
-            job, queued = library.jobs.run(OWNER, store, report), "Another run took the request."
+            job, taken = library.jobs.run(OWNER, store, report), "Another run took the request."
         except StoreBusy as busy:
-            job, queued = None, str(busy)
+            job, taken = None, str(busy)
         except KeyboardInterrupt:
             said = f"Stopped at {last.done:,} of {last.total:,}." if last and last.total else "Stopped."
             raise ByKey(said, "What was read stays; run the same command to continue.") from None
     if job is None:
-        emit({"queued": True, "store": store}, queued)
+        emit({"queued": True, "store": store}, queued or taken)
         return
     emit(answers.Job.of(job), lambda: show_job(job, library.jobs.problems(OWNER, store, job.id)))
     if not wants_json() and job.state == "done" and (said := next_steps()):

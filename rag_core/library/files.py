@@ -82,16 +82,21 @@ class Files(Service):
         raise places.no_file(self._stores.open(viewer, store).store, path)
 
     def path_of(self, viewer: Viewer, store: str, path: str, here: Path | None = None) -> str:
-        """The store's name for the file ``path``, which is absolute, as the store calls it or, if the file
-        exists, relative to ``here``. Raises NotFound, InvalidInput for a path outside of its folders."""
+        """The store's name for the file ``path``, which is absolute, as the store calls it, the end of that
+        if one file alone has it (``tea.md``), or, if the file exists, relative to ``here``. Raises NotFound,
+        InvalidInput for a path outside of its folders."""
         opened = self._stores.open(viewer, store).store
         with opened.read() as db:
             if here is None and documents.ids(db, path):
                 return path
             found = places.places(db, path, here)
             leads_out = os.path.normpath(path).startswith(os.pardir + os.sep)
-            if not found and (leads_out or expanded(path).is_absolute()):
-                found = places.inside(db, opened, path)
+            if leads_out or expanded(path).is_absolute():
+                found = found or places.inside(db, opened, path)
+            elif not any(places.is_known(db, place) for place in found) and (
+                ending := places.ending(db, store, path)
+            ):
+                return ending
         if not found:
             raise places.no_file(opened, path)
         return sources.shown_path(found[0][0].label, found[0][1])

@@ -25,6 +25,7 @@ Place = tuple[Source, bytes]
 """A source and a path below its folder."""
 
 _SEP = os.fsencode(os.sep)
+_MOST_NAMED = 5  # files of one name that an error lists
 _MOST_NAMES = 300_000  # on the disk, which take a second or two to list
 
 
@@ -48,6 +49,18 @@ def no_file(opened: Store, path: str) -> NotFound:
     like = near(opened, path)
     meant = f"Did you mean {like[0]!r}?" if like else "It may have been moved or deleted."
     return NotFound(f"Store {opened.name!r} has no file {path[:500]!r}.", meant)
+
+
+def ending(db: sqlite3.Connection, store: str, path: str) -> str | None:
+    """The file, read or excluded, whose path ends in ``path``; None if there is none. Raises NotFound if
+    there are several."""
+    excluded = [each.display for each in sources.excluded_files(db)]
+    named = {*documents.called(db, path, _MOST_NAMED), *excluded}
+    files = sorted((each for each in named if each.endswith(f"/{path}")), key=lambda file: (len(file), file))
+    if len(files) < 2:
+        return files[0] if files else None
+    several = ", ".join(repr(each) for each in files[:_MOST_NAMED])
+    raise NotFound(f"Store {store!r} has several files called {path[:500]!r}.", f"Say which: {several}.")
 
 
 def near(opened: Store, path: str) -> Sequence[str]:

@@ -64,7 +64,8 @@ def _refusal(store: Path, work: Work) -> StoreError:
     """The error for ``work`` that the holder of the lock does not let begin, with what to do."""
     doing = _read(store)
     by_run = doing == "index"
-    wait = "cancel the run, or wait for its end" if by_run else "try again when that has ended"
+    cancel = "cancel the run (`commonplace jobs --cancel`), or wait for its end"
+    wait = cancel if by_run else "try again when that has ended"
     if work == "index" and by_run:
         advice = "The request was left for that run, which does it, too."
     elif work == "index":
