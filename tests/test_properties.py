@@ -161,6 +161,23 @@ def test_the_properties_of_what_matches_are_counted(desk: Library) -> None:
     assert narrowed["status"] == {"done": 2}
 
 
+def test_spellings_that_a_filter_does_not_tell_apart_are_one_value(library: Library, notes: Path) -> None:
+    spellings = ["open", "Open", "Open", "OPEN", "in-progress", "In progress"]
+    tree = {f"{n}.md": f"---\nstatus: {value}\n---\nferry {n}\n" for n, value in enumerate(spellings)}
+    hidden = {f"p{n}.md": f"---\nstatus: OPEN\nprivate: true\n---\nferry p{n}\n" for n in range(5)}
+    write(notes, tree | hidden)
+    index(library, "s", notes)
+    guest = Viewer(GUEST.login, stores=frozenset({"s"}))
+    for viewer, spelled, count in ((OWNER, "OPEN", 9), (guest, "Open", 4)):
+        counted = library.search(viewer, "type:md", facets=True).properties
+        assert counted is not None
+        assert counted["status"] == {spelled: count, "in-progress": 2}, (
+            "what a guest may not see tells nothing"
+        )
+        hits = library.search(viewer, f"type:md status:={spelled}", top_k=20).hits
+        assert len(hits) == count
+
+
 def test_few_properties_with_few_values_are_counted(library: Library, notes: Path) -> None:
     front = "\n".join(f"key{n}: common" for n in range(12))
     note = "---\nurl: https://x.org/{n}\nkind: k{kind}\n{front}\n---\nferry {n}\n"

@@ -40,13 +40,14 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class _Properties:
-    """The values of all documents: ``numbers`` of the ``values`` that the documents ``ids`` have, and the
-    number of the ``keys`` that each value is of."""
+    """The values of all documents. Filters do not tell ``Open`` from ``open``: they are one value, which has
+    several spellings."""
 
-    ids: _Numbers
-    numbers: _Numbers
-    values: tuple[tuple[str, str, str], ...]  #: Key, name and value as written.
-    key_numbers: _Numbers
+    ids: _Numbers  #: The documents, once for each of their spellings.
+    numbers: _Numbers  #: The number of the spelling that each of ``ids`` has.
+    spellings: tuple[tuple[str, str], ...]  #: Name and value as written.
+    value_of: _Numbers  #: The number of the value of each spelling.
+    key_of: _Numbers  #: The number of the key of each value.
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,33 +175,52 @@ def count_properties(db: sqlite3.Connection, result_of: Mapping[int, int]) -> Fa
     """The commonest properties of the results, as in `count`, by name, each with its commonest values.
     One with many values, each of one result, such as an address, is left out."""
     known = kept(db, _properties)
-    counts = _distinct(_results(known.ids, result_of), known.numbers, len(known.values))
+    results = _results(known.ids, result_of)
+    counts = _distinct(results, known.value_of[known.numbers], len(known.key_of))
+    spelled = _distinct(results, known.numbers, len(known.spellings))
     held = np.flatnonzero(counts)
-    of_key = np.bincount(known.key_numbers[held], weights=counts[held])
-    distinct = np.bincount(known.key_numbers[held], minlength=len(of_key))
+    of_key = np.bincount(known.key_of[held], weights=counts[held])
+    distinct = np.bincount(known.key_of[held], minlength=len(of_key))
     of_key[(distinct > MOST_VALUES) & (of_key == distinct)] = 0
     found: Facets = {}
     for key in np.argsort(-of_key, kind="stable")[:MOST_PROPERTIES]:
         if not of_key[key]:
             break
-        numbers = held[known.key_numbers[held] == key]
-        commonest = numbers[np.argsort(-counts[numbers], kind="stable")[:MOST_VALUES]]
-        values = found.setdefault(known.values[commonest[0]][1], {})
-        for number in commonest.tolist():
-            written = known.values[number][2]
+        numbers = held[known.key_of[held] == key]
+        commonest = numbers[np.argsort(-counts[numbers], kind="stable")[:MOST_VALUES]].tolist()
+        shown = [known.spellings[_commonest_spelling(known, number, spelled)] for number in commonest]
+        values = found.setdefault(shown[0][0], {})
+        for number, (_, written) in zip(commonest, shown, strict=True):
             values[written] = values.get(written, 0) + int(counts[number])
     return found
 
 
+def _commonest_spelling(known: _Properties, value: int, counts: _Numbers) -> int:
+    """The spelling of a value that most results have, by their ``counts``."""
+    spellings = np.flatnonzero(known.value_of == value)
+    return int(spellings[np.argmax(counts[spellings])])
+
+
 def _properties(db: sqlite3.Connection) -> _Properties:
-    columns = ["id", "key", "name", "written"]
-    rows = rows_at_once(db, columns, "SELECT document_id, key, name, written FROM properties", ())
-    values: dict[tuple[str, str, str], int] = {}
-    numbers = [values.setdefault((key, name, written), len(values)) for _, key, name, written in rows]
+    columns = ["id", "key", "value", "name", "written"]
+    sql = "SELECT document_id, key, value, name, written FROM properties"
     keys: dict[str, int] = {}
-    key_numbers = [keys.setdefault(key, len(keys)) for key, _, _ in values]
-    ids = np.array([row[0] for row in rows], np.int64)
-    return _Properties(ids, np.array(numbers, np.int64), (*values,), np.array(key_numbers, np.int64))
+    values: dict[tuple[str, str], int] = {}
+    spellings: dict[tuple[str, str, int], int] = {}
+    ids: list[int] = []
+    numbers: list[int] = []
+    for document, key, value, name, written in rows_at_once(db, columns, sql, ()):
+        keys.setdefault(key, len(keys))
+        spelling = name, written, values.setdefault((key, value), len(values))
+        ids.append(document)
+        numbers.append(spellings.setdefault(spelling, len(spellings)))
+    return _Properties(
+        np.array(ids, np.int64),
+        np.array(numbers, np.int64),
+        tuple((name, written) for name, written, _ in spellings),
+        np.array([value for _, _, value in spellings], np.int64),
+        np.array([keys[key] for key, _ in values], np.int64),
+    )
 
 
 def joined_properties(some: Iterable[Facets]) -> Facets:
