@@ -16,7 +16,7 @@ CANDIDATES := python3 python3.13 python3.12 python3.11
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup model test test-rest test-all torture check bench dist clean
+.PHONY: help run setup model test test-rest test-all torture check docs bench dist clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,10 @@ check: $(VENV)/installed-dev  ## Lint, formatting and types
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy --strict rag_core ui pages app.py
+
+docs: $(VENV)/installed-dev  ## Write the pages that are made from the code: commands and settings
+	@$(BIN)/python docs/make_cli.py
+	@$(BIN)/python docs/make_configuration.py
 
 bench: $(VENV)/installed-dev model  ## Measure (ARGS="NAME …" or "all DIR…"; alone it names what there is)
 	@$(BIN)/python -m benchmarks $(ARGS)

@@ -14,7 +14,7 @@ from rag_core.cli import app
 from tests.doc_pages import GUIDES, README, ROOT, named_commands
 
 VARIABLE = "COMMONPLACE_[A-Z][A-Z0-9_]*[A-Z0-9]"
-PAGES = [README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [README, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def test_the_page_about_the_command_line_is_what_help_says() -> None:
