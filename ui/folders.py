@@ -19,6 +19,7 @@ from rag_core.config import Settings, load
 from rag_core.errors import InvalidInput
 from rag_core.files import Offered, contained, display, list_folders
 from rag_core.types import Viewer
+from ui import components
 from ui.deps import library
 from ui.hits import label
 from ui.messages import show_error
@@ -184,6 +185,8 @@ def _picker() -> None:
             on_click=_use,
             args=(at,),
         )
+    first = (f"{_key('narrow', at)} input", f"{_key('list', at)} button", f"{_key('use', at)} button")
+    components.show("focus", _key("focus", at), ", ".join(f".st-key-{each}" for each in first))
 
 
 def _go_button(name: str, what: str, path: Path | None, icon: str) -> None:

@@ -49,12 +49,17 @@ export const isPlain = (event) => !(event.ctrlKey || event.metaKey || event.altK
 export const isTyping = (event) =>
   event.composedPath()[0].matches?.("input, textarea, select, [contenteditable=true]");
 
-// Focus what the selector finds, as soon as it is there, unless the focus is somewhere already.
-export function focusOn(selector, frames = 120) {
-  const now = document.activeElement, box = document.querySelector(selector);
-  if (now !== document.body && !now.closest(".st-key-pages")) return;
-  if (box) box.focus({ preventScroll: true });
-  else if (frames) requestAnimationFrame(() => focusOn(selector, frames - 1));
+// Where the focus is when nobody put it there: nowhere, in the bar of pages, or on a dialog or its cross.
+const UNPLACED = "body, .st-key-pages *, [role=dialog], [role=dialog] button[aria-label=Close]";
+
+// Focus what the selector finds, as soon as it is there. What has the focus keeps it, unless it goes with what was drawn
+// before; somebody who moves the focus meanwhile ends this.
+export function focusOn(selector, frames = 600, had = undefined) {
+  const now = document.activeElement, box = document.querySelector(selector), isFree = now.matches(UNPLACED);
+  if (had && (isFree ? had.isConnected : had !== now)) return;
+  const isBehind = now.closest("[role=dialog]") && !box?.closest("[role=dialog]");
+  if (isFree && box && !isBehind) box.focus({ preventScroll: true });
+  else if (frames) requestAnimationFrame(() => focusOn(selector, frames - 1, isFree ? undefined : now));
 }
 
 // What Streamlit calls for an element and again for every change of its data: one view each, made by `viewOf`.
