@@ -103,7 +103,8 @@ def test_what_can_be_typed_inserts_itself(app: Watched) -> None:
     expect(box).to_have_value('"heron 7"')
 
 
-def test_a_row_of_the_table_is_chosen_and_its_note_opened(app: Watched) -> None:
+@pytest.mark.parametrize("across", [20, 90], ids=["its box", "its name"])
+def test_a_row_of_the_table_is_chosen_and_its_note_opened(app: Watched, across: int) -> None:
     page = app.page
     app.open("/?q=heron+waits&view=table")
     table = page.locator(".st-key-hit_table")
@@ -112,7 +113,7 @@ def test_a_row_of_the_table_is_chosen_and_its_note_opened(app: Watched) -> None:
     expect(page.get_by_role("article")).to_have_count(0)
     box = table.locator("canvas").first.bounding_box()
     assert box is not None
-    page.mouse.click(box["x"] + 20, box["y"] + 38 + 35 + 17)  # the box before the second row
+    page.mouse.click(box["x"] + across, box["y"] + 38 + 35 + 17)  # the second row
     chosen = page.get_by_label("Chosen result")
     expect(chosen).to_be_visible()
     second = table.locator("tbody tr").nth(1).locator("td").first.text_content()
@@ -133,12 +134,23 @@ def test_the_table_is_sorted_by_a_press_on_a_heading(app: Watched) -> None:
     names = table.locator("tbody tr td:first-child")
     expect(table.locator("canvas").first).to_be_visible()
     expect(names.first).to_be_attached()
-    found = names.all_text_contents()
+    found = sorted(f"{number}.md" for number in range(25))  # all, of which the window shows some
     box = table.locator("canvas").first.bounding_box()
     assert box is not None
-    for order in (sorted(found), sorted(found, reverse=True)):
+    for order in (found, found[::-1]):
         page.mouse.click(box["x"] + 90, box["y"] + 17)
-        expect(names).to_have_text(order)
+        expect(names.first).to_have_text(order[0])
+        shown = names.all_text_contents()
+        assert shown == order[: len(shown)]
+
+
+def test_the_table_has_all_that_fits_from_whatever_page_of_cards(app: Watched) -> None:
+    page = app.page
+    app.open("/?q=heron+waits&page=2")
+    expect(page.get_by_text("Page 2", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Table").click()
+    expect(page).to_have_url(re.compile(r"/\?q=heron\+waits&view=table$"))
+    expect(page.get_by_role("button", name="25 as CSV")).to_be_visible()
 
 
 def test_turning_the_page_shows_its_beginning_and_back_turns_it_back(app: Watched) -> None:

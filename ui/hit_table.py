@@ -70,7 +70,8 @@ def parquet(hits: Sequence[Hit]) -> bytes:
 
 
 def show(hits: Sequence[Hit]) -> int | None:
-    """Draw the table. Return the number of the row that is chosen, None for none."""
+    """Draw the table. Return the number of the row that is chosen by its box or by one of its cells, None for
+    none."""
     named = "\n".join(hit.key for hit in hits).encode()
     with st.container(key="hit_table"):
         chosen = st.dataframe(
@@ -79,11 +80,12 @@ def show(hits: Sequence[Hit]) -> int | None:
             hide_index=True,
             height=min(_HEIGHT, 38 + 35 * len(hits)),
             on_select="rerun",
-            selection_mode="single-row",
+            selection_mode=["single-row", "single-cell"],
             column_config=_COLUMNS,
             alt="What was found. Choose a row to see its passage below.",
         )
-    rows = chosen["selection"]["rows"]
+    selection = chosen["selection"]
+    rows = [*selection["rows"], *(row for row, _ in selection["cells"])]
     return rows[0] if rows and rows[0] < len(hits) else None
 
 

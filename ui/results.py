@@ -83,8 +83,9 @@ def show_search() -> None:
         shown = replace(shown, error=said_of_error(error))
     is_saved = saved_searches.is_last(url) and text == url.get("q", [""])[-1]
     search_box.show(replace(shown, is_saved=is_saved), take)
-    if answer and answer.hits and shown.view == "table":
-        _show_table(viewer, answer, shown)
+    with st.container(key="search_table"):  # also without a table: what stands below keeps its place
+        if answer and answer.hits and shown.view == "table":
+            _show_table(viewer, answer, shown)
     if answer and answer.hits and text == url.get("q", [""])[-1]:
         downloads.show(answer, viewer)
 

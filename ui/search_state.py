@@ -106,12 +106,18 @@ class Choices:
     years: Mapping[str, int] = field(default_factory=dict)
 
 
+def _usual_k(view: str, usual: Request) -> int:
+    """How many hits are on a page unless the address says it: a table has room for more than cards."""
+    return usual.k if view == DEFAULT.view else MAX_HITS
+
+
 def to_params(request: Request, usual: Request = DEFAULT) -> Params:
     """The URL's parameters for a request; whatever is as in ``usual`` is left out."""
     params: Params = {}
+    expected = replace(usual, k=_usual_k(request.view, usual))
     for name in NAMES:
         value = getattr(request, name)
-        if value != getattr(usual, name):
+        if value != getattr(expected, name):
             values = value if isinstance(value, tuple) else (value,)
             params[name] = [f"{each:g}" if isinstance(each, float) else str(each) for each in values]
     return params
@@ -124,7 +130,8 @@ def from_params(
     ``usual``."""
     last = {name: values[-1] for name, values in params.items() if values}
     several = choices.stores if len(choices.stores) > 1 else ()  # the only one is no restriction
-    k = int(_number(last.get("k"), 1, most, usual.k))
+    view: View = _one_of(get_args(View), last.get("view"), usual.view)
+    k = int(_number(last.get("k"), 1, most, min(most, _usual_k(view, usual))))
     return Request(
         q=last.get("q", ""),
         store=tuple(dict.fromkeys(name for name in params.get("store", ()) if name in several)),
@@ -140,7 +147,7 @@ def from_params(
         min=_number(last.get("min"), 0, 1, usual.min),
         sort=_one_of(SORTS, last.get("sort"), usual.sort),
         k=k,
-        view=_one_of(get_args(View), last.get("view"), usual.view),
+        view=view,
         page=int(_number(last.get("page"), 1, math.ceil(MAX_DEPTH / k), usual.page)),
     )
 

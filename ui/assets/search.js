@@ -44,7 +44,7 @@ function viewOf(root) {
     tries += 1; // what was asked before Back is asked anew
     send("", false, act);
   };
-  const now = (changes) => changed(committed, "page" in changes || "view" in changes ? changes : { page: [], ...changes });
+  const now = (changes) => changed(committed, { page: [], ...changes });
   const change = (changes) => {
     if (changes.q) box.input.value = changes.q[0] ?? "";
     typed = box.input.value;
