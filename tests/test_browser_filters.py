@@ -46,3 +46,17 @@ def test_a_chosen_chip_opens_its_list_for_a_second_value_and_only_its_cross_remo
     expect(page.get_by_role("menuitemcheckbox", checked=True)).to_have_count(2)
     page.get_by_role("button", name="Remove status: open, done").click()
     expect(page.locator(".cps-card")).to_have_count(4)
+
+
+def test_all_filters_are_cleared_by_one_press_and_the_order_stays(app: Watched) -> None:
+    page = app.page
+    app.open("/?q=heron+waits&sort=name&has=status%3A%3Dopen")
+    expect(page.locator(".cps-card")).to_have_count(2)
+    clear = page.get_by_role("button", name="Clear filters")
+    expect(clear).to_have_count(0)
+    page.get_by_role("button", name="Type", exact=True).click()
+    page.get_by_role("menuitemcheckbox").first.click()
+    clear.click()
+    expect(page.locator(".cps-card")).to_have_count(4)
+    expect(page).to_have_url(re.compile(r"/\?q=heron\+waits&sort=name$"))
+    expect(clear).to_have_count(0)

@@ -3,6 +3,7 @@ import { made } from "./made.js";
 
 const SEARCHABLE = 12; // a longer menu has a box to narrow it
 const SHOWN = 60;
+const ORDERS = ["sort", "mode", "k"]; // how to search: these leave nothing out
 const NARROW = "(max-width: 48rem)"; // as in search.css
 
 // A search as it stands in an address, with some parameters changed; without a value they are left out.
@@ -119,7 +120,7 @@ export function chips({ change, signal }) {
   let holders = [];
   const arrange = () => {
     if (!narrow.matches) return element.replaceChildren(...holders);
-    const isOn = (holder) => Boolean(holder.querySelector(".cps-on"));
+    const isOn = (holder) => Boolean(holder.querySelector(".cps-on, .cps-clear"));
     const active = made("div", { className: "cps-active" }, ...holders.filter(isOn));
     const others = made("div", { className: "cps-others" }, ...holders.filter((holder) => !isOn(holder)));
     return element.replaceChildren(...[active, others].filter((row) => row.children.length));
@@ -146,6 +147,14 @@ export function chips({ change, signal }) {
       holder.dataset.name = chip.name;
       return holder;
     });
+    const holding = found.filter((chip) => chip.shown && !Object.keys(chip.clear).some((name) => ORDERS.includes(name)));
+    if (holding.length > 1) {
+      const none = Object.fromEntries(holding.flatMap((chip) => Object.keys(chip.clear)).map((name) => [name, []]));
+      const all = made("button", { type: "button", className: "cps-clear", textContent: "Clear filters", onclick: () => change(none) });
+      const holder = made("div", { className: "cps-holder" }, all);
+      holder.dataset.name = all.textContent;
+      holders.push(holder);
+    }
     arrange();
     if (had) (holders.find((holder) => holder.dataset.name === had) ?? holders[0]).querySelector("button").focus();
   };
