@@ -108,6 +108,7 @@ def test_on_a_phone_a_tap_unfolds_and_only_open_leaves_the_page(app: Watched) ->
     app.open("/?q=herons")
     expect(page.locator(".cps-card").first).to_be_visible()
     first, second = page.locator(".cps-card h2").all_inner_texts()[:2]
+    expect(card(app, first).locator(".cps-why span").first).to_be_visible()  # why it was found
     page.get_by_role("link", name=first, exact=True).click()
     expect_unfolded(app, first)
     card(app, second).locator(".cps-extract").click()
