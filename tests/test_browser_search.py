@@ -144,6 +144,25 @@ def test_the_table_is_sorted_by_a_press_on_a_heading(app: Watched) -> None:
         assert shown == order[: len(shown)]
 
 
+def test_back_from_a_note_leads_to_its_results_which_stay(app: Watched) -> None:
+    page, keys = app.page, app.page.keyboard
+    app.open("/")
+    app.search("heron waits")
+    expect(page).to_have_url(re.compile(r"\?q=heron\+waits"))
+    for _ in range(2):
+        expect(page.locator(".cps-card")).to_have_count(10)
+        app.settle()
+        keys.press("ArrowDown")
+        keys.press("Enter")
+        expect(page.get_by_role("link", name="Results")).to_be_visible()
+        page.go_back()
+        expect(page.locator(".cps-card")).to_have_count(10)
+        page.evaluate("window.dispatchEvent(new Event('news'))")  # as when something was indexed
+        app.settle()
+        expect(page.locator(".cps-card")).to_have_count(10)
+        expect(page.get_by_label("Search your notes")).to_have_value("heron waits")
+
+
 def test_the_table_has_all_that_fits_from_whatever_page_of_cards(app: Watched) -> None:
     page = app.page
     app.open("/?q=heron+waits&page=2")

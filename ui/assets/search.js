@@ -144,6 +144,7 @@ function viewOf(root) {
     if (here !== committed || here === spelled(window.location.search)) isGoing = false;
     if (isNew && isReplaced(here)) {
       committed = here;
+      typed = data.text;
       box.replace(left.input);
     }
     if (echo >= 0) pending.splice(0, echo + 1);
