@@ -54,7 +54,10 @@ TEXTS = {
     "ask_amazon": "`commonplace connections --all` asks it.",
     "ask_file_in_it": "Ask about a file in it.",
     "check_file": "Check that the file is there and that this user may read it.",
-    "edit_exclude": "Edit the folder: `commonplace source edit {number} --store {store} --exclude PATTERN`.",
+    "edit_exclude": (
+        "Edit the folder: `commonplace source edit {number} --store {store} --no-exclude` removes its exclude"
+        " patterns; `--exclude PATTERN` in its place keeps those that you name."
+    ),
     "fix_file": "Fix the file, then index again.",
     "heal_vectors": "`commonplace store verify NAME --heal` creates it again.",
     "include": "Include it again on the Files page, or with `{command}`.",

@@ -239,8 +239,25 @@ def privacy(found: Privacy) -> str:
 def taken(source: Source) -> str:
     """Which files of a folder are taken: ``every file``, or its patterns."""
     every = {*source.include} <= {"**/*"}
-    without = f" without {' '.join(source.exclude)}" if source.exclude else ""
+    without = f", without {' '.join(source.exclude)}" if source.exclude else ""
     return ("every file" if every else " ".join(source.include)) + without
+
+
+_KEYS = ("type", "tag", "path", "file", "title", "heading", "page", "place", "symbol", "date")
+_ORDERS = {"best": "", "newest": "newest first", "oldest": "oldest first", "name": "by name"}
+
+
+def asked_by(saved: SavedSearch) -> str:
+    """What a saved search asks for: its text and filters as a query, its least score and its order."""
+    found = saved.filters
+    words = [saved.text, *(f"store:{name}" for name in saved.stores)]
+    for key in _KEYS:
+        words += [f"{key}:{value}" for value in getattr(found, f"{key}s")]
+    words += found.properties
+    words += [f"{key}:{day}" for key, day in (("after", found.after), ("before", found.before)) if day]
+    least = f"score ≥ {saved.min_score:.0%}" if saved.min_score else ""
+    parts = (" ".join(filter(None, words)), least, _ORDERS[saved.sort])
+    return " · ".join(filter(None, parts))
 
 
 def roots(sources: Iterable[Source]) -> str:

@@ -12,7 +12,10 @@ from rag_core.types import OWNER
 from tests.conftest import index
 from tests.trees import write
 
-EXCLUDES = "Edit the folder: `commonplace source edit NUMBER --exclude PATTERN`."
+EXCLUDES = (
+    "Edit the folder: `commonplace source edit NUMBER --no-exclude` removes its exclude patterns;"
+    " `--exclude PATTERN` in its place keeps those that you name."
+)
 
 
 @pytest.fixture

@@ -164,6 +164,7 @@ def test_the_command_line_saves_lists_and_opens(run: Run, herons: Library, notes
     index(herons, "s")
     listed = run("saved", "list").out
     assert "1 new" in listed
+    assert "status:open · by name" in listed
     assert run("saved", "list", "--json").json["saved"][0]["new"] == 1
     answer = run("query", "--saved", "open", "--json").json
     assert (answer["query"], answer["sort"], answer["total_results"]) == ("status:open", "name", 4)

@@ -11,7 +11,7 @@ import streamlit as st
 from rag_core.errors import RagError
 from rag_core.reports import SavedSearch
 from rag_core.types import Viewer
-from rag_core.wording import new_hits
+from rag_core.wording import asked_by, new_hits
 from ui import filters, search_box
 from ui.deps import library
 from ui.messages import errors_wait
@@ -36,9 +36,8 @@ def ways(viewer: Viewer) -> list[Way]:
 
 
 def _way(saved: SavedSearch, default: Request) -> Way:
-    return Way(
-        saved.name, new_hits(saved), params=to_params(as_request(saved, default), default), saved=saved.name
-    )
+    params = to_params(as_request(saved, default), default)
+    return Way(saved.name, new_hits(saved), params=params, hint=asked_by(saved), saved=saved.name)
 
 
 def as_request(saved: SavedSearch, default: Request) -> Request:

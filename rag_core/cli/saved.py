@@ -14,7 +14,7 @@ from rag_core.cli.asking import filter_option, min_score_option, sort_option
 from rag_core.cli.screen import table
 from rag_core.errors import NotFound
 from rag_core.types import OWNER
-from rag_core.wording import moment, new_hits
+from rag_core.wording import asked_by, moment, new_hits
 
 
 @click.group(cls=options.Commands, no_args_is_help=False)
@@ -29,7 +29,7 @@ def saved() -> None:
 def saved_list() -> None:
     """List the saved searches, with the number of hits that are new since each was opened."""
     found = options.library_of_owner().saved.searches(OWNER)
-    rows = [(each.name, new_hits(each), each.text, moment(each.opened_at)) for each in found]
+    rows = [(each.name, new_hits(each), asked_by(each), moment(each.opened_at)) for each in found]
     header, empty = ("name", "new", "search", "opened"), "No search is saved yet."
     value = {"saved": [reports.saved_search(each) for each in found]}
     options.emit(value, lambda: table(header, rows, empty=empty))

@@ -205,7 +205,7 @@ export function results({ open: visit, ask, forget, openSaved, renameSaved, remo
       onclick: () => line.replaceChildren(renaming(way, () => { line.replaceChildren(...parts); renames.focus(); })),
     }, "✎");
     const parts = [
-      made("button", { type: "button", className: "cps-item", onclick: () => openSaved(way) },
+      made("button", { type: "button", className: "cps-item", title: way.hint, onclick: () => openSaved(way) },
         made("span", {}, way.label), way.beside ? made("span", { className: "cps-crumb" }, way.beside) : ""),
       renames,
       made("button", { type: "button", className: "cps-cross", ariaLabel: `Remove ${way.label}`, onclick: () => removeSaved(way) }, "×"),
