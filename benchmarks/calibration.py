@@ -1,4 +1,4 @@
-"""Where does an embedder's score have to turn from "no" to "yes"? Fits the curves of rank.py.
+"""Where does an embedder's score have to turn from "no" to "yes"? Fits the curves of weigh.py.
 
     python benchmarks/calibration.py DIR DIR… [--embedder NAME] [--json]
 
@@ -24,7 +24,7 @@ import numpy.typing as npt
 from benchmarks.process import Figures, lines
 from benchmarks.retrieval import MODES, JudgedSet, index_set, open_library, quoted, read_set
 from rag_core.library import Library
-from rag_core.search.rank import CURVES, Logistic
+from rag_core.search.weigh import CURVES, Logistic
 from rag_core.types import OWNER, Mode
 
 FOREIGN_QUERIES = 100

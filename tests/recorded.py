@@ -142,7 +142,8 @@ _OPERATORS = (
     'type:python budget|tag:compost|tag:garden/plan soil|path:plans/ budget|path:"" login|status:open budget'
     "|status:nonsense budget|colour:red tomato|after:2024-01-01 before:2025-01-01 compost|date:2024-03 review"
     '|"compost heap" failed|"needs attention"|-friend compost heap|-tag:rose pruning|title:login'
-    "|heading:July soil|symbol:BudgetPlanner|file:calls.txt|type:pdf budget|tag:compots heap|after:2030-01-01 budget"
+    "|heading:July soil|symbol:BudgetPlanner|file:calls.txt"
+    "|type:pdf budget|tag:compots heap|after:2030-01-01 budget"
     '|store:work budget|"-" budget|tag:compost tag:rose heap|type:markdown|place:"chapter 3" tomato'
     '|"no such phrase anywhere"|type:markdown quantum entanglement|-"usual people" rose|before:2023-02-01'
     "|after:2025-01-01 before:2024-01-01 rose|status:done tag:work/log|page:3 budget|type:csv bean"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rag_core.search.rank import places
 from rag_core.search.snippet import highlight
-from rag_core.text.words import forms_of, unit_forms
+from rag_core.text.words import forms_of, places, unit_forms
 
 FORMS = [
     *("stop stopped", "bug bugs", "plan planning", "plan planned", "story stories", "party parties"),

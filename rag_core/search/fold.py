@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rag_core.search.rank import RELEVANT, Ranked
+from rag_core.search.weigh import RELEVANT, Weighed
 
 _WORD = re.compile(r"[a-z0-9]+|\w")  # a word, or one letter of another script
 _SHINGLE = 4  # words
@@ -26,7 +26,7 @@ class Place:
     """One result: its passage, then those of other documents that are equal or nearly so. ``more``: how many
     other passages of its document fit."""
 
-    passages: list[Ranked]
+    passages: list[Weighed]
     more: int = 0
 
 
@@ -42,20 +42,20 @@ class Folding:
         self._shown_at: dict[int, int] = {}  # the document at whose place another one was shown
         self._starts: dict[tuple[str, ...], list[tuple[Shingles, int]]] = {}  # what begins with a shingle
 
-    def look_at(self, groups: Mapping[str, Sequence[Ranked]], document_of: Mapping[int, int]) -> None:
+    def look_at(self, groups: Mapping[str, Sequence[Weighed]], document_of: Mapping[int, int]) -> None:
         """Make known which passages there are, by their texts."""
         for text, group in groups.items():
             for each in group:
-                self._texts.setdefault(document_of[each.found.chunk_id], []).append(text)
+                self._texts.setdefault(document_of[each.candidate.chunk_id], []).append(text)
 
     def add(
-        self, text: str, group: Sequence[Ranked], document_of: Mapping[int, int], *, nearly: bool
+        self, text: str, group: Sequence[Weighed], document_of: Mapping[int, int], *, nearly: bool
     ) -> Place | None:
         """The result that a group of equal passages begins, None if it belongs to an earlier one. ``nearly``:
         also to one that is nearly equal."""
-        passages: dict[int, Ranked] = {}
+        passages: dict[int, Weighed] = {}
         for each in group:
-            passages.setdefault(document_of[each.found.chunk_id], each)
+            passages.setdefault(document_of[each.candidate.chunk_id], each)
         first = next(iter(passages))
         owner = next(filter(self._places.__contains__, passages), None)
         if owner is not None:

@@ -18,18 +18,10 @@ from rag_core.hits import score_counts
 from rag_core.models.rerank import SharedReranker
 from rag_core.search import notices
 from rag_core.search.fold import Folding, Place
-from rag_core.search.rank import (
-    ITS_NAME,
-    RELEVANT,
-    TELLS_OF_WORDS,
-    Found,
-    Ranked,
-    occurrences,
-    rank,
-)
 from rag_core.search.rerank import TOP, reranked
 from rag_core.search.snippet import best_window, highlight, unshown
 from rag_core.search.sorting import in_order
+from rag_core.search.weigh import ITS_NAME, RELEVANT, TELLS_OF_WORDS, Candidate, Weighed, weigh
 from rag_core.store import Store, embeddings, facets, find, lexical, view
 from rag_core.store.calibration import Calibration
 from rag_core.store.connection import kept
@@ -37,7 +29,7 @@ from rag_core.store.errors import for_viewer
 from rag_core.store.file import active_identity
 from rag_core.text import furniture
 from rag_core.text.numbers import numbers
-from rag_core.text.words import extra_terms, fold
+from rag_core.text.words import extra_terms, fold, occurrences
 from rag_core.types import (
     MAX_DEPTH,
     Answer,
@@ -317,17 +309,21 @@ def _result_of(listed: _StoreHits) -> dict[int, int]:
     results: dict[int, int] = {}
     for place in listed.fitting_places:
         for passage in place.passages:
-            document = listed.document_of[passage.found.chunk_id]
-            owner = listed.document_of[place.passages[0].found.chunk_id] if listed.folding else document
+            document = listed.document_of[passage.candidate.chunk_id]
+            owner = listed.document_of[place.passages[0].candidate.chunk_id] if listed.folding else document
             results.setdefault(document, owner)
     if listed.folding:  # those that were copies first, and have a place of their own further down
-        owners = [listed.document_of[place.passages[0].found.chunk_id] for place in listed.fitting_places]
+        owners = [listed.document_of[place.passages[0].candidate.chunk_id] for place in listed.fitting_places]
         results |= dict(zip(owners, owners, strict=True))
     return results
 
 
 def _places(
-    listed: _StoreHits, groups: Mapping[str, Sequence[Ranked]], options: SearchOptions, room: int, most: float
+    listed: _StoreHits,
+    groups: Mapping[str, Sequence[Weighed]],
+    options: SearchOptions,
+    room: int,
+    most: float,
 ) -> list[Place]:
     """The first results of groups of equal passages, as many as there is ``room``; all are counted, with
     scores of at most ``most``."""
@@ -386,30 +382,30 @@ def nearest(scope: Scope, query: Query, allowed: find.Eligible, count: int) -> d
 def _ranked(
     db: sqlite3.Connection, scope: Scope, query: Query, mode: Mode, gathered: lexical.Gathered,
     texts: Mapping[int, find.Candidate], near: dict[int, float], recency: float,
-) -> tuple[dict[str, list[Ranked]], int]:  # fmt: skip
+) -> tuple[dict[str, list[Weighed]], int]:  # fmt: skip
     """What was gathered and what is ``near`` in meaning, in order, and how many there are. The same passage
     in several files is one group, in the place of its best."""
     named = gathered.named
     if not query.text:
         reason = "holds it exactly" if query.phrases else "matches the filters"
-        ranked = [Ranked(Found(i, ""), 1.0, (reason,)) for i in filter(texts.__contains__, named)]
+        ranked = [Weighed(Candidate(i, ""), 1.0, (reason,)) for i in filter(texts.__contains__, named)]
     else:
         by_words, begun = set(gathered.by_words), gathered.begun_names
         ids = list(dict.fromkeys((*gathered.ids, *near)))
         if mode == "hybrid":
             near = near | _similarities(db, scope, list(filterfalse(near.__contains__, ids)))
         near = scope.calibration.applied(near) if scope.calibration else near
-        found: list[Found] = []
+        found: list[Candidate] = []
         for i in filter(texts.__contains__, ids):
             each = texts[i]
-            found.append(Found(
+            found.append(Candidate(
                 i, each.text, each.title, i in named, begun.get(i, 0.0), i in by_words, near.get(i),
                 each.is_data, each.date,
             ))  # fmt: skip
-        ranked = rank(found, query, gathered.information, mode, recency, scope.real)
-    groups: dict[str, list[Ranked]] = {}
+        ranked = weigh(found, query, gathered.information, mode, recency, scope.real)
+    groups: dict[str, list[Weighed]] = {}
     for item in ranked:
-        groups.setdefault(texts[item.found.chunk_id].identity, []).append(item)
+        groups.setdefault(texts[item.candidate.chunk_id].identity, []).append(item)
     return groups, len(ranked)
 
 
@@ -426,23 +422,23 @@ def _hits(
     """A hit for each place, with a score of at most ``most``; the same passage in other files is named as its
     copies."""
     shown = chain(*map(attrgetter("passages"), places))
-    rows = find.chunks(db, map(attrgetter("found.chunk_id"), shown))
+    rows = find.chunks(db, map(attrgetter("candidate.chunk_id"), shown))
     found = find.documents(db, store, viewer, set(map(itemgetter("document_id"), rows.values())))
     documents = dict(zip(map(attrgetter("id"), found), found, strict=True))
     hits: list[Hit] = []
     for place in places:
-        there: list[tuple[Ranked, Document]] = []
+        there: list[tuple[Weighed, Document]] = []
         for item in place.passages:  # the index was read earlier: an id may be another document's by now
-            document_id = rows[item.found.chunk_id]["document_id"]
+            document_id = rows[item.candidate.chunk_id]["document_id"]
             if document_id in documents:
                 there.append((item, documents[document_id]))
         if not there:
             continue
         best, document = there[0]
-        row, score = rows[best.found.chunk_id], min(best.score, most)
+        row, score = rows[best.candidate.chunk_id], min(best.score, most)
         headings, line = find.headings(row, document.file_type)
         hits.append(Hit(
-            rank=0, score=score, relevant=score >= RELEVANT, similarity=best.found.similarity,
+            rank=0, score=score, relevant=score >= RELEVANT, similarity=best.candidate.similarity,
             bm25=best.bm25 if viewer.is_owner else None, reasons=best.reasons, store=store,
             content=row["text"], spans=(), snippet=(0, 0), document=document,
             hidden=() if row["kept"] is None else tuple(furniture.hidden(row["text"], row["kept"])),

@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import chain
 
-from rag_core.search.rank import places
 from rag_core.text.furniture import between
 from rag_core.text.numbers import MONTHS, Span, numbers
-from rag_core.text.words import STOP_WORDS, alternatives, fold, forms_of, stem, stretches
+from rag_core.text.words import STOP_WORDS, alternatives, fold, forms_of, places, stem, stretches
 from rag_core.types import Forms, Phrase
 
 SNIPPET_LENGTH = 320

@@ -5,7 +5,7 @@ optimizations", Information Processing & Management 31, 1995) leaves out those w
 last of the best. What a word may add is set a little above what it adds as a rule, not at the most it can:
 that takes half the time, and of real passages the ten best stay the same, and 98 of the hundred best.
 
-FTS5's scores only choose the candidates; `search.rank` weighs these by the information of the words.
+FTS5's scores only choose the candidates; `search.weigh` weighs these by the information of the words.
 
 Threat: FTS5 counts private passages, too, so its scores tell how often they hold a word. Nobody gets them.
 """

@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import filterfalse, pairwise
 
-from rag_core.text.numbers import MONTH_NAMES, MONTH_OF_YEAR, codes, numbers
+from rag_core.text.numbers import MONTH_NAMES, MONTH_OF_YEAR, Span, codes, numbers
 from rag_core.text.prose import without_runs
 from rag_core.types import Forms, Number, Phrase, Query
 
@@ -323,6 +323,55 @@ def unit_forms(words: Iterable[str]) -> dict[str, Forms]:
     """The units of ``words``, each with its forms."""
     found = units(words)
     return dict(zip(found, map(forms_of, found), strict=True))
+
+
+# --- where words stand in a text ---------------------------------------------------------
+
+_MOST_COUNTED = 20  # of one word; further ones hardly change BM25
+
+
+def places(text: str, forms: Forms) -> list[Span]:
+    """The (start, end) of each word of ``text`` (folded) that is one of ``forms``, in order."""
+    if forms.kind == "any":
+        return sorted({span for other in forms.others for span in places(text, other)})
+    spans: list[Span] = []
+    start = text.find(forms.beginning)
+    while start >= 0:
+        end = start + len(forms.beginning)
+        if forms.kind == "pair":
+            spans.append((start, end))
+        elif not is_in_a_word(text[start - 1 : start]):
+            if forms.kind == "name":
+                if not (text[end : end + 1] == "_" or is_in_a_word(text[end : end + 1])):
+                    spans.append((start, end))
+            elif word := SPACED_WORD.match(text, start):
+                is_longer = forms.is_open and word[0].startswith(forms.whole)
+                if is_longer or stem(word[0]) == forms.stem:
+                    spans.append(word.span())
+        start = text.find(forms.beginning, start + 1)
+    return spans
+
+
+def occurrences(text: str, wanted: Mapping[str, Forms], numbers: Sequence[Number]) -> dict[str, int]:
+    """Count each of the units ``wanted`` that ``text`` (folded) holds.
+
+    The parts of one of the ``numbers`` count together where the number stands, however it is written.
+    Elsewhere they belong to other numbers and do not count.
+    """
+    counts: dict[str, int] = {}
+    for unit, forms in wanted.items():
+        if forms.beginning in text and (spans := places(text, forms)):
+            counts[unit] = min(len(spans), _MOST_COUNTED)
+    for number in numbers:
+        # the parts in a row, with at most one sign between two of them
+        in_a_row = r"(?<!\w)" + r"\W?".join(number.parts) + r"(?!\w)"
+        if not counts.keys().isdisjoint(number.wholes) or (not number.month and re.search(in_a_row, text)):
+            for part in (*number.wholes, *number.parts):
+                counts.setdefault(part, 1)
+        else:
+            for part in number.parts:
+                counts.pop(part, None)
+    return counts
 
 
 # --- the words of a query ---------------------------------------------------------------

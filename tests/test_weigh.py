@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.search.query import parse
-from rag_core.search.rank import FEW_HOLDERS, RELEVANT, Found, rank
+from rag_core.search.weigh import FEW_HOLDERS, RELEVANT, Candidate, weigh
 from rag_core.text.words import query_words, units
 from rag_core.types import OWNER, Answer, Mode
 from tests.conftest import index
@@ -231,11 +231,11 @@ def ranked(count: int, *, is_exact: bool = False) -> list[float]:
     """The scores of ``count`` passages that hold the only word of a query and are far from it in meaning,
     beside one that lacks it and is nearer."""
     text = "a clove from zanzibar" + " and other spices" * 20
-    found = [Found(number, text, similarity=-0.2) for number in range(count)]
-    lacking = Found(count, "a clove from elsewhere", similarity=0.3)
+    found = [Candidate(number, text, similarity=-0.2) for number in range(count)]
+    lacking = Candidate(count, "a clove from elsewhere", similarity=0.3)
     query = parse('"zanzibar"' if is_exact else "zanzibar")
-    placed = rank([lacking, *found], query, {"zanzibar": 5.0}, "hybrid")
-    return [item.score for item in placed if item.found is not lacking]
+    placed = weigh([lacking, *found], query, {"zanzibar": 5.0}, "hybrid")
+    return [item.score for item in placed if item.candidate is not lacking]
 
 
 def test_a_word_that_few_passages_hold_is_enough_however_far_they_are_in_meaning() -> None:
@@ -248,44 +248,47 @@ def test_a_phrase_is_enough_however_many_passages_hold_it() -> None:
 
 
 def test_of_passages_that_a_word_is_enough_for_the_nearer_stay_before_the_farther() -> None:
-    near, far = (Found(number, "zanzibar", similarity=near) for number, near in enumerate((0.05, -0.05)))
-    placed = rank([far, near], parse("zanzibar"), {"zanzibar": 5.0}, "hybrid")
-    assert [item.found for item in placed] == [near, far]
+    near, far = (Candidate(number, "zanzibar", similarity=near) for number, near in enumerate((0.05, -0.05)))
+    placed = weigh([far, near], parse("zanzibar"), {"zanzibar": 5.0}, "hybrid")
+    assert [item.candidate for item in placed] == [near, far]
     assert placed[0].score > placed[1].score >= RELEVANT
 
 
 def test_a_part_of_the_words_is_not_enough() -> None:
-    found = Found(1, "a clove from zanzibar", similarity=-0.2)
+    found = Candidate(1, "a clove from zanzibar", similarity=-0.2)
     idf = {"zanzibar": 5.0, "tasting": 4.0}
-    [placed] = rank([found], parse(" ".join(idf)), idf, "hybrid")
+    [placed] = weigh([found], parse(" ".join(idf)), idf, "hybrid")
     assert placed.score < RELEVANT
 
 
 def test_data_fits_nothing_however_many_words_it_holds() -> None:
-    found = [Found(1, "zanzibar clove", "zanzibar clove", is_data=True), Found(2, "a clove", similarity=0.4)]
-    placed = rank(found, parse("zanzibar clove"), {"zanzibar": 5.0, "clove": 4.0}, "hybrid")
-    assert [item.found.chunk_id for item in placed if item.score >= RELEVANT] == [2]
-    assert placed[0].found.chunk_id == 2
+    found = [
+        Candidate(1, "zanzibar clove", "zanzibar clove", is_data=True),
+        Candidate(2, "a clove", similarity=0.4),
+    ]
+    placed = weigh(found, parse("zanzibar clove"), {"zanzibar": 5.0, "clove": 4.0}, "hybrid")
+    assert [item.candidate.chunk_id for item in placed if item.score >= RELEVANT] == [2]
+    assert placed[0].candidate.chunk_id == 2
 
 
 def test_a_document_called_as_the_query_comes_before_all_others_with_or_without_a_vector() -> None:
-    others = [Found(n, "obsidian git, git obsidian " * 3, similarity=0.9) for n in range(5)]
-    named = Found(9, "obsidian git", "obsidian git", is_named=True)
-    placed = rank([*others, named], parse("obsidian-git"), {"obsidian": 0.1, "git": 0.1}, "hybrid")
-    assert (placed[0].found, placed[0].score) == (named, 1.0)
+    others = [Candidate(n, "obsidian git, git obsidian " * 3, similarity=0.9) for n in range(5)]
+    named = Candidate(9, "obsidian git", "obsidian git", is_named=True)
+    placed = weigh([*others, named], parse("obsidian-git"), {"obsidian": 0.1, "git": 0.1}, "hybrid")
+    assert (placed[0].candidate, placed[0].score) == (named, 1.0)
 
 
 def test_a_title_with_just_the_words_of_the_query_is_its_name() -> None:
     titles = ["grove and heath", "grove", "heath grove"]
-    found = [Found(n, f"{title} text", title, similarity=0.1 * n) for n, title in enumerate(titles)]
-    placed = rank(found, parse("grove heath"), {"grove": 3.0, "heath": 3.0}, "hybrid")
+    found = [Candidate(n, f"{title} text", title, similarity=0.1 * n) for n, title in enumerate(titles)]
+    placed = weigh(found, parse("grove heath"), {"grove": 3.0, "heath": 3.0}, "hybrid")
     assert [item.reasons[0] == "its name" for item in placed] == [True, True, False]
 
 
 def test_a_title_without_the_small_words_of_the_query_is_not_its_name() -> None:
-    found = [Found(1, "route text", "route"), Found(2, "get route text", "get route")]
-    placed = rank(found, parse("route get"), {"route": 3.0}, "hybrid")
-    assert [(item.found.chunk_id, item.reasons[0] == "its name") for item in placed] == [
+    found = [Candidate(1, "route text", "route"), Candidate(2, "get route text", "get route")]
+    placed = weigh(found, parse("route get"), {"route": 3.0}, "hybrid")
+    assert [(item.candidate.chunk_id, item.reasons[0] == "its name") for item in placed] == [
         (2, True),
         (1, False),
     ]
@@ -299,51 +302,57 @@ def test_the_beginning_of_a_name_comes_first_unless_it_is_a_word_of_its_own(
     query: str, comes_first: bool
 ) -> None:
     idf = dict.fromkeys(query.split(), 6.0)
-    found = [Found(1, "a word", similarity=0.5), Found(2, "something else", begun=0.2, similarity=0.1)]
-    first = rank(found, parse(query), idf, "hybrid")[0]
-    assert ((first.found.chunk_id == 2), (first.score >= RELEVANT)) == (comes_first, True)
+    found = [
+        Candidate(1, "a word", similarity=0.5),
+        Candidate(2, "something else", begun=0.2, similarity=0.1),
+    ]
+    first = weigh(found, parse(query), idf, "hybrid")[0]
+    assert ((first.candidate.chunk_id == 2), (first.score >= RELEVANT)) == (comes_first, True)
     assert ("the beginning of its name" in first.reasons) == comes_first
 
 
 def test_a_dated_note_is_called_what_stands_behind_its_date() -> None:
-    found = [Found(1, "weekly review of all", similarity=0.9)]
-    found.append(Found(2, "2026-03-14 weekly review", "2026-03-14 weekly review", similarity=0.1))
-    first = rank(found, parse("weekly review"), {"weekly": 4.0, "review": 4.0}, "hybrid")[0]
-    assert (first.found.chunk_id, first.reasons[0]) == (2, "its name")
+    found = [Candidate(1, "weekly review of all", similarity=0.9)]
+    found.append(Candidate(2, "2026-03-14 weekly review", "2026-03-14 weekly review", similarity=0.1))
+    first = weigh(found, parse("weekly review"), {"weekly": 4.0, "review": 4.0}, "hybrid")[0]
+    assert (first.candidate.chunk_id, first.reasons[0]) == (2, "its name")
 
 
 def test_the_more_words_nothing_holds_the_more_similarity_it_takes() -> None:
-    found = [Found(1, "some text", similarity=0.6)]
-    [alone] = rank(found, parse("xalvent"), {"xalvent": 9.0}, "hybrid")
-    [beside] = rank(found, parse("xalvent text"), {"xalvent": 9.0, "text": 6.0}, "hybrid")
+    found = [Candidate(1, "some text", similarity=0.6)]
+    [alone] = weigh(found, parse("xalvent"), {"xalvent": 9.0}, "hybrid")
+    [beside] = weigh(found, parse("xalvent text"), {"xalvent": 9.0, "text": 6.0}, "hybrid")
     assert alone.score < RELEVANT <= beside.score
 
 
 def test_a_word_that_nothing_holds_takes_less_similarity_if_the_embedder_knows_it() -> None:
-    found, query, idf = [Found(1, "some text", similarity=0.5)], parse("breakfast"), {"breakfast": 9.0}
-    [made_up], [real] = (rank(found, query, idf, "hybrid", real=known) for known in (set(), {"breakfast"}))
+    found, query, idf = [Candidate(1, "some text", similarity=0.5)], parse("breakfast"), {"breakfast": 9.0}
+    [made_up], [real] = (weigh(found, query, idf, "hybrid", real=known) for known in (set(), {"breakfast"}))
     assert made_up.score < RELEVANT <= real.score
 
 
 def test_parts_of_a_made_up_word_do_not_make_it_known() -> None:
     idf = dict.fromkeys(units(query_words("tQ9hL7")), 5.0)
-    [placed] = rank([Found(1, "a diagram of 9 and l", similarity=0.4)], parse("tQ9hL7"), idf, "hybrid")
+    [placed] = weigh([Candidate(1, "a diagram of 9 and l", similarity=0.4)], parse("tQ9hL7"), idf, "hybrid")
     assert placed.score < RELEVANT
 
 
 def test_one_word_of_several_counts_less() -> None:
     idf = dict.fromkeys("medieval siege weapons".split(), 6.0)
-    found = [Found(1, "siege a server", similarity=0.25), Found(2, "siege weapons", similarity=0.25)]
-    found.append(Found(3, "medieval", similarity=0.0))
-    placed = rank(found, parse("medieval siege weapons"), idf, "hybrid")
-    assert [(item.found.chunk_id, item.score >= RELEVANT) for item in placed[:2]] == [(2, True), (1, False)]
+    found = [Candidate(1, "siege a server", similarity=0.25), Candidate(2, "siege weapons", similarity=0.25)]
+    found.append(Candidate(3, "medieval", similarity=0.0))
+    placed = weigh(found, parse("medieval siege weapons"), idf, "hybrid")
+    assert [(item.candidate.chunk_id, item.score >= RELEVANT) for item in placed[:2]] == [
+        (2, True),
+        (1, False),
+    ]
 
 
 def test_the_order_is_that_of_the_values_and_no_score_is_lower_than_one_behind_it() -> None:
     idf = {"grove": 3.0, "inlet": 9.0}
-    found = [Found(1, "something else", similarity=0.56), Found(2, "a grove", similarity=0.45)]
-    placed = rank(found, parse("grove inlet"), idf, "hybrid")
-    assert [item.found.chunk_id for item in placed] == [2, 1]
+    found = [Candidate(1, "something else", similarity=0.56), Candidate(2, "a grove", similarity=0.45)]
+    placed = weigh(found, parse("grove inlet"), idf, "hybrid")
+    assert [item.candidate.chunk_id for item in placed] == [2, 1]
     assert placed[0].score >= placed[1].score >= RELEVANT
 
 
@@ -359,33 +368,36 @@ def test_the_order_is_that_of_the_values_and_no_score_is_lower_than_one_behind_i
 def test_what_a_better_passage_names_comes_before_others_as_near(
     text: str, title: str, is_named: bool
 ) -> None:
-    best = Found(1, text, "forge", similarity=0.6)
-    others = [Found(2, "someone else", "bob ray", similarity=0.4), Found(3, "who", title, similarity=0.35)]
-    placed = rank([best, *others], parse("funders"), {"funders": 6.0}, "hybrid")
-    assert [item.found.title for item in placed].index(title) == (1 if is_named else 2)
+    best = Candidate(1, text, "forge", similarity=0.6)
+    others = [
+        Candidate(2, "someone else", "bob ray", similarity=0.4),
+        Candidate(3, "who", title, similarity=0.35),
+    ]
+    placed = weigh([best, *others], parse("funders"), {"funders": 6.0}, "hybrid")
+    assert [item.candidate.title for item in placed].index(title) == (1 if is_named else 2)
     assert ("named in a top result" in placed[1].reasons) == is_named
 
 
 def test_where_nothing_fits_no_reason_speaks_of_a_top_result() -> None:
-    found = [Found(1, "forge was funded by ann lee", "forge", similarity=0.3)]
-    found.append(Found(2, "who", "ann lee", similarity=0.28))
-    placed = rank(found, parse("funders"), {"funders": 6.0}, "hybrid")
+    found = [Candidate(1, "forge was funded by ann lee", "forge", similarity=0.3)]
+    found.append(Candidate(2, "who", "ann lee", similarity=0.28))
+    placed = weigh(found, parse("funders"), {"funders": 6.0}, "hybrid")
     assert placed[0].score < RELEVANT
     assert [item.reasons for item in placed] == [("distantly related",)] * 2
 
 
 def test_of_equally_good_passages_the_newer_comes_first() -> None:
-    found = [Found(1, "amber", date="2024-05-01"), Found(2, "amber", date="2026-05-01T10:00")]
-    placed = rank(found, parse("amber"), {"amber": 6.0}, "lexical")
-    assert [item.found.chunk_id for item in placed] == [2, 1]
+    found = [Candidate(1, "amber", date="2024-05-01"), Candidate(2, "amber", date="2026-05-01T10:00")]
+    placed = weigh(found, parse("amber"), {"amber": 6.0}, "lexical")
+    assert [item.candidate.chunk_id for item in placed] == [2, 1]
 
 
 def test_a_passage_without_a_vector_is_taken_to_be_as_near_as_others_with_such_words() -> None:
     def comes_first(nearness: float) -> bool:
-        near = [Found(n, "amber grove", by_words=True, similarity=nearness) for n in range(5)]
-        beside = [Found(8, "nothing of it", similarity=0.6), Found(9, "amber grove", by_words=True)]
-        placed = rank([*beside, *near], parse("amber"), {"amber": 6.0}, "hybrid")
-        places = [item.found.chunk_id for item in placed]
+        near = [Candidate(n, "amber grove", by_words=True, similarity=nearness) for n in range(5)]
+        beside = [Candidate(8, "nothing of it", similarity=0.6), Candidate(9, "amber grove", by_words=True)]
+        placed = weigh([*beside, *near], parse("amber"), {"amber": 6.0}, "hybrid")
+        places = [item.candidate.chunk_id for item in placed]
         return places.index(9) < places.index(8)
 
     assert comes_first(0.5)
@@ -409,9 +421,9 @@ def test_a_rare_word_in_a_long_note_is_no_near_miss(tmp_path: Path, model_dir: P
 
 def order(query: str, texts: dict[str, tuple[str, float]], idf: dict[str, float]) -> list[tuple[str, bool]]:
     """(name, whether it fits) of passages, each with its text and its similarity."""
-    found = [Found(number, text, similarity=near) for number, (text, near) in enumerate(texts.values())]
-    placed = rank(found, parse(query), idf, "hybrid")
-    return [([*texts][item.found.chunk_id], item.score >= RELEVANT) for item in placed]
+    found = [Candidate(number, text, similarity=near) for number, (text, near) in enumerate(texts.values())]
+    placed = weigh(found, parse(query), idf, "hybrid")
+    return [([*texts][item.candidate.chunk_id], item.score >= RELEVANT) for item in placed]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,482 @@
+"""The third stage of a search: give each candidate its place, a score and the reasons for it. Pure functions.
+
+Two numbers are computed for each passage. The *value* orders the passages of one query:
+
+    value = similarity + 0.2 · coverage² + 0.22 · words + 0.2 · title + 0.15 · named
+
+*Coverage* is the share of the query's information (the sum of its words' IDF) that the passage holds; it
+counts less where all words together say little. *Words* is 2b / (1 + b), where b is the passage's BM25 over
+the best one's: having the words says more than having most of them. *Title* is the F1 of the query's and the
+title's words, for titles that hold most of the query. *Named* is 1 if one of the three best passages names
+the document. By words alone the value is b + 0.2 · title + 0.15 · named. A passage without a vector gets the
+similarity that passages with such words have, mostly those of the same query; the more of them there are,
+the more words count.
+
+The *signal* is absolute and decides what fits: similarity + 0.6 · BM25 / its upper bound, (k1 + 1) · Σ IDF;
+−0.1 for a passage with only one of several words, which makes part of its similarity.
+The score is a logistic curve of it, raised to the best score of those that follow. Documents that are called
+as the query come first, then those whose name begins with it (unless it is one word that passages hold), then
+the others by value, last what cannot fit. The few passages with every word of the query fit, however
+far they are in meaning: a rare word says little to a model. Words that neither a passage nor the embedder's
+vocabulary has may be made up: the more of them, the more similarity it takes. For a query that is only a
+number, a date or a code, no passage without it fits. Base64 and minified code never fit. The weights are
+those of decision 4.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from datetime import date
+from heapq import nlargest
+from typing import NamedTuple
+
+from rag_core.text.words import alternatives, occurrences, places, query_words, split_words, units
+from rag_core.types import Mode, Number, Query
+
+RELEVANT = 0.5
+_NEARLY = 0.49  # the highest score of what does not fit
+_K1, _B = 1.2, 0.75  # BM25's, as in SQLite's FTS5
+_BM25_BOUND = _K1 + 1  # what BM25 of one word tends to, as a multiple of its weight
+FEW_HOLDERS = 20
+"""At most so many passages with every word of a query fit for that: a reader can look through them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """A curve from a signal to the chance that it is relevant: 0.5 at ``middle``."""
+
+    middle: float
+    slope: float
+
+    def __call__(self, value: float) -> float:
+        """The chance, 0 to 1."""
+        return 1 / (1 + math.exp(min(50.0, self.slope * (self.middle - value))))
+
+
+# For minilm, with benchmarks/nonsense.py: at most 3 % of nonsense lies above the middle of hybrid mode and
+# 97 % of the paraphrases. Other embedders borrow it.
+CURVES: Mapping[Mode, Logistic] = {
+    "hybrid": Logistic(0.355, 7.0),
+    "vector": Logistic(0.36, 10.0),
+    "lexical": Logistic(0.28, 7.0),
+}
+"""How signals are read as relevance, by mode. A passage without a vector is read as by words alone."""
+
+_COVERAGE, _WORDS, _TITLE, _NAMED = 0.2, 0.22, 0.2, 0.15  # in the value
+_WORDS_ALONE = 0.25  # in the value, times the share of the passages by words that have no vector
+_TELLING = 3  # passages whose names of other documents count
+_BEGUN = 0.4  # in place of the title's, for a name that begins with the whole query
+_SIGNAL_WORDS, _SIGNAL_ONE = 0.6, -0.1  # one word of several may well mean something else
+_MADE_UP = 0.3  # off the signal, times the share of the words that may be made up
+_NOWHERE = 8.0  # information of a word that nothing holds in 1,500 passages; in fewer it says less
+_CLEAR = 4.0  # a query with less information is mostly words that nearly every passage has
+_NEARLY_NAMED = 0.99  # a title with forms of the same words
+_MOST_OF_QUERY = 0.7  # what a title must hold: one name of a question says little
+_LEXICAL_COVERAGE = 0.3  # in the signal by words alone, the rest is BM25
+_YEAR = 365.0  # days in which what is new counts half
+
+
+class Candidate(NamedTuple):
+    """A passage that may become a hit."""
+
+    chunk_id: int
+    text: str  #: What is weighed: folded, with title, headings, tags and terms.
+    title: str = ""
+    is_named: bool = False  #: Whether the query is its document's name.
+    begun: float = 0.0  #: The share of a name of its document that the query begins, 0 to 1.
+    by_words: bool = False  #: Whether the index of words gave it.
+    similarity: float | None = None  #: The cosine to the query; None if it is not known.
+    is_data: bool = False  #: Whether it is data, such as base64.
+    date: str = ""  #: The date of its document; ISO 8601.
+
+
+class Weighed(NamedTuple):
+    """A candidate in its place."""
+
+    candidate: Candidate
+    score: float  #: From 0 to 1, never rising down the list.
+    reasons: tuple[str, ...]
+    bm25: float | None = None  #: Where words count.
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What candidates are compared with."""
+
+    query: Query
+    mode: Mode
+    idf: Mapping[str, float]  #: The information of each unit of the query.
+    total: float  #: The information of the whole query.
+    words: Mapping[str, set[str]]  #: The words as typed, each with its units.
+    numbers: Sequence[Number]
+
+
+class _Match(NamedTuple):
+    """A candidate with what the words of the query make of it."""
+
+    candidate: Candidate
+    held: frozenset[str]  #: The units that it holds.
+    bm25: float
+    coverage: float  #: The share of the query's information that it holds, 0 to 1.
+    title: float  #: How far its title is the query, 0 to 1.
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """What decides whether a candidate fits, the same for all candidates of a query."""
+
+    asked: _Asked
+    guessed: frozenset[str]  #: Units for misspelled words: nothing fits because of them.
+    made_up: float  #: What is taken off each signal for words that may be made up.
+    lifts: bool  #: Whether a passage with every word fits.
+    needs_number: bool  #: Whether only a passage with the number fits.
+    may_begin: bool  #: Whether a name that begins with the query counts as named.
+
+
+class _Place(NamedTuple):
+    """What orders a candidate: the greatest place comes first."""
+
+    is_guess: bool  #: Whether it fits a query whose words were corrected.
+    tier: int  #: 0 for what cannot fit, 1 for most, 2 if its name begins so, 3 if it is called so.
+    value: float
+    date: str
+    age: int  #: Negative: of two equal passages the one that was read first comes first.
+    score: float  #: From 0 to 1, by itself.
+    position: int  #: Where its match stands.
+
+
+def weigh(
+    candidates: Sequence[Candidate],
+    query: Query,
+    idf: Mapping[str, float],
+    mode: Mode,
+    recency: float = 0.0,
+    real: Set[str] = frozenset(),
+) -> list[Weighed]:
+    """Put candidates in order, the best first. Each of them holds every phrase of the query.
+
+    Args:
+        candidates: What was gathered.
+        query: The interpreted query.
+        idf: The information of each unit of the query.
+        mode: What counts: words, meaning or both.
+        recency: How much newer documents come first, 0 to 1.
+        real: The words that the embedder's vocabulary has.
+
+    """
+    asked = _asked(query, idf, mode)
+    matches = _matches(candidates, asked)
+    values = _values(matches, asked)
+    named = _named_by_others(matches, values) if mode != "vector" else frozenset[int]()
+    newness = _newness(candidates) if recency else [0.0] * len(candidates)
+    rules = _rules(matches, asked, real)
+    places: list[_Place] = []
+    for index, match in enumerate(matches):
+        values[index] += _NAMED if index in named else 0.0
+        values[index] += recency * newness[index]
+        places.append(_place(index, match, values[index], rules))
+    return _in_order(places, matches, named, asked)
+
+
+def _asked(query: Query, idf: Mapping[str, float], mode: Mode) -> _Asked:
+    words = {word: {*its_units} for word, its_units in query.typed if idf.keys() >= {*its_units}}
+    numbers = [number for number in query.numbers if idf.keys() >= {*number.wholes, *number.parts}]
+    return _Asked(query, mode, idf, sum(idf.values()), words, numbers)
+
+
+def _in_order(
+    places: Sequence[_Place], matches: Sequence[_Match], named: Set[int], asked: _Asked
+) -> list[Weighed]:
+    """Return the candidates, best first, with their reasons; no score is lower than one that follows."""
+    anything_fits = any(place.score >= RELEVANT for place in places)
+    words_held: dict[frozenset[str], str] = {}
+    weighed: list[Weighed] = []
+    score = 0.0
+    for place in sorted(places):  # from the last to the first
+        match = matches[place.position]
+        score = max(score, place.score)
+        if match.held not in words_held:
+            words_held[match.held] = _words_held(asked, match.held)
+        is_named_there = anything_fits and place.position in named
+        reasons = _reasons(match.candidate, place.tier, words_held[match.held], is_named_there)
+        bm25 = match.bm25 if match.bm25 and asked.mode != "vector" else None
+        weighed.append(Weighed(match.candidate, score, reasons, bm25))
+    return weighed[::-1]
+
+
+# --- what the words make of a candidate --------------------------------------------------
+
+
+def _matches(candidates: Sequence[Candidate], asked: _Asked) -> list[_Match]:
+    average = sum([len(candidate.text) for candidate in candidates]) / max(1, len(candidates))
+    titles: dict[str, float] = {}
+    matches: list[_Match] = []
+    for candidate in candidates:
+        text, title = candidate.text, candidate.title
+        counts = occurrences(text, asked.query.forms, asked.numbers) if asked.total else {}
+        if counts and title not in titles:
+            titles[title] = _title(title, asked)
+        bm25, coverage = _bm25_and_coverage(counts, _K1 * (1 - _B + _B * len(text) / average), asked)
+        held = frozenset(counts).intersection(asked.idf)
+        matches.append(_Match(candidate, held, bm25, coverage, titles[title] if counts else 0.0))
+    return matches
+
+
+def _bm25_and_coverage(counts: Mapping[str, int], norm: float, asked: _Asked) -> tuple[float, float]:
+    bm25 = coverage = 0.0
+    for unit, count in counts.items():
+        information = asked.idf.get(unit, 0.0)
+        coverage += information / asked.total
+        bm25 += information * count * (_K1 + 1) / (count + norm)
+    return bm25, coverage
+
+
+def _title(title: str, asked: _Asked) -> float:
+    """Return the F1 of a query's information and a (folded) title's words without numbers.
+
+    1 only if these are the same; 0 if the title lacks most of the query."""
+    forms = asked.query.forms
+    held = [unit for unit in asked.idf if places(title, forms[unit])]
+    recall = sum(asked.idf[unit] for unit in held) / asked.total
+    words = units(query_words(title)) if recall >= _MOST_OF_QUERY else []
+    words = [word for word in words if not word.isdecimal()] or words  # 2026-03-14 weekly review
+    if not words:
+        return 0.0
+    if len(held) == len(asked.idf) and {*words} <= {word for unit in held for word in alternatives(unit)}:
+        return 1.0
+    asked_words = [word for word in words if any(places(word, forms[unit]) for unit in held)]
+    precision = len(asked_words) / len(words)
+    return min(_NEARLY_NAMED, 2 * recall * precision / (recall + precision))
+
+
+# --- the value: the order among candidates of one query ----------------------------------
+
+
+def _stand_in(bm25: float, coverage: float) -> float:
+    """The similarity of a passage without a vector: least squares from BM25 (over the best or its bound)
+    and coverage on seven judged sets."""
+    return 0.17 + 0.35 * bm25 + 0.06 * coverage
+
+
+def _values(matches: Sequence[_Match], asked: _Asked) -> list[float]:
+    """Return the ordering value of each candidate, without the bonus for being named by others."""
+    if asked.mode == "vector":
+        return [match.candidate.similarity or 0.0 for match in matches]
+    best = max([match.bm25 for match in matches], default=0.0) or 1.0
+    is_hybrid = asked.mode == "hybrid"
+    shift, missing = _without_vector(matches, best) if is_hybrid else (0.0, 0.0)
+    values: list[float] = []
+    for match in matches:
+        candidate, relative = match.candidate, match.bm25 / best
+        value = max(_TITLE * match.title, _BEGUN * 2 * candidate.begun / (1 + candidate.begun))
+        if not is_hybrid:
+            values.append(relative + value)
+            continue
+        value += _COVERAGE * min(1.0, asked.total / _CLEAR) * match.coverage**2
+        value += _WORDS * 2 * relative / (1 + relative) + _WORDS_ALONE * missing * relative
+        if candidate.similarity is not None:
+            value += candidate.similarity
+        elif not candidate.is_data:
+            value += _stand_in(relative, match.coverage) + shift
+        values.append(value)
+    return values
+
+
+def _without_vector(matches: Sequence[_Match], best: float) -> tuple[float, float]:
+    """Of the passages found by words: how much nearer than the stand-in those with a vector are (the best by
+    words count most), and the share of those without one."""
+    shift, weights = 0.0, 1.0  # one passage as the stand-in says
+    lacking = count = 0
+    for match in matches:
+        candidate = match.candidate
+        if not candidate.by_words or candidate.is_data:
+            continue
+        count += 1
+        if candidate.similarity is None:
+            lacking += 1
+        else:
+            relative = match.bm25 / best
+            shift += relative**2 * (candidate.similarity - _stand_in(relative, match.coverage))
+            weights += relative**2
+    return shift / weights, lacking / max(1, count)
+
+
+def _named_by_others(matches: Sequence[_Match], values: Sequence[float]) -> frozenset[int]:
+    """Return the places of candidates whose documents a better one of the best passages names.
+
+    A passage with the query in its title is itself what is looked for, and names nothing better."""
+    named: set[int] = set()
+    for telling in nlargest(_TELLING, range(len(matches)), key=lambda index: values[index]):
+        if matches[telling].title:
+            continue
+        for index, match in enumerate(matches):
+            is_better = values[telling] > values[index]
+            if is_better and _names(matches[telling].candidate, match.candidate.title):
+                named.add(index)
+    return frozenset(named)
+
+
+def _names(passage: Candidate, title: str) -> bool:
+    """Whether a passage names the document ``title``: by a title of several words, or in a link."""
+    if not title or passage.title == title or title not in passage.text:
+        return False
+    escaped = re.escape(title)
+    in_a_link = rf"\[\[{escaped}[]|#]"
+    return re.search(rf"(?<!\w){escaped}(?!\w)" if " " in title else in_a_link, passage.text) is not None
+
+
+def _newness(candidates: Sequence[Candidate]) -> list[float]:
+    """1 for the newest of the candidates, and half as much for each year that another one is older."""
+    days = [date.fromisoformat(each.date[:10]).toordinal() if each.date else 0 for each in candidates]
+    return [2 ** ((day - max(days)) / _YEAR) for day in days]
+
+
+# --- the signal: whether a candidate fits ------------------------------------------------
+
+
+def _rules(matches: Sequence[_Match], asked: _Asked, real: Set[str]) -> _Rules:
+    query = asked.query
+    holders: Counter[frozenset[str]] = Counter()
+    present: set[str] = set()
+    for match in matches:
+        holders[match.held] += 1
+        present |= match.held
+    lifts = bool(asked.idf) and asked.mode != "vector" and not query.corrected
+    return _Rules(
+        asked=asked,
+        guessed=frozenset(["|".join(others) for _, others in query.corrected]),
+        made_up=_MADE_UP * _made_up(asked, present, real),
+        lifts=lifts and (bool(query.phrases) or holders[frozenset(asked.idf)] <= FEW_HOLDERS),
+        # A query of nothing but numbers: one is as near as another to a model.
+        needs_number=asked.mode == "hybrid" and bool(asked.numbers) and _is_numbers(asked),
+        # One word that passages hold is looked for itself.
+        may_begin=len(asked.words) > 1 or not present or bool(query.completed),
+    )
+
+
+def _is_numbers(asked: _Asked) -> bool:
+    """Whether the query has no words but those of its numbers, dates and codes."""
+    parts = {part for number in asked.numbers for part in number.parts}
+    return all(its_units <= parts for its_units in asked.words.values())
+
+
+def _made_up(asked: _Asked, present: Set[str], real: Set[str]) -> float:
+    """Return the share of the words that nothing holds and that are not ``real``, 0 to 1; a word weighs less
+    where there is little text."""
+    weight = 0.0
+    for word, its_units in asked.words.items():
+        if word not in real and present.isdisjoint(its_units):
+            weight += min(1.0, max(asked.idf[unit] for unit in its_units) / _NOWHERE)
+    return weight / max(1, len(asked.words))
+
+
+def _place(position: int, match: _Match, value: float, rules: _Rules) -> _Place:
+    candidate, query = match.candidate, rules.asked.query
+    chance = _chance(_without_guesses(match, rules), rules)
+    order = value, candidate.date, -candidate.chunk_id
+    if candidate.is_data or (rules.needs_number and not match.held):
+        return _Place(False, 0, *order, min(chance / 2 if chance >= RELEVANT else chance, _NEARLY), position)
+    has_title = match.title == 1.0 and query.stop_words <= {*split_words(candidate.title)}
+    is_named = candidate.is_named or (has_title and not query.completed)
+    begins = rules.may_begin and candidate.begun > 0
+    by_name = (is_named or begins) and not rules.guessed  # by what was typed
+    fits = by_name or _holds_all(match, rules) or chance >= RELEVANT
+    if is_named and by_name:
+        score = 1.0
+    elif fits:
+        score = chance if chance >= RELEVANT else (1 + chance) / 2
+    else:
+        score = min(chance, _NEARLY)
+    tier = 3 if is_named else 2 if begins else 1
+    return _Place(fits and bool(rules.guessed), tier, *order, score, position)
+
+
+def _holds_all(match: _Match, rules: _Rules) -> bool:
+    """Whether a candidate fits for holding every word."""
+    return rules.lifts and len(match.held) == len(rules.asked.idf)
+
+
+def _chance(match: _Match, rules: _Rules) -> float:
+    """The chance that a candidate is relevant, whatever else was gathered."""
+    asked, curve = rules.asked, CURVES[rules.asked.mode]
+    similarity = match.candidate.similarity
+    if asked.mode == "vector":
+        return curve(similarity or 0.0)
+    bm25 = match.bm25 / (_BM25_BOUND * asked.total) if asked.total else 0.0
+    if asked.mode == "lexical":
+        return curve(_LEXICAL_COVERAGE * match.coverage + (1 - _LEXICAL_COVERAGE) * bm25)
+    if similarity is None:
+        similarity = _stand_in(bm25, match.coverage)
+    weight = _SIGNAL_ONE if len(match.held) == 1 < len(asked.idf) else _SIGNAL_WORDS
+    return curve(similarity + weight * bm25 - rules.made_up)
+
+
+def _without_guesses(match: _Match, rules: _Rules) -> _Match:
+    """Return a match as if the candidate did not hold the units that stand for misspelled words: they order
+    the candidates, but nothing fits because of them."""
+    if rules.guessed.isdisjoint(match.held):
+        return match
+    idf, held = rules.asked.idf, match.held - rules.guessed
+    share = sum(idf[unit] for unit in held) / (sum(idf[unit] for unit in match.held) or 1.0)
+    return _Match(match.candidate, held, match.bm25 * share, match.coverage * share, match.title * share)
+
+
+# --- reasons -----------------------------------------------------------------------------
+
+ITS_NAME = "its name"
+_OF_TIER = {3: ITS_NAME, 2: "the beginning of its name"}
+_PHRASE, _PHRASES, _EVERY = "the exact phrase", "the exact phrases", "every word"
+_WORD_HELD, _DATE_HELD, _NUMBER_HELD = "the word", "the date", "the number"
+_NAMED_THERE = "named in a top result"
+TELLS_OF_WORDS = frozenset((_PHRASE, _PHRASES, _EVERY, _WORD_HELD, _DATE_HELD, _NUMBER_HELD))
+"""All reasons that say which words a passage holds."""
+_CLOSE, _RELATED = 0.45, 0.36  # similarities of minilm
+
+
+def _reasons(candidate: Candidate, tier: int, words: str, is_named_there: bool) -> tuple[str, ...]:
+    """Say in a few words why a passage is shown.
+
+    Args:
+        candidate: The passage.
+        tier: As in `_Place`.
+        words: Which words it holds, from `_words_held`.
+        is_named_there: Whether one of the best passages names its document.
+
+    """
+    reasons = [_OF_TIER[tier]] if tier in _OF_TIER else []
+    if words and not (reasons and words not in TELLS_OF_WORDS):  # a title that matches holds every word
+        reasons.append(words)
+    elif candidate.by_words:
+        reasons.append("similar words")
+    if candidate.similarity is not None and candidate.similarity >= _CLOSE:
+        reasons.append("close in meaning")
+    elif candidate.similarity is not None and candidate.similarity >= _RELATED:
+        reasons.append("related in meaning")
+    if is_named_there:
+        reasons.append(_NAMED_THERE)
+    return tuple(reasons) or ("distantly related",)
+
+
+def _words_held(asked: _Asked, present: frozenset[str]) -> str:
+    """Say which words a passage with the units ``present`` holds; '' where it holds no part of any."""
+    query, words = asked.query, asked.words
+    if query.phrases and not query.loose:
+        return _PHRASE if len(query.phrases) == 1 else _PHRASES
+    held = [word for word, its_units in words.items() if present >= its_units]
+    lacking = [word for word in words if word not in held]
+    if held and lacking:
+        return f"{len(held)} of {len(words)} words: {_few(held)}; without {_few(lacking)}"
+    if len(held) > 1:
+        return _EVERY
+    if held:
+        number = query.numbers[0] if query.numbers and query.numbers[0].wholes else None
+        return _WORD_HELD if number is None else _DATE_HELD if number.month else _NUMBER_HELD
+    return "parts of words" if present else ""
+
+
+def _few(words: Sequence[str]) -> str:
+    return f"“{'”, “'.join(words[:4])}”" + (", …" if len(words) > 4 else "")
