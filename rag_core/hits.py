@@ -1,13 +1,13 @@
 """A document, a passage that was found in it, and what every face shows of both.
 
 A new field is declared here and filled in where its value is known: `store.find.as_documents` for a document,
-`search.retrieve` for a hit. A plain field is in JSON, under its name. With `fact` people see it too: in CSV,
+`search.show` for a hit. A plain field is in JSON, under its name. With `fact` people see it too: in CSV,
 and in the views of a hit that it names. With `INNER` no face shows it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from pathlib import PurePosixPath
 from typing import Any, Literal
@@ -138,8 +138,3 @@ def facts(hit: Hit, view: View = "whole") -> dict[str, str]:
             if told and view in told.views:
                 found[told.label] = told.text(getattr(value, each.name))
     return found
-
-
-def score_counts(scores: Sequence[float]) -> tuple[int, ...]:
-    """How many of the scores are at least 0.0, 0.1 … 1.0."""
-    return tuple(sum(score >= tenth / 10 for score in scores) for tenth in range(11))

@@ -4,7 +4,8 @@ exclusive; lines count from 1."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
 
@@ -261,6 +262,12 @@ class Notice(Message):
     def message(self) -> str:
         """The sentence that every face but the pages says."""
         return str(self)
+
+
+def score_counts(scores: Sequence[float]) -> tuple[int, ...]:
+    """How many of the scores are at least 0.0, 0.1 … 1.0."""
+    rising = sorted(scores)
+    return tuple([len(rising) - bisect_left(rising, tenth / 10) for tenth in range(11)])
 
 
 @dataclass(frozen=True, slots=True)

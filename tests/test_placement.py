@@ -84,7 +84,7 @@ def test_once_the_index_answers_the_backlog_is_sent_in_the_background(
 def test_a_guest_is_not_told_where_the_vectors_are(
     remote_zoo: Library, amazon: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag_core.search.retrieve._FEW", 0)  # so few are compared without the index
+    monkeypatch.setattr("rag_core.search.gather._FEW", 0)  # so few are compared without the index
     cut_off(amazon)
     notices = remote_zoo.search(GUEST, "otter").notices
     assert "not available" in notices[0].message
@@ -244,7 +244,7 @@ def test_a_store_whose_index_cannot_be_deleted_stays_unless_the_index_may_be_lef
 @pytest.fixture
 def hurried(remote_zoo: Library, monkeypatch: pytest.MonkeyPatch) -> Library:
     """Searches that always ask the index, and wait for it a fifth of a second."""
-    monkeypatch.setattr("rag_core.search.retrieve._FEW", 0)
+    monkeypatch.setattr("rag_core.search.gather._FEW", 0)
     monkeypatch.setattr("rag_core.vectors.remote.SEARCH_S", 0.2)
     monkeypatch.setattr("rag_core.models.registry._LONG_S", 0.1)
     return remote_zoo

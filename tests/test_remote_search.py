@@ -70,7 +70,7 @@ def test_a_search_finds_there_what_it_finds_here(
     library: Library, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr(
-        "rag_core.search.retrieve._FEW", 0
+        "rag_core.search.gather._FEW", 0
     )  # or what is left by a filter is compared without the index
     for viewer, mode in ((OWNER, "vector"), (GUEST, "hybrid")):
         there = found(library, viewer, name, mode)  # type: ignore[arg-type]
@@ -85,7 +85,7 @@ def test_a_search_finds_there_what_it_finds_here(
 def test_a_filter_beside_a_typed_one_narrows_it_there_too(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag_core.search.retrieve._FEW", 0)
+    monkeypatch.setattr("rag_core.search.gather._FEW", 0)
 
     def paths(typed: str, folder: str) -> list[str]:
         query, filters = f"{QUERY} path:{typed}", Filters(paths=(folder,))

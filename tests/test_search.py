@@ -129,7 +129,7 @@ def test_nearest_passage_that_became_another_documents_meanwhile_is_not_shown(
     write(notes, "secret.md", "---\nprivate: true\n---\nThe harbour secret.")
     index(library, "sea", notes)
     # The index answered before a run gave the same number to a passage of a private document.
-    monkeypatch.setattr("rag_core.search.retrieve.nearest", lambda *_: dict.fromkeys(range(1, 99), 0.9))
+    monkeypatch.setattr("rag_core.search.gather.nearest", lambda *_: dict.fromkeys(range(1, 99), 0.9))
     guest = Viewer("ann", stores=frozenset({"sea"}))
     assert paths(library.search(guest, "harbour", mode="vector")) == ["open.md"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-import rag_core.search.retrieve
 from rag_core.library import Library
+from rag_core.search.retrieve import StoreList
 from rag_core.types import OWNER
 from tests.remote_zoo import change, meant, run
 
@@ -17,14 +17,14 @@ def test_a_search_during_which_a_switch_ends_mixes_nothing(
     local_zoo: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     local_zoo.placement.switch(OWNER, "zoo", "hashing:64")
-    really = rag_core.search.retrieve._search_store
+    really = StoreList.fill
 
     def late(*arguments: Any) -> Any:
-        monkeypatch.setattr(rag_core.search.retrieve, "_search_store", really)
+        monkeypatch.setattr(StoreList, "fill", really)
         local_zoo.jobs.run(OWNER, "zoo")
         return really(*arguments)
 
-    monkeypatch.setattr(rag_core.search.retrieve, "_search_store", late)
+    monkeypatch.setattr(StoreList, "fill", late)
     answer = meant(local_zoo, "The otter swam.")
     assert answer.notices == ()
     assert answer.hits[0].document.path == "otter.md"

@@ -13,10 +13,9 @@ import streamlit as st
 
 from rag_core.ask.markdown import markdown
 from rag_core.errors import NotFound, RagError
-from rag_core.hits import score_counts
 from rag_core.library.asking import usual_count
 from rag_core.replies import MAX_K, Reply
-from rag_core.types import Viewer
+from rag_core.types import Viewer, score_counts
 from rag_core.wording import plural
 from ui import access, answering_model, ask_html, ask_jobs, components, filters, hits, search_box
 from ui.access import require_viewer

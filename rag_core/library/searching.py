@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from heapq import nlargest
-from itertools import accumulate
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from threading import Thread
 
 from rag_core.errors import EmbedderError, InvalidInput, NotFound, RagError, StoreError, VectorError
@@ -20,17 +19,16 @@ from rag_core.library.recent import Recent
 from rag_core.library.service import Service, Shared, open_to_all
 from rag_core.library.store_files import Opened, no_store
 from rag_core.models import DEFAULT_EMBEDDER, Embedder
-from rag_core.search import notices
-from rag_core.search.query import MAX_LENGTH, asked, other_keys
-from rag_core.search.retrieve import Scope, SearchOptions, search
+from rag_core.search.gather import Scope
+from rag_core.search.query import MAX_LENGTH, asked
+from rag_core.search.retrieve import SearchOptions, search
 from rag_core.search.similar import mean_vector, similar
-from rag_core.store import documents, embeddings, find, lexical, suggest
-from rag_core.store import facets as facet_counts
+from rag_core.search.understand import understand
+from rag_core.store import documents, embeddings, find, suggest
 from rag_core.store.calibration import of_active, of_guests
 from rag_core.store.connection import kept
 from rag_core.store.file import active_identity, meta, now
 from rag_core.store.view import document
-from rag_core.text.words import with_corrections, with_words
 from rag_core.types import (
     MAX_DEPTH,
     Answer,
@@ -81,77 +79,77 @@ class Searching(Service):
         facets: bool = False,
         sort: Sort = "best",
     ) -> Answer:
-        """The best passages for a query, which may carry filters of the query language.
+        """Return the best passages for a query, which may carry filters of the query language.
 
-        ``group``: ``document`` gives each document once, where its best passage stands, with the places of
-        nearly equal passages as its copies; all numbers then count documents. ``facets`` counts what
-        fits by type, tag, folder, store and year: lower bounds if ``counts_more`` of the answer. ``sort``
-        orders what fits by score, date or title: at most the 1,000 best of a store, without words all that
-        match.
-        ``stores``: none means all that the viewer may see; ``store:`` in the text wins over it. ``mode`` and
-        the numbers default to the settings. ``offset`` skips the first hits, up to 1,000 together with
-        ``top_k``. ``max_tokens`` keeps the first hits whose text fits. A text of over 2,000 characters is
-        searched by its beginning and its rarest words. Raises InvalidInput for an empty query or a number out
-        of range, NotFound for a store that this viewer does not have.
+        Args:
+            viewer: Who is asking.
+            text: The query. One of over 2,000 characters is searched by its beginning and its rarest words.
+            stores: Their names; none for all that the viewer may see. ``store:`` in the text wins over it.
+            mode: By default that of the settings, like the numbers.
+            top_k: How many hits.
+            min_score: The least score of a hit.
+            filters: What a document must fit besides the filters in the text.
+            max_tokens: Keeps the first hits whose text fits.
+            offset: How many first hits to skip, up to 1,000 together with ``top_k``.
+            group: ``document`` gives each document once, where its best passage stands, with the places of
+                nearly equal passages as its copies; all numbers then count documents.
+            facets: Whether to count what fits by type, tag, folder, store and year: lower bounds if
+                ``counts_more`` of the answer.
+            sort: The order of what fits: at most the 1,000 best of a store, without words all that match.
+
+        Raises:
+            InvalidInput: The query is empty or a number out of range.
+            NotFound: This viewer has no such store.
+
         """
-        started, timestamp = time.perf_counter(), now()
-        usual = self._settings
-        mode, top_k = mode or usual.mode, usual.top_k if top_k is None else top_k
-        min_score = usual.min_score if min_score is None else min_score
-        max_tokens = usual.max_tokens if max_tokens is None else max_tokens
-        _check_range(top_k, min_score, max_tokens, offset)
-        query = asked(text, filters)
-        opened, failed = self._stores.each(viewer, query.stores or stores)
+        started = time.perf_counter()
+        options = SearchOptions(
+            mode=mode or self._settings.mode,
+            top_k=self._settings.top_k if top_k is None else top_k,
+            min_score=self._settings.min_score if min_score is None else min_score,
+            offset=offset,
+            k_lex=self._settings.k_lex,
+            k_vec=self._settings.k_vec,
+            group=group,
+            facets=facets,
+            reranker=self._shared.reranker,
+            recency=self._settings.recency,
+            sort=sort,
+            max_tokens=self._settings.max_tokens if max_tokens is None else max_tokens,
+        )
+        _check_range(options)
+        answer = self._answer(viewer, asked(text, filters), filters, stores, options)
+        return replace(answer, query_time_ms=(time.perf_counter() - started) * 1000)
+
+    def _answer(
+        self,
+        viewer: Viewer,
+        query: Query,
+        filters: Filters | None,
+        names: Sequence[str],
+        options: SearchOptions,
+    ) -> Answer:
+        """Understand the query and search the stores that it or ``names`` asks for."""
+        timestamp = now()
+        opened, failed = self._stores.each(viewer, query.stores or names)
         if not opened:
             raise no_store(viewer, "There is no store yet.")
-        unknown: list[Notice] = []
-        if keys := other_keys(text):
-            names = self._property_names(viewer, opened)
-            query = asked(text, filters, properties=names)
-            unknown = [notices.no_property(keys[key], names) for key in keys if names and key not in names]
-        options = SearchOptions(
-            mode, top_k, min_score, offset, usual.k_lex, usual.k_vec, group, facets, self._shared.reranker,
-            usual.recency, sort,
-        )  # fmt: skip
-        long = len(text) > MAX_LENGTH
-        said = [*unknown, *([Notice("long_query", {"length": len(text)})] if long else [])]
         with self._shared.priority.searching():
-            allowed = find.eligible(query, viewer)
-            stores_read = list(map(attrgetter("store"), opened.values()))
-            unmatched = find.unmatched(stores_read, query, viewer) if allowed.narrows else find.Unmatched()
-            if long:
-                rare = lexical.rarest(stores_read, dict(query.typed), viewer)
-                query = with_words(query, rare)
-            elif mode != "vector":
-                loose = list(filter(str.isalpha, query.loose))
-                if meant := lexical.meant(stores_read, loose, viewer):
-                    query = with_corrections(query, meant)
-            scope_of = partial(self._scope, viewer, query, mode)
-            answer = search(opened, scope_of, query, allowed, unmatched, options, viewer)
-        hits = answer.hits
-        if max_tokens is not None:
-            totals = accumulate(estimate_tokens(hit.content) for hit in hits)
-            hits = hits[: sum(total <= max_tokens for total in totals)]
-        said += map(Notice.of, map(RagError.as_message, failed))
-        if answer.hits and max_tokens is not None and not hits:
-            tokens = estimate_tokens(answer.hits[0].content)
-            said.append(Notice("max_tokens", {"tokens": tokens, "limit": max_tokens}))
+            stores = [each.store for each in opened.values()]
+            interpreted = understand(query, filters, stores, viewer, options.mode)
+            scope_of = partial(self._scope, viewer, interpreted.query, options.mode)
+            answer = replace(search(opened, scope_of, interpreted, options), timestamp=timestamp)
+        for error in failed:
+            answer = replace(answer, notices=(*answer.notices, Notice.of(error.as_message())))
+        if options.max_tokens is not None:
+            answer = _within(answer, options.max_tokens)
         if answer.pending and answer.query.text and not answer.convincing:
-            said.append(Notice("too_new", {"count": answer.pending}))
-        more = answer.has_more or len(hits) < len(answer.hits)
-        answer = replace(answer, hits=hits, notices=(*answer.notices, *said), has_more=more)
-        there = self.with_file_states(viewer, answer)
-        if gone := len(answer.hits) - len(there.hits):
-            there = replace(there, notices=(*there.notices, Notice("gone", {"count": gone})))
-        return replace(there, query_time_ms=(time.perf_counter() - started) * 1000, timestamp=timestamp)
-
-    def _property_names(self, viewer: Viewer, opened: Mapping[str, Opened]) -> dict[str, str]:
-        """The properties that documents have which ``viewer`` may see: the name of each by its key."""
-        found: dict[str, str] = {}
-        for each in opened.values():
-            with suppress(StoreError), each.store.read() as db:
-                found = facet_counts.property_names(db, viewer) | found
-        return found
+            answer = _with_notice(answer, "too_new", count=answer.pending)
+        count = len(answer.hits)
+        answer = self.with_file_states(viewer, answer)
+        if len(answer.hits) < count:
+            answer = _with_notice(answer, "gone", count=count - len(answer.hits))
+        return answer
 
     @open_to_all
     def others(
@@ -343,17 +341,39 @@ class Searching(Service):
 
 def _real(embedder: Embedder, query: Query) -> frozenset[str]:
     """The words of a query that the embedder's vocabulary has whole; a server's is not known."""
-    words = () if embedder.server else (word for word, _ in query.typed)
+    real: set[str] = set()
     one = embedder.count_tokens("a")
-    return frozenset(word for word in words if embedder.count_tokens(word) == one)
+    for word, _ in query.typed if not embedder.server else ():
+        if embedder.count_tokens(word) == one:
+            real.add(word)
+    return frozenset(real)
 
 
 class _OtherScript(EmbedderError):
     """A query in a script that the model cannot read."""
 
 
-def _check_range(top_k: int, min_score: float | None, max_tokens: int | None, offset: int) -> None:
+def _within(answer: Answer, max_tokens: int) -> Answer:
+    """The answer with the first hits whose text has at most so many tokens together."""
+    tokens = 0
+    for count, hit in enumerate(answer.hits):
+        tokens += estimate_tokens(hit.content)
+        if tokens > max_tokens:
+            answer = replace(answer, hits=answer.hits[:count], has_more=True)
+            break
+    else:
+        return answer
+    return answer if answer.hits else _with_notice(answer, "max_tokens", tokens=tokens, limit=max_tokens)
+
+
+def _with_notice(answer: Answer, code: str, **data: int) -> Answer:
+    return replace(answer, notices=(*answer.notices, Notice(code, data)))
+
+
+def _check_range(options: SearchOptions) -> None:
     together = f"at most {MAX_DEPTH:,} for both together; a narrower query finds the rest"
+    top_k, min_score, offset = options.top_k, options.min_score, options.offset
+    max_tokens = options.max_tokens
     for name, value, fits, allowed in (
         ("top_k", top_k, 1 <= top_k <= MAX_TOP_K, f"a number from 1 to {MAX_TOP_K}"),
         ("offset", offset, 0 <= offset <= MAX_DEPTH - top_k, f"0 or more, and with top_k {together}"),

@@ -1,1 +1,1 @@
-"""The read path: query → retrieve → rank → snippet."""
+"""The read path in five stages: understand → gather → weigh → fold → show."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from rag_core.search.retrieve import Scope, nearest
+from rag_core.search.gather import Scope, nearest
 from rag_core.store import embeddings, find
-from rag_core.store.calibration import NEIGHBOURS, UNRELATED, calibration_of
+from rag_core.store.calibration import NEIGHBOURS, UNRELATED, Calibration, calibration_of
 from rag_core.store.connection import rows_at_once
-from rag_core.types import Document, Query, Similar, Vectors, Viewer
+from rag_core.types import Document, Filters, Similar, Vectors, Viewer
 
 _MOST_PASSAGES = 200  # of a document, whose vectors are averaged
 _NEAREST = 100  # passages that are looked at first
@@ -37,38 +37,77 @@ def similar(
     with a path in ``linked`` are marked."""
     if scope.vector is None:
         return []
-    allowed, count = find.visible(viewer), _NEAREST
+    count = _NEAREST
     while True:
-        near = nearest(scope, Query("", "", ()), allowed, count)
+        near = nearest(scope, Filters(), find.visible(viewer), count)
         with scope.store.read() as db:
-            rows = find.chunks(db, near)
-            best: dict[int, int] = {}
-            in_order = sorted(rows, key=lambda each: (-round(near[each], 6), rows[each]["chunk_index"]))
-            for chunk_id in in_order:  # of equally near passages the first
-                best.setdefault(rows[chunk_id]["document_id"], chunk_id)
-            known = {each.id: each for each in find.documents(db, scope.store.name, viewer, best)}
-            texts = _texts(db, {*known} | ({without} if without is not None else set()))
-            measured = calibration_of(db, scope.identity_id, viewer)
-        order = sorted(known.values(), key=lambda each: (-round(near[best[each.id]], 6), each.path))
-        seen = {texts[without]} if without in texts else set[frozenset[str]]()
-        chosen: list[Document] = []
-        for document in order:
-            if document.id != without and texts[document.id] not in seen:
-                seen.add(texts[document.id])
-                chosen.append(document)
+            passages = _best_passages(db, near)
+            documents = find.documents(db, scope.store.name, viewer, passages)
+            texts = _texts(
+                db, [document.id for document in documents] + ([] if without is None else [without])
+            )
+            calibration = calibration_of(db, scope.identity_id, viewer)
+        documents.sort(key=lambda document: (-_rounded(near[passages[document.id]["id"]]), document.path))
+        chosen = _different(documents, texts, without)
         if len(chosen) >= limit or len(near) < count:
             break
         count *= 4
-    found: list[Similar] = []
-    for document in chosen[:limit]:
-        row, similarity = rows[best[document.id]], near[best[document.id]]
-        found.append(Similar(
-            document=document, similarity=similarity, key=row["key"], content=row["text"],
-            relevant=(measured.apply(similarity) if measured else similarity) >= _RELEVANT,
-            heading_path=find.headings(row, document.file_type)[0], start_line=row["start_line"],
-            end_line=row["end_line"], is_linked=document.path in linked,
-        ))  # fmt: skip
-    return found
+    return [
+        _similar(document, passages[document.id], near, calibration, is_linked=document.path in linked)
+        for document in chosen[:limit]
+    ]
+
+
+def _rounded(similarity: float) -> float:
+    """A similarity by which equally near passages are equal."""
+    return round(similarity, 6)
+
+
+def _best_passages(db: sqlite3.Connection, near: Mapping[int, float]) -> dict[int, sqlite3.Row]:
+    """The nearest passage of each document; of equally near ones the first."""
+    rows = find.chunks(db, near)
+    best: dict[int, sqlite3.Row] = {}
+    for row in sorted(rows.values(), key=lambda row: (-_rounded(near[row["id"]]), row["chunk_index"])):
+        best.setdefault(row["document_id"], row)
+    return best
+
+
+def _different(
+    documents: Sequence[Document], texts: Mapping[int, frozenset[str]], without: int | None
+) -> list[Document]:
+    """The documents without one of them, and without copies."""
+    seen: set[frozenset[str]] = set()
+    if without is not None and without in texts:
+        seen.add(texts[without])
+    chosen: list[Document] = []
+    for document in documents:
+        if document.id != without and texts[document.id] not in seen:
+            seen.add(texts[document.id])
+            chosen.append(document)
+    return chosen
+
+
+def _similar(
+    document: Document,
+    row: sqlite3.Row,
+    near: Mapping[int, float],
+    calibration: Calibration | None,
+    *,
+    is_linked: bool,
+) -> Similar:
+    similarity = near[row["id"]]
+    comparable = calibration.apply(similarity) if calibration else similarity
+    return Similar(
+        document=document,
+        similarity=similarity,
+        key=row["key"],
+        content=row["text"],
+        relevant=comparable >= _RELEVANT,
+        heading_path=find.headings(row, document.file_type)[0],
+        start_line=row["start_line"],
+        end_line=row["end_line"],
+        is_linked=is_linked,
+    )
 
 
 def _texts(db: sqlite3.Connection, documents: Collection[int]) -> dict[int, frozenset[str]]:

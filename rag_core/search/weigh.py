@@ -182,8 +182,17 @@ def weigh(
     return _in_order(places, matches, named, asked)
 
 
+def all_alike(candidates: Sequence[Candidate], query: Query) -> list[Weighed]:
+    """The candidates for a query without words, as they stand: each of them fits."""
+    reason = "holds it exactly" if query.phrases else "matches the filters"
+    return [Weighed(candidate, 1.0, (reason,)) for candidate in candidates]
+
+
 def _asked(query: Query, idf: Mapping[str, float], mode: Mode) -> _Asked:
-    words = {word: {*its_units} for word, its_units in query.typed if idf.keys() >= {*its_units}}
+    words: dict[str, set[str]] = {}
+    for word, its_units in query.typed:
+        if idf.keys() >= {*its_units}:
+            words[word] = {*its_units}
     numbers = [number for number in query.numbers if idf.keys() >= {*number.wholes, *number.parts}]
     return _Asked(query, mode, idf, sum(idf.values()), words, numbers)
 
@@ -216,23 +225,19 @@ def _matches(candidates: Sequence[Candidate], asked: _Asked) -> list[_Match]:
     titles: dict[str, float] = {}
     matches: list[_Match] = []
     for candidate in candidates:
-        text, title = candidate.text, candidate.title
-        counts = occurrences(text, asked.query.forms, asked.numbers) if asked.total else {}
-        if counts and title not in titles:
-            titles[title] = _title(title, asked)
-        bm25, coverage = _bm25_and_coverage(counts, _K1 * (1 - _B + _B * len(text) / average), asked)
-        held = frozenset(counts).intersection(asked.idf)
-        matches.append(_Match(candidate, held, bm25, coverage, titles[title] if counts else 0.0))
+        counts = occurrences(candidate.text, asked.query.forms, asked.numbers) if asked.total else {}
+        norm = _K1 * (1 - _B + _B * len(candidate.text) / average)
+        bm25 = coverage = title = 0.0
+        for unit, count in counts.items():
+            information = asked.idf.get(unit, 0.0)
+            coverage += information / asked.total
+            bm25 += information * count * (_K1 + 1) / (count + norm)
+        if counts:
+            if candidate.title not in titles:
+                titles[candidate.title] = _title(candidate.title, asked)
+            title = titles[candidate.title]
+        matches.append(_Match(candidate, frozenset(counts).intersection(asked.idf), bm25, coverage, title))
     return matches
-
-
-def _bm25_and_coverage(counts: Mapping[str, int], norm: float, asked: _Asked) -> tuple[float, float]:
-    bm25 = coverage = 0.0
-    for unit, count in counts.items():
-        information = asked.idf.get(unit, 0.0)
-        coverage += information / asked.total
-        bm25 += information * count * (_K1 + 1) / (count + norm)
-    return bm25, coverage
 
 
 def _title(title: str, asked: _Asked) -> float:
@@ -342,13 +347,16 @@ def _rules(matches: Sequence[_Match], asked: _Asked, real: Set[str]) -> _Rules:
     query = asked.query
     holders: Counter[frozenset[str]] = Counter()
     present: set[str] = set()
+    guessed: set[str] = set()
+    for _, others in query.corrected:
+        guessed.add("|".join(others))
     for match in matches:
         holders[match.held] += 1
         present |= match.held
     lifts = bool(asked.idf) and asked.mode != "vector" and not query.corrected
     return _Rules(
         asked=asked,
-        guessed=frozenset(["|".join(others) for _, others in query.corrected]),
+        guessed=frozenset(guessed),
         made_up=_MADE_UP * _made_up(asked, present, real),
         lifts=lifts and (bool(query.phrases) or holders[frozenset(asked.idf)] <= FEW_HOLDERS),
         # A query of nothing but numbers: one is as near as another to a model.
@@ -376,7 +384,7 @@ def _made_up(asked: _Asked, present: Set[str], real: Set[str]) -> float:
 
 def _place(position: int, match: _Match, value: float, rules: _Rules) -> _Place:
     candidate, query = match.candidate, rules.asked.query
-    chance = _chance(_without_guesses(match, rules), rules)
+    chance = _chance(_without_guesses(match, rules) if rules.guessed else match, rules)
     order = value, candidate.date, -candidate.chunk_id
     if candidate.is_data or (rules.needs_number and not match.held):
         return _Place(False, 0, *order, min(chance / 2 if chance >= RELEVANT else chance, _NEARLY), position)
@@ -384,7 +392,9 @@ def _place(position: int, match: _Match, value: float, rules: _Rules) -> _Place:
     is_named = candidate.is_named or (has_title and not query.completed)
     begins = rules.may_begin and candidate.begun > 0
     by_name = (is_named or begins) and not rules.guessed  # by what was typed
-    fits = by_name or _holds_all(match, rules) or chance >= RELEVANT
+    fits = by_name or chance >= RELEVANT
+    if rules.lifts and len(match.held) == len(rules.asked.idf):
+        fits = True
     if is_named and by_name:
         score = 1.0
     elif fits:
@@ -393,11 +403,6 @@ def _place(position: int, match: _Match, value: float, rules: _Rules) -> _Place:
         score = min(chance, _NEARLY)
     tier = 3 if is_named else 2 if begins else 1
     return _Place(fits and bool(rules.guessed), tier, *order, score, position)
-
-
-def _holds_all(match: _Match, rules: _Rules) -> bool:
-    """Whether a candidate fits for holding every word."""
-    return rules.lifts and len(match.held) == len(rules.asked.idf)
 
 
 def _chance(match: _Match, rules: _Rules) -> float:
@@ -466,8 +471,10 @@ def _words_held(asked: _Asked, present: frozenset[str]) -> str:
     query, words = asked.query, asked.words
     if query.phrases and not query.loose:
         return _PHRASE if len(query.phrases) == 1 else _PHRASES
-    held = [word for word, its_units in words.items() if present >= its_units]
-    lacking = [word for word in words if word not in held]
+    held: list[str] = []
+    lacking: list[str] = []
+    for word, its_units in words.items():
+        (held if present >= its_units else lacking).append(word)
     if held and lacking:
         return f"{len(held)} of {len(words)} words: {_few(held)}; without {_few(lacking)}"
     if len(held) > 1:

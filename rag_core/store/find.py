@@ -381,35 +381,35 @@ def headings(chunk: sqlite3.Row, file_type: str) -> tuple[tuple[str, ...], str]:
     return path, " > ".join(path)
 
 
-class Candidate(NamedTuple):
-    """What a passage is ranked by."""
+class SearchText(NamedTuple):
+    """What a passage is weighed by."""
 
     text: str  #: All its searchable words but its folders and suffix, folded.
     title: str  #: Folded.
     identity: str  #: Its text, or its key where it has none.
     is_data: bool  #: Whether it is for machines alone.
     document: int  #: The id of its document.
-    date: str  #: Its document's; ISO 8601.
+    date: str  #: The date of its document; ISO 8601.
 
 
-def candidates(
+def search_texts(
     db: sqlite3.Connection, ids: Iterable[int], whole: Set[int] = frozenset()
-) -> dict[int, Candidate]:
-    """Those of the chunks ``ids`` that are there, which an Eligible has let through already; the ``whole``
-    ones are ranked with their furniture."""
+) -> dict[int, SearchText]:
+    """What the chunks ``ids`` are weighed by, of those that are still there. An Eligible has let them through
+    already. The ``whole`` ones are weighed with their furniture."""
     sql = """SELECT id, key, title, headings || ' ' || tags || ' ' || title_terms || ' ' || terms, path, text,
                  kept_text, furniture, anchor_type, document_id,
                  (SELECT date FROM documents WHERE id = document_id)
              FROM chunks WHERE id IN (SELECT value FROM json_each(?))"""
     columns = "id key title terms path text kept_text furniture anchor_type document date".split()
-    found: dict[int, Candidate] = {}
-    rows = rows_at_once(db, columns, sql, (json.dumps(list(ids)),))
-    for chunk_id, key, title, terms, path, text, kept_text, furniture, kind, document, date in rows:
+    texts: dict[int, SearchText] = {}
+    for row in rows_at_once(db, columns, sql, (json.dumps(list(ids)),)):
+        chunk_id, key, title, terms, path, text, kept_text, furniture, kind, document, date = row
         name = basename(path).rpartition(".")
         words = f"{title} {terms} {text if kept_text is None else kept_text} {name[0] or name[2]}"
         words = fold_words(f"{words} {furniture}" if chunk_id in whole else words)
-        found[chunk_id] = Candidate(words, fold_words(title), text or key, kind == DATA, document, date)
-    return found
+        texts[chunk_id] = SearchText(words, fold_words(title), text or key, kind == DATA, document, date)
+    return texts
 
 
 def neighbours(db: sqlite3.Connection, key: str, allowed: Eligible, around: int) -> list[sqlite3.Row]:

@@ -1,4 +1,4 @@
-"""Passages by their words: the best by BM25, those with a longer word, and words one slip away.
+"""Passages by their words: the best by BM25, those with a longer word, and words one typing error away.
 
 FTS5 scores every passage with any of the words. MaxScore (Turtle & Flood, "Query evaluation: strategies and
 optimizations", Information Processing & Management 31, 1995) leaves out those whose words cannot reach the
@@ -19,8 +19,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import chain, filterfalse
-from operator import itemgetter
+from itertools import chain
 
 from rag_core.errors import StoreError
 from rag_core.store import find
@@ -51,8 +50,8 @@ _BEGUN = 100  # chunks that may have a longer word, for each
 
 _SHORTEST, _LONGEST = 4, 24  # letters; shorter words are like too many others, longer ones nobody types
 _MOST_CORRECTED = 3  # words of a query
-_MEANT = 3  # words that one with a slip may mean
-_LIKELY, _LOOKED_AT = 8, 10  # stems that a slip leads to, and passages that may show how a word is written
+_MEANT = 3  # words that one with a typing error may mean
+_LIKELY, _LOOKED_AT = 8, 10  # stems that an error leads to, and passages that may show how a word is written
 _MARGIN = 4  # times as many candidates for a guest, whose scores are counted again
 _NAMED = 5  # documents called as the query
 _LEAST_NAME, _NAMES_BEGUN = 3, 10  # letters of the beginning of a name, and documents with such names
@@ -76,54 +75,87 @@ class Gathered:
     @property
     def ids(self) -> list[int]:
         """All chunk ids, each once."""
-        found = (*self.by_words, *self.begun, *self.aside, *self.named, *self.begun_names)
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys((*self.by_words, *self.begun, *self.aside, *self.named, *self.begun_names)))
 
 
 def gather(
     store: Store, query: Query, allowed: find.Eligible, limit: int, *, words: bool, sort: Sort = "best"
 ) -> Gathered:
-    """The eligible chunks for ``query``: up to ``limit`` by its ``words`` if they are wanted (more for a
-    guest, whose scores are counted again), and the newest whose furniture has a word that no passage has or a
-    word of a phrase. Without words the first documents in the order ``sort``."""
+    """Gather the eligible chunks for a query.
+
+    Args:
+        store: Where.
+        query: The query. Without words the first documents are gathered in the order ``sort``.
+        allowed: What is eligible.
+        limit: How many by words; more for a guest, whose scores are counted again.
+        words: Whether to look for words at all.
+        sort: The order of documents for a query without words.
+
+    """
     with store.read() as db:
         if not query.text:
             return Gathered(find.first_chunks(db, allowed, limit, sort=sort))
         total, counts = frequencies(db, list(query.forms), allowed.viewer)
         # IDF as in BM25+, never negative
-        idf = {unit: math.log(1 + (total - n + 0.5) / (n + 0.5)) for unit, n in counts.items()}
+        information = {unit: math.log(1 + (total - n + 0.5) / (n + 0.5)) for unit, n in counts.items()}
         if not words:
-            return Gathered((), idf)
-        units = list(dict.fromkeys(chain.from_iterable(map(alternatives, query.forms))))
+            return Gathered((), information)
+        units = list(dict.fromkeys([word for unit in query.forms for word in alternatives(unit)]))
         limit = limit if allowed.viewer.is_owner else limit * _MARGIN
-        best = [chunk_id for chunk_id, _ in by_words(db, units, allowed, limit)]
-        named = find.first_chunks(db, allowed, _NAMED, query.name)
-        is_long = len(query.name) >= _LEAST_NAME
-        begun_names = find.begun_names(db, allowed, query.name, _NAMES_BEGUN) if is_long else {}
-        nowhere = [word for word in query.words if not counts.get(word, 1)]
-        begun: list[int] = []
-        if nowhere or query.completed:
-            begun = by_beginnings(db, [query.completed, *nowhere], allowed)
-        aside: list[int] = []
-        if sought := [unit for unit in query.forms if query.phrases or not counts[unit]]:
-            sql = f"""SELECT c.id FROM furniture_words f CROSS JOIN chunks c ON c.id = f.rowid
-                      JOIN documents d ON d.id = c.document_id
-                      WHERE furniture_words MATCH ? AND {allowed.sql} ORDER BY f.rowid DESC LIMIT ?"""
-            values = (find.match_any(sought, ""), *allowed.values, limit)
-            aside = list(map(itemgetter(0), db.execute(sql, values)))
-        return Gathered(named, idf, best, begun_names, begun, aside)
+        return Gathered(
+            named=find.first_chunks(db, allowed, _NAMED, query.name),
+            information=information,
+            by_words=[match[0] for match in by_words(db, units, allowed, limit)],
+            begun_names=_begun_names(db, query, allowed),
+            begun=_begun(db, query, counts, allowed),
+            aside=_aside(db, query, counts, allowed, limit),
+        )
+
+
+def _begun_names(db: sqlite3.Connection, query: Query, allowed: find.Eligible) -> dict[int, float]:
+    if len(query.name) < _LEAST_NAME:
+        return {}
+    return find.begun_names(db, allowed, query.name, _NAMES_BEGUN)
+
+
+def _begun(
+    db: sqlite3.Connection, query: Query, counts: Mapping[str, int], allowed: find.Eligible
+) -> list[int]:
+    """Chunks with words that begin like the last one of the query, or like a word that no passage has."""
+    nowhere = [word for word in query.words if not counts.get(word, 1)]
+    if not nowhere and not query.completed:
+        return []
+    return by_beginnings(db, [query.completed, *nowhere], allowed)
+
+
+def _aside(
+    db: sqlite3.Connection, query: Query, counts: Mapping[str, int], allowed: find.Eligible, limit: int
+) -> list[int]:
+    """The newest chunks whose furniture has a word that no passage has, or a word of a phrase."""
+    units = [unit for unit in query.forms if query.phrases or not counts[unit]]
+    if not units:
+        return []
+    sql = f"""SELECT c.id FROM furniture_words f CROSS JOIN chunks c ON c.id = f.rowid
+              JOIN documents d ON d.id = c.document_id
+              WHERE furniture_words MATCH ? AND {allowed.sql} ORDER BY f.rowid DESC LIMIT ?"""
+    rows = db.execute(sql, (find.match_any(units, ""), *allowed.values, limit))
+    return [chunk_id for (chunk_id,) in rows]
 
 
 def rarest(stores: Iterable[Store], words: Mapping[str, Sequence[str]], viewer: Viewer) -> tuple[str, ...]:
-    """Those of ``words``, each with its units, that the fewest passages hold which ``viewer`` may see, in
-    their order. Words that no passage holds are left out, unless none is held."""
-    held: Counter[str] = Counter()
+    """Return the words that the fewest passages hold which ``viewer`` may see, in their order.
+
+    Each word comes with its units. Words that no passage holds are left out, unless none is held."""
+    counts: Counter[str] = Counter()
     for store in stores:
         with suppress(StoreError), store.read() as db:
-            held.update(frequencies(db, list({*chain(*words.values())}), viewer)[1])
-    holders = {word: min(map(held.__getitem__, words[word])) for word in sorted(words, key=len, reverse=True)}
-    known = list(filter(holders.__getitem__, holders)) or holders
-    return tuple(filter(sorted(known, key=holders.__getitem__)[:_RAREST].__contains__, words))
+            counts.update(frequencies(db, list({*chain(*words.values())}), viewer)[1])
+    holders_of: dict[str, int] = {}
+    for word in sorted(words, key=len, reverse=True):
+        holders_of[word] = min(counts[unit] for unit in words[word])
+    held = [word for word, count in holders_of.items() if count] or list(holders_of)
+    rare = {*sorted(held, key=lambda word: holders_of[word])[:_RAREST]}
+    return tuple(word for word in words if word in rare)
 
 
 def by_words(
@@ -137,7 +169,7 @@ def by_words(
     total = sum(counts.values())
     if len(words) == 1 or total <= FEW:
         return _scored(db, words, words, allowed, limit)
-    order = sorted(words, key=counts.__getitem__)
+    order = sorted(words, key=lambda word: counts[word])
     rare = 1
     while rare < len(order) and _matches(order[:rare], counts) < 2 * limit:
         rare += 1
@@ -165,7 +197,7 @@ def _scored(
         joins = "JOIN chunks c ON c.id = words.rowid JOIN documents d ON d.id = c.document_id"
     matching = f"""SELECT words.rowid, -words.rank FROM words {joins}
                    WHERE words MATCH ? AND words.rank MATCH 'bm25({_WEIGHTS})' AND {condition}"""
-    others = list(filterfalse(needed.__contains__, words))
+    others = [word for word in words if word not in needed]
     if not others:
         found = f"{matching} ORDER BY words.rank LIMIT ?"
         values = (find.match_any(words), *allowed.values, limit)
@@ -181,7 +213,7 @@ def _scored(
 
 
 def _matches(words: Sequence[str], counts: Mapping[str, int]) -> int:
-    return sum(map(counts.__getitem__, words))
+    return sum([counts[word] for word in words])
 
 
 def _most(words: Sequence[str], counts: Mapping[str, int], chunks: int) -> float:
@@ -201,9 +233,9 @@ def by_beginnings(db: sqlite3.Connection, words: Iterable[str], allowed: find.El
         before = len(found)
         for length in range(len(word), max(len(word) - _MOST_LESS, _LEAST_BEGINNING) - 1, -1):
             match = f"- path : ({find.match_any([word[:length]])} *)"
-            ids = map(itemgetter(0), db.execute(sql, (match, *allowed.values)))
-            for chunk_id, candidate in find.candidates(db, ids).items():
-                if any(each.startswith(word) for each in SPACED_WORD.findall(candidate.text)):
+            ids = [chunk_id for (chunk_id,) in db.execute(sql, (match, *allowed.values))]
+            for chunk_id, passage in find.search_texts(db, ids).items():
+                if any(each.startswith(word) for each in SPACED_WORD.findall(passage.text)):
                     found.append(chunk_id)
             if len(found) > before:
                 break
@@ -257,57 +289,77 @@ def frequencies(db: sqlite3.Connection, units: Sequence[str], viewer: Viewer) ->
     return total - kept(db, _hidden_count), {unit: held - hidden[unit] for unit, held in every.items()}
 
 
-def meant(stores: Sequence[Store], words: Sequence[str], viewer: Viewer) -> dict[str, tuple[str, ...]]:
-    """Up to three words, which ``viewer`` may see, for each word of a query that no passage holds.
+def corrections(stores: Sequence[Store], words: Sequence[str], viewer: Viewer) -> dict[str, tuple[str, ...]]:
+    """Return up to three words, which ``viewer`` may see, for each word of a query that no passage holds.
 
     The last word of a query may still be typed: it is kept, and gets the commonest words of titles that begin
-    with it. Others get such words, too; if there are none, words that are one slip away, those in titles
-    first, then the commonest.
+    with it. Others get such words, too; if there are none, words that are one typing error away, those in
+    titles first, then the commonest.
     """
-    last = words[-1] if words else ""
     unknown = [word for word in words if _LEAST_NAME <= len(word) <= _LONGEST and not is_unspaced(word)]
-    allowed = find.visible(viewer)
-    begun: list[str] = []
+    if not unknown:
+        return {}
+    last, allowed = words[-1], find.visible(viewer)
+    has_longer: list[str] = []  # words for which passages with longer ones are found
     longer: Counter[str] = Counter()
-    sql = f"""SELECT DISTINCT d.id, c.title FROM words JOIN chunks c ON c.id = words.rowid
-              JOIN documents d ON d.id = c.document_id WHERE words MATCH ? AND {allowed.sql} LIMIT {_BEGUN}"""
-    for store in stores if unknown else ():
+    for store in stores:
         with suppress(StoreError), store.read() as db:
             held = frequencies(db, unknown, viewer)[1]
-            unknown = list(filterfalse(held.__getitem__, unknown))
-            begun += [word for word in unknown if by_beginnings(db, [word], allowed)]
-            match = f"{{title title_terms}} : ({find.match_any([last])} *)"
-            for _, title in db.execute(sql, (match, *allowed.values)) if last in unknown else ():
-                written = {*SPACED_WORD.findall(fold(title))} - STOP_WORDS
-                longer.update(word for word in written if word.startswith(last))
-    found: dict[str, tuple[str, ...]] = {}
+            unknown = [word for word in unknown if not held[word]]
+            has_longer += [word for word in unknown if by_beginnings(db, [word], allowed)]
+            if last in unknown:
+                longer.update(_longer_in_titles(db, last, allowed))
+    corrected: dict[str, tuple[str, ...]] = {}
     if longer and last in unknown:
-        found[last] = (last, *sorted(longer, key=lambda each: (-longer[each], each))[:_MEANT])
-    unknown = [word for word in unknown if len(word) >= _SHORTEST and word not in (*found, *begun)]
+        corrected[last] = (last, *_commonest(longer))
+        has_longer.append(last)
+    unknown = [word for word in unknown if len(word) >= _SHORTEST and word not in has_longer]
     for word in unknown[:_MOST_CORRECTED]:
-        slips = [each for each in one_edit_away(word) if len(each) >= _SHORTEST and each not in STOP_WORDS]
-        known: Counter[str] = Counter()
-        for store in stores:
-            with suppress(StoreError), store.read() as db:
-                known.update(_written(db, slips, allowed))
-        if known:
-            found[word] = tuple(sorted(known, key=lambda each: (-known[each], each))[:_MEANT])
-    return found
+        if meant := _one_error_away(stores, word, allowed):
+            corrected[word] = meant
+    return corrected
 
 
-def _written(db: sqlite3.Connection, words: Sequence[str], allowed: find.Eligible) -> dict[str, int]:
-    """Those of ``words`` that are written so in eligible passages, not only their stems, with the number of
-    these passages; a title counts more than all texts."""
+def _longer_in_titles(db: sqlite3.Connection, beginning: str, allowed: find.Eligible) -> Counter[str]:
+    """The words of eligible titles that begin so, with the number of these titles."""
+    sql = f"""SELECT DISTINCT d.id, c.title FROM words JOIN chunks c ON c.id = words.rowid
+              JOIN documents d ON d.id = c.document_id WHERE words MATCH ? AND {allowed.sql} LIMIT {_BEGUN}"""
+    match = f"{{title title_terms}} : ({find.match_any([beginning])} *)"
+    longer: Counter[str] = Counter()
+    for _, title in db.execute(sql, (match, *allowed.values)):
+        words = {*SPACED_WORD.findall(fold(title))} - STOP_WORDS
+        longer.update([word for word in words if word.startswith(beginning)])
+    return longer
+
+
+def _one_error_away(stores: Sequence[Store], word: str, allowed: find.Eligible) -> tuple[str, ...]:
+    """The words that a word with a typing error most likely means."""
+    spellings = [each for each in one_edit_away(word) if len(each) >= _SHORTEST and each not in STOP_WORDS]
+    counts: Counter[str] = Counter()
+    for store in stores:
+        with suppress(StoreError), store.read() as db:
+            counts.update(_literal(db, spellings, allowed))
+    return _commonest(counts)
+
+
+def _commonest(counts: Mapping[str, int]) -> tuple[str, ...]:
+    return tuple(sorted(counts, key=lambda word: (-counts[word], word))[:_MEANT])
+
+
+def _literal(db: sqlite3.Connection, words: Sequence[str], allowed: find.Eligible) -> dict[str, int]:
+    """The words that occur literally, not only as a stem, in eligible passages, with the number of these
+    passages; a title counts more than all texts."""
     total, counts = frequencies(db, words, allowed.viewer)
     sql = f"""SELECT c.title, c.title || ' ' || c.headings || ' ' || c.text FROM words
               JOIN chunks c ON c.id = words.rowid JOIN documents d ON d.id = c.document_id
               WHERE words MATCH ? AND {allowed.sql} LIMIT {_LOOKED_AT}"""
-    found: dict[str, int] = {}
-    for word in sorted(filter(counts.__getitem__, counts), key=lambda each: -counts[each])[:_LIKELY]:
+    literal: dict[str, int] = {}
+    held = [word for word, count in counts.items() if count]
+    for word in sorted(held, key=lambda each: -counts[each])[:_LIKELY]:
         for columns in ("{title title_terms} : ", ""):
             match = f"{columns}{find.match_any([word])}"
             for title, text in db.execute(sql, (match, *allowed.values)):
                 if word in SPACED_WORD.findall(fold(text)):
                     in_title = word in SPACED_WORD.findall(fold(title))
-                    found[word] = max(found.get(word, 0), counts[word] + total * in_title)
-    return found
+                    literal[word] = max(literal.get(word, 0), counts[word] + (total if in_title else 0))
+    return literal

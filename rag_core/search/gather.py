@@ -1,0 +1,125 @@
+"""The second stage of a search: the passages of one store that may fit, by words, by meaning and by name."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nlargest
+
+from rag_core.errors import RagError
+from rag_core.search.understand import Interpreted
+from rag_core.search.weigh import Candidate
+from rag_core.store import Store, embeddings, find, lexical
+from rag_core.store.calibration import Calibration
+from rag_core.types import Filters, Mode, Vectors
+from rag_core.vectors import VectorIndex
+
+_SPARE = 20  # more that an index is asked for: it may round, or still know what is gone here
+_FEW = 2000  # so many chunks are compared one by one
+_LEAST_EMBEDDED = 0.25  # of the texts, else only words are compared
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One store to search, with what its embedder makes of the query."""
+
+    store: Store
+    index: VectorIndex
+    vector: Vectors | None = None  #: The query's; None if only words can be searched.
+    identity_id: int = 0  #: The row of the embedder in ``identities``.
+    calibration: Calibration | None = None
+    real: frozenset[str] = frozenset()  #: The words of the query that the embedder's vocabulary has.
+    trouble: RagError | None = None  #: Why there is no vector, if that is an error.
+
+
+def mode_of(db: sqlite3.Connection, scope: Scope, asked: Interpreted, wanted: Mode, pending: int) -> Mode:
+    """The mode in which a store can be searched, ``pending`` texts of which are not embedded yet."""
+    if scope.vector is None or not asked.query.text:
+        return "lexical"
+    if wanted == "hybrid" and pending:  # a few vectors would displace better passages by words
+        passages, _ = lexical.frequencies(db, [], asked.allowed.viewer)
+        return wanted if pending < (1 - _LEAST_EMBEDDED) * passages else "lexical"
+    return wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """What was gathered in one store, in one snapshot."""
+
+    candidates: Sequence[Candidate]
+    information: Mapping[str, float]  #: The information of each unit of the query.
+    texts: Mapping[int, find.SearchText]  #: What is weighed of each candidate, by chunk id.
+
+
+def candidates(
+    db: sqlite3.Connection, scope: Scope, words: lexical.Gathered, near: Mapping[int, float], mode: Mode
+) -> Pool:
+    """Read the passages that were found by ``words``, and those that are ``near`` in meaning (chunk id →
+    similarity)."""
+    ids = list(dict.fromkeys((*words.ids, *near)))
+    texts = find.search_texts(db, ids, {*words.aside})
+    if mode == "hybrid":
+        near = {**near, **similarities(db, scope, [number for number in ids if number not in near])}
+    if scope.calibration:
+        near = scope.calibration.applied(near)
+    named, by_words = {*words.named}, {*words.by_words}
+    found: list[Candidate] = []
+    for number in ids:
+        if number in texts:
+            text = texts[number]
+            found.append(
+                Candidate(
+                    chunk_id=number,
+                    text=text.text,
+                    title=text.title,
+                    is_named=number in named,
+                    begun=words.begun_names.get(number, 0.0),
+                    by_words=number in by_words,
+                    similarity=near.get(number),
+                    is_data=text.is_data,
+                    date=text.date,
+                )
+            )
+    return Pool(found, words.information, texts)
+
+
+def nearest(scope: Scope, filters: Filters, allowed: find.Eligible, count: int) -> dict[int, float]:
+    """Return the ``count`` nearest eligible chunks: chunk id → similarity.
+
+    The index ignores viewers and some filters, so it is asked for more until enough of its matches are
+    eligible. A large or remote one rounds its numbers, so there the similarity is computed from the store's
+    vectors.
+    """
+    if scope.vector is None:
+        return {}
+    if allowed.narrows:
+        with scope.store.read() as db:
+            few = find.few(db, allowed, _FEW)
+            if few is not None:  # a strict filter: no need to look through the whole index
+                return _first(similarities(db, scope, few), count)
+    asked_for = count + _SPARE
+    while True:
+        matches = scope.index.search(scope.vector, asked_for, filters)
+        similarity = dict(matches)
+        with scope.store.read() as db:
+            ids = find.chunk_ids(db, list(similarity), allowed)
+            if len(ids) >= count or len(matches) < asked_for:
+                near: dict[int, float] = {}
+                for key, number in ids.items():
+                    near[number] = similarity[key]
+                return _first(near if scope.index.is_exact else similarities(db, scope, list(near)), count)
+        asked_for = (asked_for - _SPARE) * 4 + _SPARE
+
+
+def _first(near: Mapping[int, float], count: int) -> dict[int, float]:
+    """The nearest, and the number of them that is asked for."""
+    return dict(nlargest(count, near.items(), key=lambda item: item[1]))
+
+
+def similarities(db: sqlite3.Connection, scope: Scope, ids: list[int]) -> dict[int, float]:
+    """The similarity of each of these chunks that has a vector."""
+    if scope.vector is None or not ids:
+        return {}
+    found, vectors = embeddings.vectors_of(db, scope.identity_id, ids)
+    return dict(zip(found, (vectors @ scope.vector).tolist(), strict=True)) if found else {}

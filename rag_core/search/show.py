@@ -1,0 +1,130 @@
+"""The last stage of a search: results become hits, and those that are shown get highlights and a snippet."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from rag_core.search.fold import Place
+from rag_core.search.snippet import best_window, highlight, unshown
+from rag_core.search.weigh import ITS_NAME, RELEVANT, TELLS_OF_WORDS, Weighed
+from rag_core.store import find, view
+from rag_core.text import furniture
+from rag_core.text.numbers import numbers
+from rag_core.text.words import extra_terms, fold, occurrences
+from rag_core.types import Document, Forms, Hit, Query, Viewer
+
+
+def hits(
+    db: sqlite3.Connection, store: str, places: Sequence[Place], most: float, viewer: Viewer
+) -> list[Hit]:
+    """A hit for each result, with a score of at most ``most``."""
+    ids: list[int] = []
+    for place in places:
+        ids += [passage.candidate.chunk_id for passage in place.passages]
+    rows = find.chunks(db, ids)
+    documents: dict[int, Document] = {}
+    for document in find.documents(db, store, viewer, [row["document_id"] for row in rows.values()]):
+        documents[document.id] = document
+    shown = [_hit(db, place, most, rows, documents, viewer) for place in places]
+    return [hit for hit in shown if hit]
+
+
+def _hit(
+    db: sqlite3.Connection,
+    place: Place,
+    most: float,
+    rows: Mapping[int, sqlite3.Row],
+    documents: Mapping[int, Document],
+    viewer: Viewer,
+) -> Hit | None:
+    """The hit of a result; the same passage in other files is named as its copies. None where no document is
+    left: vectors are looked for before the snapshot, and an id may be another document's by now."""
+    passages: list[Weighed] = []
+    paths: list[str] = []
+    for passage in place.passages:
+        if document := documents.get(rows[passage.candidate.chunk_id]["document_id"]):
+            passages.append(passage)
+            paths.append(document.path)
+    if not passages:
+        return None
+    best, row = passages[0], rows[passages[0].candidate.chunk_id]
+    hit, score = _bare(db, row, documents[row["document_id"]]), min(best.score, most)
+    return replace(
+        hit,
+        score=score,
+        relevant=score >= RELEVANT,
+        similarity=best.candidate.similarity,
+        bm25=best.bm25 if viewer.is_owner else None,
+        reasons=best.reasons,
+        copies=tuple(paths[1:]),
+        more=place.more,
+    )
+
+
+def _bare(db: sqlite3.Connection, row: sqlite3.Row, document: Document) -> Hit:
+    """A passage as a hit, before anything is known of the query."""
+    heading_path, headings = find.headings(row, document.file_type)
+    return Hit(
+        rank=0,
+        score=0.0,
+        relevant=False,
+        similarity=None,
+        bm25=None,
+        reasons=(),
+        store=document.store,
+        key=row["key"],
+        chunk_index=row["chunk_index"],
+        content=row["text"],
+        spans=(),
+        snippet=(0, 0),
+        start_line=row["start_line"],
+        end_line=row["end_line"],
+        heading_path=heading_path,
+        headings=headings,
+        anchor_type=row["anchor_type"],
+        anchor_ref=row["anchor_ref"],
+        split_part=row["split_part"],
+        document=document,
+        hidden=() if row["kept"] is None else tuple(furniture.hidden(row["text"], row["kept"])),
+        aliases=() if row["text"].strip() else view.aliases(db, document.id),
+    )
+
+
+def with_highlights(hit: Hit, query: Query) -> Hit:
+    """A hit with its spans, its snippet and where its words stand."""
+    words = _but_parts_of_numbers(hit, query) if query.numbers else query.loose
+    spans = highlight(hit.content, words, query.phrases)
+    hidden = unshown(hit.content, hit.document.file_type, spans, hit.hidden)
+    snippet = best_window(hit.content, spans, hidden=hidden)
+    reasons = hit.reasons
+    if ITS_NAME not in reasons and not TELLS_OF_WORDS.isdisjoint(reasons):
+        where = _where_words_stand(hit, query)
+        reasons = tuple([f"{reason}{where}" if reason in TELLS_OF_WORDS else reason for reason in reasons])
+    return replace(hit, spans=spans, hidden=hidden, snippet=snippet, reasons=reasons)
+
+
+def _but_parts_of_numbers(hit: Hit, query: Query) -> Mapping[str, Forms]:
+    """The units of a query to highlight where the text of a hit has some of its numbers whole."""
+    wholes = {whole for number in numbers(hit.content) for whole in number.wholes}
+    parts: set[str] = set()
+    for number in query.numbers:
+        if not wholes.isdisjoint(number.wholes):
+            parts.update(number.parts)
+    return {unit: forms for unit, forms in query.loose.items() if unit not in parts}
+
+
+def _where_words_stand(hit: Hit, query: Query) -> str:
+    """Where the words stand that a hit's text lacks: in its names, or in the tags and the front matter."""
+
+    def lacking(text: str, wanted: Mapping[str, Forms]) -> Mapping[str, Forms]:
+        held = occurrences(f"{fold(text)} {extra_terms(text)}", wanted, query.numbers)
+        return {unit: forms for unit, forms in wanted.items() if unit not in held}
+
+    names = " ".join((hit.document.title, hit.document.path, *hit.heading_path, *hit.aliases))
+    elsewhere = lacking(hit.content, query.forms)
+    hidden = lacking(names, elsewhere) if hit.document.file_type == "markdown" else {}
+    if hidden:
+        return f"{'' if hidden == query.forms else ', some'} in its tags or front matter"
+    return " in its name or headings" if elsewhere and elsewhere == query.forms else ""

@@ -1,0 +1,61 @@
+"""The first stage of a search: what a query asks of these stores, for this viewer.
+
+The stores tell which keys are properties, which filters match nothing, and which words nobody wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from rag_core.errors import StoreError
+from rag_core.search import notices
+from rag_core.search.query import MAX_LENGTH, asked, other_keys
+from rag_core.store import Store, facets, find, lexical
+from rag_core.text.words import with_corrections, with_words
+from rag_core.types import Filters, Mode, Notice, Query, Viewer
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreted:
+    """A query as it is searched."""
+
+    query: Query  #: With the words that are looked for.
+    allowed: find.Eligible  #: What may be found, by one viewer.
+    unmatched: find.Unmatched  #: The filters that no document matches.
+    notices: tuple[Notice, ...] = ()  #: What of the query is not searched as it stands.
+
+
+def understand(
+    query: Query, filters: Filters | None, stores: Sequence[Store], viewer: Viewer, mode: Mode
+) -> Interpreted:
+    """Interpret a query of `asked` and its ``filters`` for these stores.
+
+    A key that is a property of a document becomes a filter, and words that no passage has are replaced by
+    similar ones. Of a pasted text the rarest words are looked for. Stores that cannot be read are left out.
+    """
+    said: list[Notice] = []
+    if keys := other_keys(query.raw):
+        names = _property_names(stores, viewer)
+        query = asked(query.raw, filters, names)
+        said += [notices.no_property(keys[key], names) for key in keys if names and key not in names]
+    allowed = find.eligible(query, viewer)
+    unmatched = find.unmatched(stores, query, viewer) if allowed.narrows else find.Unmatched()
+    if len(query.raw) > MAX_LENGTH:
+        said.append(Notice("long_query", {"length": len(query.raw)}))
+        query = with_words(query, lexical.rarest(stores, dict(query.typed), viewer))
+    elif mode != "vector":
+        loose = [word for word in query.loose if word.isalpha()]
+        if corrections := lexical.corrections(stores, loose, viewer):
+            query = with_corrections(query, corrections)
+    return Interpreted(query, allowed, unmatched, tuple(said))
+
+
+def _property_names(stores: Sequence[Store], viewer: Viewer) -> dict[str, str]:
+    """The properties of the documents that ``viewer`` may see: the name of each by its key."""
+    names: dict[str, str] = {}
+    for store in stores:
+        with suppress(StoreError), store.read() as db:
+            names = facets.property_names(db, viewer) | names
+    return names
