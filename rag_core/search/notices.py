@@ -1,5 +1,5 @@
-"""What is said beside an answer: which stores were searched by words only, which values nothing has,
-which words were corrected."""
+"""Notices that an answer comes with: stores that were searched by words only, values that nothing has, words
+that were corrected."""
 
 from __future__ import annotations
 
@@ -98,34 +98,46 @@ def _there_are(names: Iterable[str]) -> Message:
 
 
 def _nothing_has(kind: find.Filter, value: str, stores: Sequence[Store], viewer: Viewer) -> Notice:
-    known: dict[str, int] = {}
-    first: list[str] = []  # folders whose names are in no path
+    """A notice that no document fits a filter, with a value that exists or where else to look."""
+    existing: dict[str, int] = {}
+    roots: list[str] = []  # of first folders, whose names are in no path
     skipped = 0
     for store in stores:
         with store.read() as db:
-            first += [source.root for source in all_sources(db) if not source.label]
+            roots += [source.root for source in all_sources(db) if not source.label]
             if kind.facet:
-                known |= facets.of_all(db, store.name, viewer)[kind.facet]
+                existing |= facets.of_all(db, store.name, viewer)[kind.facet]
             elif kind.field == "files":
-                known |= dict.fromkeys(find.file_names(db, viewer, _MOST_COMPARED), 1)
+                existing |= dict.fromkeys(find.file_names(db, viewer, _MOST_COMPARED), 1)
             if kind.field == "types" and viewer.is_owner:
                 skipped += find.skipped_count(db, f".{value}")
-    hints: list[Message] = []
-    tops = list(filter(None, dict.fromkeys(name.partition("/")[0] for name in known)))
-    if kind.field == "pages":
-        hints.append(say("no_pages"))
-    elif close := _closest(value, known):
-        hints.append(say("did_you_mean", value=close))
-    elif kind.field in ("types", "paths") and tops:
-        hints.append(_there_are(tops))
+    hints = _instead(kind, value, existing)
     if skipped:
         hints.append(say("skipped_type", count=skipped))
     if kind.field == "paths" and viewer.is_owner:
-        called = value.strip("/").partition("/")[0].casefold()
-        roots = (root for root in first if PurePath(root).name.casefold() == called)
-        hints += [say("first_folder", root=root) for root in islice(roots, 1)]
+        hints += _first_folder(value, roots)
     names = [store.name for store in stores]
     return _about(names, "unknown_value", lacks=kind.lacks, value=value[:80], hints=tuple(hints))
+
+
+def _instead(kind: find.Filter, value: str, existing: Mapping[str, int]) -> list[Message]:
+    """What may be asked for in place of a value that nothing has."""
+    if kind.field == "pages":
+        return [say("no_pages")]
+    if close := _closest(value, existing):
+        return [say("did_you_mean", value=close)]
+    tops = dict.fromkeys([name.partition("/")[0] for name in existing])
+    tops.pop("", None)
+    return [_there_are(tops)] if kind.field in ("types", "paths") and tops else []
+
+
+def _first_folder(value: str, roots: Sequence[str]) -> list[Message]:
+    """A hint that ``value`` begins with the name of a first folder, which no path has."""
+    name = value.strip("/").partition("/")[0].casefold()
+    for root in roots:
+        if PurePath(root).name.casefold() == name:
+            return [say("first_folder", root=root)]
+    return []
 
 
 def _about(names: Sequence[str], code: str, **data: Value) -> Notice:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from rag_core.errors import EmptyQuery, InvalidInput
@@ -63,38 +63,56 @@ def parse(raw: str, properties: Collection[str] = ()) -> Query:
         raise InvalidInput(f"The query is {size:,} bytes long.", advice)
     if len(raw) > MAX_LENGTH:
         return _pasted(raw)
-    pairs: list[tuple[str, str]] = []
-    excluded: list[tuple[str, str]] = []
-    stores: list[str] = []
-    phrases: list[str] = []
-    without: list[str] = []
-    spoken: list[str] = []
-    loose: list[str] = []
+    parts = _Parts()
     for token in _TOKEN.finditer(_storable(raw)):
-        key, value = _key_and_value(token)
-        if pair := _as_filter(key, value, properties):
-            (excluded if token["not"] else pairs).append(pair)
-        elif token["not"]:
-            without.append(token.group()[1:])
-        elif key.lower() == "store" and value:
-            stores.append(value)
-        elif token["minus"]:
-            without.append(token["phrase"] if token["word"] is None else token["word"])
-        elif token["phrase"] is not None:
-            phrases.append(token["phrase"])
-            spoken.append(token["phrase"])
-        elif not token["stray"]:
-            spoken.append(token.group())
-            loose.append(token.group())
-    _check_limits([*pairs, *excluded, *stores], [*phrases, *without])
-    text = " ".join(" ".join(spoken).split())
+        _sort(token, properties, parts)
+    filters = [*parts.filters, *parts.excluded, *parts.stores]
+    _check_limits(filters, [*parts.phrases, *parts.without])
+    text = " ".join(" ".join(parts.spoken).split())
     query = Query(
-        raw=raw, text="", words=(), phrases=tuple(map(exact, filter(str.strip, phrases))),
-        without=tuple(map(exact, filter(_SAYS_SOMETHING.search, without))), stores=tuple(stores),
-        filters=filters_from(pairs), excluded=filters_from(excluded),
-    )  # fmt: skip
-    unquoted = query_words(" ".join(loose)[:_RANKED_LENGTH])
+        raw=raw,
+        text="",
+        words=(),
+        phrases=tuple([exact(phrase) for phrase in parts.phrases if phrase.strip()]),
+        without=tuple([exact(words) for words in parts.without if _SAYS_SOMETHING.search(words)]),
+        stores=tuple(parts.stores),
+        filters=filters_from(parts.filters),
+        excluded=filters_from(parts.excluded),
+    )
+    unquoted = query_words(" ".join(parts.loose)[:_RANKED_LENGTH])
     return with_words(query, query_words(text[:_RANKED_LENGTH]), text, unquoted)
+
+
+@dataclass(slots=True)
+class _Parts:
+    """What the tokens of a query ask for."""
+
+    filters: list[tuple[str, str]] = field(default_factory=list)  #: The key and the value of each.
+    excluded: list[tuple[str, str]] = field(default_factory=list)  #: Of filters with a minus.
+    stores: list[str] = field(default_factory=list)
+    phrases: list[str] = field(default_factory=list)
+    without: list[str] = field(default_factory=list)  #: Exact words with a minus.
+    spoken: list[str] = field(default_factory=list)  #: What is searched by its words, in order.
+    loose: list[str] = field(default_factory=list)  #: Of these what is not in quotes.
+
+
+def _sort(token: re.Match[str], properties: Collection[str], parts: _Parts) -> None:
+    """Add a token to the part of the query that it belongs to."""
+    key, value = _key_and_value(token)
+    if pair := _as_filter(key, value, properties):
+        (parts.excluded if token["not"] else parts.filters).append(pair)
+    elif token["not"]:
+        parts.without.append(token.group()[1:])
+    elif key.lower() == "store" and value:
+        parts.stores.append(value)
+    elif token["minus"]:
+        parts.without.append(token["phrase"] if token["word"] is None else token["word"])
+    elif token["phrase"] is not None:
+        parts.phrases.append(token["phrase"])
+        parts.spoken.append(token["phrase"])
+    elif not token["stray"]:
+        parts.spoken.append(token.group())
+        parts.loose.append(token.group())
 
 
 def _key_and_value(token: re.Match[str]) -> tuple[str, str]:

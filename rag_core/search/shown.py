@@ -56,9 +56,25 @@ def shown_text(hit: Hit) -> tuple[Block, ...]:
 def extract(blocks: Sequence[Block], length: int = EXTRACT_LENGTH) -> tuple[Piece, ...]:
     """The most telling ``length`` characters of ``blocks`` on one line, with a dot between those that are no
     sentences, and without headings if there is more."""
-    told = [block for block in blocks if block.kind != "heading"] or blocks
+    text, spans = _on_one_line([block for block in blocks if block.kind != "heading"] or blocks)
+    start, end = best_window(text, tuple(spans), length)
+    first = next((marked for marked, _ in spans if marked >= start), start)
+    if first - start > length // 3:  # near the end of the text; a narrow card shows fewer characters
+        start = text.rfind(" ", 0, first - length // 6) + 1
+    start = start if start > length // 8 else 0
+    pieces = list(_cut(text, start, end, spans, ()))
+    if start:
+        pieces.insert(0, ("… ", False))
+    if end < len(text):
+        pieces.append((" …", False))
+    return tuple(piece for piece in pieces if piece[0])
+
+
+def _on_one_line(blocks: Sequence[Block]) -> tuple[str, list[Span]]:
+    """The text of blocks, with a dot between those that are no sentences, and the spans of its marked
+    pieces."""
     text, spans = "", []
-    for block in told:
+    for block in blocks:
         text = text.rstrip()
         between = " " if not text or text[-1] in _ENDS else " · "
         for piece, is_marked in ((between, False), *block.pieces):
@@ -67,15 +83,7 @@ def extract(blocks: Sequence[Block], length: int = EXTRACT_LENGTH) -> tuple[Piec
             if is_marked:
                 spans.append((len(text), len(text) + len(piece)))
             text += piece
-    text = text.rstrip()
-    start, end = best_window(text, tuple(spans), length)
-    first = next((at for at, _ in spans if at >= start), start)
-    if first - start > length // 3:  # near the end of the text; a narrow card shows fewer characters
-        start = text.rfind(" ", 0, first - length // 6) + 1
-    start = start if start > length // 8 else 0
-    before, after = "… " if start else "", " …" if end < len(text) else ""
-    shown = list(_cut(text, start, end, spans, ()))
-    return tuple(piece for piece in ((before, False), *shown, (after, False)) if piece[0])
+    return text.rstrip(), spans
 
 
 # A whole result page is shown again with every key that is typed.
@@ -194,34 +202,40 @@ def _joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
 
 def _lines(marks: _Marks, spans: Sequence[Span]) -> Iterator[tuple[Kind | None, list[Piece]]]:
     """Each line with its kind; None for one with nothing to show."""
-    text, at, fence = marks.text, 0, ""
+    text, start, fence = marks.text, 0, ""
     is_prose = marks.file_type in _PROSE or marks.file_type in _LIKE_JSON or not marks.file_type
-    is_markdown = marks.file_type == "markdown"
     for line in text.splitlines(keepends=True):
-        start, at = at, at + len(line)
         end = start + len(line.rstrip())
-        opened = _FENCE.match(text, start, end) if is_markdown else None
+        opened = _FENCE.match(text, start, end) if marks.file_type == "markdown" else None
         if opened and opened[1].startswith(fence):
             fence = "" if fence else opened[1]
-            continue
-        if fence or not is_prose:
-            found = list(_cut(text, start, end, spans, marks.hidden))
-            yield "code", found or [("", False)]
-            continue
-        kind, first = _kind(text, start, end) if is_markdown else ("text", start)
-        if kind == "text" and first is not None and is_markdown and _ONLY_CODE.fullmatch(text, first, end):
+        elif fence or not is_prose:
+            pieces = list(_cut(text, start, end, spans, marks.hidden))
+            yield "code", pieces or [("", False)]
+        else:
+            yield _prose_line(marks, line, start, spans)
+        start += len(line)
+
+
+def _prose_line(
+    marks: _Marks, line: str, start: int, spans: Sequence[Span]
+) -> tuple[Kind | None, list[Piece]]:
+    """A line of prose with its kind; None for one with nothing to show."""
+    text, end = marks.text, start + len(line.rstrip())
+    kind, first = _kind(text, start, end) if marks.file_type == "markdown" else ("text", start)
+    if first is None:
+        return None, []
+    if marks.file_type == "markdown":
+        if kind == "text" and _ONLY_CODE.fullmatch(text, first, end):
             kind = "code"
-        if first is None:
-            yield None, []
-            continue
-        if is_markdown and text.startswith("|", first):
-            kind, first, end = "row", first + 1, end - text.endswith("|", first + 1, end)
-        elif marks.file_type in _WITH_TABLES and " | " in line:
-            kind = "row"
-        found = list(_cut(text, first, end, spans, sorted([*marks.hidden, *marks.of_line(first, end)])))
-        if kind == "row":
-            found = [(_CELLS.sub("\t", piece), is_marked) for piece, is_marked in found]
-        yield (kind, found) if "".join(piece for piece, _ in found).strip() else (None, [])
+        if text.startswith("|", first):
+            kind, first, end = "row", first + 1, end - (1 if text.endswith("|", first + 1, end) else 0)
+    elif marks.file_type in _WITH_TABLES and " | " in line:
+        kind = "row"
+    pieces = list(_cut(text, first, end, spans, sorted([*marks.hidden, *marks.of_line(first, end)])))
+    if kind == "row":
+        pieces = [(_CELLS.sub("\t", piece), is_marked) for piece, is_marked in pieces]
+    return (kind, pieces) if "".join([piece for piece, _ in pieces]).strip() else (None, [])
 
 
 def _kind(text: str, start: int, end: int) -> tuple[Kind, int | None]:

@@ -26,22 +26,31 @@ def highlight(text: str, words: Iterable[str], phrases: Iterable[Phrase] = ()) -
     disjoint. A unit also matches its inflections (``index`` in *indexing*), as in the stemmed index."""
     folded, origins = _fold_in_place(text)
     asked = _sought(tuple(words))
-    found = list(chain.from_iterable(places(folded, forms) for forms in asked.values()))
+    places_held: list[Span] = []
+    for forms in asked.values():
+        places_held += places(folded, forms)
     if not MONTHS.isdisjoint(asked) or _DIGIT.search(" ".join(asked)):
-        for number in numbers(folded):
-            names_month = number.month in asked and number.month not in number.parts
-            if names_month or not asked.keys().isdisjoint(number.wholes):
-                found.append(number.span)
+        places_held += _numbers_held(folded, asked)
     for phrase in phrases:
-        found += (match.span() for match in phrase.pattern.finditer(folded))
+        places_held += [match.span() for match in phrase.pattern.finditer(folded)]
     spans: list[Span] = []
-    for first, behind in sorted(found):
-        start, end = origins[first][0], origins[behind - 1][1]
+    for first, last in sorted(places_held):
+        start, end = origins[first][0], origins[last - 1][1]
         if spans and start <= spans[-1][1]:
             spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
         elif len(spans) < MAX_SPANS:
             spans.append((start, end))
     return tuple(spans)
+
+
+def _numbers_held(folded: str, asked: Mapping[str, Forms]) -> list[Span]:
+    """Where numbers and dates stand that are asked for, however they are written."""
+    held: list[Span] = []
+    for number in numbers(folded):
+        names_month = number.month in asked and number.month not in number.parts
+        if names_month or not asked.keys().isdisjoint(number.wholes):
+            held.append(number.span)
+    return held
 
 
 @lru_cache(maxsize=64)
@@ -107,21 +116,25 @@ def _window_around(text: str, spans: Sequence[Span], length: int, hidden: Sequen
 def _richest(text: str, spans: Sequence[Span], length: int) -> int:
     """The start of the stretch with the most different highlights, a little before them. A phrase
     counts its words, and what is rare in ``text`` up to double: a name in every line says little."""
-    marked = [  # without their endings: forms of a word are the same
-        " ".join(stem(word) for word in text[start:end].casefold().split()) for start, end in spans
-    ]
-    often = Counter(marked)
-    weights = {each: (1 + 1 / count) * len(each.split()) for each, count in often.items()}
+    marked = _stems(text, spans)
+    weights: dict[str, float] = {}
+    for words, count in Counter(marked).items():
+        weights[words] = (1 + 1 / count) * len(words.split())
     best, most, last = 0, (0.0, 0), 0
     for first, (start, _) in enumerate(spans):
         last = max(last, first)
         while last < len(spans) and spans[last][1] <= start - length // 6 + length:
             last += 1
-        inside = marked[first:last]
-        value = round(sum(weights[each] for each in {*inside}), 6), len(inside)
+        weight = sum(weights[words] for words in {*marked[first:last]})
+        value = round(weight, 6), last - first
         if value > most:
             best, most = start - length // 6, value
     return max(0, best)
+
+
+def _stems(text: str, spans: Sequence[Span]) -> list[str]:
+    """The text of each span without the endings of its words: forms of a word are the same."""
+    return [" ".join([stem(word) for word in text[start:end].casefold().split()]) for start, end in spans]
 
 
 # --- markup ---------------------------------------------------------------------------
