@@ -37,7 +37,7 @@ from rag_core.text.words import (
     well_formed,
 )
 from rag_core.text.words import fold as fold_words
-from rag_core.types import DATA, NAME, Document, Filters, PrivateBy, Query, Sort, Viewer
+from rag_core.types import DATA, NAME, Document, Filters, Phrase, PrivateBy, Query, Sort, Viewer
 
 HIDDEN = "SELECT c.id FROM documents d JOIN chunks c ON c.document_id = d.id WHERE d.private"
 """The SQL of all private chunks."""
@@ -187,29 +187,43 @@ class Eligible:
 
 def eligible(query: Query, viewer: Viewer) -> Eligible:
     """What ``viewer`` may be shown for ``query``."""
-    parts: list[_Condition] = []
-    for sign, filters in (("", query.filters), ("", query.beside), ("NOT ", query.excluded)):
-        for each in FILTERS:
-            value = getattr(filters, each.field)
-            for some in each.apart((value,) if each.is_day else value) if value else ():
-                sql, values = each.sql(some)
-                parts.append((f"{sign}({sql})", values))
-    for sign, phrases in (("", query.phrases), ("NOT ", query.without)):
-        for phrase in phrases:
-            held, values = f"has_phrase({_ALL_TEXT}, ?)", (phrase.text,)
-            match = " AND ".join(match_any([unit]) for unit in phrase.units)
-            aside = " AND ".join(match_any([unit], "") for unit in phrase.units)
-            if sign and SPACED_WORD.fullmatch(phrase.text):  # with its inflections, as it would be found
-                held, values = _HAS_WORDS, (match,)
-            elif match:
-                held, values = f"{_HAS_ANYWHERE} AND {held}", (match, aside, phrase.text)
-            parts.append((f"{sign}({held})", values))
+    conditions = [
+        *_filtered("", query.filters),
+        *_filtered("", query.beside),
+        *_filtered("NOT ", query.excluded),
+        *(_phrased("", phrase) for phrase in query.phrases),
+        *(_phrased("NOT ", phrase) for phrase in query.without),
+    ]
     condition = f"d.private < {LEFT_OUT}" if viewer.is_owner else "NOT d.private"
     bound: list[Any] = []
-    for sql, values in parts:
+    for sql, values in conditions:
         condition += f" AND ({sql})"
         bound += values
-    return Eligible(condition, tuple(bound), viewer, bool(parts))
+    return Eligible(condition, tuple(bound), viewer, bool(conditions))
+
+
+def _filtered(sign: str, filters: Filters) -> list[_Condition]:
+    """The condition of each filter that is set, after the ``sign``."""
+    conditions: list[_Condition] = []
+    for kind in FILTERS:
+        value = getattr(filters, kind.field)
+        for group in kind.apart((value,) if kind.is_day else value) if value else ():
+            sql, values = kind.sql(group)
+            conditions.append((f"{sign}({sql})", values))
+    return conditions
+
+
+def _phrased(sign: str, phrase: Phrase) -> _Condition:
+    """The condition that a passage holds a phrase; after ``NOT`` a single word with its inflections, as it
+    would be found."""
+    match = " AND ".join([match_any([unit]) for unit in phrase.units])
+    if sign and SPACED_WORD.fullmatch(phrase.text):
+        return f"{sign}({_HAS_WORDS})", (match,)
+    held = f"has_phrase({_ALL_TEXT}, ?)"
+    if not match:
+        return f"{sign}({held})", (phrase.text,)
+    aside = " AND ".join([match_any([unit], "") for unit in phrase.units])
+    return f"{sign}({_HAS_ANYWHERE} AND {held})", (match, aside, phrase.text)
 
 
 def visible(viewer: Viewer) -> Eligible:
@@ -401,15 +415,32 @@ def search_texts(
                  kept_text, furniture, anchor_type, document_id,
                  (SELECT date FROM documents WHERE id = document_id)
              FROM chunks WHERE id IN (SELECT value FROM json_each(?))"""
-    columns = "id key title terms path text kept_text furniture anchor_type document date".split()
     texts: dict[int, SearchText] = {}
-    for row in rows_at_once(db, columns, sql, (json.dumps(list(ids)),)):
-        chunk_id, key, title, terms, path, text, kept_text, furniture, kind, document, date = row
-        name = basename(path).rpartition(".")
-        words = f"{title} {terms} {text if kept_text is None else kept_text} {name[0] or name[2]}"
-        words = fold_words(f"{words} {furniture}" if chunk_id in whole else words)
-        texts[chunk_id] = SearchText(words, fold_words(title), text or key, kind == DATA, document, date)
+    for values in rows_at_once(db, _TextRow._fields, sql, (json.dumps(list(ids)),)):
+        row = _TextRow(*values)
+        name = basename(row.path).rpartition(".")
+        text = row.text if row.kept_text is None else row.kept_text
+        words = f"{row.title} {row.terms} {text} {name[0] or name[2]}"
+        words = fold_words(f"{words} {row.furniture}" if row.id in whole else words)
+        identity, is_data = row.text or row.key, row.anchor_type == DATA
+        texts[row.id] = SearchText(words, fold_words(row.title), identity, is_data, row.document, row.date)
     return texts
+
+
+class _TextRow(NamedTuple):
+    """What is read of a chunk to weigh it."""
+
+    id: int
+    key: str
+    title: str
+    terms: str
+    path: str
+    text: str
+    kept_text: str | None
+    furniture: str
+    anchor_type: str
+    document: int
+    date: str
 
 
 def neighbours(db: sqlite3.Connection, key: str, allowed: Eligible, around: int) -> list[sqlite3.Row]:

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import Any
 
 from rag_core.errors import StoreError
 from rag_core.store import find
@@ -198,18 +199,19 @@ def _scored(
     matching = f"""SELECT words.rowid, -words.rank FROM words {joins}
                    WHERE words MATCH ? AND words.rank MATCH 'bm25({_WEIGHTS})' AND {condition}"""
     others = [word for word in words if word not in needed]
+    values: tuple[Any, ...] = (find.match_any(needed), *allowed.values, limit)
     if not others:
-        found = f"{matching} ORDER BY words.rank LIMIT ?"
+        best = f"{matching} ORDER BY words.rank LIMIT ?"
         values = (find.match_any(words), *allowed.values, limit)
-    else:  # those with another word beside them first, as FTS5 leaps over what has only others
-        found = f"""WITH more (id, score) AS MATERIALIZED ({matching})
-                    SELECT * FROM more
-                    UNION ALL {matching} AND +words.rowid NOT IN (SELECT id FROM more)
-                    ORDER BY score DESC, id LIMIT ?"""
+    else:  # those that also have another word first, as FTS5 leaps over what has only others
+        best = f"""WITH more (id, score) AS MATERIALIZED ({matching})
+                   SELECT * FROM more
+                   UNION ALL {matching} AND +words.rowid NOT IN (SELECT id FROM more)
+                   ORDER BY score DESC, id LIMIT ?"""
         both = f"({find.match_any(needed)}) AND ({find.match_any(others)})"
-        values = (both, *allowed.values, find.match_any(needed), *allowed.values, limit)
-    sql = f"WITH best (id, score) AS ({found}) SELECT id, {EXACT.format('score')} FROM best"
-    return [(number, float(score)) for number, score in rows_at_once(db, ["id", "score"], sql, values)]
+        values = (both, *allowed.values, *values)
+    sql = f"WITH best (id, score) AS ({best}) SELECT id, {EXACT.format('score')} FROM best"
+    return [(row[0], float(row[1])) for row in rows_at_once(db, ["id", "score"], sql, values)]
 
 
 def _matches(words: Sequence[str], counts: Mapping[str, int]) -> int:
