@@ -16,6 +16,7 @@ from rag_core.config.settings import KEYS, Key, SettingRow
 from rag_core.extract.chunk import CHUNK_SIZES, chunk_spec
 from rag_core.models.embedder import OLLAMA_MODEL
 from rag_core.models.minilm import MAX_TOKENS
+from rag_core.providers import VECTOR_INDEXES, one_of
 
 PAGE = Path(__file__).resolve().parent / "configuration.md"
 
@@ -101,9 +102,10 @@ FIXED = """
 A search waits 5 seconds for a vector index and 10 for the server of an embedder. All checks of Settings →
 Connections together get 5. What is late is named, and the rest is shown. `vectors_timeout_s` and
 `embedding_timeout_s` are for single requests, mostly those of runs.
+"""
 
-One request to a vector index holds at most 500 records and 20 MB (S3 Vectors), 500 and 24 MB (Qdrant), or as
-many as Chroma allows, up to 2,000.
+REQUESTS = """
+One request to a vector index holds at most {limits}.
 """
 
 EMBEDDERS = """
@@ -138,7 +140,7 @@ a model can shorten its vectors, `--dimension 256` makes a store with `ollama:MO
 def page() -> str:
     """The whole page."""
     embedders = EMBEDDERS.format(model=OLLAMA_MODEL)
-    rest = (ENV, LOGGING, FIXED)
+    rest = (ENV, LOGGING, FIXED, _requests())
     return "".join((INTRODUCTION, *_settings(), embedders, TABLES, *_sizes(), *rest))
 
 
@@ -173,6 +175,15 @@ def _sizes() -> Iterator[str]:
     yield SIZES.format(limit=MAX_TOKENS)
     rows = ((kind, f"{a} / {b}", "{} / {}".format(*scaled[kind])) for kind, (a, b) in CHUNK_SIZES.items())
     yield _table(("file type", "sizes", "for the built-in model"), rows)
+
+
+def _requests() -> str:
+    indexes = [(row.label, row.opener) for row in VECTOR_INDEXES.values() if row.opens]
+    limits = [
+        f"{index.max_batch:,} records and {index.max_bytes / 2**20:.0f} MB ({label})"
+        for label, index in indexes
+    ]
+    return REQUESTS.format(limits=one_of(limits))
 
 
 def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -55,7 +55,7 @@ class Problem:
 class VisibleIndexes:
     """The vector indexes of one kind of service that could be attached."""
 
-    kind: str  #: ``s3vectors``, ``qdrant`` or ``chroma``.
+    kind: str  #: The name of a row of `providers.VECTOR_INDEXES`.
     addresses: tuple[str, ...] = ()
     problem: str = ""  #: Why they could not be listed, in a sentence; empty if they were.
 

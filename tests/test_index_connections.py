@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from rag_core.library.connections import check_program
+from rag_core.models.check import Need
 from rag_core.types import OWNER
-from rag_core.vectors.qdrant import QdrantOptions
+from rag_core.vectors.qdrant import QdrantOptions, QdrantService
 from tests.conftest import index
 from tests.connected import KEY, Make, connection
 from tests.s3vectors import Server
@@ -114,8 +114,8 @@ def test_a_server_for_vectors_answers(make: Make, key: str, answers: dict[str, A
     assert (gone.state, f"`{key}_url`" in str(gone.next_step)) == ("unreachable", True)
 
 
-def test_the_key_of_qdrant_is_sent_and_not_shown() -> None:
+def test_the_key_of_qdrant_is_sent_and_not_shown(make: Make) -> None:
     with serving(Pages(answers=QDRANT)) as there:
-        found = check_program(QdrantOptions(url=there.url, api_key=KEY))
+        found = QdrantService.check(Need(make().settings, QdrantOptions(url=there.url, api_key=KEY)))
         assert [asked.headers.get("authorization") for asked in there.asked] == [None, f"Bearer {KEY}"]
     assert KEY not in repr(found)

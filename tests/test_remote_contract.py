@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from rag_core.errors import VectorError, VectorsUnreachable
+from rag_core.providers import VECTOR_INDEXES
 from rag_core.types import Filters
 from rag_core.vectors import VectorRecord
-from rag_core.vectors.builtin import BUILT_IN
 from rag_core.vectors.chroma import ChromaOptions
 from rag_core.vectors.qdrant import QdrantOptions
 from rag_core.vectors.remote import Remote
@@ -58,7 +58,8 @@ def place(request: pytest.FixtureRequest, services: Services) -> Iterator[Place]
     options, unique = options_of(services), f"contract-{uuid.uuid4().hex[:12]}"
     if name == "qdrant":
         options = replace(options, collection=unique)
-    made = Place(BUILT_IN[name], BUILT_IN[name].address_of(unique, "", options), options)
+    kind = VECTOR_INDEXES[name].opener
+    made = Place(kind, kind.address_of(unique, "", options), options)
     yield made
     index = made.open()
     if owner := index.owner():
@@ -206,4 +207,4 @@ def test_an_index_in_a_folder_is_not_looked_for_on_a_server(tmp_path: Path) -> N
         ("chroma", "chroma://example.org/notes", ChromaOptions(path=tmp_path)),
     ):
         with pytest.raises(VectorError, match=r"points to \(nowhere\)"):
-            Place(BUILT_IN[kind], address, in_folder).open()
+            Place(VECTOR_INDEXES[kind].opener, address, in_folder).open()

@@ -29,7 +29,7 @@ FIELDS = [field.name for field in fields(Filters)]
 
 def test_bucket_and_index_are_created_as_configured(amazon: Server) -> None:
     key = "arn:aws:kms:eu-central-1:123456789012:key/1234"
-    opened(amazon, kms_key=key, tags={"team": "notes"})
+    opened(amazon, kms_key=key, tags=(("team", "notes"),))
     index = amazon.service.index(BUCKET, "main")
     assert index.about["dimension"] == 16
     assert index.about["distanceMetric"] == "cosine"

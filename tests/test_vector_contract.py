@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rag_core.providers import VECTOR_INDEXES
 from rag_core.types import Filters, Metric
 from rag_core.vectors import RemoteIndex, VectorIndex
 from rag_core.vectors.backends import open_remote
-from rag_core.vectors.builtin import BUILT_IN
 from rag_core.vectors.chroma import ChromaOptions
 from rag_core.vectors.local import LocalVectors
 from rag_core.vectors.qdrant import QdrantOptions
@@ -59,7 +59,7 @@ def remote(make: Callable[[int], RemoteIndex]) -> Iterator[Opener]:
 
 @contextmanager
 def built_in(kind: str, options: Options, metric: Metric = "cosine") -> Iterator[Opener]:
-    index = BUILT_IN[kind]
+    index = VECTOR_INDEXES[kind].opener
     address = index.address_of(f"contract-{uuid.uuid4().hex[:12]}", "", options)
     with remote(lambda size: index(address, size, metric, options)) as opener:
         yield opener

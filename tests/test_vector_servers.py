@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from rag_core.errors import VectorError, VectorsUnreachable
+from rag_core.providers import VECTOR_INDEXES
 from rag_core.vectors import VectorRecord
-from rag_core.vectors.builtin import BUILT_IN
 from rag_core.vectors.chroma import ChromaOptions
 from rag_core.vectors.qdrant import QdrantOptions
 from rag_core.vectors.remote import Remote
@@ -51,7 +51,8 @@ class Program(NamedTuple):
 
 def index_at(kind: str, store: str = "notes", **changes: Any) -> Remote[Any]:
     options = replace(OPTIONS[kind], **changes)
-    return BUILT_IN[kind](BUILT_IN[kind].address_of(store, "", options), 16, "cosine", options)
+    opener = VECTOR_INDEXES[kind].opener
+    return opener(opener.address_of(store, "", options), 16, "cosine", options)
 
 
 @pytest.fixture(params=["qdrant", "chroma"])
@@ -104,7 +105,7 @@ def test_a_server_that_refuses_access_says_what_to_do(
     with pytest.raises(VectorError, match=f"refuses access \\(status {status}\\)") as caught:
         program.open().prepare(ME)
     assert not isinstance(caught.value, VectorsUnreachable)
-    assert caught.value.suggestion == BUILT_IN[program.kind].service_type.access
+    assert caught.value.suggestion == VECTOR_INDEXES[program.kind].opener.service_type.access
     assert len(program.server.asked) == 1
     assert KEY not in str(caught.value)
 

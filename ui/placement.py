@@ -11,6 +11,7 @@ import streamlit as st
 from rag_core.library import background
 from rag_core.library.portable import Transfer
 from rag_core.models.registry import takes_dimension
+from rag_core.providers import LOCAL, VECTOR_INDEXES, one_of
 from rag_core.reports import VisibleIndexes
 from rag_core.types import METRICS, Metric, StoreInfo, Viewer
 from rag_core.wording import embedder
@@ -26,16 +27,11 @@ _ADDRESS: Final = "stores_attach_address"
 _NAME: Final = "stores_attach_name"
 _VISIBLE: Final = "stores_attach_visible"  # the indexes that were found
 _CHOSEN: Final = "stores_attach_chosen"
-_LOOK_HELP: Final = "Asks Amazon S3 Vectors, Qdrant and Chroma, as far as they are set up here."
 _BEGUN: Final = "placement_begun"  # the store whose switch this session saw under way
-LOCAL: Final = "local"
-"""The index of a store in its own file."""
-_KINDS: Final = {
-    LOCAL: "In the store's own file",
-    "s3vectors": "Amazon S3 Vectors",
-    "qdrant": "Qdrant",
-    "chroma": "Chroma",
-}
+_KINDS: Final = {name: row.label for name, row in VECTOR_INDEXES.items()}
+_SERVICES: Final = [row for row in VECTOR_INDEXES.values() if row.opens]
+_LABELS: Final = one_of([row.label for row in _SERVICES], "and")
+_LOOK_HELP: Final = f"Asks {_LABELS}, as far as they are set up here."
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +192,7 @@ def offer_attaching(viewer: Viewer) -> None:
     if _VISIBLE in st.session_state:
         _show_visible(st.session_state[_VISIBLE])
     address = st.text_input(
-        "Address", key=_ADDRESS, placeholder="s3vectors://BUCKET/INDEX", autocomplete="off",
+        "Address", key=_ADDRESS, placeholder=_SERVICES[0].form, autocomplete="off",
         help="The page of a store of another computer shows it, if its vectors are in a service.",
     )  # fmt: skip
     st.text_input("Name", key=_NAME, placeholder="Leave empty to keep the name it has", autocomplete="off")

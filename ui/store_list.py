@@ -13,6 +13,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from rag_core.errors import InvalidInput, RagError, StoreError
 from rag_core.library.portable import SUFFIX
+from rag_core.providers import LOCAL
 from rag_core.types import StoreInfo, Viewer
 from rag_core.wording import freshness, plural, size, some
 from ui import hits, tasks
@@ -20,7 +21,7 @@ from ui.deps import library
 from ui.folders import shown, typed_folder, typed_name
 from ui.links import STORES_PAGE
 from ui.messages import errors_wait, show_error, show_waiting, show_warning
-from ui.placement import LOCAL, choose, choose_shape, offer_attaching
+from ui.placement import choose, choose_shape, offer_attaching
 from ui.results import offer_folder
 from ui.runs import is_active
 from ui.task_status import forget, found, library_name, show_tasks, under_way

@@ -18,6 +18,7 @@ from pydantic_core import core_schema as schemas
 
 from rag_core.config.keys import HOST_NAME, LOGIN_NAME, STORE_NAME
 from rag_core.config.origin import ADVICE, Listing, Text, Written, refused
+from rag_core.providers import VECTOR_INDEXES, one_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,7 +140,7 @@ RERANKER = word(
     r"onnx:[^\x00-\x1f\x7f]{1,300}|[^\s@\x00-\x1f\x7f]{1,200}@https?://[^\s@?#\x00-\x1f\x7f]{1,300}",
     "'onnx:FOLDER', or 'MODEL@URL' of a server with /v1/rerank, such as 'bge-reranker@http://127.0.0.1:8080'",
 )
-BACKEND = word(r"[a-z][a-z0-9_-]{0,31}", "'local', 's3vectors', 'qdrant' or 'chroma'")
+BACKEND = word(r"[a-z][a-z0-9_-]{0,31}", one_of([repr(kind) for kind in VECTOR_INDEXES]))
 STORE = word(STORE_NAME.pattern, "a store's name: 1 to 63 letters, digits, hyphens and underscores")
 _LOGIN = word(LOGIN_NAME.pattern, "a login such as ada@example.com", lower=True)
 _HOST = word(HOST_NAME.pattern, "a name such as desk or desk.example.com", lower=True)

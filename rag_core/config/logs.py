@@ -12,10 +12,12 @@ import sys
 import traceback
 from typing import Any, TextIO
 
+from rag_core.providers import PROVIDERS
+
 OURS = ("rag_core", "ui")
 """The loggers whose level is set. Libraries keep theirs, except `CHATTY`."""
 
-CHATTY = ("boto3", "botocore", "urllib3", "httpx", "httpcore", "ollama", "qdrant_client", "chromadb", "mcp")
+CHATTY = "urllib3", "httpx", "httpcore", "ollama", "mcp", *(name for row in PROVIDERS for name in row.loggers)
 """Libraries that log requests with bodies and headers (notes, queries, keys) at debug level. They stay at
 WARNING, whatever level is set."""
 

@@ -275,6 +275,16 @@ class Settings(BaseSettings):
         return self.embedding_api_key or borrowed or ""
 
     @property
+    def qdrant_folder(self) -> Path:
+        """The folder of Qdrant's files without a server."""
+        return self.qdrant_path or self.data_dir / "qdrant"
+
+    @property
+    def chroma_folder(self) -> Path:
+        """The folder of Chroma's files without a server."""
+        return self.chroma_path or self.data_dir / "chroma"
+
+    @property
     def default_stores(self) -> tuple[str, ...]:
         """The default store, if there is one, as the option that takes several."""
         return (self.default_store,) if self.default_store else ()

@@ -10,23 +10,15 @@ from concurrent.futures import wait
 from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
 
-from rag_core.errors import EmbedderError, InvalidInput, LLMError, RagError, VectorError, VectorsUnreachable
-from rag_core.installation import install_line
-from rag_core.messages import say
+from rag_core.errors import EmbedderError, InvalidInput, LLMError, RagError
 from rag_core.models import LLMOptions, Message, open_llm
 from rag_core.models.addresses import destination, leaves
 from rag_core.models.chat import Call, stream_answer
-from rag_core.models.check import Found, Unanswered, package_version, printable, written
+from rag_core.models.check import Found, Unanswered, printable, written
 from rag_core.models.deadline import in_background
 from rag_core.models.registry import Open
-from rag_core.models.server import CHECK_S, Server, probe
 from rag_core.reports import Connection, ConnectionState
-from rag_core.vectors.chroma import ChromaOptions, ChromaService
-from rag_core.vectors.qdrant import QdrantOptions, QdrantService
-from rag_core.vectors.s3vectors import S3Options, S3Service
-from rag_core.vectors.service import Program, Refused
 from rag_core.wording import GET_A_MODEL, some
 
 _LOG = logging.getLogger(__name__)
@@ -127,75 +119,3 @@ def _ask_chat(name: str, options: LLMOptions, within_s: float) -> Found:
         state: ConnectionState = "unreachable" if isinstance(error, LLMError) else "not set up"
         return Found(state, error.message, error.next_step)
     return Found("ready", f"{name!r} answers in {time.perf_counter() - began:.1f} s.")
-
-
-_CONFIGURE = "Set up region and credentials as for the AWS CLI, or set `s3_region` and `s3_profile`."
-
-
-def check_s3vectors(options: S3Options, *, wanted: bool, used: bool) -> Found:
-    """The service, asked once for its buckets if ``wanted``. If stores have ``used`` it, credentials that may
-    not list buckets are no fault."""
-    from botocore.session import Session
-
-    if not wanted:
-        has_region = bool(Session().get_config_variable("region"))
-        sentence = "No store or setting uses it, so it was not asked."
-        step = say("ask_amazon") if has_region else _CONFIGURE
-        return Found("not set up", sentence, step, unasked=has_region)
-    client = S3Service(replace(options, timeout=CHECK_S))
-    try:
-        client.call("list_vector_buckets", 1, maxResults=1)
-    except VectorsUnreachable as error:
-        return Found("unreachable", error.message, "Check the network and the region.")
-    except Refused as error:
-        if not error.name.startswith("AccessDenied"):
-            return Found("refused", error.message, "Check the credentials, the profile and the region.")
-        if not used:
-            advice = "Allow s3vectors:ListVectorBuckets to the credentials; stores work without that, too."
-            return Found("refused", error.message, advice)
-    except VectorError as error:
-        return Found("not set up", error.message, _CONFIGURE)
-    return Found("ready", f"It answers at {client.endpoint}.", goes=destination(client.endpoint))
-
-
-def check_program(options: QdrantOptions | ChromaOptions, config_file: Path | None = None) -> Found:
-    """Qdrant or Chroma: the server, or the folder without one, and the package that talks to it."""
-    kind: type[Program[Any]] = QdrantService if isinstance(options, QdrantOptions) else ChromaService
-    package = package_version(kind.package, kind.module)
-    install = f"Run {install_line(kind.extra)}"
-    if options.url:
-        sentence = _ask_program(kind, options)
-        if package:
-            return Found("ready", f"{sentence}.")
-        sentence = f"{sentence}; the package {kind.package!r} is not installed."
-        return Found("not set up", sentence, f"{install}.")
-    here = f"The package {kind.package!r} {f'{package} is' if package else 'is not'} installed"
-    if options.path is not None:
-        sentence = f"{here}; its folder is {str(options.path)!r}, for one process at a time."
-        step = "" if package else f"{install}."
-        return Found("ready" if package else "not set up", sentence, step, goes=destination(""))
-    step = f"{written(kind.url_setting, kind.example, config_file)}."
-    step = step.replace("write", "Write", 1) if package else f"{install}, then {step}"
-    return Found("not set up", f"{here}; no server is set.", step)
-
-
-def _ask_program(kind: type[Program[Any]], options: QdrantOptions | ChromaOptions) -> str:
-    """That the server answers, with its version, in words. Raises Unanswered."""
-    start = f"Start it, or set `{kind.url_setting}` to where it is."
-    server = Server(kind.name, options.url, start, kind.access)
-    if isinstance(options, QdrantOptions):
-        wanted = kind.name
-        _, said = probe(server, "/")
-        known = isinstance(said, dict) and "qdrant" in str(said.get("title", "")).lower()
-        number = said.get("version") if known else None
-        if known:
-            probe(server, "/collections", options.api_key)
-    else:
-        wanted = "Chroma 1.0 or newer"
-        _, said = probe(server, "/api/v2/heartbeat")
-        known = isinstance(said, dict) and "nanosecond heartbeat" in said
-        number = probe(server, "/api/v2/version")[1] if known else None
-    if not known:
-        raise Unanswered(Found("unreachable", f"What answers at {options.url} is not {wanted}.", start))
-    shown = f"{kind.name} {number[:40]}" if isinstance(number, str) else kind.name
-    return f"{shown} at {options.url} answers"

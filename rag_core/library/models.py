@@ -15,8 +15,9 @@ from rag_core.library.service import Service, ocr_options, reranker_options
 from rag_core.models import full_name
 from rag_core.models.addresses import destination
 from rag_core.models.chat import server_of
-from rag_core.models.check import Found
+from rag_core.models.check import Found, Need
 from rag_core.models.embedder import BUILT_IN, parse_name
+from rag_core.providers import VECTOR_INDEXES
 from rag_core.reports import Connection, ConnectionKind, OllamaModel, Pulling, Trial
 from rag_core.types import Viewer
 
@@ -41,17 +42,13 @@ class Models(Service):
 
         settings, options, config = self._settings, self._embedders.options, self._settings.config_file
         used, models = self._used(viewer)
-        vectors, local = self._shared.vector_options, destination("")
-        s3, qdrant, chroma = vectors["s3vectors"], vectors["qdrant"], vectors["chroma"]
-        named = s3.region or s3.profile or s3.endpoint_url or settings.backend == "s3vectors"
-        wants_amazon = bool(ask_all or named or used["s3vectors"])
+        local = destination("")
         wants_ollama = bool(settings.ollama_url or used["ollama"] or settings.embedder.startswith("ollama"))
         setting = "chat_base_url" if not settings.embedding_base_url else "embedding_base_url"
-        program, package = connections.check_program, partial(check_package, offline=options.offline)
+        package = partial(check_package, offline=options.offline)
         ollama = partial(check_ollama, options.ollama_url, models["ollama"], config, wanted=wants_ollama)
         server = options.openai_url, options.openai_key, setting, models["openai"], config
         onnx = partial(check_onnx, options.model_dir, models["onnx"])
-        s3_check = partial(connections.check_s3vectors, s3, wanted=wants_amazon, used=bool(used["s3vectors"]))
         checks: list[Check] = []
 
         def add(
@@ -68,9 +65,10 @@ class Models(Service):
         add("onnx", "ONNX models", "embedder", local, onnx)
         for provider, name in _PACKAGES.items():
             add(provider, name, "embedder", local, partial(package, provider, models[provider]))
-        add("s3vectors", "Amazon S3 Vectors", "vectors", "goes to Amazon", s3_check)
-        add("qdrant", "Qdrant", "vectors", _goes(qdrant.url), partial(program, qdrant, config))
-        add("chroma", "Chroma", "vectors", _goes(chroma.url), partial(program, chroma, config))
+        for kind, opened_with in self._shared.vector_options.items():
+            row, need = VECTOR_INDEXES[kind], Need(settings, opened_with, used[kind], ask_all=ask_all)
+            sent_to = row.goes or _goes(getattr(opened_with, row.server))
+            add(kind, row.label, "vectors", sent_to, partial(row.check, need))
         for provider in models.keys() - BUILT_IN:
             names = [f"{provider}:{model}" for model in models[provider]]
             opened = partial(connections.check_foreign, names, self._embedders.get)

@@ -26,7 +26,6 @@ from rag_core.store.health import EXAMPLES
 from rag_core.types import StoreInfo, Viewer
 from rag_core.vectors import RemoteIndex
 from rag_core.vectors.backends import (
-    VectorOptions,
     address_of,
     backend_of,
     destination,
@@ -35,8 +34,7 @@ from rag_core.vectors.backends import (
     none_there,
     visible,
 )
-from rag_core.vectors.builtin import BUILT_IN
-from rag_core.vectors.service import SEARCH_ATTEMPTS, Options, ProgramOptions, Refused
+from rag_core.vectors.service import SEARCH_ATTEMPTS, Options, Refused
 from rag_core.wording import plural
 
 
@@ -131,16 +129,17 @@ class Placement(Service):
         index.request(store, [])
 
     def visible_indexes(self, viewer: Viewer) -> list[VisibleIndexes]:
-        """The vector indexes in Amazon S3 Vectors, Qdrant and Chroma that the credentials of this computer
-        can see and that no store here has, by kind. A service that cannot be asked says why; a folder of
-        Qdrant or Chroma that does not exist is none."""
+        """The vector indexes that the credentials of this computer can see and that no store here has, by
+        kind. A service that cannot be asked says why; a folder that does not exist is none."""
         named = self._addresses(viewer)
-        options = self._shared.vector_options
-        kinds = [kind for kind in BUILT_IN if _can_be_asked(options[kind])]
-        listings = [in_background(f"listing {kind}", partial(_visible, kind, options)) for kind in kinds]
+        asked = {kind: each for kind, each in self._shared.vector_options.items() if each.is_there}
+        listings = [
+            in_background(f"listing {kind}", partial(_visible, kind, options))
+            for kind, options in asked.items()
+        ]
         wait(listings, ANSWER_S)
         found = []
-        for kind, listing in zip(kinds, listings, strict=True):
+        for kind, listing in zip(asked, listings, strict=True):
             if not listing.done():
                 problem = f"The service {kind!r} gave no answer within {ANSWER_S:g} seconds."
                 found.append(VisibleIndexes(kind, problem=problem))
@@ -235,17 +234,9 @@ class Placement(Service):
 _MOST_VISIBLE = 500
 
 
-def _can_be_asked(options: Options) -> bool:
-    """Whether there is something to ask: looking makes no folder."""
-    if isinstance(options, ProgramOptions) and not options.url:
-        return options.path is not None and options.path.is_dir()
-    return True
-
-
-def _visible(kind: str, options: VectorOptions) -> list[str]:
+def _visible(kind: str, options: Options) -> list[str]:
     """The addresses of the first indexes of a kind. Raises VectorError."""
-    patient = {kind: replace(options[kind], attempts=SEARCH_ATTEMPTS)}
-    return [*islice(visible(kind, patient), _MOST_VISIBLE)]
+    return [*islice(visible(kind, replace(options, attempts=SEARCH_ATTEMPTS)), _MOST_VISIBLE)]
 
 
 def compare_index(stores: StoreFiles, store: Store) -> tuple[Finding, ...]:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rag_core.messages import Message
 from rag_core.reports import ConnectionState
+
+if TYPE_CHECKING:
+    from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +28,17 @@ class Found:
     embedders: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     unasked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What a live check of a provider is told."""
+
+    settings: Settings
+    options: Any  #: What it is opened with.
+    stores: Sequence[str] = ()  #: The stores that use it.
+    models: Sequence[str] = ()  #: Its models that stores use.
+    ask_all: bool = False  #: Whether to ask a service that nothing names.
 
 
 class Unanswered(Exception):

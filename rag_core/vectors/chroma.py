@@ -21,9 +21,11 @@ from operator import methodcaller
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from rag_core.config.options import setting
 from rag_core.errors import VectorError
 from rag_core.models.addresses import straight_to
-from rag_core.models.server import retry_after_s
+from rag_core.models.server import Server, probe, retry_after_s
+from rag_core.providers import VECTOR_INDEXES
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import VectorRecord, payload
 from rag_core.vectors.payload import DOC, MAY_BE_UNFILTERED, UNFILTERED
@@ -32,8 +34,6 @@ from rag_core.vectors.service import CONNECT_S, SEARCH_ATTEMPTS, Busy, Program, 
 
 if TYPE_CHECKING:
     import httpx
-
-    from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
 HNSW = {"max_neighbors": 32, "ef_construction": 200, "ef_search": 400}
 """Finds over 99 of 100 of the nearest ten even among random directions; the defaults lose a third."""
@@ -56,6 +56,8 @@ _T = TypeVar("_T")
 class ChromaOptions(ProgramOptions):
     """How to reach Chroma."""
 
+    url: str = setting("chroma_url", "")
+    path: Path | None = setting("chroma_folder", None)
     port = 8000
 
 
@@ -65,6 +67,15 @@ class ChromaService(Program[ChromaOptions]):
     name, extra, package, module = "Chroma", "chroma", "chromadb", "chromadb"
     url_setting, example = "chroma_url", "http://127.0.0.1:8000"
     access = "Use a server without a key, or let a proxy on this machine add it."
+    wanted = "Chroma 1.0 or newer"
+
+    @staticmethod
+    def version_at(server: Server, options: ChromaOptions) -> str | None:  # noqa: ARG004
+        _, said = probe(server, "/api/v2/heartbeat")
+        if not isinstance(said, dict) or "nanosecond heartbeat" not in said:
+            return None
+        version = probe(server, "/api/v2/version")[1]
+        return version if isinstance(version, str) else ""
 
     def _connect(self) -> Any:
         import httpx
@@ -133,21 +144,14 @@ class Chroma(Remote[ChromaService]):
     """The collection of one store."""
 
     service_type = ChromaService
-    form = "chroma://HOST:PORT/COLLECTION"
+    options_type = ChromaOptions
+    form = VECTOR_INDEXES["chroma"].form
     pattern = re.compile(rf"chroma://(?P<server>.*)/(?P<collection>{_COLLECTION.pattern})")
     metrics = {"cosine": "cosine", "euclidean": "l2", "dot_product": "ip"}  # noqa: RUF012
     max_dimension = 65_536
     max_batch = 2000
     max_bytes = 16 * 2**20  # a server takes 40 MB unless it is told otherwise
     other_place = "give the store another name"
-
-    @classmethod
-    def options(cls, settings: Settings) -> ChromaOptions:
-        return ChromaOptions(
-            url=settings.chroma_url or "",
-            path=settings.chroma_path or settings.data_dir / "chroma",
-            timeout=settings.vectors_timeout_s,
-        )
 
     @staticmethod
     def address_of(store: str, variant: str, options: ChromaOptions) -> str:

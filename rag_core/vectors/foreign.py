@@ -10,10 +10,10 @@ from typing import Protocol, cast
 
 from rag_core.errors import VectorError
 from rag_core.extensions import Extension, Guarded, catalogue
-from rag_core.models.addresses import server_problem
+from rag_core.models.addresses import destination, server_problem
+from rag_core.providers import VECTOR_INDEXES
 from rag_core.types import Filters, Metric, Vectors
 from rag_core.vectors import EVERYTHING, Match, RemoteIndex
-from rag_core.vectors.builtin import BUILT_IN
 
 
 class Backend(Protocol):
@@ -39,7 +39,7 @@ class Backend(Protocol):
 @cache
 def backends() -> dict[str, Extension]:
     """The vector indexes that installed packages bring, by name."""
-    return catalogue("vector_indexes", {"local", *BUILT_IN})
+    return catalogue("vector_indexes", VECTOR_INDEXES)
 
 
 def usable() -> tuple[str, ...]:
@@ -52,15 +52,22 @@ def usable() -> tuple[str, ...]:
     return tuple(names)
 
 
-def backend_of(extension: Extension) -> Backend:
+def backend_of(extension: Extension) -> PackageBackend:
     """The backend of a package. Raises VectorError when it cannot be used."""
-    backend = _Backend(extension, extension.load(VectorError), VectorError)
+    backend = PackageBackend(extension, extension.load(VectorError), VectorError)
     if silence := server_problem(getattr(backend, "server")):  # noqa: B009 - what it has is not known
         raise extension.failed(VectorError, silence)
-    return cast("Backend", backend)
+    return backend
 
 
-class _Backend(Guarded):
+class PackageBackend(Guarded):
+    """The vector indexes of a package; see Backend."""
+
+    @property
+    def destination(self) -> str:
+        """Where text goes, in words."""
+        return destination(self.server)
+
     def address(self, store: str, variant: str) -> str:
         found = self._call(self._target.address, "address", store, variant)
         if not str(found).startswith(f"{self._extension.name}://"):

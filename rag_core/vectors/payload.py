@@ -100,7 +100,7 @@ def conditions(filters: Filters) -> list[Condition]:
 def filter_objects(
     filters: Filters, most: int, contains: str, unfiltered: frozenset[str] | None = None
 ) -> dict[str, Any] | None:
-    """``filters`` in the JSON that S3 Vectors and Chroma share, of at most ``most`` alternatives: the longest
+    """``filters`` as JSON objects, of at most ``most`` alternatives: the longest
     conditions are left out; None when there is nothing to ask. ``contains`` is the operator for one value of
     a list; ``unfiltered`` the keys that a record may lack for want of room (None: all)."""
     asked = []

@@ -16,23 +16,23 @@ import sqlite3
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from operator import methodcaller
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rag_core.config.options import setting
 from rag_core.errors import VectorError
 from rag_core.models.addresses import straight_to
+from rag_core.models.server import Server, probe
+from rag_core.providers import VECTOR_INDEXES
 from rag_core.text.words import well_formed
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import Receipt, VectorRecord, payload
 from rag_core.vectors.payload import DOC, MAY_BE_UNFILTERED, TEXT, UNFILTERED, Condition
 from rag_core.vectors.remote import KEYS_A_PAGE, RECORDS_A_PAGE, Batch, Remote, Shape, Undo, unless
 from rag_core.vectors.service import SEARCH_ATTEMPTS, Busy, Program, ProgramOptions, Refused
-
-if TYPE_CHECKING:
-    from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
 KEY_VARIABLE = "COMMONPLACE_QDRANT_API_KEY"
 
@@ -59,8 +59,10 @@ Filter = dict[str, Any]
 class QdrantOptions(ProgramOptions):
     """How to reach Qdrant. ``api_key`` comes from the environment and goes to ``url`` only."""
 
-    collection: str = "notes"
-    api_key: str = field(default="", repr=False)
+    url: str = setting("qdrant_url", "")
+    path: Path | None = setting("qdrant_folder", None)
+    collection: str = setting("qdrant_collection", "notes")
+    api_key: str = setting("qdrant_api_key", "", secret=True)
     port = 6333
 
 
@@ -70,6 +72,16 @@ class QdrantService(Program[QdrantOptions]):
     name, extra, package, module = "Qdrant", "qdrant", "qdrant-client", "qdrant_client"
     url_setting, example = "qdrant_url", "http://127.0.0.1:6333"
     access = f"Set {KEY_VARIABLE}, best in .env."
+    wanted = "Qdrant"
+
+    @staticmethod
+    def version_at(server: Server, options: QdrantOptions) -> str | None:
+        _, said = probe(server, "/")
+        if not isinstance(said, dict) or "qdrant" not in str(said.get("title", "")).lower():
+            return None
+        probe(server, "/collections", options.api_key)
+        version = said.get("version")
+        return version if isinstance(version, str) else ""
 
     def _connect(self) -> Any:
         key = self.options.api_key
@@ -121,7 +133,8 @@ class Qdrant(Remote[QdrantService]):
     """The points of one store in a collection."""
 
     service_type = QdrantService
-    form = "qdrant://HOST:PORT/COLLECTION#STORE"
+    options_type = QdrantOptions
+    form = VECTOR_INDEXES["qdrant"].form
     pattern = re.compile(
         r"qdrant://(?P<server>[^#]*)/(?P<collection>[A-Za-z0-9_][\w.-]{0,199})"
         r"#(?P<store>[A-Za-z0-9][A-Za-z0-9_-]{0,62})"
@@ -131,16 +144,6 @@ class Qdrant(Remote[QdrantService]):
     max_batch = 500
     max_bytes = 24 * 2**20  # a server takes 32 MB unless it is told otherwise
     other_place = "set another `qdrant_collection`"
-
-    @classmethod
-    def options(cls, settings: Settings) -> QdrantOptions:
-        return QdrantOptions(
-            url=settings.qdrant_url or "",
-            path=settings.qdrant_path or settings.data_dir / "qdrant",
-            collection=settings.qdrant_collection,
-            api_key=settings.qdrant_api_key or "",
-            timeout=settings.vectors_timeout_s,
-        )
 
     @staticmethod
     def address_of(store: str, variant: str, options: QdrantOptions) -> str:

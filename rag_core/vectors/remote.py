@@ -8,9 +8,9 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from rag_core.errors import InvalidInput, VectorError
 from rag_core.models.addresses import shown
@@ -21,9 +21,6 @@ from rag_core.types import Filters, Metric, Vectors
 from rag_core.vectors import EVERYTHING, Match, Receipt, RemoteIndex, Settled, VectorRecord, unit, unnoticed
 from rag_core.vectors.payload import reason_against
 from rag_core.vectors.service import Options, Refused, Service
-
-if TYPE_CHECKING:
-    from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
 SEARCH_S = 5.0  # for everything that one search asks of an index
 
@@ -40,6 +37,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
 
     is_exact = False
     service_type: ClassVar[Any]
+    options_type: ClassVar[type[Options]]  #: What of the settings it takes.
     form: ClassVar[str]  #: How an address is written, for people.
     pattern: ClassVar[re.Pattern[str]]  #: What an address matches; `_locate` gets its groups.
     metrics: ClassVar[Mapping[Metric, str]]  #: Our metrics → the service's names.
@@ -57,11 +55,6 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
         self.address, self.dimension, self.metric = address, dimension, self.metrics[metric]
         self.service: _Service = self.service_type(options)
         self._locate(match.groupdict(""))
-
-    @classmethod
-    @abstractmethod
-    def options(cls, settings: Settings) -> Options:
-        """The part of ``settings`` that the constructor takes."""
 
     @staticmethod
     @abstractmethod
@@ -238,6 +231,32 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
             first, second = (self._refused({key: items[key] for key in half}) for half in halves)
             return {**first, **second}
         return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """A kind of index with the owner's options; see foreign.Backend."""
+
+    index: type[Remote[Any]]
+    options: Options
+
+    @property
+    def server(self) -> str:
+        return str(self.options.server)
+
+    @property
+    def destination(self) -> str:
+        """Where text goes, in words."""
+        return str(self.options.destination)
+
+    def address(self, store: str, variant: str) -> str:
+        return self.index.address_of(store, variant, self.options)
+
+    def open(self, address: str, dimension: int, metric: Metric) -> RemoteIndex:
+        return self.index(address, dimension, metric, self.options)
+
+    def existing(self, address: str) -> RemoteIndex:
+        return self.index.existing(address, self.options)
 
 
 class Batch(NamedTuple):

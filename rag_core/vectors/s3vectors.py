@@ -6,20 +6,22 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rag_core.errors import InvalidInput, VectorError
+from rag_core.config.options import setting
+from rag_core.errors import InvalidInput, VectorError, VectorsUnreachable
+from rag_core.messages import say
 from rag_core.models.addresses import destination, host_of, is_loopback
+from rag_core.models.check import Found, Need
+from rag_core.models.server import CHECK_S
+from rag_core.providers import VECTOR_INDEXES
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import Metadata, VectorRecord, payload
 from rag_core.vectors.payload import DOC, TEXT, UNFILTERED, Value
 from rag_core.vectors.remote import Remote, Shape, Undo, mark, unless
 from rag_core.vectors.service import CONNECT_S, SEARCH_ATTEMPTS, Busy, Options, Refused, Service
-
-if TYPE_CHECKING:
-    from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
 MAX_FOUND = 10_000  # hits of one search
 NON_FILTERABLE = (TEXT, DOC)
@@ -39,6 +41,7 @@ _BUSY = {
 _BAD_CREDENTIALS = {"UnrecognizedClientException", "InvalidSignatureException"}
 _ABOUT_RECORDS = {"ValidationException", "SerializationException"}
 _NOT_FOUND, _CONFLICT = 404, 409
+_CONFIGURE = "Set up region and credentials as for the AWS CLI, or set `s3_region` and `s3_profile`."
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")
 
 
@@ -47,12 +50,12 @@ class S3Options(Options):
     """How to reach the service. Empty means: as the AWS configuration of this machine says, which also has
     the credentials; ``profile`` names which. ``kms_key`` (an ARN) and ``tags`` are for what is created."""
 
-    region: str = ""
-    profile: str = ""
-    endpoint_url: str = ""
-    bucket_prefix: str = "commonplace"
-    kms_key: str = ""
-    tags: Mapping[str, str] = field(default_factory=dict)
+    region: str = setting("s3_region", "")
+    profile: str = setting("s3_profile", "")
+    endpoint_url: str = setting("s3_endpoint_url", "")
+    bucket_prefix: str = setting("s3_bucket_prefix", "commonplace")
+    kms_key: str = setting("s3_kms_key", "")
+    tags: tuple[tuple[str, str], ...] = setting("s3_tags", ())
 
     @property
     def server(self) -> str:
@@ -132,7 +135,8 @@ class S3Vectors(Remote[S3Service]):
     """The index of one store in its own bucket."""
 
     service_type = S3Service
-    form = "s3vectors://BUCKET/INDEX"
+    options_type = S3Options
+    form = VECTOR_INDEXES["s3vectors"].form
     pattern = re.compile(
         rf"s3vectors://(?P<bucket>{_BUCKET.pattern})(/(?P<index>[a-z0-9][a-z0-9.-]{{1,61}}[a-z0-9]))?"
     )
@@ -141,18 +145,6 @@ class S3Vectors(Remote[S3Service]):
     max_batch = 500
     max_bytes = 20 * 2**20 - 4096  # with room for all that is not a record
     other_place = "choose another bucket prefix"
-
-    @classmethod
-    def options(cls, settings: Settings) -> S3Options:
-        return S3Options(
-            region=settings.s3_region or "",
-            profile=settings.s3_profile or "",
-            endpoint_url=settings.s3_endpoint_url or "",
-            bucket_prefix=settings.s3_bucket_prefix,
-            kms_key=settings.s3_kms_key or "",
-            tags=dict(settings.s3_tags),
-            timeout=settings.vectors_timeout_s,
-        )
 
     @staticmethod
     def address_of(store: str, variant: str, options: S3Options) -> str:
@@ -205,7 +197,7 @@ class S3Vectors(Remote[S3Service]):
 
     def _create(self, owner: str, undo: Undo) -> None:
         options, call = self.service.options, self.service.call
-        made: dict[str, object] = {"tags": {**options.tags, _OWNER_TAG: owner}}
+        made: dict[str, object] = {"tags": {**dict(options.tags), _OWNER_TAG: owner}}
         if options.kms_key:
             made["encryptionConfiguration"] = {"sseType": "aws:kms", "kmsKeyArn": options.kms_key}
         shape = {
@@ -291,6 +283,34 @@ def _listed(
         if not (token := page.get("nextToken")):
             return
         arguments["nextToken"] = token
+
+
+def check_s3vectors(need: Need) -> Found:
+    """The live check: the service is asked once for its buckets, if something names it. If stores use it,
+    credentials that may not list buckets are no fault."""
+    from botocore.session import Session
+
+    options: S3Options = need.options
+    named = options.region or options.profile or options.endpoint_url or need.settings.backend == "s3vectors"
+    if not (named or need.stores or need.ask_all):
+        has_region = bool(Session().get_config_variable("region"))
+        sentence = "No store or setting uses it, so it was not asked."
+        step = say("ask_amazon") if has_region else _CONFIGURE
+        return Found("not set up", sentence, step, unasked=has_region)
+    client = S3Service(replace(options, timeout=CHECK_S))
+    try:
+        client.call("list_vector_buckets", 1, maxResults=1)
+    except VectorsUnreachable as error:
+        return Found("unreachable", error.message, "Check the network and the region.")
+    except Refused as error:
+        if not error.name.startswith("AccessDenied"):
+            return Found("refused", error.message, "Check the credentials, the profile and the region.")
+        if not need.stores:
+            advice = "Allow s3vectors:ListVectorBuckets to the credentials; stores work without that, too."
+            return Found("refused", error.message, advice)
+    except VectorError as error:
+        return Found("not set up", error.message, _CONFIGURE)
+    return Found("ready", f"It answers at {client.endpoint}.", goes=destination(client.endpoint))
 
 
 def size(metadata: Mapping[str, Value]) -> int:

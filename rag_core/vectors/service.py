@@ -15,9 +15,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 from urllib.parse import urlsplit
 
+from rag_core.config.options import setting
 from rag_core.errors import VectorError, VectorsUnreachable
 from rag_core.installation import install_line
 from rag_core.models.addresses import destination, server_name, shown
+from rag_core.models.check import Found, Need, Unanswered, package_version, written
+from rag_core.models.server import Server
 from rag_core.vectors.folder import Running, running
 
 SEARCH_ATTEMPTS = 3
@@ -35,7 +38,7 @@ class Options(ABC):
     doubled each time."""
 
     attempts: int = 7
-    timeout: float = 30.0
+    timeout: float = setting("vectors_timeout_s", 30.0)
     backoff: float = 0.25
 
     @property
@@ -47,6 +50,11 @@ class Options(ABC):
     def destination(self) -> str:
         """Where texts go, in words."""
         return destination(self.server)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a service to ask for its indexes."""
+        return True
 
 
 class Busy(Exception):
@@ -151,13 +159,18 @@ class ProgramOptions(Options):
         """``HOST:PORT`` of the server, '' without one."""
         return server_name(self.url, self.port) if self.url else ""
 
+    @property
+    def is_there(self) -> bool:
+        return bool(self.url) or (self.path is not None and self.path.is_dir())  # asking makes no folder
+
 
 _Settings = TypeVar("_Settings", bound=ProgramOptions)
 
 
 class Program(Service[_Settings]):
     """A program on a server, or in a folder and this process. The ``package`` talks to it; our ``extra``
-    installs that. ``example`` is a server's address, ``access`` what to do when it refuses access."""
+    installs that. ``example`` is a server's address, ``access`` what to do when it refuses access, ``wanted``
+    which program a server must be."""
 
     name: ClassVar[str]
     extra: ClassVar[str]
@@ -166,6 +179,13 @@ class Program(Service[_Settings]):
     url_setting: ClassVar[str]
     example: ClassVar[str]
     access: ClassVar[str]
+    wanted: ClassVar[str]
+
+    @staticmethod
+    @abstractmethod
+    def version_at(server: Server, options: Any) -> str | None:
+        """The version that a server tells, '' if it tells none; None for another program. Raises
+        Unanswered."""
 
     @abstractmethod
     def _connect(self) -> Any:
@@ -188,6 +208,37 @@ class Program(Service[_Settings]):
         except ImportError:
             said = f"The package {cls.package!r} is not installed."
             raise VectorError(said, f"Run {install_line(cls.extra)}.") from None
+
+    @classmethod
+    def check(cls, need: Need) -> Found:
+        """The live check of the server, or the folder without one, and of the package that talks to it."""
+        options, install = need.options, f"Run {install_line(cls.extra)}"
+        version = package_version(cls.package, cls.module)
+        here = f"The package {cls.package!r} {f'{version} is' if version else 'is not'} installed"
+        if options.url and version:
+            return Found("ready", f"{cls._answer_of(options)}.")
+        if options.url:
+            return Found(
+                "not set up", f"{cls._answer_of(options)}; {here[0].lower()}{here[1:]}.", f"{install}."
+            )
+        if options.path is not None:
+            sentence = f"{here}; its folder is {str(options.path)!r}, for one process at a time."
+            step = "" if version else f"{install}."
+            return Found("ready" if version else "not set up", sentence, step, goes=destination(""))
+        step = f"{written(cls.url_setting, cls.example, need.settings.config_file)}."
+        step = step.replace("write", "Write", 1) if version else f"{install}, then {step}"
+        return Found("not set up", f"{here}; no server is set.", step)
+
+    @classmethod
+    def _answer_of(cls, options: Any) -> str:
+        """That the server answers, with its version, in words. Raises Unanswered."""
+        start = f"Start it, or set `{cls.url_setting}` to where it is."
+        version = cls.version_at(Server(cls.name, options.url, start, cls.access), options)
+        if version is None:
+            raise Unanswered(
+                Found("unreachable", f"What answers at {options.url} is not {cls.wanted}.", start)
+            )
+        return f"{cls.name} {version[:40]}".strip() + f" at {options.url} answers"
 
     @property
     def called(self) -> str:
