@@ -38,10 +38,10 @@ from benchmarks.notes import write_notes
 from benchmarks.process import Figures, Took, alone, lines, memory, percentile, took
 from benchmarks.retrieval import open_library
 from benchmarks.scale import search
+from rag_core.config.options import options_from
 from rag_core.index.plan import make_plan
 from rag_core.library import Library
-from rag_core.library.service import embedder_options
-from rag_core.models import Embedder, open_embedder
+from rag_core.models import Embedder, EmbedderOptions, open_embedder
 from rag_core.store import Store
 from rag_core.types import OWNER, Job, embedded_text
 
@@ -121,7 +121,7 @@ def measure_words(setting: Setting) -> Figures:
 
 def measure_index(setting: Setting) -> Figures:
     """Each pair: a new store from the folder, then the texts it embedded, alone, in the same batches."""
-    options = embedder_options(open_library(setting.home).settings)
+    options = options_from(open_library(setting.home).settings, EmbedderOptions)
     embedder = open_embedder(setting.embedder, options)
     embedder.embed_documents(["The first text also pays for starting."])
     whole: list[Took] = []

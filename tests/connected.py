@@ -37,7 +37,7 @@ def no_servers(home: Path, no_aws: None, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.fixture
 def make(home: Path, tmp_path: Path, no_aws: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
     """A library with these settings, on a computer without Ollama and without an AWS configuration."""
-    monkeypatch.setattr("rag_core.library.service.OLLAMA_URL", nobody())
+    monkeypatch.setattr("rag_core.config.settings.OLLAMA_URL", nobody())
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_DEFAULT_REGION"):
         monkeypatch.delenv(name, raising=False)
     made: list[Library] = []

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from rag_core.library.asking import llm_options
+from rag_core.config.options import options_from
 from rag_core.library.connections import check_chat
 from rag_core.models import LLMOptions
 from tests.chat_servers import Messages, OllamaChat, OpenAIChat, say
@@ -99,5 +99,5 @@ def test_without_a_choice_the_models_and_the_line_that_chooses_one_are_told(
 
 def test_a_name_that_would_be_more_than_a_line_is_no_choice(ollama_chat: OllamaChat, make: Make) -> None:
     ollama_chat.models["evil\nllm: x"] = ollama_chat.models["talker:latest"]
-    options = replace(llm_options(make().settings), ollama_url=ollama_chat.url)
+    options = replace(options_from(make().settings, LLMOptions), ollama_url=ollama_chat.url)
     assert check_chat(None, options, None).models == ("ollama:talker",)

@@ -8,14 +8,18 @@ import pytest
 
 from rag_core import config
 from rag_core.config import Settings
+from rag_core.config.keys import OLLAMA_URL
 from rag_core.config.kinds import EMBEDDER
+from rag_core.config.options import options_from
 from rag_core.config.origin import DEFAULT, Text
 from rag_core.errors import InvalidInput
-from rag_core.library.service import embedder_options as options
 from rag_core.models import EmbedderOptions, Prompts, full_name
-from rag_core.models.addresses import OLLAMA_URL
 from rag_core.models.embedder import parse_name
 from tests.configured import refusal, settings
+
+
+def options(found: Settings) -> EmbedderOptions:
+    return options_from(found, EmbedderOptions)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from rag_core.config import Settings
+from rag_core.config.options import options_from
+from rag_core.models.rerank import RerankerOptions
 from rag_core.providers import PROVIDERS, VECTOR_INDEXES, Provider, one_of
 
 ROOT = Path(__file__).parents[1]
@@ -54,6 +57,14 @@ def _files_that_say(pattern: str) -> Iterator[str]:
 def test_what_a_row_names_is_there(row: Provider) -> None:
     assert not row.opens or callable(row.opener)
     assert not row.checks or callable(row.check)
+
+
+def test_options_are_made_of_settings(tmp_path: Path) -> None:
+    known = {"reranker": "onnx:a/b", "rerank_budget_ms": 50, "reranker_api_key": "sk-sesame"}
+    made = options_from(Settings(tmp_path, tmp_path / "models", (), **known), RerankerOptions)
+    assert made == RerankerOptions("onnx:a/b", "sk-sesame", 0.05, tmp_path / "models")
+    assert "sesame" not in repr(made)
+    assert options_from(Settings(tmp_path, Path(), ()), RerankerOptions) == RerankerOptions()
 
 
 def test_words_are_listed_as_in_a_sentence() -> None:

@@ -11,6 +11,9 @@ HOME = f"{PREFIX}HOME"
 PORT_FILE = "app.port"
 """The file in the data folder with the port of the app, while it runs."""
 
+OLLAMA_URL = "http://127.0.0.1:11434"
+"""Where Ollama is, unless a setting says otherwise."""
+
 STORE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 """A store's name, which is the name of its file on every system."""
 

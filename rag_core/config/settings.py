@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, InitSettingsSource, SettingsConfigDict
 
 from rag_core.config import kinds, tables
-from rag_core.config.keys import PREFIX
+from rag_core.config.keys import OLLAMA_URL, PREFIX
 from rag_core.config.kinds import Kind, Seconds, Switch, address, choice, number, whole, word
 from rag_core.config.origin import DEFAULT, Origin
 from rag_core.config.tables import DeclaredFolder, DeclaredStore
@@ -273,6 +273,11 @@ class Settings(BaseSettings):
         """The key for `embedding_url`: that of the chat model goes to its own server only."""
         borrowed = "" if self.embedding_base_url else self.chat_api_key
         return self.embedding_api_key or borrowed or ""
+
+    @property
+    def ollama_server(self) -> str:
+        """The address of Ollama."""
+        return self.ollama_url or OLLAMA_URL
 
     @property
     def qdrant_folder(self) -> Path:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rag_core.ask import Checker, beginning, budget, conversation, leans_back, messages, numbered, sentences
 from rag_core.ask.conversations import Conversations
 from rag_core.ask.prompt import RULES, SYSTEM_PROMPT
+from rag_core.config.options import options_from
 from rag_core.errors import (
     EmbedderError,
     EmptyQuery,
@@ -32,7 +33,7 @@ from rag_core.library.jobs import Jobs
 from rag_core.library.searching import Searching
 from rag_core.library.service import Service, Shared, open_to_all
 from rag_core.models import LLMOptions, open_llm
-from rag_core.models.addresses import OLLAMA_URL, host_of, leaves
+from rag_core.models.addresses import host_of, leaves
 from rag_core.models.chat import Call, Outcome, server_of, stream_answer
 from rag_core.replies import DEFAULT_K, MAX_K, Conversation, Draft, Ending, Reply, Turn
 from rag_core.search.query import MAX_LENGTH, asked, parse
@@ -78,6 +79,7 @@ class Asking(Service):
         self._searching = searching
         self._documents = documents
         self._jobs = jobs
+        self._options = options_from(self._settings, LLMOptions)
         self._conversations = Conversations(self._settings.data_dir, self._settings.busy_timeout_s)
 
     @open_to_all
@@ -121,7 +123,7 @@ class Asking(Service):
         answer = found.answer
         notices = list(answer.notices)
         if found.withheld:
-            host = host_of(server_of(self._llm(), llm_options(self._settings)))
+            host = host_of(server_of(self._llm(), self._options))
             notices.append(Notice("private_kept", {"host": host}))
         fitting = [hit for hit in found.hits if hit.relevant]
         reply = Reply(
@@ -252,7 +254,7 @@ class Asking(Service):
     def _leaves(self) -> bool:
         """Whether the answering model runs on another machine."""
         name = self._settings.llm
-        return name is not None and leaves(server_of(name, llm_options(self._settings)))
+        return name is not None and leaves(server_of(name, self._options))
 
     def _answered(
         self,
@@ -264,7 +266,7 @@ class Asking(Service):
         stop: threading.Event,
     ) -> Reply:
         """The reply with its passages and the model's answer."""
-        options = llm_options(self._settings)
+        options = self._options
         heard = [turn for turn in history if not (turn.private and self._leaves())]
         before = conversation(heard, options.context)
         question = beginning(reply.question, options.context)
@@ -392,19 +394,6 @@ def check_may_ask(viewer: Viewer) -> None:
 def usual_count(settings: Settings) -> int:
     """How many passages a question is answered from, unless it says so itself."""
     return min(settings.top_k, MAX_K) if "top_k" in settings.model_fields_set else DEFAULT_K
-
-
-def llm_options(settings: Settings) -> LLMOptions:
-    """The options that the answering model is opened with."""
-    return LLMOptions(
-        ollama_url=settings.ollama_url or OLLAMA_URL,
-        openai_url=settings.chat_base_url or "",
-        openai_key=settings.chat_api_key or "",
-        temperature=settings.llm_temperature,
-        max_tokens=settings.llm_max_tokens,
-        context=settings.llm_context,
-        timeout_s=settings.llm_timeout_s,
-    )
 
 
 def _owner_of(viewer: Viewer) -> str:

@@ -7,16 +7,17 @@ from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 
+from rag_core.config.options import options_from
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.library import connections
-from rag_core.library.asking import llm_options
 from rag_core.library.connections import Check
-from rag_core.library.service import Service, ocr_options, reranker_options
-from rag_core.models import full_name
+from rag_core.library.service import Service
+from rag_core.models import LLMOptions, OcrOptions, full_name
 from rag_core.models.addresses import destination
 from rag_core.models.chat import server_of
 from rag_core.models.check import Found, Need
 from rag_core.models.embedder import BUILT_IN, parse_name
+from rag_core.models.rerank import RerankerOptions
 from rag_core.providers import VECTOR_INDEXES
 from rag_core.reports import Connection, ConnectionKind, OllamaModel, Pulling, Trial
 from rag_core.types import Viewer
@@ -73,13 +74,13 @@ class Models(Service):
             names = [f"{provider}:{model}" for model in models[provider]]
             opened = partial(connections.check_foreign, names, self._embedders.get)
             add(provider, provider, "embedder", _FOREIGN, opened)
-        llm, chatting = settings.llm, llm_options(settings)
+        llm, chatting = settings.llm, options_from(settings, LLMOptions)
         goes = _goes(server_of(llm, chatting)) if llm else "goes nowhere, as no model is chosen"
         chat = partial(connections.check_chat, llm, chatting, config)
-        order = reranker_options(settings)
+        order = options_from(settings, RerankerOptions)
         sent = _goes(order.server) if order.server or not order.name else local
         reranking = partial(check_reranker, order, config)
-        pictures = partial(check_ocr, settings.ocr, ocr_options(settings))
+        pictures = partial(check_ocr, settings.ocr, options_from(settings, OcrOptions))
         is_set = settings.ocr not in ("auto", "off")
         add("chat", "Model that answers", "llm", goes, chat, chosen=bool(llm))
         add("reranking", "Reranker", "reranker", sent, reranking, chosen=bool(order.name))
@@ -89,7 +90,7 @@ class Models(Service):
     def answering(self, viewer: Viewer) -> list[str]:
         """The names of the models that can answer questions now, as the setting ``llm`` takes them: those of
         Ollama, then those of the server that is set. Empty where neither answers."""
-        return connections.answering_models(llm_options(self._settings))
+        return connections.answering_models(options_from(self._settings, LLMOptions))
 
     def rerankers(self, viewer: Viewer) -> list[str]:
         """The rerankers that were fetched, as the setting ``reranker`` takes them."""

@@ -9,6 +9,7 @@ from functools import wraps
 from inspect import isfunction
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from rag_core.config.options import options_from
 from rag_core.errors import EmbedderError, Forbidden, InvalidInput, RagError, StoreError
 from rag_core.extract import ocr
 from rag_core.extract.ocr import is_remote
@@ -16,9 +17,7 @@ from rag_core.index.priority import SearchPriority
 from rag_core.index.reading import Limits
 from rag_core.library.access_list import AccessList
 from rag_core.library.store_files import StoreFiles
-from rag_core.models import EmbedderOptions, OcrOptions, Prompts, SharedEmbedders, known_facts, open_ocr
-from rag_core.models.addresses import OLLAMA_URL
-from rag_core.models.ocr import GEMINI_URL
+from rag_core.models import EmbedderOptions, OcrOptions, SharedEmbedders, known_facts, open_ocr
 from rag_core.models.rerank import RerankerOptions, SharedReranker
 from rag_core.store import Store, about, documents, switch
 from rag_core.store.errors import for_viewer
@@ -40,8 +39,8 @@ class Shared:
         self.vector_options = vector_options(settings)
         self.access = AccessList(settings.data_dir, settings.busy_timeout_s)
         self.stores = StoreFiles(settings.store_dir, settings.busy_timeout_s, self.open_remote, self.access)
-        self.embedders = SharedEmbedders(embedder_options(settings))
-        self.reranker = SharedReranker(reranker_options(settings)) if settings.reranker else None
+        self.embedders = SharedEmbedders(options_from(settings, EmbedderOptions))
+        self.reranker = SharedReranker(options_from(settings, RerankerOptions)) if settings.reranker else None
         self.priority = SearchPriority()
 
     def open_remote(self, address: str, dimension: int, metric: Metric) -> RemoteIndex:
@@ -67,7 +66,7 @@ class Shared:
     def limits(self, store: str) -> Limits:
         """The limits of a job of ``store``."""
         known = self.settings
-        remote = open_ocr(known.ocr, ocr_options(known)) if is_remote(known.ocr) else None
+        remote = open_ocr(known.ocr, options_from(known, OcrOptions)) if is_remote(known.ocr) else None
         if remote and remote.leaves and store not in known.ocr_stores:
             remote = None
         return Limits(
@@ -140,39 +139,3 @@ def _for_the_owner(method: Callable[..., Any]) -> Callable[..., Any]:
         return method(self, viewer, *args, **named)
 
     return checked
-
-
-def ocr_options(settings: Settings) -> OcrOptions:
-    """The options that models which read pictures are opened with."""
-    return OcrOptions(
-        ollama_url=settings.ollama_url or OLLAMA_URL,
-        gemini_url=settings.gemini_base_url or GEMINI_URL,
-        gemini_key=settings.gemini_api_key or "",
-        vertex_project=settings.vertex_project or "",
-        vertex_location=settings.vertex_location,
-        vertex_credentials=settings.vertex_credentials_file,
-        vertex_url=settings.vertex_base_url or "",
-        timeout_s=settings.extractor_timeout_s,
-        describe=settings.ocr_describe,
-    )
-
-
-def embedder_options(settings: Settings) -> EmbedderOptions:
-    """The options that embedders are opened with."""
-    return EmbedderOptions(
-        model_dir=settings.model_dir,
-        ollama_url=settings.ollama_url or OLLAMA_URL,
-        openai_url=settings.embedding_url,
-        openai_key=settings.embedding_key,
-        timeout_s=settings.embedding_timeout_s,
-        context=settings.embedding_context,
-        prompts=tuple((name, Prompts(*written)) for name, written in settings.prompts),
-        device=settings.device,
-        offline=settings.offline,
-    )
-
-
-def reranker_options(settings: Settings) -> RerankerOptions:
-    """The options that the reranker is opened with."""
-    name, key = settings.reranker or "", settings.reranker_api_key or ""
-    return RerankerOptions(name, key, settings.rerank_budget_ms / 1000, settings.model_dir)

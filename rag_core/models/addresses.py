@@ -9,8 +9,6 @@ from urllib.parse import urlsplit
 
 from rag_core.errors import InvalidInput
 
-OLLAMA_URL = "http://127.0.0.1:11434"
-
 
 def host_of(url: str) -> str:
     """The host in ``url``, '' without one."""

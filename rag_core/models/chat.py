@@ -8,11 +8,12 @@ import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from rag_core.config.keys import OLLAMA_URL
+from rag_core.config.options import setting
 from rag_core.errors import InvalidInput
-from rag_core.models.addresses import OLLAMA_URL
 from rag_core.models.server import Failure, Server
 
 if TYPE_CHECKING:
@@ -40,13 +41,13 @@ class LLMOptions:
     """The owner's settings for models that answer: ``context`` tokens are read and written together.
     ``timeout_s`` is for a whole answer, ``retry_s`` the first wait for a busy server, doubled each time."""
 
-    ollama_url: str = OLLAMA_URL
-    openai_url: str = ""
-    openai_key: str = field(default="", repr=False)
-    temperature: float = 0.2
-    max_tokens: int = 1024
-    context: int = 8192
-    timeout_s: float = 300.0
+    ollama_url: str = setting("ollama_server", OLLAMA_URL)
+    openai_url: str = setting("chat_base_url", "")
+    openai_key: str = setting("chat_api_key", "", secret=True)
+    temperature: float = setting("llm_temperature", 0.2)
+    max_tokens: int = setting("llm_max_tokens", 1024)
+    context: int = setting("llm_context", 8192)
+    timeout_s: float = setting("llm_timeout_s", 300.0)
     retry_s: float = 0.5
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Protocol
@@ -13,9 +13,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from rag_core.config.keys import OLLAMA_URL
+from rag_core.config.options import setting
 from rag_core.errors import EmbedderError, InvalidInput
 from rag_core.extensions import Extension, catalogue
-from rag_core.models.addresses import OLLAMA_URL
 from rag_core.models.families import NO_PROMPTS, Prompts, family_of, is_latin
 from rag_core.types import EmbedderIdentity, Vectors
 
@@ -76,20 +77,24 @@ class EmbedderName:
         return f"{self.provider}{model}" + (f"@{self.dimension}" if self.dimension else "")
 
 
+def _prompts(written: Iterable[tuple[str, tuple[str, str]]]) -> tuple[tuple[str, Prompts], ...]:
+    return tuple((name, Prompts(*texts)) for name, texts in written)
+
+
 @dataclass(frozen=True, slots=True)
 class EmbedderOptions:
     """The owner's settings for embedders. ``context`` is how many tokens a server's model may read (None: as
     known), ``retry_s`` the wait before the first retry, doubled for each further one."""
 
-    model_dir: Path = Path()
-    ollama_url: str = OLLAMA_URL
-    openai_url: str = ""
-    openai_key: str = field(default="", repr=False)
-    timeout_s: float = 300.0
-    context: int | None = None
-    prompts: tuple[tuple[str, Prompts], ...] = ()
-    device: str | None = None
-    offline: bool = True
+    model_dir: Path = setting("model_dir", Path())
+    ollama_url: str = setting("ollama_server", OLLAMA_URL)
+    openai_url: str = setting("embedding_url", "")
+    openai_key: str = setting("embedding_key", "", secret=True)
+    timeout_s: float = setting("embedding_timeout_s", 300.0)
+    context: int | None = setting("embedding_context", None)
+    prompts: tuple[tuple[str, Prompts], ...] = setting("prompts", (), _prompts)
+    device: str | None = setting("device", None)
+    offline: bool = setting("offline", True)
     retry_s: float = 0.5
 
     def prompts_of(self, name: EmbedderName, told: Prompts = NO_PROMPTS) -> Prompts:

@@ -6,15 +6,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from rag_core.config.keys import OLLAMA_URL
+from rag_core.config.options import setting
 from rag_core.errors import InvalidInput
 from rag_core.extract.building import DESCRIBED
 from rag_core.extract.ocr import NotRead, Waits
-from rag_core.models.addresses import OLLAMA_URL, leaves
+from rag_core.models.addresses import leaves
 from rag_core.models.deadline import in_background
 from rag_core.models.server import Failure, Server
 
@@ -44,17 +46,17 @@ _PAUSE_S = 60.0  # a server that failed is left alone for so long; its pictures 
 class OcrOptions:
     """The owner's settings for models that read pictures."""
 
-    ollama_url: str = OLLAMA_URL
-    gemini_url: str = GEMINI_URL
-    gemini_key: str = field(default="", repr=False)
-    vertex_project: str = ""
-    vertex_location: str = "us-central1"
+    ollama_url: str = setting("ollama_server", OLLAMA_URL)
+    gemini_url: str = setting("gemini_base_url", GEMINI_URL)
+    gemini_key: str = setting("gemini_api_key", "", secret=True)
+    vertex_project: str = setting("vertex_project", "")
+    vertex_location: str = setting("vertex_location", "us-central1")
     #: The key file of an account; without it Google's own tools say whose.
-    vertex_credentials: Path | None = None
-    vertex_url: str = ""  #: Where the server is; '': as the location says.
-    describe: bool = False
+    vertex_credentials: Path | None = setting("vertex_credentials_file", None)
+    vertex_url: str = setting("vertex_base_url", "")  #: Where the server is; '': as the location says.
+    describe: bool = setting("ocr_describe", False)
     """Whether a model also says what each picture shows."""
-    timeout_s: float = 60.0  #: For one picture.
+    timeout_s: float = setting("extractor_timeout_s", 60.0)  #: For one picture.
     retry_s: float = 0.5  #: The first wait for a busy server, doubled each time.
 
     @property

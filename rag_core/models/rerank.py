@@ -13,12 +13,13 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+from rag_core.config.options import setting
 from rag_core.errors import EmbedderError, Unreachable
 from rag_core.models.addresses import leaves
 from rag_core.models.deadline import in_background
@@ -46,10 +47,10 @@ class Reranker(Protocol):
 class RerankerOptions:
     """The owner's settings for the reranker ``name``, '' for none; ``server`` is '' for this process."""
 
-    name: str = ""
-    key: str = field(default="", repr=False)
-    budget_s: float = 0.3
-    model_dir: Path = Path()
+    name: str = setting("reranker", "")
+    key: str = setting("reranker_api_key", "", secret=True)
+    budget_s: float = setting("rerank_budget_ms", 0.3, lambda milliseconds: milliseconds / 1000)
+    model_dir: Path = setting("model_dir", Path())
 
     @property
     def server(self) -> str:
