@@ -14,9 +14,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from rag_core.config.origin import DEFAULT
 from rag_core.config.settings import KEYS, Key, SettingRow
 from rag_core.extract.chunk import CHUNK_SIZES, chunk_spec
-from rag_core.models.embedder import OLLAMA_MODEL
 from rag_core.models.minilm import MAX_TOKENS
-from rag_core.providers import VECTOR_INDEXES, one_of
+from rag_core.providers import EMBEDDERS, VECTOR_INDEXES, one_of
 
 PAGE = Path(__file__).resolve().parent / "configuration.md"
 
@@ -108,7 +107,7 @@ REQUESTS = """
 One request to a vector index holds at most {limits}.
 """
 
-EMBEDDERS = """
+NAMES = """
 ## Embedders
 
 - `minilm`: the built-in model.
@@ -139,7 +138,7 @@ a model can shorten its vectors, `--dimension 256` makes a store with `ollama:MO
 
 def page() -> str:
     """The whole page."""
-    embedders = EMBEDDERS.format(model=OLLAMA_MODEL)
+    embedders = NAMES.format(model=EMBEDDERS["ollama"].usual)
     rest = (ENV, LOGGING, FIXED, _requests())
     return "".join((INTRODUCTION, *_settings(), embedders, TABLES, *_sizes(), *rest))
 

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from rag_core import providers
 from rag_core.extract import chunkers, filetypes
-from rag_core.models import embedder
-from rag_core.vectors import foreign
 
 EXAMPLE = Path(__file__).parent / "example_package"
 
@@ -81,7 +80,7 @@ def _forget() -> None:
     """Let everything be looked for again, as in a new process."""
     invalidate_caches()
     for remembered in (
-        filetypes.packages, chunkers.installed_chunkers, embedder.providers,
-        foreign.backends,
+        filetypes.packages, chunkers.installed_chunkers, providers.added_embedders,
+        providers.added_vector_indexes,
     ):  # fmt: skip
         remembered.cache_clear()

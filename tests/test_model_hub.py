@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from rag_core.config import Settings
 from rag_core.errors import EmbedderError, ModelMissing
 from rag_core.models import EmbedderOptions, open_embedder
+from rag_core.models.check import Need
 from rag_core.models.onnx_folder import check_onnx, installed_models
 from tests.hub_server import REPO, REVISION, Hub, hub_of
 from tests.onnx_models import embedding_model, reranking_model
@@ -68,7 +70,8 @@ def test_a_reranker_is_offered_as_one_and_embeds_nothing(tmp_path: Path) -> None
     with hub_of({each.name: each.read_bytes() for each in made.iterdir()}) as hub:
         assert f"config set reranker onnx:{REPO}" in install(tmp_path, hub.url).stdout
     assert installed_models(models(tmp_path), reranking=True) == [REPO]
-    assert check_onnx(models(tmp_path), []).embedders == ()
+    need = Need(Settings(tmp_path, tmp_path, ()), EmbedderOptions(model_dir=models(tmp_path)))
+    assert check_onnx(need).embedders == ()
     with pytest.raises(EmbedderError, match="it is a reranker"):
         open_embedder(f"onnx:{REPO}", EmbedderOptions(model_dir=models(tmp_path)))
 

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rag_core.config import Settings
 from rag_core.errors import EmbedderError, ModelMissing
 from rag_core.models import EmbedderOptions, Prompts, open_embedder
+from rag_core.models.check import Need
 from rag_core.models.minilm import MODEL_NAME, MiniLM
 from rag_core.models.onnx_folder import OnnxEmbedder, check_onnx
 from tests.model_fixture import installed_model_dir
@@ -142,9 +144,13 @@ def test_a_model_that_is_not_there_says_how_to_get_it(tmp_path: Path, name: str)
     assert "commonplace model install hf:ORG/NAME" in caught.value.suggestion
 
 
+def need(models: Path, *names: str) -> Need:
+    return Need(Settings(models, models, ()), EmbedderOptions(model_dir=models), models=names)
+
+
 def test_the_check_offers_installed_models_and_names_a_missing_folder(tmp_path: Path) -> None:
-    assert check_onnx(tmp_path, []).state == "not set up"
+    assert check_onnx(need(tmp_path)).state == "not set up"
     folder = embedding_model(tmp_path / "org" / "name")
     (folder / "manifest.json").write_text(json.dumps({"files": {}}))
-    assert check_onnx(tmp_path, ["org/name"]).embedders == ("onnx:org/name",)
-    assert "/gone" in check_onnx(tmp_path, ["/gone"]).sentence
+    assert check_onnx(need(tmp_path, "org/name")).embedders == ("onnx:org/name",)
+    assert "/gone" in check_onnx(need(tmp_path, "/gone")).sentence

@@ -56,7 +56,8 @@ def _files_that_say(pattern: str) -> Iterator[str]:
 @pytest.mark.parametrize("row", PROVIDERS, ids=lambda row: row.name)
 def test_what_a_row_names_is_there(row: Provider) -> None:
     assert not row.opens or callable(row.opener)
-    assert not row.checks or callable(row.check)
+    assert not row.checks or callable(row.imported(row.checks))
+    assert not row.facts or callable(row.imported(row.facts))
 
 
 def test_options_are_made_of_settings(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import streamlit as st
@@ -10,6 +10,7 @@ import streamlit as st
 from rag_core.errors import InvalidInput
 from rag_core.models import DEFAULT_EMBEDDER
 from rag_core.models.addresses import destination
+from rag_core.providers import EMBEDDERS
 from rag_core.reports import Connection
 from rag_core.types import Viewer
 from ui import hits
@@ -17,10 +18,7 @@ from ui.deps import library, store_infos
 from ui.links import SETTINGS_PAGE
 
 _FOUND: Final = "embedders_found"
-_IN_WORDS: Final[Mapping[str, str]] = {
-    DEFAULT_EMBEDDER: "Built-in model",
-    "hashing": "Spelling only",
-}
+_IN_WORDS: Final = {name: row.label for name, row in EMBEDDERS.items() if row.usual == ""}
 
 
 def at_hand(viewer: Viewer, *first: str) -> dict[str, str]:

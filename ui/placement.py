@@ -192,7 +192,7 @@ def offer_attaching(viewer: Viewer) -> None:
     if _VISIBLE in st.session_state:
         _show_visible(st.session_state[_VISIBLE])
     address = st.text_input(
-        "Address", key=_ADDRESS, placeholder=_SERVICES[0].form, autocomplete="off",
+        "Address", key=_ADDRESS, placeholder=_SERVICES[0].written, autocomplete="off",
         help="The page of a store of another computer shows it, if its vectors are in a service.",
     )  # fmt: skip
     st.text_input("Name", key=_NAME, placeholder="Leave empty to keep the name it has", autocomplete="off")

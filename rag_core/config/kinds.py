@@ -18,7 +18,7 @@ from pydantic_core import core_schema as schemas
 
 from rag_core.config.keys import HOST_NAME, LOGIN_NAME, STORE_NAME
 from rag_core.config.origin import ADVICE, Listing, Text, Written, refused
-from rag_core.providers import VECTOR_INDEXES, one_of
+from rag_core.providers import EMBEDDERS, VECTOR_INDEXES, one_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,13 +129,10 @@ def _absolute(words: str, example: str) -> Kind:
 
 
 FOLDER = _absolute("an absolute folder", "/home/me/x")
-EMBEDDER = word(
-    r"minilm|hashing(?::[0-9]{1,4})?|ollama(?::[^\s\x00-\x1f\x7f]{1,300})?|openai:[^\s\x00-\x1f\x7f]{1,300}"
-    r"|(?:onnx|sentence-transformers|mlx):[^\x00-\x1f\x7f]{1,300}"
-    r"|(?!(?:minilm|hashing|ollama|openai):)[a-z][a-z0-9-]{0,39}:[^\x00-\x1f\x7f]{1,300}",  # of a package
-    "'minilm', 'ollama:MODEL', 'openai:MODEL', 'onnx:FOLDER', 'sentence-transformers:FOLDER', 'mlx:FOLDER'"
-    " or 'PROVIDER:MODEL' of a package",
-)
+_BUILT_IN = "|".join(row.pattern for row in EMBEDDERS.values())
+_OF_A_PACKAGE = rf"(?!(?:{'|'.join(EMBEDDERS)}):)[a-z][a-z0-9-]{{0,39}}:[^\x00-\x1f\x7f]{{1,300}}"
+_FORMS = [repr(row.written) for row in EMBEDDERS.values() if row.written]
+EMBEDDER = word(f"{_BUILT_IN}|{_OF_A_PACKAGE}", one_of([*_FORMS, "'PROVIDER:MODEL' of a package"]))
 RERANKER = word(
     r"onnx:[^\x00-\x1f\x7f]{1,300}|[^\s@\x00-\x1f\x7f]{1,200}@https?://[^\s@?#\x00-\x1f\x7f]{1,300}",
     "'onnx:FOLDER', or 'MODEL@URL' of a server with /v1/rerank, such as 'bge-reranker@http://127.0.0.1:8080'",

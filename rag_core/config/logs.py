@@ -17,7 +17,7 @@ from rag_core.providers import PROVIDERS
 OURS = ("rag_core", "ui")
 """The loggers whose level is set. Libraries keep theirs, except `CHATTY`."""
 
-CHATTY = "urllib3", "httpx", "httpcore", "ollama", "mcp", *(name for row in PROVIDERS for name in row.loggers)
+CHATTY = "urllib3", "httpx", "httpcore", "mcp", *(name for row in PROVIDERS for name in row.loggers)
 """Libraries that log requests with bodies and headers (notes, queries, keys) at debug level. They stay at
 WARNING, whatever level is set."""
 

@@ -10,14 +10,15 @@ from concurrent.futures import wait
 from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 from rag_core.errors import EmbedderError, InvalidInput, LLMError, RagError
 from rag_core.models import LLMOptions, Message, open_llm
-from rag_core.models.addresses import destination, leaves
+from rag_core.models.addresses import destination
 from rag_core.models.chat import Call, stream_answer
 from rag_core.models.check import Found, Unanswered, printable, written
 from rag_core.models.deadline import in_background
-from rag_core.models.registry import Open
+from rag_core.providers import Provider
 from rag_core.reports import Connection, ConnectionState
 from rag_core.wording import GET_A_MODEL, some
 
@@ -54,11 +55,14 @@ def run_checks(checks: Sequence[Check], within_s: float = 5.0) -> list[Connectio
     return connections
 
 
-def check_foreign(names: Sequence[str], opened: Open) -> Found:
-    """Embedders of an installed package that stores need, opened. Raises EmbedderError."""
-    servers = [opened(name).server for name in dict.fromkeys(names)]
-    away = next((server for server in servers if leaves(server)), "")
-    return Found("ready", "The embedder of an installed package can be opened.", goes=destination(away))
+def goes(row: Provider, options: Any) -> str:
+    """Where text goes that a provider gets, in words; nobody is asked."""
+    return row.goes or (sent_to(getattr(options, row.server)) if row.server else destination(""))
+
+
+def sent_to(url: str) -> str:
+    """Where text goes that the server at ``url`` gets."""
+    return destination(url) if url else "goes nowhere, as no server is set"
 
 
 _LONGEST_S = 120.0

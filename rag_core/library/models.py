@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from rag_core.config.options import options_from
@@ -15,17 +16,15 @@ from rag_core.library.service import Service
 from rag_core.models import LLMOptions, OcrOptions, full_name
 from rag_core.models.addresses import destination
 from rag_core.models.chat import server_of
-from rag_core.models.check import Found, Need
-from rag_core.models.embedder import BUILT_IN, parse_name
+from rag_core.models.check import Need
+from rag_core.models.embedder import parse_name
 from rag_core.models.rerank import RerankerOptions
-from rag_core.providers import VECTOR_INDEXES
+from rag_core.providers import EMBEDDERS, PROVIDERS, added_embedders
 from rag_core.reports import Connection, ConnectionKind, OllamaModel, Pulling, Trial
 from rag_core.types import Viewer
 
-_FOREIGN = "goes where its package sends it"
 _SHOWN = 4
-_OPENAI = "OpenAI-compatible server"
-_PACKAGES = {"sentence-transformers": "sentence-transformers", "mlx": "MLX"}
+_NOWHERE = "goes nowhere, as no model is chosen"
 
 
 class Models(Service):
@@ -34,58 +33,40 @@ class Models(Service):
     def connections(self, viewer: Viewer, *, ask_all: bool = False) -> list[Connection]:
         """The state of everything that a store can use, checked now; takes at most five seconds. Amazon is
         asked only where a setting or a store names it, or with ``ask_all``."""
-        from rag_core.models.folder import check_package
-        from rag_core.models.live_checks import check_ocr, check_reranker
-        from rag_core.models.minilm import check_built_in
-        from rag_core.models.ollama import check_ollama
-        from rag_core.models.onnx_folder import check_onnx
-        from rag_core.models.openai import check_openai
-
-        settings, options, config = self._settings, self._embedders.options, self._settings.config_file
         used, models = self._used(viewer)
-        local = destination("")
-        wants_ollama = bool(settings.ollama_url or used["ollama"] or settings.embedder.startswith("ollama"))
-        setting = "chat_base_url" if not settings.embedding_base_url else "embedding_base_url"
-        package = partial(check_package, offline=options.offline)
-        ollama = partial(check_ollama, options.ollama_url, models["ollama"], config, wanted=wants_ollama)
-        server = options.openai_url, options.openai_key, setting, models["openai"], config
-        onnx = partial(check_onnx, options.model_dir, models["onnx"])
+        added = [row for name, row in added_embedders().items() if name in models.keys() - EMBEDDERS.keys()]
         checks: list[Check] = []
+        for row in (*PROVIDERS, *added):
+            if row.checks:
+                options = self._shared.vector_options.get(row.name, self._embedders.options)
+                need = Need(self._settings, options, row.name, used[row.name], models[row.name])
+                need = replace(need, ask_all=ask_all, opened=self._embedders.get)
+                known = _unchecked(row.name, row.label, row.kind, connections.goes(row, options))
+                checks.append(
+                    (replace(known, used_by=tuple(need.stores)), partial(row.imported(row.checks), need))
+                )
+        return connections.run_checks([*checks, *self._checks_of_choices()])
 
-        def add(
-            key: str, name: str, kind: ConnectionKind, goes: str, look: Callable[[], Found],
-            *, chosen: bool = False,
-        ) -> None:  # fmt: skip
-            stores = tuple(used[key])
-            known = Connection(key, name, kind, "ready", "", goes=goes, used_by=stores, chosen=chosen)
-            checks.append((known, look))
+    def _checks_of_choices(self) -> list[Check]:
+        """The model that answers, the reranker, and what reads pictures, each as a setting chooses it."""
+        from rag_core.models.live_checks import check_ocr, check_reranker
 
-        add("minilm", "Built-in model", "embedder", local, partial(check_built_in, options.model_dir))
-        add("ollama", "Ollama", "embedder", destination(options.ollama_url), ollama)
-        add("openai", _OPENAI, "embedder", _goes(options.openai_url), partial(check_openai, *server))
-        add("onnx", "ONNX models", "embedder", local, onnx)
-        for provider, name in _PACKAGES.items():
-            add(provider, name, "embedder", local, partial(package, provider, models[provider]))
-        for kind, opened_with in self._shared.vector_options.items():
-            row, need = VECTOR_INDEXES[kind], Need(settings, opened_with, used[kind], ask_all=ask_all)
-            sent_to = row.goes or _goes(getattr(opened_with, row.server))
-            add(kind, row.label, "vectors", sent_to, partial(row.check, need))
-        for provider in models.keys() - BUILT_IN:
-            names = [f"{provider}:{model}" for model in models[provider]]
-            opened = partial(connections.check_foreign, names, self._embedders.get)
-            add(provider, provider, "embedder", _FOREIGN, opened)
-        llm, chatting = settings.llm, options_from(settings, LLMOptions)
-        goes = _goes(server_of(llm, chatting)) if llm else "goes nowhere, as no model is chosen"
-        chat = partial(connections.check_chat, llm, chatting, config)
-        order = options_from(settings, RerankerOptions)
-        sent = _goes(order.server) if order.server or not order.name else local
-        reranking = partial(check_reranker, order, config)
-        pictures = partial(check_ocr, settings.ocr, options_from(settings, OcrOptions))
-        is_set = settings.ocr not in ("auto", "off")
-        add("chat", "Model that answers", "llm", goes, chat, chosen=bool(llm))
-        add("reranking", "Reranker", "reranker", sent, reranking, chosen=bool(order.name))
-        add("pictures", "Text in pictures", "pictures", local, pictures, chosen=is_set)
-        return connections.run_checks(checks)
+        settings, sent_to = self._settings, connections.sent_to
+        options, order = options_from(settings, LLMOptions), options_from(settings, RerankerOptions)
+        answers = sent_to(server_of(settings.llm, options)) if settings.llm else _NOWHERE
+        orders = sent_to(order.server) if order.server or not order.name else destination("")
+        chat = _unchecked("chat", "Model that answers", "llm", answers)
+        reranking = _unchecked("reranking", "Reranker", "reranker", orders)
+        pictures = _unchecked("pictures", "Text in pictures", "pictures", destination(""))
+        ask, config_file = partial(connections.check_chat, settings.llm, options), settings.config_file
+        return [
+            (replace(chat, chosen=bool(settings.llm)), partial(ask, config_file)),
+            (replace(reranking, chosen=bool(order.name)), partial(check_reranker, order, config_file)),
+            (
+                replace(pictures, chosen=settings.ocr not in ("auto", "off")),
+                partial(check_ocr, settings.ocr, options_from(settings, OcrOptions)),
+            ),
+        ]
 
     def answering(self, viewer: Viewer) -> list[str]:
         """The names of the models that can answer questions now, as the setting ``llm`` takes them: those of
@@ -122,12 +103,7 @@ class Models(Service):
     def destination_of(self, viewer: Viewer, embedder: str) -> str:
         """Where text goes that an embedder gets, in words; nobody is asked. Raises InvalidInput for a name
         that is none."""
-        provider, options = parse_name(embedder).provider, self._embedders.options
-        if provider == "openai":
-            return _goes(options.openai_url)
-        if provider in BUILT_IN:
-            return destination(options.ollama_url if provider == "ollama" else "")
-        return _FOREIGN
+        return connections.goes(parse_name(embedder).row, self._embedders.options)
 
     def try_embedder(self, viewer: Viewer, embedder: str, sentence: str) -> Trial:
         """Embed a sentence, as the question of a search is embedded, and say what came of it. Raises
@@ -163,5 +139,5 @@ class Models(Service):
         return used, models
 
 
-def _goes(url: str) -> str:
-    return destination(url) if url else "goes nowhere, as no server is set"
+def _unchecked(key: str, name: str, kind: ConnectionKind, goes: str) -> Connection:
+    return Connection(key, name, kind, "ready", "", goes=goes)

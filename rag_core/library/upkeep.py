@@ -28,11 +28,11 @@ from rag_core.library.searching import MAX_TOP_K, Searching
 from rag_core.library.service import Service, Shared
 from rag_core.library.stores import Stores
 from rag_core.models import DEFAULT_EMBEDDER, Embedder
-from rag_core.models.embedder import providers
+from rag_core.providers import added_embedders, added_vector_indexes
 from rag_core.reports import VECTOR_INDEX, Diagnosis, Health, Repair, Step
 from rag_core.store.health import check
 from rag_core.types import StoreInfo, Viewer
-from rag_core.vectors.foreign import backend_of, backends
+from rag_core.vectors.foreign import backend_of
 from rag_core.wording import plural, size
 
 if TYPE_CHECKING:
@@ -161,11 +161,13 @@ def _installation(data_dir: Path, open_model: Callable[[], Embedder]) -> list[St
 def _extensions(timeout_s: float) -> list[Step]:
     """What installed packages add, each imported once to see whether it works, for ``timeout_s`` at most."""
     with closing(Worker(timeout_s)) as worker:
+        embedders = {name: row.extension for name, row in added_embedders().items()}
+        indexes = {name: row.extension for name, row in added_vector_indexes().items()}
         groups: Sequence[tuple[dict[str, Extension], str, Callable[[Extension], object]]] = (
             (packages(), "reads files ending in '{}' as {}", worker.load),
             (installed_chunkers(), "adds the chunker '{}'", lambda each: each.load(ExtractError)),
-            (providers(), "adds the embedders '{}:…'", lambda each: each.load(EmbedderError)),
-            (backends(), "adds the vector index '{}'", backend_of),
+            (embedders, "adds the embedders '{}:…'", lambda each: each.load(EmbedderError)),
+            (indexes, "adds the vector index '{}'", backend_of),
         )
         steps = []
         for group, adds, load in groups:

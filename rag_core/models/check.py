@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -36,9 +36,11 @@ class Need:
 
     settings: Settings
     options: Any  #: What it is opened with.
+    name: str = ""  #: The name of the provider.
     stores: Sequence[str] = ()  #: The stores that use it.
     models: Sequence[str] = ()  #: Its models that stores use.
     ask_all: bool = False  #: Whether to ask a service that nothing names.
+    opened: Callable[[str], Any] | None = None  #: Gives the shared embedder of a name.
 
 
 class Unanswered(Exception):

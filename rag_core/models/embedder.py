@@ -6,9 +6,8 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,22 +15,15 @@ import numpy.typing as npt
 from rag_core.config.keys import OLLAMA_URL
 from rag_core.config.options import setting
 from rag_core.errors import EmbedderError, InvalidInput
-from rag_core.extensions import Extension, catalogue
 from rag_core.models.families import NO_PROMPTS, Prompts, family_of, is_latin
+from rag_core.providers import EMBEDDERS, Provider, added_embedders
 from rag_core.types import EmbedderIdentity, Vectors
 
 DEFAULT_EMBEDDER = "minilm"
-OLLAMA_MODEL = "embeddinggemma"
 PROBE = "How many numbers does a vector have?"
 
-BUILT_IN = frozenset({"minilm", "hashing", "ollama", "openai", "onnx", "sentence-transformers", "mlx"})
 _SHAPE = re.compile(r"(?P<provider>[a-z][a-z0-9-]*)(?::(?P<model>[^\x00-\x1f\x7f]{1,300}))?")
 _WITH_DIMENSION = re.compile(r"(?P<model>.+)@(?P<dimension>[1-9][0-9]{0,4})")
-_FOLDERS = ("onnx", "sentence-transformers", "mlx")
-_KNOWN = (
-    "'minilm' (built in), 'ollama:MODEL', 'openai:MODEL', 'onnx:FOLDER', 'sentence-transformers:FOLDER',"
-    " 'mlx:FOLDER'"
-)
 
 
 class Embedder(Protocol):
@@ -75,6 +67,18 @@ class EmbedderName:
     def __str__(self) -> str:
         model = f":{self.model}" if self.model else ""
         return f"{self.provider}{model}" + (f"@{self.dimension}" if self.dimension else "")
+
+    @property
+    def row(self) -> Provider:
+        """What is known of its provider."""
+        return EMBEDDERS.get(self.provider) or added_embedders()[self.provider]
+
+
+class Facts(NamedTuple):
+    """What a new store must know of its embedder."""
+
+    dimension: int
+    max_tokens: int
 
 
 def _prompts(written: Iterable[tuple[str, tuple[str, str]]]) -> tuple[tuple[str, Prompts], ...]:
@@ -143,30 +147,23 @@ class InProcess(ABC):
         return vectors
 
 
-@cache
-def providers() -> dict[str, Extension]:
-    """The providers that installed packages add, by name."""
-    return catalogue("embedders", BUILT_IN)
-
-
 def parse_name(name: str) -> EmbedderName:
     """The parts of an embedder's name. Raises InvalidInput for an unknown provider or a malformed name."""
     shape = _SHAPE.fullmatch(name)
     provider, model = (shape["provider"], shape["model"] or "") if shape else ("", "")
-    match provider:
-        case "minilm" if not model:
-            return EmbedderName(provider)
-        case "hashing" if not model or re.fullmatch(r"[0-9]{1,9}", model):
-            return EmbedderName(provider, model)
-        case "ollama" if not model:
-            return EmbedderName(provider, OLLAMA_MODEL)
-        case "ollama" | "openai" if model and not re.search(r"\s", model):
-            if cut := _WITH_DIMENSION.fullmatch(model):
-                return EmbedderName(provider, cut["model"], int(cut["dimension"]))
-            return EmbedderName(provider, model)
-        case _ if model and (provider in _FOLDERS or provider in providers()):
-            return EmbedderName(provider, model)
-    raise InvalidInput(f"There is no embedder called {name[:80]!r}.", f"Use {_KNOWN}.")
+    row = EMBEDDERS.get(provider) or added_embedders().get(provider)
+    if row and row.usual is not None and not model:
+        return EmbedderName(provider, row.usual)
+    if row and model and re.fullmatch(row.after.pattern, model):
+        cut = _WITH_DIMENSION.fullmatch(model) if row.after.before_dimension == "@" else None
+        return (
+            EmbedderName(provider, cut["model"], int(cut["dimension"]))
+            if cut
+            else EmbedderName(provider, model)
+        )
+    first, *others = (repr(row.written) for row in EMBEDDERS.values() if row.written)
+    advice = f"Use {first} (built in), {', '.join(others)}."
+    raise InvalidInput(f"There is no embedder called {name[:80]!r}.", advice)
 
 
 def full_name(name: str) -> str:

@@ -8,7 +8,6 @@ import importlib
 import platform
 import threading
 from abc import abstractmethod
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,7 +16,7 @@ import numpy.typing as npt
 
 from rag_core.errors import EmbedderError, ModelMissing
 from rag_core.installation import install_line
-from rag_core.models.check import Found, package_version
+from rag_core.models.check import Found, Need, package_version
 from rag_core.models.embedder import PROBE, EmbedderName, EmbedderOptions, InProcess
 from rag_core.models.families import NO_PROMPTS, Prompts, family_of, prompt_scheme, prompts_in_config
 from rag_core.text.words import well_formed
@@ -129,8 +128,9 @@ def _digest(folder: Path) -> str:
     return total.hexdigest()
 
 
-def check_package(provider: str, needed: Sequence[str], *, offline: bool) -> Found:
+def check_folder(need: Need) -> Found:
     """Whether the provider's package is installed, and the folders of the models that stores need."""
+    provider = need.name
     if provider == "mlx" and (platform.system(), platform.machine()) != ("Darwin", "arm64"):
         return Found("not set up", f"It runs on Apple's processors only; this is {platform.machine()}.")
     kind = _KINDS[provider]
@@ -139,8 +139,8 @@ def check_package(provider: str, needed: Sequence[str], *, offline: bool) -> Fou
         sentence = f"The package {kind.package!r} is not installed."
         return Found("not set up", sentence, f"Run {install_line(provider)}.")
     here = f"The package {kind.package!r} {number} is installed"
-    for name in needed:
-        if offline and not Path(name).expanduser().is_dir():
+    for name in need.models:
+        if need.options.offline and not Path(name).expanduser().is_dir():
             sentence = f"{here}. A store needs a model that is not there: {name!r}."
             return Found("not set up", sentence, "Put the folder back, or mount its disk.")
     sentence = f"{here}; it takes models from folders of this computer."

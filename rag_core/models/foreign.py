@@ -11,8 +11,10 @@ import numpy as np
 from rag_core.errors import EmbedderError
 from rag_core.extensions import Guarded
 from rag_core.models import EmbedderOptions
-from rag_core.models.addresses import server_problem
-from rag_core.models.embedder import EmbedderName, providers, unit_rows
+from rag_core.models.addresses import destination, leaves, server_problem
+from rag_core.models.check import Found, Need
+from rag_core.models.embedder import EmbedderName, unit_rows
+from rag_core.providers import added_embedders
 from rag_core.types import EmbedderIdentity, Vectors
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ class Opener(Protocol):
 
 def open_foreign(name: EmbedderName, options: EmbedderOptions) -> Embedder:
     """The embedder ``name`` of a package. Raises EmbedderError, also for whatever the package raises."""
-    extension = providers()[name.provider]
+    extension = added_embedders()[name.provider].extension
     opener: Opener = extension.load(EmbedderError)
     with extension.errors(EmbedderError, "opening it"):
         opened = opener(name.model, options)
@@ -61,3 +63,11 @@ class _Foreign(Guarded):
         if (vectors := unit_rows(rows)) is None:
             raise self._extension.failed(EmbedderError, "gives no numbers for a text")
         return vectors
+
+
+def check_foreign(need: Need) -> Found:
+    """The live check: the embedders that stores need, opened. Raises EmbedderError."""
+    assert need.opened is not None  # noqa: S101 - whoever checks has it
+    servers = [need.opened(f"{need.name}:{model}").server for model in dict.fromkeys(need.models)]
+    away = next((server for server in servers if leaves(server)), "")
+    return Found("ready", "The embedder of an installed package can be opened.", goes=destination(away))

@@ -9,7 +9,8 @@ from typing import Any, Literal
 from rag_core.errors import ModelMissing
 from rag_core.messages import say
 from rag_core.models import installed
-from rag_core.models.check import Found
+from rag_core.models.check import Found, Need
+from rag_core.models.embedder import EmbedderName, EmbedderOptions, Facts
 from rag_core.models.onnx_folder import OnnxEmbedder
 from rag_core.models.transformer import Encoder
 from rag_core.types import EmbedderIdentity
@@ -67,8 +68,19 @@ class MiniLM(OnnxEmbedder):
         return _MARKS_AROUND + sum(map(known.__getitem__, words))
 
 
-def check_built_in(model_dir: Path) -> Found:
+def open_minilm(name: EmbedderName, options: EmbedderOptions) -> MiniLM:  # noqa: ARG001 - it has one model
+    """The embedder ``minilm``. Raises ModelMissing."""
+    return MiniLM(options.model_dir)
+
+
+def facts_of_minilm(name: EmbedderName) -> Facts:  # noqa: ARG001
+    """What is known of it before it is installed."""
+    return Facts(DIMENSION, MAX_TOKENS)
+
+
+def check_built_in(need: Need) -> Found:
     """The live check: whether the files are what was installed."""
+    model_dir = need.options.model_dir
     try:
         is_int8 = read_manifest(model_dir)["kind"] == "int8"
     except ModelMissing as error:

@@ -13,19 +13,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag_core.errors import EmbedderError
 from rag_core.messages import say
 from rag_core.models.addresses import host_of, is_loopback
 from rag_core.models.chat import Call, LLMOptions, Message
-from rag_core.models.check import Found, Unanswered, written
-from rag_core.models.embedder import OLLAMA_MODEL, EmbedderName, EmbedderOptions, dimension_error, parse_name
+from rag_core.models.check import Found, Need, Unanswered, written
+from rag_core.models.embedder import EmbedderName, EmbedderOptions, dimension_error, parse_name
 from rag_core.models.families import family_of
 from rag_core.models.ocr import MOST_TOKENS, OcrOptions
 from rag_core.models.remote import Remote
 from rag_core.models.server import CHECK_S, QUESTION_S, Failure, Server, connection_to, http_failures, probe
+from rag_core.providers import EMBEDDERS
 from rag_core.reports import OllamaModel, Pulling
 from rag_core.wording import duration, plural, size, some
 
@@ -116,7 +116,10 @@ def open_ollama(name: EmbedderName, options: EmbedderOptions) -> Remote:
     if name.dimension not in (None, dimension) and not shortened:
         raise dimension_error(name.model, name.dimension or 0, dimension)
     backend.context = min(context, family.max_tokens or context, options.context or _CONTEXT)
-    return Remote(backend, name, options, family, dimension=dimension, context=backend.context, digest=digest)
+    return Remote(
+        backend, name, options, family, model=name.model.removesuffix(":latest"), dimension=dimension,
+        context=backend.context, digest=digest,
+    )  # fmt: skip
 
 
 class _Embedding(Ollama):
@@ -272,16 +275,18 @@ def _tagged(model: str) -> str:
     return model if ":" in model.rpartition("/")[2] else f"{model}:latest"
 
 
-def check_ollama(url: str, needed: Sequence[str], config_file: Path | None, *, wanted: bool) -> Found:
-    """The version of the server and its models that can embed; stores need the ``needed`` ones. Its absence
-    is a fault only if it is ``wanted``."""
+def check_ollama(need: Need) -> Found:
+    """The version of the server and its models that can embed. Its absence is a fault only if a setting or a
+    store names it."""
+    settings, url = need.settings, need.options.ollama_url
     server = Ollama(url).server
     try:
         status, said = probe(server, "/api/version")
     except Unanswered as error:
-        if wanted or error.found.state != "unreachable":
+        is_wanted = settings.ollama_url or need.stores or settings.embedder.startswith("ollama")
+        if is_wanted or error.found.state != "unreachable":
             raise
-        elsewhere = written("ollama_url", "http://HOST:11434", config_file)
+        elsewhere = written("ollama_url", "http://HOST:11434", settings.config_file)
         step = "Get it from https://ollama.com/download and start it; if it is on another computer,"
         return Found("not set up", error.found.sentence, f"{step} {elsewhere}.")
     number = said.get("version") if isinstance(said, dict) else None
@@ -292,12 +297,12 @@ def check_ollama(url: str, needed: Sequence[str], config_file: Path | None, *, w
     able = [model for model in models if model.embeds]
     names = tuple(model.embedder for model in able)
     there = {model.name for model in models}
-    if missing := [name for name in dict.fromkeys(needed) if _tagged(name) not in there]:
+    if missing := [name for name in dict.fromkeys(need.models) if _tagged(name) not in there]:
         sentence = f"{here} lacks {', '.join(map(repr, missing))}, which a store needs."
         return Found("not set up", sentence, say("pull_model", model=missing[0]), embedders=names)
     if not able:
         sentence = f"{here} has {plural(len(models), 'model')}, and none that can embed."
-        return Found("not set up", sentence, say("pull_model", model=OLLAMA_MODEL))
+        return Found("not set up", sentence, say("pull_model", model=EMBEDDERS["ollama"].usual or ""))
     described = [
         f"{each.called} ({each.dimension:,} numbers, {each.context:,} tokens{', loaded' * each.loaded})"
         for each in able

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import numpy.typing as npt
 
 from rag_core.errors import EmbedderError, ModelMissing
 from rag_core.models.card import GRAPHS, TOKENIZER, Card, read_card, reranks
-from rag_core.models.check import Found
+from rag_core.models.check import Found, Need
 from rag_core.models.embedder import PROBE, EmbedderName, EmbedderOptions, InProcess
 from rag_core.models.families import NO_PROMPTS, Prompts, family_of, prompt_scheme
 from rag_core.models.installed import MANIFEST_FILE, read_manifest, sha256_of
@@ -107,19 +106,19 @@ def installed_models(model_dir: Path, *, reranking: bool) -> list[str]:
     return sorted(str(each.relative_to(model_dir)) for each in folders if reranks(each) is reranking)
 
 
-def check_onnx(model_dir: Path, needed: Sequence[str]) -> Found:
+def check_onnx(need: Need) -> Found:
     """The live check: the models that are installed, and the folders that stores need."""
-    installed = installed_models(model_dir, reranking=False)
-    for name in needed:
+    installed = installed_models(need.options.model_dir, reranking=False)
+    for name in need.models:
         try:
-            read_card(folder_of(name, model_dir))
+            read_card(folder_of(name, need.options.model_dir))
         except MODEL_ERRORS as error:
             failed = cannot_run(name, error)
             return Found("not set up", failed.message, failed.suggestion)
         except ModelMissing as error:
             return Found("not set up", error.message, error.next_step)
     names = tuple(f"onnx:{name}" for name in installed)
-    if not names and not needed:
+    if not names and not need.models:
         step = "Fetch one with `commonplace model install hf:ORG/NAME`, or name a folder: `onnx:FOLDER`."
         return Found("not set up", "No model that embeds was fetched.", step)
     step = "Name one as the embedder of a store: `onnx:ORG/NAME` or `onnx:FOLDER`."

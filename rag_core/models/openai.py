@@ -9,13 +9,12 @@ import re
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from rag_core.errors import InvalidInput
 from rag_core.models.chat import Call, LLMOptions, Message
-from rag_core.models.check import Found, printable, written
+from rag_core.models.check import Found, Need, printable, written
 from rag_core.models.embedder import PROBE, EmbedderName, EmbedderOptions, dimension_error
 from rag_core.models.families import family_of
 from rag_core.models.remote import Remote
@@ -181,12 +180,13 @@ def list_model_names(server: Server, key: str) -> list[str] | None:
     return [name for name in names if name and printable(name)]
 
 
-def check_openai(url: str, key: str, setting: str, needed: Sequence[str], config_file: Path | None) -> Found:
-    """The server at ``url``, which the ``setting`` gives, and its models; stores ask for the ``needed`` ones.
-    A name that it does not list is only mentioned: some servers take any."""
+def check_openai(need: Need) -> Found:
+    """The server and its models. A name that it does not list is only mentioned: some servers take any."""
+    settings, url, key = need.settings, need.options.openai_url, need.options.openai_key
     if not url:
-        step = written("embedding_base_url", "http://127.0.0.1:1234/v1", config_file)
+        step = written("embedding_base_url", "http://127.0.0.1:1234/v1", settings.config_file)
         return Found("not set up", "No address is set.", f"{step[:1].upper()}{step[1:]}.")
+    setting = "embedding_base_url" if settings.embedding_base_url else "chat_base_url"
     server = server_at(url, setting)
     models = list_model_names(server, key)
     here = f"{server.called} (`{setting}`) answers {'with' if key else 'without'} a key"
@@ -194,7 +194,7 @@ def check_openai(url: str, key: str, setting: str, needed: Sequence[str], config
         return Found("ready", f"{here}, and does not list its models.")
     if not models:
         return Found("not set up", f"{here}, and has no model.", "Load a model there that can embed.")
-    missing = [name for name in dict.fromkeys(needed) if name not in models]
+    missing = [name for name in dict.fromkeys(need.models) if name not in models]
     lacks = f" It does not list {', '.join(map(repr, missing))}, which a store asks for." if missing else ""
     names = tuple(f"openai:{name}" for name in models)
     return Found("ready", f"{here}; it lists {some(models, 'model')}.{lacks}", embedders=names)

@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Literal, NamedTuple, cast
+from typing import Literal, cast
 
 from rag_core.errors import InvalidInput, Unreachable, VectorsUnreachable
 from rag_core.models.chat import LLM, LLMOptions, parse_llm
-from rag_core.models.embedder import Embedder, EmbedderOptions, dimension_error, parse_name
+from rag_core.models.embedder import Embedder, EmbedderOptions, Facts, dimension_error, parse_name
 from rag_core.models.ocr import GOOGLE_MODEL, Backend, OcrOptions, RemoteOcr
 from rag_core.types import Vectors
 
@@ -26,10 +26,6 @@ Open = Callable[[str], Embedder]
 def open_embedder(name: str, options: EmbedderOptions) -> Embedder:
     """The embedder called ``name``; a server is asked for its model.
 
-    Names are ``minilm``, ``hashing``, ``hashing:DIMENSION``, ``ollama:MODEL`` and ``openai:MODEL`` (both with
-    ``@DIMENSION``), ``onnx:FOLDER``, ``sentence-transformers:FOLDER``, ``mlx:FOLDER``, and ``PROVIDER:MODEL``
-    of an installed package.
-
     Raises:
         InvalidInput: the name is unknown.
         ModelMissing: its weights are not here.
@@ -38,67 +34,31 @@ def open_embedder(name: str, options: EmbedderOptions) -> Embedder:
 
     """
     parsed = parse_name(name)
-    match parsed.provider:
-        case "minilm":
-            from rag_core.models.minilm import MiniLM
-
-            return MiniLM(options.model_dir)
-        case "hashing":
-            from rag_core.models.hashing import Hashing
-
-            return Hashing(int(parsed.model)) if parsed.model else Hashing()
-        case "ollama":
-            from rag_core.models.ollama import open_ollama
-
-            return open_ollama(parsed, options)
-        case "openai":
-            from rag_core.models.openai import open_openai
-
-            return open_openai(parsed, options)
-        case "onnx":
-            from rag_core.models.onnx_folder import open_onnx
-
-            return open_onnx(parsed, options)
-        case "sentence-transformers" | "mlx":
-            from rag_core.models.folder import open_folder
-
-            return open_folder(parsed, options)
-        case _:
-            from rag_core.models.foreign import open_foreign
-
-            return open_foreign(parsed, options)
-
-
-class Facts(NamedTuple):
-    """What a new store must know of its embedder."""
-
-    dimension: int
-    max_tokens: int
+    embedder: Embedder = parsed.row.opener(parsed, options)
+    return embedder
 
 
 def known_facts(name: str) -> Facts | None:
     """The facts of an embedder that are known before its model is installed. Raises InvalidInput."""
-    provider = parse_name(name).provider
-    if provider == "minilm":
-        from rag_core.models.minilm import DIMENSION, MAX_TOKENS
-
-        return Facts(DIMENSION, MAX_TOKENS)
-    return _facts(open_embedder(name, EmbedderOptions())) if provider == "hashing" else None
+    parsed = parse_name(name)
+    row = parsed.row
+    facts: Facts | None = row.imported(row.facts)(parsed) if row.facts else None
+    return facts
 
 
 def facts_of(name: str, open_it: Open) -> Facts:
     """The facts of an embedder, which is opened where they are not known. Raises like ``open_embedder``."""
-    return known_facts(name) or _facts(open_it(name))
-
-
-def _facts(opened: Embedder) -> Facts:
+    if facts := known_facts(name):
+        return facts
+    opened = open_it(name)
     return Facts(opened.identity.dimension, opened.max_tokens)
 
 
 def takes_dimension(name: str) -> bool:
     """Whether vectors of this embedder can be given another length than the model's own."""
     parsed = parse_name(name)
-    return name == "hashing" or (parsed.provider in ("ollama", "openai") and parsed.dimension is None)
+    mark = parsed.row.after.before_dimension
+    return parsed.dimension is None if mark == "@" else bool(mark) and not parsed.model
 
 
 def with_dimension(name: str, dimension: int | None, opened: Open) -> str:
@@ -107,12 +67,9 @@ def with_dimension(name: str, dimension: int | None, opened: Open) -> str:
     parsed = parse_name(name)
     if dimension is None or dimension == facts_of(str(parsed), opened).dimension:
         return str(parsed)
-    if name == "hashing":
-        chosen = f"hashing:{dimension}"
-    elif takes_dimension(name):
-        chosen = f"{parsed}@{dimension}"
-    else:
+    if not takes_dimension(name):
         raise dimension_error(name, dimension, facts_of(name, opened).dimension)
+    chosen = f"{parsed}{parsed.row.after.before_dimension}{dimension}"
     facts_of(chosen, opened)
     return chosen
 

@@ -91,7 +91,8 @@ _LOCKS: defaultdict[str, PriorityLock] = defaultdict(PriorityLock)
 
 class Remote:
     """An embedder whose model is on a server. ``context`` is how many tokens the model reads, prompt
-    included; ``digest`` is '' where the server does not tell it."""
+    included; ``digest`` is '' where the server does not tell it. ``model`` is what the identity calls it,
+    if not as ``name`` does."""
 
     def __init__(
         self,
@@ -103,11 +104,13 @@ class Remote:
         dimension: int,
         context: int,
         digest: str = "",
+        model: str = "",
     ) -> None:
         self._prompts = options.prompts_of(name)
-        model = name.model.removesuffix(":latest") if name.provider == "ollama" else name.model
         scheme = prompt_scheme(self._prompts)
-        self.identity = EmbedderIdentity(name.provider, model, digest, name.dimension or dimension, scheme)
+        self.identity = EmbedderIdentity(
+            name.provider, model or name.model, digest, name.dimension or dimension, scheme
+        )
         self.server = backend.server.url
         self.max_tokens = context - _SPECIAL_TOKENS - _tokens(self._prompts.document)
         self._backend = backend

@@ -9,10 +9,10 @@ from rag_core.config.options import options_from
 from rag_core.errors import InvalidInput, VectorError
 from rag_core.messages import say
 from rag_core.models.addresses import destination as destination_of
-from rag_core.providers import LOCAL, VECTOR_INDEXES
+from rag_core.providers import LOCAL, VECTOR_INDEXES, Added, added_vector_indexes
 from rag_core.types import EmbedderIdentity, Metric
 from rag_core.vectors import RemoteIndex, foreign
-from rag_core.vectors.remote import Configured, mark
+from rag_core.vectors.remote import mark
 from rag_core.vectors.service import Options
 
 if TYPE_CHECKING:
@@ -28,16 +28,13 @@ def vector_options(settings: Settings) -> dict[str, Any]:
     return {row.name: options_from(settings, row.opener.options_type) for row in rows}
 
 
-def backend(kind: str, options: VectorOptions) -> Configured | foreign.PackageBackend:
-    """What addresses and opens the indexes of a kind, except ``local``. Raises InvalidInput when nothing has
-    the name, VectorError when its package is broken."""
-    row = VECTOR_INDEXES.get(kind)
-    if row and row.opens:
-        return Configured(row.opener, options[kind])
-    extension = foreign.backends().get(kind)
-    if extension is None:
+def _opener(kind: str) -> Any:
+    """What addresses and opens the indexes of a kind, as a class of `Remote`. Raises InvalidInput when
+    nothing has the name, VectorError when its package is broken."""
+    row = VECTOR_INDEXES.get(kind) or added_vector_indexes().get(kind)
+    if row is None or not row.opens:
         raise InvalidInput(f"There is no vector index called {kind[:80]!r}.", f"Use {', '.join(kinds())}.")
-    return foreign.backend_of(extension)
+    return row.opener(row.extension) if isinstance(row, Added) else row.opener
 
 
 def address_of(
@@ -46,7 +43,7 @@ def address_of(
     """The address of the index that a store called ``store`` gets, '' for its own file; with ``identity``
     that of the one which a switch to this embedder builds. Raises InvalidInput for an unknown kind."""
     variant = mark(str(identity)) if identity else ""
-    return "" if kind == LOCAL else backend(kind, options).address(store, variant)
+    return "" if kind == LOCAL else str(_opener(kind).address_of(store, variant, options.get(kind)))
 
 
 def kinds() -> tuple[str, ...]:
@@ -57,7 +54,9 @@ def kinds() -> tuple[str, ...]:
 def destination(kind: str, options: VectorOptions) -> str:
     """Where the text in a vector index of this kind goes, in words. Raises InvalidInput for an unknown kind,
     VectorError when its package is broken."""
-    return destination_of("") if kind == LOCAL else backend(kind, options).destination
+    if kind in options:
+        return str(options[kind].destination)
+    return destination_of("" if kind == LOCAL else _opener(kind).server)
 
 
 def backend_of(address: str) -> str:
@@ -68,12 +67,16 @@ def backend_of(address: str) -> str:
 def open_remote(address: str, dimension: int, metric: Metric, options: VectorOptions) -> RemoteIndex:
     """The index at ``address`` for vectors of this shape, there or not; connects to nothing yet. Raises
     VectorError when its package is not installed, InvalidInput for a bad address."""
-    return backend(backend_of(address), options).open(address, dimension, metric)
+    kind = backend_of(address)
+    index: RemoteIndex = _opener(kind)(address, dimension, metric, options.get(kind))
+    return index
 
 
 def existing(address: str, options: VectorOptions) -> RemoteIndex:
     """The index that is at ``address``, with the shape it has. Raises InvalidInput, VectorError."""
-    return backend(backend_of(address), options).existing(address)
+    kind = backend_of(address)
+    index: RemoteIndex = _opener(kind).existing(address, options.get(kind))
+    return index
 
 
 def visible(kind: str, options: Options) -> Iterator[str]:

@@ -145,7 +145,7 @@ class Chroma(Remote[ChromaService]):
 
     service_type = ChromaService
     options_type = ChromaOptions
-    form = VECTOR_INDEXES["chroma"].form
+    form = VECTOR_INDEXES["chroma"].written
     pattern = re.compile(rf"chroma://(?P<server>.*)/(?P<collection>{_COLLECTION.pattern})")
     metrics = {"cosine": "cosine", "euclidean": "l2", "dot_product": "ip"}  # noqa: RUF012
     max_dimension = 65_536

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from functools import cache
 from typing import Protocol, cast
 
 from rag_core.errors import VectorError
-from rag_core.extensions import Extension, Guarded, catalogue
-from rag_core.models.addresses import destination, server_problem
-from rag_core.providers import VECTOR_INDEXES
+from rag_core.extensions import Extension, Guarded
+from rag_core.models.addresses import server_problem
+from rag_core.providers import added_vector_indexes
 from rag_core.types import Filters, Metric, Vectors
 from rag_core.vectors import EVERYTHING, Match, RemoteIndex
 
@@ -36,18 +35,12 @@ class Backend(Protocol):
         """The index that is at ``address`` already, with the shape it has. Raises VectorError."""
 
 
-@cache
-def backends() -> dict[str, Extension]:
-    """The vector indexes that installed packages bring, by name."""
-    return catalogue("vector_indexes", VECTOR_INDEXES)
-
-
 def usable() -> tuple[str, ...]:
     """The names of those that load and say where texts go; `commonplace doctor` tells of the others."""
     names = []
-    for name, extension in backends().items():
+    for name, row in added_vector_indexes().items():
         with suppress(VectorError):
-            backend_of(extension)
+            backend_of(row.extension)
             names.append(name)
     return tuple(names)
 
@@ -61,24 +54,19 @@ def backend_of(extension: Extension) -> PackageBackend:
 
 
 class PackageBackend(Guarded):
-    """The vector indexes of a package; see Backend."""
+    """The backend of a package, called as the built-in ones are; they get ``options``, it has none."""
 
-    @property
-    def destination(self) -> str:
-        """Where text goes, in words."""
-        return destination(self.server)
-
-    def address(self, store: str, variant: str) -> str:
+    def address_of(self, store: str, variant: str, options: None) -> str:  # noqa: ARG002
         found = self._call(self._target.address, "address", store, variant)
         if not str(found).startswith(f"{self._extension.name}://"):
             what = f"gave an address that does not begin with {self._extension.name}://"
             raise self._extension.failed(VectorError, what)
         return str(found)
 
-    def open(self, address: str, dimension: int, metric: Metric) -> RemoteIndex:
+    def __call__(self, address: str, dimension: int, metric: Metric, options: None) -> RemoteIndex:  # noqa: ARG002
         return self._index(self._call(self._target.open, "open", address, dimension, metric))
 
-    def existing(self, address: str) -> RemoteIndex:
+    def existing(self, address: str, options: None) -> RemoteIndex:  # noqa: ARG002
         return self._index(self._call(self._target.existing, "existing", address))
 
     def _index(self, opened: object) -> RemoteIndex:

@@ -134,7 +134,7 @@ class Qdrant(Remote[QdrantService]):
 
     service_type = QdrantService
     options_type = QdrantOptions
-    form = VECTOR_INDEXES["qdrant"].form
+    form = VECTOR_INDEXES["qdrant"].written
     pattern = re.compile(
         r"qdrant://(?P<server>[^#]*)/(?P<collection>[A-Za-z0-9_][\w.-]{0,199})"
         r"#(?P<store>[A-Za-z0-9][A-Za-z0-9_-]{0,62})"

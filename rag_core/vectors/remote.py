@@ -8,7 +8,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
@@ -231,32 +231,6 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
             first, second = (self._refused({key: items[key] for key in half}) for half in halves)
             return {**first, **second}
         return {}
-
-
-@dataclass(frozen=True, slots=True)
-class Configured:
-    """A kind of index with the owner's options; see foreign.Backend."""
-
-    index: type[Remote[Any]]
-    options: Options
-
-    @property
-    def server(self) -> str:
-        return str(self.options.server)
-
-    @property
-    def destination(self) -> str:
-        """Where text goes, in words."""
-        return str(self.options.destination)
-
-    def address(self, store: str, variant: str) -> str:
-        return self.index.address_of(store, variant, self.options)
-
-    def open(self, address: str, dimension: int, metric: Metric) -> RemoteIndex:
-        return self.index(address, dimension, metric, self.options)
-
-    def existing(self, address: str) -> RemoteIndex:
-        return self.index.existing(address, self.options)
 
 
 class Batch(NamedTuple):

@@ -136,7 +136,7 @@ class S3Vectors(Remote[S3Service]):
 
     service_type = S3Service
     options_type = S3Options
-    form = VECTOR_INDEXES["s3vectors"].form
+    form = VECTOR_INDEXES["s3vectors"].written
     pattern = re.compile(
         rf"s3vectors://(?P<bucket>{_BUCKET.pattern})(/(?P<index>[a-z0-9][a-z0-9.-]{{1,61}}[a-z0-9]))?"
     )
