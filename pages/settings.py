@@ -7,6 +7,7 @@ import streamlit as st
 
 from rag_core.config import load
 from rag_core.errors import RagError
+from rag_core.providers import PICTURE_READERS
 from rag_core.types import Viewer
 from ui import answering_model, hits
 from ui.access import require_owner
@@ -21,12 +22,8 @@ from ui.setting_rows import PLACE, choose, switch
 from ui.sharing import show_sharing
 from ui.tokens import show_tokens
 
-_OCR = {
-    "auto": "Automatic",
-    "tesseract": "Tesseract",
-    "rapidocr": "RapidOCR",
-    "off": "Off",
-}
+_ENGINES = {row.name: row.label for row in PICTURE_READERS.values() if not row.after.word}
+_OCR = {"auto": "Automatic", **_ENGINES, "off": "Off"}
 _RERANKER = (
     "Sorts the best results again. Fetch one with `commonplace model install hf:ORG/NAME`,"
     " or type `onnx:FOLDER` or `MODEL@URL`."

@@ -25,9 +25,7 @@ class Form(NamedTuple):
 
     word: str = ""  #: For people; '' if it is not offered.
     pattern: str = ""  #: A regular expression.
-    before_dimension: str = (
-        ""  #: What the dimension follows that is wanted of a model; '' if it has one only.
-    )
+    before_dimension: str = ""  #: What the dimension follows that is wanted of a model; '': it has its own.
 
 
 _NOTHING = Form()
@@ -39,30 +37,38 @@ class Provider:
 
     name: str  #: As settings and the names of its models have it.
     label: str  #: Its name for people.
-    after: Form = _NOTHING
-    _: KW_ONLY
-    kind: ConnectionKind
     opens: str = ""  #: ``module:function`` below rag_core, which opens it.
     checks: str = ""  #: The live check in that module, given a `Need`; '' leaves it out of the connections.
-    facts: str = ""  #: What knows there the shape of a model that is not installed.
-    usual: str | None = None  #: The model that the name alone means; None if one must be named.
     server: str = ""  #: The option that holds the address of its server; '' if it runs in this process.
+    _: KW_ONLY
+    kind: ConnectionKind
+    after: Form = _NOTHING
+    usual: str | None = None  #: The model that the name alone means; None if one must be named.
+    shape: tuple[int, ...] = ()  #: The dimension and the tokens of its only model.
+    lists: str = ""  #: What lists there, given the options, the names of the models that can be chosen now.
     goes: str = ""  #: Where text goes, in words, if no option tells.
     is_scale: bool = False  #: Whether its similarities mean the same in every store.
+    keys: str = ""  #: The pattern of variables of the environment with its keys, which packages do not see.
     loggers: tuple[str, ...] = ()  #: Of its packages, which log what they send at debug level.
 
     @property
     def written(self) -> str:
         """How people write one of its models or indexes; '' if it is not offered."""
         if self.after.word:
-            return f"{self.name}:{self.after.word}"
+            return f"{self._prefix}{self.after.word}"
         return "" if self.after.pattern else self.name
 
     @property
     def pattern(self) -> str:
         """The pattern of the names of its models."""
-        after = f":(?:{self.after.pattern})" if self.after.pattern else ""
-        return re.escape(self.name) + (after if self.usual is None or not after else f"(?:{after})?")
+        if not self.after.pattern:
+            return re.escape(self.name)
+        whole = f"{re.escape(self._prefix)}(?:{self.after.pattern})"
+        return whole if self.usual is None else f"{whole}|{re.escape(self.name)}"
+
+    @property
+    def _prefix(self) -> str:
+        return f"{self.name}:" if self.name else ""
 
     @property
     def opener(self) -> Any:
@@ -87,62 +93,76 @@ def one_of(words: list[str], last: str = "or") -> str:
     return f" {last} ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
+def offered(table: Mapping[str, Provider]) -> list[str]:
+    """How people write the models of a table, each in quotes."""
+    return [repr(row.written) for row in table.values() if row.written]
+
+
 def _table(*rows: Provider) -> Mapping[str, Provider]:
     return {row.name: row for row in rows}
 
 
 _MODEL = Form("MODEL", r"[^\s\x00-\x1f\x7f]{1,300}", "@")
+_AT_SERVER = Form("MODEL@URL", r"[^\s@\x00-\x1f\x7f]{1,200}@https?://[^\s@?#\x00-\x1f\x7f]{1,300}")
 _FOLDER = Form("FOLDER", r"[^\x00-\x1f\x7f]{1,300}")
 
 _embedder = partial(Provider, kind="embedder")
+_here = partial(_embedder, usual="", is_scale=True)
+_served = partial(_embedder, after=_MODEL)
+_folder = partial(_embedder, after=_FOLDER)
 EMBEDDERS = _table(
-    _embedder(
-        "minilm",
-        "Built-in model",
-        opens="models.minilm:open_minilm",
-        checks="check_built_in",
-        facts="facts_of_minilm",
-        usual="",
-        is_scale=True,
-    ),
-    _embedder(
-        "hashing",
-        "Spelling only",
-        Form("", "[0-9]{1,9}", ":"),
-        opens="models.hashing:open_hashing",
-        facts="facts_of_hashing",
-        usual="",
-        is_scale=True,
-    ),
-    _embedder(
+    _here("minilm", "Built-in model", "models.minilm:open_minilm", "check_built_in", shape=(384, 256)),
+    _here("hashing", "Spelling only", "models.hashing:open_hashing", after=Form("", "[0-9]{1,9}", ":")),
+    _served(
         "ollama",
         "Ollama",
-        _MODEL,
-        opens="models.ollama:open_ollama",
-        checks="check_ollama",
-        server="ollama_url",
+        "models.ollama:open_ollama",
+        "check_ollama",
+        "ollama_url",
         usual="embeddinggemma",
         loggers=("ollama",),
     ),
-    _embedder(
-        "openai",
-        "OpenAI-compatible server",
-        _MODEL,
-        opens="models.openai:open_openai",
-        checks="check_openai",
-        server="openai_url",
-    ),
-    _embedder("onnx", "ONNX models", _FOLDER, opens="models.onnx_folder:open_onnx", checks="check_onnx"),
-    _embedder(
-        "sentence-transformers",
-        "sentence-transformers",
-        _FOLDER,
-        opens="models.folder:open_folder",
-        checks="check_folder",
-    ),
-    _embedder("mlx", "MLX", _FOLDER, opens="models.folder:open_folder", checks="check_folder"),
+    _served("openai", "OpenAI-compatible server", "models.openai:open_openai", "check_openai", "openai_url"),
+    _folder("onnx", "ONNX models", "models.onnx_folder:open_onnx", "check_onnx"),
+    _folder("sentence-transformers", "sentence-transformers", "models.folder:open_folder", "check_folder"),
+    _folder("mlx", "MLX", "models.folder:open_folder", "check_folder"),
 )
 """What turns text into vectors; the name begins the names of its models."""
+
+_llm = partial(Provider, kind="llm", after=_MODEL)
+CHAT_MODELS = _table(
+    _llm("ollama", "Ollama", "models.ollama:OllamaChat", "", "ollama_url", lists="answering_ollama"),
+    _llm(
+        "openai",
+        "OpenAI-compatible server",
+        "models.openai:OpenAIChat",
+        "",
+        "openai_url",
+        lists="answering_openai",
+    ),
+)
+"""What answers questions; the name begins the names of its models."""
+
+_reranker = partial(Provider, kind="reranker")
+RERANKERS = _table(
+    _reranker("onnx", "ONNX models", "models.rerank:CrossEncoder", after=_FOLDER, lists="fetched_rerankers"),
+    _reranker("", "A server with /v1/rerank", "models.rerank:RerankServer", after=_AT_SERVER),
+)
+"""What sorts hits again. The one without a name takes what no other does."""
+
+_engine = partial(Provider, kind="pictures")
+_seeing = partial(_engine, after=_MODEL)
+_GOOGLE = Form("MODEL", "[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_google = partial(_engine, after=_GOOGLE, usual="gemini-2.5-flash")
+PICTURE_READERS = _table(
+    _engine("tesseract", "Tesseract", "extract.tesseract:Tesseract"),
+    _engine("rapidocr", "RapidOCR", "extract.rapidocr:RapidOCR"),
+    _seeing("ollama", "Ollama", "models.ollama:OllamaOcr", keys="OLLAMA_API_KEY$"),
+    _google("gemini", "Gemini", "models.google:gemini", keys="GEMINI_API_KEY$"),
+    _google("vertex_ai", "Vertex AI", "models.google:vertex"),
+)
+"""What reads the text in pictures: engines of this computer, the preferred one first, and models on servers,
+whose names begin with the name."""
 
 _vectors = partial(Provider, kind="vectors")
 VECTOR_INDEXES = _table(
@@ -150,34 +170,23 @@ VECTOR_INDEXES = _table(
     _vectors(
         "s3vectors",
         "Amazon S3 Vectors",
-        Form("//BUCKET/INDEX"),
-        opens="vectors.s3vectors:S3Vectors",
-        checks="check_s3vectors",
+        "vectors.s3vectors:S3Vectors",
+        "check_s3vectors",
         goes="goes to Amazon",
+        keys="AWS_",
         loggers=("boto3", "botocore"),
     ),
     _vectors(
-        "qdrant",
-        "Qdrant",
-        Form("//HOST:PORT/COLLECTION#STORE"),
-        opens="vectors.qdrant:Qdrant",
-        checks="QdrantService.check",
-        server="url",
-        loggers=("qdrant_client",),
+        "qdrant", "Qdrant", "vectors.qdrant:Qdrant", "QdrantService.check", "url", loggers=("qdrant_client",)
     ),
     _vectors(
-        "chroma",
-        "Chroma",
-        Form("//HOST:PORT/COLLECTION"),
-        opens="vectors.chroma:Chroma",
-        checks="ChromaService.check",
-        server="url",
-        loggers=("chromadb",),
+        "chroma", "Chroma", "vectors.chroma:Chroma", "ChromaService.check", "url", loggers=("chromadb",)
     ),
 )
 """Where vectors can be; the name begins the addresses of an index outside a store's file."""
 
-PROVIDERS = (*EMBEDDERS.values(), *VECTOR_INDEXES.values())
+_TABLES = EMBEDDERS, CHAT_MODELS, RERANKERS, PICTURE_READERS, VECTOR_INDEXES
+PROVIDERS = tuple(row for table in _TABLES for row in table.values())
 """All rows."""
 
 

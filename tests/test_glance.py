@@ -11,6 +11,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from rag_core.extract import ocr, pictures
 from rag_core.extract.glance import factor, may_hold_text
+from rag_core.extract.tesseract import Tesseract
 
 WIDE = (1600, 1200)
 
@@ -107,7 +108,7 @@ def test_no_engine_reads_a_photo_without_text(monkeypatch: pytest.MonkeyPatch) -
     reader = ocr.Reader(None, lambda: None)
     monkeypatch.setattr(ocr, "reader", reader)
     monkeypatch.setattr(ocr, "find_engine", lambda _: "tesseract")
-    monkeypatch.setattr(ocr, "_tesseract", read)
+    monkeypatch.setattr(Tesseract, "read", read)
     scene = photo((4000, 3000), 1)
     for text, calls in (("", 0), ("STATION", 1)):
         reader.begin("auto")

@@ -120,7 +120,7 @@ def test_without_an_engine_a_picture_waits_and_says_why(
 def test_a_preview_says_what_becomes_of_pictures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str, said: str
 ) -> None:
-    monkeypatch.setattr(ocr.shutil, "which", lambda _: "/usr/bin/tesseract")
+    monkeypatch.setattr("shutil.which", lambda _: "/usr/bin/tesseract")
     library = Library.open(Settings(tmp_path / "data", tmp_path / "models", (), ocr=setting))
     counted = {".png": 1, ".jpg": 2, ".pdf": 2, ".md": 9}
     assert library.sources.said_of_pictures(OWNER, counted).startswith(said)

@@ -29,6 +29,7 @@ ALSO_IN = {
         "rag_core/api/answers.py",  # the fields of an answer that only it has
         "rag_core/cli/stores.py",  # the example of an address, and the metric that it lacks
         "ui/connections.py",  # the button that asks it, which costs money
+        "ui/placement.py",  # the example of an address
     },
 }
 """The files that name a provider beside its own, its row and its settings."""
@@ -57,7 +58,7 @@ def _files_that_say(pattern: str) -> Iterator[str]:
 def test_what_a_row_names_is_there(row: Provider) -> None:
     assert not row.opens or callable(row.opener)
     assert not row.checks or callable(row.imported(row.checks))
-    assert not row.facts or callable(row.imported(row.facts))
+    assert not row.lists or callable(row.imported(row.lists))
 
 
 def test_options_are_made_of_settings(tmp_path: Path) -> None:

@@ -29,9 +29,8 @@ _VISIBLE: Final = "stores_attach_visible"  # the indexes that were found
 _CHOSEN: Final = "stores_attach_chosen"
 _BEGUN: Final = "placement_begun"  # the store whose switch this session saw under way
 _KINDS: Final = {name: row.label for name, row in VECTOR_INDEXES.items()}
-_SERVICES: Final = [row for row in VECTOR_INDEXES.values() if row.opens]
-_LABELS: Final = one_of([row.label for row in _SERVICES], "and")
-_LOOK_HELP: Final = f"Asks {_LABELS}, as far as they are set up here."
+_SERVICES: Final = one_of([row.label for row in VECTOR_INDEXES.values() if row.opens], "and")
+_LOOK_HELP: Final = f"Asks {_SERVICES}, as far as they are set up here."
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +191,7 @@ def offer_attaching(viewer: Viewer) -> None:
     if _VISIBLE in st.session_state:
         _show_visible(st.session_state[_VISIBLE])
     address = st.text_input(
-        "Address", key=_ADDRESS, placeholder=_SERVICES[0].written, autocomplete="off",
+        "Address", key=_ADDRESS, placeholder="s3vectors://BUCKET/INDEX", autocomplete="off",
         help="The page of a store of another computer shows it, if its vectors are in a service.",
     )  # fmt: skip
     st.text_input("Name", key=_NAME, placeholder="Leave empty to keep the name it has", autocomplete="off")

@@ -18,7 +18,7 @@ from pydantic_core import core_schema as schemas
 
 from rag_core.config.keys import HOST_NAME, LOGIN_NAME, STORE_NAME
 from rag_core.config.origin import ADVICE, Listing, Text, Written, refused
-from rag_core.providers import EMBEDDERS, VECTOR_INDEXES, one_of
+from rag_core.providers import CHAT_MODELS, EMBEDDERS, RERANKERS, VECTOR_INDEXES, offered, one_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,12 +131,15 @@ def _absolute(words: str, example: str) -> Kind:
 FOLDER = _absolute("an absolute folder", "/home/me/x")
 _BUILT_IN = "|".join(row.pattern for row in EMBEDDERS.values())
 _OF_A_PACKAGE = rf"(?!(?:{'|'.join(EMBEDDERS)}):)[a-z][a-z0-9-]{{0,39}}:[^\x00-\x1f\x7f]{{1,300}}"
-_FORMS = [repr(row.written) for row in EMBEDDERS.values() if row.written]
-EMBEDDER = word(f"{_BUILT_IN}|{_OF_A_PACKAGE}", one_of([*_FORMS, "'PROVIDER:MODEL' of a package"]))
-RERANKER = word(
-    r"onnx:[^\x00-\x1f\x7f]{1,300}|[^\s@\x00-\x1f\x7f]{1,200}@https?://[^\s@?#\x00-\x1f\x7f]{1,300}",
-    "'onnx:FOLDER', or 'MODEL@URL' of a server with /v1/rerank, such as 'bge-reranker@http://127.0.0.1:8080'",
+EMBEDDER = word(
+    f"{_BUILT_IN}|{_OF_A_PACKAGE}", one_of([*offered(EMBEDDERS), "'PROVIDER:MODEL' of a package"])
 )
+_ON_SERVER = "of a server with /v1/rerank, such as 'bge-reranker@http://127.0.0.1:8080'"
+RERANKER = word(
+    "|".join(row.pattern for row in RERANKERS.values()),
+    f"{', or '.join(repr(row.written) for row in RERANKERS.values())} {_ON_SERVER}",
+)
+_LLM = word("|".join(row.pattern for row in CHAT_MODELS.values()), one_of(offered(CHAT_MODELS)))
 BACKEND = word(r"[a-z][a-z0-9_-]{0,31}", one_of([repr(kind) for kind in VECTOR_INDEXES]))
 STORE = word(STORE_NAME.pattern, "a store's name: 1 to 63 letters, digits, hyphens and underscores")
 _LOGIN = word(LOGIN_NAME.pattern, "a login such as ada@example.com", lower=True)
@@ -148,7 +151,7 @@ Folder = Annotated[Path, FOLDER]
 File = Annotated[Path, _absolute("an absolute path of a file", "/home/me/x.json")]
 Folders = Annotated[tuple[Folder, ...], Kind("a list of absolute folders", before=_paths)]
 Embedder = Annotated[str, EMBEDDER]
-Llm = Annotated[str, word(r"(?:ollama|openai):[^\s\x00-\x1f\x7f]{1,300}", "'ollama:MODEL' or 'openai:MODEL'")]
+Llm = Annotated[str, _LLM]
 Reranker = Annotated[str, RERANKER]
 Backend = Annotated[str, BACKEND]
 StoreName = Annotated[str, STORE]

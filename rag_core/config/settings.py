@@ -22,6 +22,7 @@ from rag_core.config.keys import OLLAMA_URL, PREFIX
 from rag_core.config.kinds import Kind, Seconds, Switch, address, choice, number, whole, word
 from rag_core.config.origin import DEFAULT, Origin
 from rag_core.config.tables import DeclaredFolder, DeclaredStore
+from rag_core.providers import PICTURE_READERS, one_of
 
 __all__ = ["KEYS", "DeclaredFolder", "DeclaredStore", "Key", "SettingRow", "Settings"]
 
@@ -33,14 +34,11 @@ _Collection = Annotated[str, word(r"[A-Za-z0-9_][\w.-]{0,199}", "letters, digits
 _KMS_KEY = r"arn:aws[-a-z0-9]*:kms:[-a-z0-9]+:[0-9]{12}:key/\S{1,200}"
 _KmsKey = Annotated[str, word(_KMS_KEY, "the ARN of a key: arn:aws:kms:REGION:ACCOUNT:key/ID")]
 _Theme = Annotated[str, choice("system", "light", "dark")]
-_GOOGLE = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
-_Ocr = Annotated[
-    str,
-    word(
-        rf"auto|off|tesseract|rapidocr|ollama:[^\s\x00-\x1f\x7f]{{1,300}}|(?:gemini|vertex_ai)(?::{_GOOGLE})?",
-        "auto, off, tesseract, rapidocr, ollama:MODEL, gemini, gemini:MODEL, vertex_ai or vertex_ai:MODEL",
-    ),
+_READERS = [
+    form for row in PICTURE_READERS.values() for form in ([row.name] if row.usual else []) + [row.written]
 ]
+_OCR = "|".join(["auto", "off", *(row.pattern for row in PICTURE_READERS.values())])
+_Ocr = Annotated[str, word(_OCR, one_of(["auto", "off", *_READERS]))]
 _Project = Annotated[str, word(r"[a-z][a-z0-9:.-]{3,80}", "the id of a project of Google Cloud")]
 _Mode = Annotated[Literal["hybrid", "vector", "lexical"], choice("hybrid", "vector", "lexical")]
 _LogLevel = Annotated[str, choice("debug", "info", "warning", "error", "critical")]

@@ -1,21 +1,19 @@
-"""The text in pictures, by Tesseract, RapidOCR or a model on a server. What was read once is cached."""
+"""The text in pictures, by a program of this computer or a model on a server. It is read once and cached."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Set
 from contextlib import suppress
-from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from rag_core.extract.glance import may_hold_text
 from rag_core.installation import install_line
+from rag_core.providers import PICTURE_READERS
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -26,8 +24,6 @@ Ask = Callable[[bytes], tuple[str, str, str]]
 LEAST_SIDE = 40
 """Pictures with a shorter side (pixels) are icons and rules."""
 _LONGEST_SIDE = 4000  # pixels; larger ones are scaled down
-_LIMIT_S = 250  # for one picture, which gives way to everything else
-_MOST_LANGUAGES = 4
 _LARGE_PNG = 4_000_000  # bytes; a larger one is sent as JPEG
 _MOST_CHARACTERS = 100_000  # of what a server says of a picture
 _MOST_NOTES = 3
@@ -53,6 +49,18 @@ class Remote(Protocol):
         """The text in a PNG or JPEG. Raises NotRead, and Waits also once it is not wanted any more."""
 
 
+class Engine(Protocol):
+    """What reads pictures on this computer."""
+
+    @staticmethod
+    def is_installed() -> bool:
+        """Whether it can be used here."""
+
+    @staticmethod
+    def read(picture: Image) -> str:
+        """The text in a picture. Raises SubprocessError."""
+
+
 class UnlessHidden:
     """A server elsewhere that reads the pictures of a document until ``is_hidden()``, asked before each."""
 
@@ -69,13 +77,12 @@ class UnlessHidden:
 
 
 def find_engine(setting: str) -> str | None:
-    """The engine for a setting of ``ocr``, None if it is not installed; ``auto`` takes Tesseract, else
-    RapidOCR. A model on a server is its own name."""
+    """The engine for a setting of ``ocr``, None if it is not installed; ``auto`` takes the first one that is.
+    A model on a server is its own name."""
     if is_remote(setting):
         return setting
-    if setting in ("auto", "tesseract") and shutil.which("tesseract"):
-        return "tesseract"
-    return "rapidocr" if setting in ("auto", "rapidocr") and find_spec("rapidocr") else None
+    engines = (row for row in PICTURE_READERS.values() if setting in ("auto", row.name))
+    return next((row.name for row in engines if not is_remote(row.name) and row.opener.is_installed()), None)
 
 
 def why_none(setting: str) -> str:
@@ -92,7 +99,8 @@ REASONS = why_none("off"), why_none("auto")
 
 def is_remote(setting: str) -> bool:
     """Whether a setting of ``ocr`` names a model on a server."""
-    return setting.partition(":")[0] in ("ollama", "gemini", "vertex_ai")
+    row = PICTURE_READERS.get(setting.partition(":")[0])
+    return row is not None and bool(row.after.word)
 
 
 def read_by_server(
@@ -212,10 +220,8 @@ class Reader:
     def _read(self, picture: Image) -> str | None:
         """The text of a picture; None where the document is read without it."""
         try:
-            if self.engine == "tesseract":
-                return _tesseract(picture)
-            if self.engine == "rapidocr":
-                return _rapidocr(picture)
+            if self.engine and not is_remote(self.engine):
+                return str(PICTURE_READERS[self.engine].opener.read(picture))
         except subprocess.TimeoutExpired:  # the computer may be busy
             self._is_late = True
             return None
@@ -291,51 +297,6 @@ def _packed(picture: Image) -> bytes:
         packed = io.BytesIO()
         picture.save(packed, "JPEG", quality=90)
     return packed.getvalue()
-
-
-def _tesseract(picture: Image) -> str:
-    packed = io.BytesIO()
-    picture.save(packed, "PNG", compress_level=1)
-    languages = ["-l", "+".join(_languages())] if _languages() else []
-    done = subprocess.run(
-        ["tesseract", "stdin", "stdout", *languages],
-        input=packed.getvalue(),
-        capture_output=True,
-        timeout=_LIMIT_S,
-        check=True,
-        env={**os.environ, "OMP_THREAD_LIMIT": "1"},
-    )
-    return done.stdout.decode("utf-8", "replace").strip()
-
-
-@cache
-def _languages() -> tuple[str, ...]:
-    """The languages that Tesseract has; none where they are so many that its default is better."""
-    listed = subprocess.run(
-        ["tesseract", "--list-langs"], capture_output=True, text=True, timeout=10, check=True
-    )
-    found = tuple(each for each in listed.stdout.split()[1:] if each.isalpha() and each not in ("osd", "equ"))
-    return found if len(found) <= _MOST_LANGUAGES else ()
-
-
-def _rapidocr(picture: Image) -> str:
-    import numpy as np
-
-    found = _rapidocr_engine()(np.asarray(picture)[:, :, ::-1])  # it takes BGR, as OpenCV does
-    return "\n".join(found.txts or ())
-
-
-@cache
-def _rapidocr_engine() -> Any:
-    from rapidocr import RapidOCR
-
-    return RapidOCR(
-        params={
-            "Global.log_level": "error",
-            "Global.use_cls": False,  # made for signs: it takes one long line in ten for upside down
-            "EngineConfig.onnxruntime.intra_op_num_threads": 1,
-        }
-    )
 
 
 reader = Reader(None, lambda: None)

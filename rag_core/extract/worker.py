@@ -33,6 +33,7 @@ from rag_core.extract.filetypes import added_type
 from rag_core.extract.frontmatter import unique
 from rag_core.extract.ocr import Remote
 from rag_core.extract.unpacking import refuse_bomb
+from rag_core.providers import PROVIDERS
 from rag_core.text import tags
 from rag_core.types import Extracted, Segment
 
@@ -47,7 +48,7 @@ _GOES_ON = b""  # the frame of a process that has read a picture, and goes on wi
 _PICTURES = b"\x89PNG", b"\xff\xd8"  # begin the frame of a picture that a server is to read
 _MOST_ANSWER = 8 * MOST_TEXT  # bytes
 _MOST_METADATA = 64_000
-_OF_OURS = re.compile(r"COMMONPLACE_|AWS_|(GEMINI|OLLAMA)_API_KEY$")
+_OF_OURS = re.compile("|".join(["COMMONPLACE_", *(row.keys for row in PROVIDERS if row.keys)]))
 """The variables with settings and keys."""
 _NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
 _ORPHAN_S = 10  # so long the process outlives a limit that nobody enforces

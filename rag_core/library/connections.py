@@ -18,7 +18,7 @@ from rag_core.models.addresses import destination
 from rag_core.models.chat import Call, stream_answer
 from rag_core.models.check import Found, Unanswered, printable, written
 from rag_core.models.deadline import in_background
-from rag_core.providers import Provider
+from rag_core.providers import CHAT_MODELS, Provider
 from rag_core.reports import Connection, ConnectionState
 from rag_core.wording import GET_A_MODEL, some
 
@@ -94,18 +94,11 @@ def check_chat(
 
 
 def answering_models(options: LLMOptions) -> list[str]:
-    """The names of the models that chat: Ollama's, then all of the other server, as the protocol does not
-    tell what a model is for."""
-    from rag_core.models.ollama import list_models
-    from rag_core.models.openai import list_model_names, server_at
-
+    """The names of the models that can answer now, of one provider after the other."""
     names: list[str] = []
-    with suppress(EmbedderError):
-        names += [f"ollama:{each.called}" for each in list_models(options.ollama_url) if each.chats]
-    if options.openai_url:
-        server = server_at(options.openai_url, "chat_base_url")
-        with suppress(Unanswered):
-            names += [f"openai:{each}" for each in list_model_names(server, options.openai_key) or []]
+    for row in CHAT_MODELS.values():
+        with suppress(EmbedderError, Unanswered):
+            names += row.imported(row.lists)(options)
     return [*filter(printable, names)]
 
 

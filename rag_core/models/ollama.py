@@ -229,6 +229,11 @@ def list_models(url: str) -> list[OllamaModel]:
     return sorted(found, key=lambda model: (not model.embeds, model.name))
 
 
+def answering_ollama(options: LLMOptions) -> list[str]:
+    """The names of the models that chat. Raises EmbedderError."""
+    return [f"ollama:{model.called}" for model in list_models(options.ollama_url) if model.chats]
+
+
 def _sizes(facts: Mapping[str, Any]) -> tuple[int, int]:
     """The dimension and the context length that a model tells; 0 for what it does not tell."""
     kind = facts.get("general.architecture", "")

@@ -124,9 +124,12 @@ class _Embedding:
 
 
 class OpenAIChat:
-    """A model that answers; see LLM."""
+    """A model that answers; see LLM. Raises InvalidInput without an address."""
 
     def __init__(self, model: str, options: LLMOptions) -> None:
+        if not options.openai_url:
+            said = f"The model {f'openai:{model}'!r} needs the address of its server."
+            raise InvalidInput(said, "Set `chat_base_url`, such as http://127.0.0.1:8080/v1.")
         self.server = server_at(options.openai_url, "chat_base_url", model)
         self._options = options
 
@@ -178,6 +181,15 @@ def list_model_names(server: Server, key: str) -> list[str] | None:
         return None
     names = (str(each.get("id", ""))[:200] for each in data if isinstance(each, dict))
     return [name for name in names if name and printable(name)]
+
+
+def answering_openai(options: LLMOptions) -> list[str]:
+    """The names of all models of the server, as the protocol does not tell what a model is for. Raises
+    Unanswered."""
+    if not options.openai_url:
+        return []
+    server = server_at(options.openai_url, "chat_base_url")
+    return [f"openai:{name}" for name in list_model_names(server, options.openai_key) or []]
 
 
 def check_openai(need: Need) -> Found:

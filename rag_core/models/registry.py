@@ -9,10 +9,12 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Literal, cast
 
-from rag_core.errors import InvalidInput, Unreachable, VectorsUnreachable
+from rag_core.errors import Unreachable, VectorsUnreachable
+from rag_core.extract.ocr import is_remote
 from rag_core.models.chat import LLM, LLMOptions, parse_llm
 from rag_core.models.embedder import Embedder, EmbedderOptions, Facts, dimension_error, parse_name
-from rag_core.models.ocr import GOOGLE_MODEL, Backend, OcrOptions, RemoteOcr
+from rag_core.models.ocr import Backend, OcrOptions, RemoteOcr
+from rag_core.providers import CHAT_MODELS, PICTURE_READERS
 from rag_core.types import Vectors
 
 _VECTORS = 256
@@ -40,17 +42,18 @@ def open_embedder(name: str, options: EmbedderOptions) -> Embedder:
 
 def known_facts(name: str) -> Facts | None:
     """The facts of an embedder that are known before its model is installed. Raises InvalidInput."""
-    parsed = parse_name(name)
-    row = parsed.row
-    facts: Facts | None = row.imported(row.facts)(parsed) if row.facts else None
-    return facts
+    row = parse_name(name).row
+    if row.shape:
+        return Facts(*row.shape)
+    return None if row.checks else _facts(open_embedder(name, EmbedderOptions()))
 
 
 def facts_of(name: str, open_it: Open) -> Facts:
     """The facts of an embedder, which is opened where they are not known. Raises like ``open_embedder``."""
-    if facts := known_facts(name):
-        return facts
-    opened = open_it(name)
+    return known_facts(name) or _facts(open_it(name))
+
+
+def _facts(opened: Embedder) -> Facts:
     return Facts(opened.identity.dimension, opened.max_tokens)
 
 
@@ -77,37 +80,17 @@ def with_dimension(name: str, dimension: int | None, opened: Open) -> str:
 def open_llm(name: str, options: LLMOptions) -> LLM:
     """The model called ``name``; its server is not asked yet. Raises InvalidInput."""
     provider, model = parse_llm(name)
-    if provider == "ollama":
-        from rag_core.models.ollama import OllamaChat  # only now: these import httpx
-
-        return OllamaChat(model, options)
-    from rag_core.models.openai import OpenAIChat
-
-    if not options.openai_url:
-        said = f"The model {name!r} needs the address of its server."
-        raise InvalidInput(said, "Set `chat_base_url`, such as http://127.0.0.1:8080/v1.")
-    return OpenAIChat(model, options)
+    llm: LLM = CHAT_MODELS[provider].opener(model, options)
+    return llm
 
 
 def open_ocr(name: str, options: OcrOptions) -> RemoteOcr | None:
     """What reads pictures for a value of the setting ``ocr``; None for those that need no server."""
+    if not is_remote(name):
+        return None
     provider, _, model = name.partition(":")
-    backend: Backend
-    match provider:
-        case "ollama":
-            from rag_core.models.ollama import OllamaOcr  # only now: these import httpx
-
-            backend = OllamaOcr(model, options)
-        case "gemini":
-            from rag_core.models.google import gemini
-
-            backend = gemini(model or GOOGLE_MODEL, options)
-        case "vertex_ai":
-            from rag_core.models.google import vertex
-
-            backend = vertex(model or GOOGLE_MODEL, options)
-        case _:
-            return None
+    row = PICTURE_READERS[provider]
+    backend: Backend = row.opener(model or row.usual, options)
     described = "+description" if options.describe else ""
     return RemoteOcr(f"{provider}:{backend.server.model}{described}", backend, options.retry_s)
 

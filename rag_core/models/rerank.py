@@ -23,11 +23,12 @@ from rag_core.config.options import setting
 from rag_core.errors import EmbedderError, Unreachable
 from rag_core.models.addresses import leaves
 from rag_core.models.deadline import in_background
-from rag_core.models.onnx_folder import MODEL_ERRORS, cannot_run, folder_of, opened_card
+from rag_core.models.onnx_folder import MODEL_ERRORS, cannot_run, folder_of, installed_models, opened_card
 from rag_core.models.openai import failure_of
 from rag_core.models.registry import CircuitBreaker
 from rag_core.models.server import Failure, Server, http_client, http_failures
 from rag_core.models.transformer import Transformer
+from rag_core.providers import RERANKERS, Provider
 from rag_core.text.words import well_formed
 
 _LISTS = 32  # whose scores are remembered
@@ -54,7 +55,12 @@ class RerankerOptions:
 
     @property
     def server(self) -> str:
-        return "" if self.name.startswith("onnx:") else self.name.partition("@")[2]
+        return "" if self.row.name else self.name.partition("@")[2]
+
+    @property
+    def row(self) -> Provider:
+        """What is known of its provider."""
+        return RERANKERS.get(self.name.partition(":")[0], RERANKERS[""])
 
 
 class CrossEncoder:
@@ -130,7 +136,13 @@ class RerankServer:
 
 def open_reranker(options: RerankerOptions) -> Reranker:
     """The reranker of the settings; a server is not asked yet. Raises like `CrossEncoder`."""
-    return RerankServer(options) if options.server else CrossEncoder(options)
+    reranker: Reranker = options.row.opener(options)
+    return reranker
+
+
+def fetched_rerankers(options: RerankerOptions) -> list[str]:
+    """The names of the rerankers that were fetched from the hub."""
+    return [f"onnx:{name}" for name in installed_models(options.model_dir, reranking=True)]
 
 
 class SharedReranker:

@@ -25,7 +25,6 @@ from rag_core.config.options import setting
 from rag_core.errors import VectorError
 from rag_core.models.addresses import straight_to
 from rag_core.models.server import Server, probe, retry_after_s
-from rag_core.providers import VECTOR_INDEXES
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import VectorRecord, payload
 from rag_core.vectors.payload import DOC, MAY_BE_UNFILTERED, UNFILTERED
@@ -145,7 +144,7 @@ class Chroma(Remote[ChromaService]):
 
     service_type = ChromaService
     options_type = ChromaOptions
-    form = VECTOR_INDEXES["chroma"].written
+    form = "chroma://HOST:PORT/COLLECTION"
     pattern = re.compile(rf"chroma://(?P<server>.*)/(?P<collection>{_COLLECTION.pattern})")
     metrics = {"cosine": "cosine", "euclidean": "l2", "dot_product": "ip"}  # noqa: RUF012
     max_dimension = 65_536

@@ -26,7 +26,6 @@ from rag_core.config.options import setting
 from rag_core.errors import VectorError
 from rag_core.models.addresses import straight_to
 from rag_core.models.server import Server, probe
-from rag_core.providers import VECTOR_INDEXES
 from rag_core.text.words import well_formed
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import Receipt, VectorRecord, payload
@@ -134,7 +133,7 @@ class Qdrant(Remote[QdrantService]):
 
     service_type = QdrantService
     options_type = QdrantOptions
-    form = VECTOR_INDEXES["qdrant"].written
+    form = "qdrant://HOST:PORT/COLLECTION#STORE"
     pattern = re.compile(
         r"qdrant://(?P<server>[^#]*)/(?P<collection>[A-Za-z0-9_][\w.-]{0,199})"
         r"#(?P<store>[A-Za-z0-9][A-Za-z0-9_-]{0,62})"

@@ -16,7 +16,6 @@ from rag_core.messages import say
 from rag_core.models.addresses import destination, host_of, is_loopback
 from rag_core.models.check import Found, Need
 from rag_core.models.server import CHECK_S
-from rag_core.providers import VECTOR_INDEXES
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import Metadata, VectorRecord, payload
 from rag_core.vectors.payload import DOC, TEXT, UNFILTERED, Value
@@ -136,7 +135,7 @@ class S3Vectors(Remote[S3Service]):
 
     service_type = S3Service
     options_type = S3Options
-    form = VECTOR_INDEXES["s3vectors"].written
+    form = "s3vectors://BUCKET/INDEX"
     pattern = re.compile(
         rf"s3vectors://(?P<bucket>{_BUCKET.pattern})(/(?P<index>[a-z0-9][a-z0-9.-]{{1,61}}[a-z0-9]))?"
     )

@@ -1,0 +1,49 @@
+"""The text in pictures by Tesseract, a program of this computer."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import subprocess
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_LIMIT_S = 250  # for one picture, which gives way to everything else
+_MOST_LANGUAGES = 4
+
+
+class Tesseract:
+    """See `ocr.Engine`."""
+
+    @staticmethod
+    def is_installed() -> bool:
+        return shutil.which("tesseract") is not None
+
+    @staticmethod
+    def read(picture: Image) -> str:
+        packed = io.BytesIO()
+        picture.save(packed, "PNG", compress_level=1)
+        languages = ["-l", "+".join(_languages())] if _languages() else []
+        done = subprocess.run(
+            ["tesseract", "stdin", "stdout", *languages],
+            input=packed.getvalue(),
+            capture_output=True,
+            timeout=_LIMIT_S,
+            check=True,
+            env={**os.environ, "OMP_THREAD_LIMIT": "1"},
+        )
+        return done.stdout.decode("utf-8", "replace").strip()
+
+
+@cache
+def _languages() -> tuple[str, ...]:
+    """The languages that Tesseract has; none where they are so many that its default is better."""
+    listed = subprocess.run(
+        ["tesseract", "--list-langs"], capture_output=True, text=True, timeout=10, check=True
+    )
+    found = tuple(each for each in listed.stdout.split()[1:] if each.isalpha() and each not in ("osd", "equ"))
+    return found if len(found) <= _MOST_LANGUAGES else ()
