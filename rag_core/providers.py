@@ -114,13 +114,7 @@ EMBEDDERS = _table(
     _here("minilm", "Built-in model", "models.minilm:open_minilm", "check_built_in", shape=(384, 256)),
     _here("hashing", "Spelling only", "models.hashing:open_hashing", after=Form("", "[0-9]{1,9}", ":")),
     _served(
-        "ollama",
-        "Ollama",
-        "models.ollama:open_ollama",
-        "check_ollama",
-        "ollama_url",
-        usual="embeddinggemma",
-        loggers=("ollama",),
+        "ollama", "Ollama", "models.ollama:open_ollama", "check_ollama", "ollama_url", usual="embeddinggemma"
     ),
     _served("openai", "OpenAI-compatible server", "models.openai:open_openai", "check_openai", "openai_url"),
     _folder("onnx", "ONNX models", "models.onnx_folder:open_onnx", "check_onnx"),
@@ -132,14 +126,7 @@ EMBEDDERS = _table(
 _llm = partial(Provider, kind="llm", after=_MODEL)
 CHAT_MODELS = _table(
     _llm("ollama", "Ollama", "models.ollama:OllamaChat", "", "ollama_url", lists="answering_ollama"),
-    _llm(
-        "openai",
-        "OpenAI-compatible server",
-        "models.openai:OpenAIChat",
-        "",
-        "openai_url",
-        lists="answering_openai",
-    ),
+    _llm("openai", "OpenAI", "models.openai:OpenAIChat", "", "openai_url", lists="answering_openai"),
 )
 """What answers questions; the name begins the names of its models."""
 
@@ -157,7 +144,7 @@ _google = partial(_engine, after=_GOOGLE, usual="gemini-2.5-flash")
 PICTURE_READERS = _table(
     _engine("tesseract", "Tesseract", "extract.tesseract:Tesseract"),
     _engine("rapidocr", "RapidOCR", "extract.rapidocr:RapidOCR"),
-    _seeing("ollama", "Ollama", "models.ollama:OllamaOcr", keys="OLLAMA_API_KEY$"),
+    _seeing("ollama", "Ollama", "models.ollama:OllamaOcr", keys="OLLAMA_API_KEY$", loggers=("ollama",)),
     _google("gemini", "Gemini", "models.google:gemini", keys="GEMINI_API_KEY$"),
     _google("vertex_ai", "Vertex AI", "models.google:vertex"),
 )

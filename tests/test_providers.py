@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,44 +19,81 @@ ROOT = Path(__file__).parents[1]
 TABLE = "rag_core/providers.py"
 SETTINGS = "rag_core/config/settings.py"
 
-VECTORS = {
-    "s3vectors": r"s3.?vectors",
-    "qdrant": "qdrant",
-    "chroma": "chroma",
-}
-"""How the name of a vector index is recognised."""
-
 ALSO_IN = {
+    "minilm": {
+        "rag_core/models/embedder.py",  # the default
+        "rag_core/wording.py",  # sentences say "the built-in model"
+    },
+    "ollama": {"rag_core/reports.py", "ui/ollama_models.py"},  # its models can be listed and fetched
+    "onnx": {
+        "rag_core/models/hub.py",
+        "rag_core/models/live_checks.py",
+    },  # what was fetched is one; an example
     "s3vectors": {
         "rag_core/api/answers.py",  # the fields of an answer that only it has
-        "rag_core/cli/stores.py",  # the example of an address, and the metric that it lacks
-        "ui/connections.py",  # the button that asks it, which costs money
         "ui/placement.py",  # the example of an address
     },
 }
 """The files that name a provider beside its own, its row and its settings."""
 
+MENTIONS = {"s3vectors": r"s3.?vectors", "qdrant": "qdrant", "chroma": "chroma"}
+"""How a mention of a vector index is recognised, in comments and in sentences for people, too."""
+
+MENTIONED_IN = {
+    "s3vectors": {
+        "rag_core/cli/stores.py",  # the example of an address, and the metric that it lacks
+        "ui/connections.py",  # the button that asks it, which costs money
+    },
+}
+
+
+@cache
+def sources() -> dict[str, str]:
+    """The text of each module of the program, by its path."""
+    folders = (ROOT / top for top in ("rag_core", "ui", "pages"))
+    paths = [ROOT / "app.py", *(path for folder in folders for path in folder.rglob("*.py"))]
+    return {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in paths}
+
+
+@cache
+def constants(path: str) -> frozenset[str]:
+    """The texts in the code of a module, without its docstrings."""
+    tree = ast.parse(sources()[path])
+    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    every = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in alone)
+    return frozenset(node.value for node in every if isinstance(node.value, str))
+
+
+def own_files(name: str) -> set[str]:
+    """The modules that open the provider."""
+    rows = (row for row in PROVIDERS if row.name == name and row.opens)
+    return {f"rag_core/{row.opens.partition(':')[0].replace('.', '/')}.py" for row in rows}
+
+
+def files_that_use(name: str) -> Iterator[str]:
+    for path in sources():
+        if any(re.match(rf"{re.escape(name)}(:|$)", text) for text in constants(path)):
+            yield path
+
+
+@pytest.mark.parametrize("name", sorted({row.name for row in PROVIDERS if row.name}))
+def test_code_knows_a_provider_in_its_file_its_row_and_its_settings(name: str) -> None:
+    known = own_files(name) | {TABLE, SETTINGS}
+    assert set(files_that_use(name)) - known == ALSO_IN.get(name, set())
+
 
 def test_every_vector_index_outside_a_store_is_looked_for() -> None:
-    assert {name for name, row in VECTOR_INDEXES.items() if row.opens} == set(VECTORS)
+    assert {name for name, row in VECTOR_INDEXES.items() if row.opens} == set(MENTIONS)
 
 
-@pytest.mark.parametrize("name", VECTORS)
-def test_a_vector_index_is_known_in_its_file_its_row_and_its_settings(name: str) -> None:
-    own = f"rag_core/vectors/{name}.py"
-    assert set(_files_that_say(VECTORS[name])) == {own, TABLE, SETTINGS} | ALSO_IN.get(name, set())
+@pytest.mark.parametrize("name", MENTIONS)
+def test_only_these_files_mention_a_vector_index(name: str) -> None:
+    mentioned = {path for path, text in sources().items() if re.search(MENTIONS[name], text, re.IGNORECASE)}
+    known = own_files(name) | {TABLE, SETTINGS} | ALSO_IN.get(name, set())
+    assert mentioned == known | MENTIONED_IN.get(name, set())
 
 
-def _files_that_say(pattern: str) -> Iterator[str]:
-    for path in (
-        ROOT / "app.py",
-        *(path for top in ("rag_core", "ui", "pages") for path in (ROOT / top).rglob("*.py")),
-    ):
-        if re.search(pattern, path.read_text("utf-8"), re.IGNORECASE):
-            yield str(path.relative_to(ROOT))
-
-
-@pytest.mark.parametrize("row", PROVIDERS, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", PROVIDERS, ids=lambda row: f"{row.kind}-{row.name}")
 def test_what_a_row_names_is_there(row: Provider) -> None:
     assert not row.opens or callable(row.opener)
     assert not row.checks or callable(row.imported(row.checks))

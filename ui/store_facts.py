@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 
+from rag_core.providers import LOCAL
 from rag_core.reports import Health
 from rag_core.types import StoreInfo
 from rag_core.wording import embedder, left_out, moment, plural, size, unreadable, vectors_in
@@ -27,7 +28,7 @@ def counts(info: StoreInfo) -> str:
     if info.pending:
         parts.append(f"{plural(info.pending, 'passage')} not embedded yet")
     parts.append(size(info.size_bytes))
-    parts += [f"vectors in {info.backend}"] if info.backend != "local" else []
+    parts += [f"vectors in {info.backend}"] if info.backend != LOCAL else []
     parts += [f"{info.unsent:,} to send"] if info.unsent else []
     parts += ["attached, only read here"] if info.attached else []
     parts += ["switching"] if info.switching else []

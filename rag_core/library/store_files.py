@@ -18,6 +18,7 @@ from rag_core.errors import InvalidInput, NotFound, StoreError
 from rag_core.library.access_list import AccessList
 from rag_core.messages import say
 from rag_core.models.registry import CircuitBreaker
+from rag_core.providers import LOCAL
 from rag_core.store import Store, outbox, switch
 from rag_core.store import file as store_file
 from rag_core.store.connection import kept
@@ -119,7 +120,7 @@ class StoreFiles:
     def index(self, opened: Opened) -> VectorIndex:
         """The vector index of a store for one search. Raises VectorError, InvalidInput."""
         with opened.store.read() as db:
-            if kept(db, store_file.meta)["backend"] == "local":
+            if kept(db, store_file.meta)["backend"] == LOCAL:
                 return opened.local
             address, active = outbox.address(db), active_identity(db)
             absent = none_there(address, is_copy=switch.is_attached(db))

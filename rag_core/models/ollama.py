@@ -297,12 +297,15 @@ def check_ollama(need: Need) -> Found:
     number = said.get("version") if isinstance(said, dict) else None
     if status != 200 or not isinstance(number, str):
         return Found("unreachable", f"What answers at {url} is not Ollama.", server.start)
-    models = list_models(url)
-    here = f"Ollama {number[:40]} at {url}"
+    return _can_embed(f"Ollama {number[:40]} at {url}", list_models(url), need.models)
+
+
+def _can_embed(here: str, models: Sequence[OllamaModel], needed: Sequence[str]) -> Found:
+    """Which of the models can embed, and which that stores need are not there."""
     able = [model for model in models if model.embeds]
     names = tuple(model.embedder for model in able)
     there = {model.name for model in models}
-    if missing := [name for name in dict.fromkeys(need.models) if _tagged(name) not in there]:
+    if missing := [name for name in dict.fromkeys(needed) if _tagged(name) not in there]:
         sentence = f"{here} lacks {', '.join(map(repr, missing))}, which a store needs."
         return Found("not set up", sentence, say("pull_model", model=missing[0]), embedders=names)
     if not able:

@@ -56,7 +56,7 @@ class ChromaOptions(ProgramOptions):
     """How to reach Chroma."""
 
     url: str = setting("chroma_url", "")
-    path: Path | None = setting("chroma_folder", None)
+    path: Path = setting("chroma_folder", Path())
     port = 8000
 
 
@@ -64,7 +64,7 @@ class ChromaService(Program[ChromaOptions]):
     """Chroma, on a server or in a folder."""
 
     name, extra, package, module = "Chroma", "chroma", "chromadb", "chromadb"
-    url_setting, example = "chroma_url", "http://127.0.0.1:8000"
+    url_setting = "chroma_url"
     access = "Use a server without a key, or let a proxy on this machine add it."
     wanted = "Chroma 1.0 or newer"
 

@@ -59,7 +59,7 @@ class QdrantOptions(ProgramOptions):
     """How to reach Qdrant. ``api_key`` comes from the environment and goes to ``url`` only."""
 
     url: str = setting("qdrant_url", "")
-    path: Path | None = setting("qdrant_folder", None)
+    path: Path = setting("qdrant_folder", Path())
     collection: str = setting("qdrant_collection", "notes")
     api_key: str = setting("qdrant_api_key", "", secret=True)
     port = 6333
@@ -69,7 +69,7 @@ class QdrantService(Program[QdrantOptions]):
     """Qdrant, on a server or in a folder."""
 
     name, extra, package, module = "Qdrant", "qdrant", "qdrant-client", "qdrant_client"
-    url_setting, example = "qdrant_url", "http://127.0.0.1:6333"
+    url_setting = "qdrant_url"
     access = f"Set {KEY_VARIABLE}, best in .env."
     wanted = "Qdrant"
 

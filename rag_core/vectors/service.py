@@ -19,7 +19,7 @@ from rag_core.config.options import setting
 from rag_core.errors import VectorError, VectorsUnreachable
 from rag_core.installation import install_line
 from rag_core.models.addresses import destination, server_name, shown
-from rag_core.models.check import Found, Need, Unanswered, package_version, written
+from rag_core.models.check import Found, Need, Unanswered, package_version
 from rag_core.models.server import Server
 from rag_core.vectors.folder import Running, running
 
@@ -147,7 +147,7 @@ class ProgramOptions(Options):
     process at a time can use."""
 
     url: str = ""
-    path: Path | None = None
+    path: Path = Path()
     port: ClassVar[int]
 
     @property
@@ -161,25 +161,22 @@ class ProgramOptions(Options):
 
     @property
     def is_there(self) -> bool:
-        return bool(self.url) or (self.path is not None and self.path.is_dir())  # asking makes no folder
+        return bool(self.url) or self.path.is_dir()  # asking makes no folder
 
 
 _Settings = TypeVar("_Settings", bound=ProgramOptions)
 
 
 class Program(Service[_Settings]):
-    """A program on a server, or in a folder and this process. The ``package`` talks to it; our ``extra``
-    installs that. ``example`` is a server's address, ``access`` what to do when it refuses access, ``wanted``
-    which program a server must be."""
+    """A program on a server, or in a folder and this process."""
 
     name: ClassVar[str]
-    extra: ClassVar[str]
-    package: ClassVar[str]
-    module: ClassVar[str]
+    extra: ClassVar[str]  #: Our extra, which installs `package`.
+    package: ClassVar[str]  #: What talks to it.
+    module: ClassVar[str]  #: What is imported of `package`.
     url_setting: ClassVar[str]
-    example: ClassVar[str]
-    access: ClassVar[str]
-    wanted: ClassVar[str]
+    access: ClassVar[str]  #: What to do when a server refuses access.
+    wanted: ClassVar[str]  #: The program that must answer at the address.
 
     @staticmethod
     @abstractmethod
@@ -221,13 +218,9 @@ class Program(Service[_Settings]):
             return Found(
                 "not set up", f"{cls._answer_of(options)}; {here[0].lower()}{here[1:]}.", f"{install}."
             )
-        if options.path is not None:
-            sentence = f"{here}; its folder is {str(options.path)!r}, for one process at a time."
-            step = "" if version else f"{install}."
-            return Found("ready" if version else "not set up", sentence, step, goes=destination(""))
-        step = f"{written(cls.url_setting, cls.example, need.settings.config_file)}."
-        step = step.replace("write", "Write", 1) if version else f"{install}, then {step}"
-        return Found("not set up", f"{here}; no server is set.", step)
+        sentence = f"{here}; its folder is {str(options.path)!r}, for one process at a time."
+        step = "" if version else f"{install}."
+        return Found("ready" if version else "not set up", sentence, step, goes=destination(""))
 
     @classmethod
     def _answer_of(cls, options: Any) -> str:
@@ -258,7 +251,6 @@ class Program(Service[_Settings]):
     def _open(self) -> Running[Any]:
         if self.options.url:
             return Running(self._connect(), nullcontext())
-        assert self.options.path is not None  # noqa: S101 - settings have one
         return running(self.options.path, self.name, self._start, self._stop)
 
     def _once(self, client: Running[Any], act: Callable[[Any], _T]) -> _T:
