@@ -48,6 +48,9 @@ def test_why_nothing_is_shown_is_said(run: Run, tea: Path) -> None:
     assert found.out.startswith("Nothing found in ")
     assert found.err.startswith("The best score is 0.")
     assert found.err.endswith(", below the minimum of 1 (min_score).\n")
+    assert run("query", "tea steeps", "--mode", "lexical", "--min-score", "100%").err == found.err
+    refused = run("query", "tea", "--min-score", "much")
+    assert (refused.status, "'much' is no score. Write one like 0.7 or 70%." in refused.err) == (2, True)
 
 
 def test_a_file_goes_by_its_path_from_here(run: Run, tea: Path, monkeypatch: pytest.MonkeyPatch) -> None:

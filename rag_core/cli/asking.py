@@ -79,9 +79,18 @@ filter_option = click.option(
 )
 
 
+def _score(text: str) -> float:
+    """A score as a number, or in percent as the pages show it. Raises BadParameter."""
+    try:
+        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is no score. Write one like 0.7 or 70%.") from None
+
+
 min_score_option = options.setting_option(
-    "--min-score", setting="min_score", type=float, help="Only passages of at least this score, 0 to 1."
-)
+    "--min-score", setting="min_score", type=_score, metavar="SCORE",
+    help="Only passages of at least this score, such as 0.7 or 70%.",
+)  # fmt: skip
 
 
 sort_option = click.option(

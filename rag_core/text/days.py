@@ -33,12 +33,14 @@ WORDS = (
 def span(text: str, today: date | None = None) -> Span | None:
     """The days that ``text`` names, None for none. A week begins on Monday; a month without a year is the
     latest that has begun. ``last 7 days`` end today, and ``3 months ago`` is the whole month. Of
-    ``2026-01..2026-03`` both months are meant."""
+    ``2026-01..2026-03`` both months are meant, in either order."""
     now = today or date.today()
     words = " ".join(re.sub(r"[\s_]+|(?<=[^\W\d])-|-(?=[^\W\d])", " ", text.casefold()).split())
     if match := _RANGE.fullmatch(text):
         first, last = span(match[1], now), span(match[2], now)
-        return (first[0], last[1]) if first and last and first[0] < last[1] else None
+        if not (first and last):
+            return None
+        return (first[0], last[1]) if first[0] < last[1] else (last[0], first[1])
     with suppress(ValueError, OverflowError):
         found = _written(words, now) or _counted(words, now)
         return (found[0].isoformat(), found[1].isoformat()) if found else None
