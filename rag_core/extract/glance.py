@@ -52,11 +52,17 @@ def may_hold_text(picture: Image) -> bool:
 
 def _contrast(levels: npt.NDArray[np.uint8]) -> int:
     """By how many levels a stroke differs from what is around it: more where there is contrast or noise."""
-    few = levels[::3]
-    darkest, lightest = np.percentile(few[:, ::3], (0.1, 99.9))
-    noise = float(np.median(np.abs(few[:, 1:].astype(np.int16) - few[:, :-1])))
-    of_range = _CONTRAST * max(float(lightest - darkest), _LEAST_RANGE) / 256
-    return round(max(of_range, min(_NOISES * noise, _CONTRAST)))
+    darkest, lightest = (_quantile(levels[::3, ::3], share) for share in (0.001, 0.999))
+    few = levels[::9]
+    steps = np.maximum(few[:, 1:], few[:, :-1]) - np.minimum(few[:, 1:], few[:, :-1])
+    of_range = _CONTRAST * max(lightest - darkest, _LEAST_RANGE) / 256
+    return round(max(of_range, min(_NOISES * _quantile(steps, 0.5), _CONTRAST)))
+
+
+def _quantile(levels: npt.NDArray[np.uint8], share: float) -> int:
+    """The level that this share of the pixels has at most."""
+    counts = np.bincount(levels.ravel(), minlength=256)
+    return int(np.searchsorted(np.cumsum(counts), share * levels.size))
 
 
 def most_strokes(copy: Image, contrast: int) -> int:
@@ -69,17 +75,19 @@ def most_strokes(copy: Image, contrast: int) -> int:
     light = levels > np.minimum(around, 255 - contrast) + np.uint8(contrast)
     most = 0
     for mask in (dark, light):
-        along_lines = (mask[:, 1:] & ~mask[:, :-1]).view(np.uint8)
-        along_columns = np.ascontiguousarray((mask[1:] & ~mask[:-1]).view(np.uint8).T)
-        most = max(most, _fullest_piece(along_lines), _fullest_piece(along_columns))
+        in_lines = (mask[:, 1:] & ~mask[:, :-1]).view(np.uint8)
+        in_columns = (mask[1:] & ~mask[:-1]).view(np.uint8)
+        most = max(
+            most, _fullest_piece(in_lines, _ACROSS, _ALONG), _fullest_piece(in_columns, _ALONG, _ACROSS)
+        )
     return most
 
 
-def _fullest_piece(begins: npt.NDArray[np.uint8]) -> int:
-    """The most beginnings in any piece of a line; the pieces overlap by half."""
-    rows, columns = begins.shape[0] // _ACROSS, begins.shape[1] // _ALONG
-    begins = begins[: rows * _ACROSS, : columns * _ALONG]
-    halves = sum((begins[row::_ACROSS] for row in range(1, _ACROSS)), begins[0::_ACROSS])
-    cells = halves.reshape(rows, columns, _ALONG).sum(axis=2, dtype=np.uint16)
+def _fullest_piece(begins: npt.NDArray[np.uint8], height: int, width: int) -> int:
+    """The most beginnings in any piece of twice this height and width; the pieces overlap by half."""
+    rows, columns = begins.shape[0] // height, begins.shape[1] // width
+    begins = begins[: rows * height, : columns * width]
+    strips = begins.reshape(rows, height, columns * width).sum(axis=1, dtype=np.uint8)
+    cells = strips.reshape(rows, columns, width).sum(axis=2, dtype=np.uint8)  # half of 4 × 24 at most
     pieces = cells[:-1, :-1] + cells[:-1, 1:] + cells[1:, :-1] + cells[1:, 1:]
     return int(pieces.max())
