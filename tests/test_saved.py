@@ -89,14 +89,18 @@ def test_where_nothing_was_read_since_nothing_is_searched(
 
 def test_a_deleted_store_takes_the_hits_and_not_the_search(herons: Library) -> None:
     herons.saved.save(OWNER, "here", "heron", ["s"])
+    herons.saved.save(OWNER, "typed", "store:s heron")
     herons.saved.save(OWNER, "anywhere", "heron")
     herons.create_store(OWNER, "other", "hashing")
     herons.stores.delete(OWNER, "s")
-    assert new(herons) == {"anywhere": 0, "here": 0}
-    assert [new_hits(each) for each in herons.saved.searches(OWNER)] == ["", "store is gone"]
+    assert new(herons) == {"anywhere": 0, "here": 0, "typed": 0}
+    told = {each.name: new_hits(each) for each in herons.saved.searches(OWNER)}
+    assert told == {"anywhere": "", "here": "store is gone", "typed": "store is gone"}
     assert herons.saved.open(OWNER, "anywhere").hits == ()
-    with pytest.raises(NotFound, match="'here' is about stores that are gone: 's'"):
-        herons.saved.open(OWNER, "here")
+    for name in ("here", "typed"):
+        with pytest.raises(NotFound, match=f"'{name}' is about stores that are gone: 's'") as gone:
+            herons.saved.open(OWNER, name)
+        assert gone.value.suggestion == f"Remove it: `commonplace saved remove {name}`."
 
 
 def test_a_saved_search_follows_the_new_name_of_its_store(herons: Library) -> None:

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields, replace
+from shlex import quote
 from typing import Any
 
 from rag_core.errors import InvalidInput, NotFound, RagError, StoreError
@@ -34,6 +35,7 @@ CREATE TABLE IF NOT EXISTS saved_searches (
     seen TEXT NOT NULL        -- JSON: the documents that fitted, read in the second when it was opened
 );
 """
+_TYPED_STORE = re.compile(r'(?<!\S)(?i:store:)("?)([\w-]+)\1(?!\S)')
 _Seen = list[tuple[str, int, str]]  # store, id and hash of documents
 
 
@@ -118,10 +120,10 @@ class Saved(Service):
         saved, _ = self._get(name)
         opened = replace(saved, opened_at=now())
         stores = self._existing(viewer, saved)
-        if saved.stores and not stores and not wish.get("stores"):
-            gone = ", ".join(map(repr, saved.stores))
+        if self._is_gone(viewer, saved) and not wish.get("stores"):
+            gone = ", ".join(map(repr, _stores_of(saved)))
             problem = f"Saved search {saved.name!r} is about stores that are gone: {gone}."
-            raise NotFound(problem, "Remove it.")
+            raise NotFound(problem, f"Remove it: `commonplace saved remove {quote(saved.name)}`.")
         given: dict[str, Any] = {"stores": stores, "filters": saved.filters, "sort": saved.sort}
         given |= {"mode": saved.mode, "min_score": saved.min_score, **wish}
         answer = self._searching.search(viewer, saved.text, **given)
@@ -142,6 +144,11 @@ class Saved(Service):
             raise NotFound(f"There is no saved search {name[:_LONGEST_NAME]!r}.", there_are)
         return _read(rows[0]), json.loads(rows[0][3])
 
+    def _is_gone(self, viewer: Viewer, saved: SavedSearch) -> bool:
+        """Whether a saved search names stores and none of them is left."""
+        stores = _stores_of(saved)
+        return bool(stores) and set(stores).isdisjoint(self._stores.names(viewer))
+
     def _existing(self, viewer: Viewer, saved: SavedSearch) -> list[str]:
         """The stores of a saved search that are still there; of one about all stores none."""
         existing = self._stores.names(viewer) if saved.stores else []
@@ -150,10 +157,11 @@ class Saved(Service):
     def _counted(self, viewer: Viewer, saved: SavedSearch, seen: _Seen) -> SavedSearch:
         """A saved search with the number of documents that fit and were read since it was opened."""
         known = {tuple(each) for each in seen}
-        is_gone = bool(saved.stores) and not self._existing(viewer, saved)
         fitting = self._fitting(viewer, saved)
         new = len([each for each in fitting if each not in known])
-        return replace(saved, new=min(new, MOST_NEW), more_new=new > MOST_NEW, is_gone=is_gone)
+        return replace(
+            saved, new=min(new, MOST_NEW), more_new=new > MOST_NEW, is_gone=self._is_gone(viewer, saved)
+        )
 
     def _fitting(self, viewer: Viewer, saved: SavedSearch) -> _Seen:
         """The documents that fit a saved search and were read since it was opened, MOST_NEW + 1 at most and
@@ -218,3 +226,8 @@ def _read(row: Sequence[str]) -> SavedSearch:
             filters[name] = tuple(value) if isinstance(value, list) else value
     stores = tuple(search.pop("stores"))
     return SavedSearch(name=row[0], filters=Filters(**filters), stores=stores, opened_at=row[2], **search)
+
+
+def _stores_of(saved: SavedSearch) -> list[str]:
+    """The stores that a saved search names, in its text, too."""
+    return [*saved.stores, *(typed[2] for typed in _TYPED_STORE.finditer(saved.text))]
