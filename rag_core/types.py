@@ -222,20 +222,27 @@ class Phrase:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
-    """A parsed query."""
+class Terms:
+    """How the words of a query are matched."""
 
-    raw: str  #: As it was typed.
-    text: str  #: What is embedded and shown: the words without operators.
-    words: tuple[str, ...]  #: The units by which passages are ranked.
+    words: tuple[str, ...] = ()  #: The units by which passages are weighed.
     name: str = ""  #: The text as names are compared.
     forms: Mapping[str, Forms] = field(default_factory=dict)  #: The forms of each unit that count as it.
     loose: Mapping[str, Forms] = field(default_factory=dict)  #: The same for units outside of phrases.
     typed: tuple[tuple[str, tuple[str, ...]], ...] = ()  #: The words as typed, each with its units.
     numbers: tuple[Number, ...] = ()  #: Numbers, dates and codes.
-    stop_words: frozenset[str] = frozenset()  #: The stop words in ``text``.
+    stop_words: frozenset[str] = frozenset()  #: The stop words in the text.
     corrected: tuple[tuple[str, tuple[str, ...]], ...] = ()  #: Words no passage has, with others.
     completed: str = ""  #: The last word, if only longer words are found for it.
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What was asked for."""
+
+    raw: str  #: As it was typed.
+    text: str  #: What is embedded and shown: the words without operators.
+    terms: Terms = Terms()  #: How the words of ``text`` are matched.
     phrases: tuple[Phrase, ...] = ()  #: What a passage must hold.
     without: tuple[Phrase, ...] = ()  #: What a passage must not hold.
     stores: tuple[str, ...] = ()  #: The stores that the query names.

@@ -58,9 +58,9 @@ def test_the_ten_best_are_those_of_scoring_every_match_and_the_others_nearly(
         allowed = find.eligible(query, viewer)
         with store.read() as db:
             monkeypatch.setattr(lexical, "FEW", 10**9)
-            every = lexical.by_words(db, [*query.forms], allowed, limit)
+            every = lexical.by_words(db, [*query.terms.forms], allowed, limit)
             monkeypatch.setattr(lexical, "FEW", 0)
-            some = lexical.by_words(db, [*query.forms], allowed, limit)
+            some = lexical.by_words(db, [*query.terms.forms], allowed, limit)
         scores, all_scores = [score for _, score in some], [score for _, score in every]
         assert scores[:10] == pytest.approx(all_scores[:10]), text
         assert len(dict(some)) == len(some) == len(every)

@@ -57,8 +57,8 @@ def test_of_a_pasted_text_the_rarest_words_are_looked_for_wherever_they_stand(li
     text = f"{FILLER} {FILLER} {RARE}"
     answer = pasted(library, text)
     assert answer.hits[0].document.path == RARE_PATH
-    assert {*query_words(RARE)} <= {*answer.query.words}
-    assert len(answer.query.words) <= 24
+    assert {*query_words(RARE)} <= {*answer.query.terms.words}
+    assert len(answer.query.terms.words) <= 24
     assert answer.query.raw == text
 
 
@@ -70,7 +70,7 @@ def test_words_that_nothing_has_do_not_count_in_a_pasted_text(library: Library) 
 
 def test_a_pasted_text_without_spaces_is_searched(library: Library) -> None:
     answer = pasted(library, "价格歧视是一种重要的价格差异" * 200)
-    assert 0 < len(answer.query.words) <= 24
+    assert 0 < len(answer.query.terms.words) <= 24
 
 
 def test_an_answer_says_how_a_pasted_text_was_searched(library: Library) -> None:
@@ -93,8 +93,8 @@ def test_a_guests_rarest_words_are_those_of_what_a_guest_may_see(tmp_path: Path)
         index(opened, "s", tmp_path / "notes")
         text = f"{'Strange words only. ' * 200} open samovar"
         guest = Viewer("ann@example.org", stores=frozenset({"s"}))
-        assert opened.search(OWNER, text).query.words == ("open", "samovar")
-        assert opened.search(guest, text).query.words == ("open",)
+        assert opened.search(OWNER, text).query.terms.words == ("open", "samovar")
+        assert opened.search(guest, text).query.terms.words == ("open",)
 
 
 def test_a_pasted_text_of_more_than_20_kb_is_refused(library: Library) -> None:

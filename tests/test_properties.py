@@ -109,7 +109,7 @@ NOTEBOOK = (
 
 def test_a_key_that_nothing_has_is_words_and_the_answer_says_what_exists(desk: Library) -> None:
     answer = desk.search(OWNER, "statsu:ferry", ["desk"])
-    assert {"statsu", "ferry"} <= {*answer.query.words}
+    assert {"statsu", "ferry"} <= {*answer.query.terms.words}
     assert len(answer.hits) == 4
     assert answer.warnings[0] == (
         "No note has the property 'statsu'. Did you mean 'status'? There are: status, author, due, rating,"

@@ -214,7 +214,7 @@ def test_unknown_key_is_plain_words(raw: str) -> None:
 )
 def test_stray_signs_are_no_operators(raw: str) -> None:
     query = parse(raw)
-    assert "pie" in query.words or query.words == ("p", "ie")
+    assert "pie" in query.terms.words or query.terms.words == ("p", "ie")
     assert query.phrases == query.without == ()
 
 
@@ -265,8 +265,8 @@ def test_long_words_are_no_phrase(library: Library) -> None:
 def test_pasted_text_is_ranked_by_its_first_words_only() -> None:
     query = parse(" ".join(f"word{number}" for number in range(200)))
     assert query.text.endswith("word199")
-    assert "word99" in query.words
-    assert "word199" not in query.words
+    assert "word99" in query.terms.words
+    assert "word199" not in query.terms.words
 
 
 @pytest.mark.parametrize("operator", ["-w{}", '"w{}"', "path:w{}", "tag:w{}", "store:w{}"])

@@ -192,7 +192,7 @@ def test_no_filter_leaves_out_what_fits(tmp_path: Path) -> None:
             condition = compiled(replace(Filters(), **one_or_two))
             if condition is not None:
                 rules.check_filter(condition, {"text", "doc"})
-            allowed = find.eligible(Query("", "", (), filters=replace(Filters(), **one_or_two)), OWNER)
+            allowed = find.eligible(Query("", "", filters=replace(Filters(), **one_or_two)), OWNER)
             with store.read() as db:
                 fitting = find.chunk_ids(db, [note.key for note in notes], allowed)
             for note in (note for note in notes if note.key in fitting):

@@ -97,7 +97,7 @@ def test_a_word_that_is_one_slip_from_several_finds_those_in_titles_first(tmp_pa
         [notice] = opened.search(OWNER, "stohe", mode="lexical").notices
         assert notice.data["meant"] == "stone"
         answer = opened.search(OWNER, "stoqe", mode="lexical")
-        assert dict(answer.query.corrected) == {"stoqe": ("stone", "store")}
+        assert dict(answer.query.terms.corrected) == {"stoqe": ("stone", "store")}
         assert answer.hits[0].document.title == "Stone"
         assert len(answer.hits) == 4
 
@@ -155,7 +155,7 @@ def test_three_letters_of_the_last_word_find_titles(tmp_path: Path, query: str, 
 @pytest.mark.parametrize("query", ["rev gutter", '"rev"', "re", "jac", "gutters rex"])
 def test_other_beginnings_of_three_letters_are_not_completed(tmp_path: Path, query: str) -> None:
     with stores_of(tmp_path, WEEKS) as opened:
-        assert opened.search(OWNER, query, mode="lexical").query.completed == ""
+        assert opened.search(OWNER, query, mode="lexical").query.terms.completed == ""
 
 
 def test_a_word_that_is_completed_from_titles_finds_longer_words_in_texts(tmp_path: Path) -> None:
@@ -197,8 +197,8 @@ def test_folders_take_no_place_from_what_begins_so(tmp_path: Path) -> None:
 def test_a_beginning_finds_nothing_hidden(library: Library) -> None:
     assert library.search(OWNER, "xylo", mode="lexical").hits != ()
     assert library.search(GUEST, "xylo", mode="lexical").hits == ()
-    assert library.search(OWNER, "xyl", mode="lexical").query.completed == "xyl"
-    assert library.search(GUEST, "xyl", mode="lexical").query.completed == ""
+    assert library.search(OWNER, "xyl", mode="lexical").query.terms.completed == "xyl"
+    assert library.search(GUEST, "xyl", mode="lexical").query.terms.completed == ""
 
 
 GUESSES = {

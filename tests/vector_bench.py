@@ -120,7 +120,7 @@ class Bench:
     def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
         """The ``k`` nearest that fit, as the read path asks for them: more until enough are eligible, and
         a few more than that, because the store's own vectors have the last word on their order."""
-        allowed = find.eligible(Query("", "", (), filters=filters), OWNER)
+        allowed = find.eligible(Query("", "", filters=filters), OWNER)
         wanted = k + SPARE
         while True:
             matches = self.index.search(query, wanted, filters)
@@ -134,7 +134,7 @@ class Bench:
         """What it must find: every vector of the store compared."""
         with self.store.read() as db:
             keys = [row[0] for row in db.execute("SELECT key FROM chunks")]
-        return self.compared(query, find.eligible(Query("", "", (), filters=filters), OWNER), keys)[:k]
+        return self.compared(query, find.eligible(Query("", "", filters=filters), OWNER), keys)[:k]
 
     def compared(self, query: Vectors, allowed: find.Eligible, keys: Sequence[str]) -> list[Match]:
         """Those of ``keys`` that are eligible, by the store's vectors, best first."""

@@ -264,7 +264,7 @@ def _rows(chunk: Neighbour, origin: Origin) -> str:
 def _searched(content: str, origin: Origin, window: tuple[int, int] | None = None) -> str:
     """``content``, cut to ``window``, with the words of the search highlighted."""
     query = origin.query
-    return marked(content, highlight(content, query.loose, query.phrases) if query else (), window)
+    return marked(content, highlight(content, query.terms.loose, query.phrases) if query else (), window)
 
 
 def _passage(document: Document, chunk: Neighbour, origin: Origin) -> str:

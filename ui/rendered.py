@@ -291,7 +291,7 @@ def _words(text: str, env: Any) -> str:
 
 def _searched(text: str, env: Any) -> Sequence[hits.Span]:
     query = env["place"].query
-    return highlight(text, query.loose, query.phrases) if query else ()
+    return highlight(text, query.terms.loose, query.phrases) if query else ()
 
 
 def _linked(text: str, env: Any) -> str:

@@ -159,7 +159,7 @@ def _shares(question: str, candidates: Sequence[Sentence]) -> list[float]:
     """The share of the question's information that each sentence holds, 0 to 1: a word weighs the more the
     fewer sentences have it, and half where only the heading has it."""
     query = parse(question)
-    wanted = {stem(word) for word in query.words if word not in query.stop_words}
+    wanted = {stem(word) for word in query.terms.words if word not in query.terms.stop_words}
     inside = [{stem(word) for word in split_words(fold(sentence.text))} for sentence in candidates]
     around = [{stem(word) for word in split_words(fold(sentence.context))} for sentence in candidates]
     counts = Counter(word for words in inside for word in words & wanted)

@@ -197,7 +197,7 @@ class Searching(Service):
         opened = self._stores.open(viewer, store)
         view, scope = self._compared(viewer, opened, path, key)
         if text and not key:
-            scope = self._scope(viewer, Query(text, text[:MAX_LENGTH], ()), "vector", opened)
+            scope = self._scope(viewer, Query(text, text[:MAX_LENGTH]), "vector", opened)
             if scope.trouble:
                 raise scope.trouble
         links = (*view.links_out, *view.links_in) if view else ()
@@ -343,7 +343,7 @@ def _real(embedder: Embedder, query: Query) -> frozenset[str]:
     """The words of a query that the embedder's vocabulary has whole; a server's is not known."""
     real: set[str] = set()
     one = embedder.count_tokens("a")
-    for word, _ in query.typed if not embedder.server else ():
+    for word, _ in query.terms.typed if not embedder.server else ():
         if embedder.count_tokens(word) == one:
             real.add(word)
     return frozenset(real)

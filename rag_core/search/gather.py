@@ -49,7 +49,7 @@ class Pool:
 
     candidates: Sequence[Candidate]
     information: Mapping[str, float]  #: The information of each unit of the query.
-    texts: Mapping[int, find.SearchText]  #: What is weighed of each candidate, by chunk id.
+    texts: Mapping[int, lexical.SearchText]  #: What is weighed of each candidate, by chunk id.
 
 
 def candidates(
@@ -58,7 +58,7 @@ def candidates(
     """Read the passages that were found by ``words``, and those that are ``near`` in meaning (chunk id →
     similarity)."""
     ids = list(dict.fromkeys((*words.ids, *near)))
-    texts = find.search_texts(db, ids, {*words.aside})
+    texts = lexical.search_texts(db, ids, {*words.aside})
     if mode == "hybrid":
         near = {**near, **similarities(db, scope, [number for number in ids if number not in near])}
     if scope.calibration:

@@ -33,7 +33,7 @@ def words_only(reasons: Mapping[str, RagError]) -> list[Notice]:
 def hints(stores: Sequence[Store], query: Query, unmatched: find.Unmatched, viewer: Viewer) -> list[Notice]:
     """The parts of ``query`` that nothing visible to ``viewer`` in ``stores`` has, with suggestions, or the
     words that were searched instead."""
-    said = [Notice("corrected", {"word": word, "meant": meant[0]}) for word, meant in query.corrected]
+    said = [Notice("corrected", {"word": word, "meant": meant[0]}) for word, meant in query.terms.corrected]
     try:
         for kind, value in unmatched.values:
             if kind.is_day:

@@ -20,7 +20,7 @@ from rag_core.store.find import FILTERS
 from rag_core.store.properties import key_of
 from rag_core.text.days import EXAMPLES, WORDS, span
 from rag_core.text.words import exact, is_unspaced, query_words, unit_forms, units, with_words
-from rag_core.types import Filters, Query
+from rag_core.types import Filters, Query, Terms
 
 MAX_LENGTH = 2000
 """Characters of a query; a longer one is a pasted text, in which every word is a plain one."""
@@ -72,7 +72,6 @@ def parse(raw: str, properties: Collection[str] = ()) -> Query:
     query = Query(
         raw=raw,
         text="",
-        words=(),
         phrases=tuple([exact(phrase) for phrase in parts.phrases if phrase.strip()]),
         without=tuple([exact(words) for words in parts.without if _SAYS_SOMETHING.search(words)]),
         stores=tuple(parts.stores),
@@ -154,7 +153,7 @@ def _pasted(raw: str) -> Query:
         cut.update(dict.fromkeys(word[start : start + step] for start in range(0, len(word), step)))
     longest = {*sorted(cut, key=len, reverse=True)[:_COUNTED]}
     typed = tuple((word, tuple(units([word]))) for word in cut if word in longest)
-    return Query(raw, text if words else "", words, loose=unit_forms(words), typed=typed)
+    return Query(raw, text if words else "", Terms(words, loose=unit_forms(words), typed=typed))
 
 
 def _check_limits(filters: Sequence[object], exact: Sequence[str]) -> None:

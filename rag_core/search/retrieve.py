@@ -73,6 +73,7 @@ class Tally:
     fitting: list[Place] = field(default_factory=list)  #: The results that fit.
     fits_more: bool = True  #: Whether further ones may: no later score than one that does not fit is higher.
     pending: int = 0  #: Texts that are not embedded yet.
+    by_words: list[str] = field(default_factory=list)  #: Stores that were searched by words only.
 
     def add(self, place: Place, score: float, min_score: float) -> bool:
         """Count a result with its score; returns whether it is in the list."""
@@ -96,6 +97,7 @@ class Tally:
             total.scores += tally.scores
             total.below += tally.below
             total.fitting += tally.fitting
+            total.by_words += tally.by_words
             if tally.fits_more:
                 total.fits_more = True
         return total
@@ -122,7 +124,7 @@ class StoreList:
         self._seen: set[str] = set()  # the passages so far, by their text
         self._document_of: dict[int, int] = {}  # chunk id → document id, of all candidates
         self.hits: list[Hit] = []
-        self.tally = Tally(pending=pending)
+        self.tally = Tally(pending=pending, by_words=[scope.store.name] if scope.trouble else [])
         self.is_current = True  #: Whether the vectors are still the store's.
         self.facets: Facets = {}
         self.properties: Facets = {}
@@ -307,8 +309,7 @@ def _without_hits(
     lists: Sequence[StoreList], tally: Tally, asked: Interpreted, options: SearchOptions
 ) -> Answer:
     """An answer with the counts of all lists."""
-    counts, properties = [each.facets for each in lists], [each.properties for each in lists]
-    return Answer(
+    answer = Answer(
         query=asked.query,
         stores=(),
         mode=options.mode,
@@ -319,13 +320,15 @@ def _without_hits(
         offset=options.offset,
         fitting=len(tally.fitting),
         fits_more=tally.fits_more,
-        by_words=tuple([each.scope.store.name for each in lists if each.scope.trouble]),
+        by_words=tuple(tally.by_words),
         group=options.group,
         sort=options.sort,
         score_counts=score_counts(tally.scores),
-        facets=facets.joined(counts) if options.facets else None,
-        properties=facets.joined_properties(properties) if options.facets else None,
     )
+    if not options.facets:
+        return answer
+    counts, properties = [each.facets for each in lists], [each.properties for each in lists]
+    return replace(answer, facets=facets.joined(counts), properties=facets.joined_properties(properties))
 
 
 def _below(scores: Sequence[float], least: float) -> Notice:
@@ -339,7 +342,7 @@ def _page(answer: Answer, hits: Sequence[Hit], known: int, options: SearchOption
     page: list[Hit] = []
     end = options.offset + options.top_k
     for rank, hit in enumerate(hits[options.offset : end], options.offset + 1):
-        page.append(show.with_highlights(replace(hit, rank=rank), answer.query))
+        page.append(show.with_highlights(hit, rank, answer.query))
     answer = replace(answer, hits=tuple(page))
     following = hits[end:MAX_DEPTH]
     if not following:
@@ -422,7 +425,7 @@ def _notices(lists: Sequence[StoreList], failed: Mapping[str, RagError], asked: 
         said += notices.words_only(troubles)
     for name, error in failed.items():
         said.append(Notice.of(error.as_message(), name))
-    if asked.allowed.narrows or asked.query.corrected:
+    if asked.allowed.narrows or asked.query.terms.corrected:
         searched = [each.scope.store for each in lists]
         said += notices.hints(searched, asked.query, asked.unmatched, asked.allowed.viewer)
     return said

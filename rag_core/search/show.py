@@ -92,9 +92,9 @@ def _bare(db: sqlite3.Connection, row: sqlite3.Row, document: Document) -> Hit:
     )
 
 
-def with_highlights(hit: Hit, query: Query) -> Hit:
-    """A hit with its spans, its snippet and where its words stand."""
-    words = _but_parts_of_numbers(hit, query) if query.numbers else query.loose
+def with_highlights(hit: Hit, rank: int, query: Query) -> Hit:
+    """A hit at its rank, with its spans, its snippet and where its words stand."""
+    words = _but_parts_of_numbers(hit, query) if query.terms.numbers else query.terms.loose
     spans = highlight(hit.content, words, query.phrases)
     hidden = unshown(hit.content, hit.document.file_type, spans, hit.hidden)
     snippet = best_window(hit.content, spans, hidden=hidden)
@@ -102,29 +102,29 @@ def with_highlights(hit: Hit, query: Query) -> Hit:
     if ITS_NAME not in reasons and not TELLS_OF_WORDS.isdisjoint(reasons):
         where = _where_words_stand(hit, query)
         reasons = tuple([f"{reason}{where}" if reason in TELLS_OF_WORDS else reason for reason in reasons])
-    return replace(hit, spans=spans, hidden=hidden, snippet=snippet, reasons=reasons)
+    return replace(hit, rank=rank, spans=spans, hidden=hidden, snippet=snippet, reasons=reasons)
 
 
 def _but_parts_of_numbers(hit: Hit, query: Query) -> Mapping[str, Forms]:
     """The units of a query to highlight where the text of a hit has some of its numbers whole."""
     wholes = {whole for number in numbers(hit.content) for whole in number.wholes}
     parts: set[str] = set()
-    for number in query.numbers:
+    for number in query.terms.numbers:
         if not wholes.isdisjoint(number.wholes):
             parts.update(number.parts)
-    return {unit: forms for unit, forms in query.loose.items() if unit not in parts}
+    return {unit: forms for unit, forms in query.terms.loose.items() if unit not in parts}
 
 
 def _where_words_stand(hit: Hit, query: Query) -> str:
     """Where the words stand that a hit's text lacks: in its names, or in the tags and the front matter."""
 
     def lacking(text: str, wanted: Mapping[str, Forms]) -> Mapping[str, Forms]:
-        held = occurrences(f"{fold(text)} {extra_terms(text)}", wanted, query.numbers)
+        held = occurrences(f"{fold(text)} {extra_terms(text)}", wanted, query.terms.numbers)
         return {unit: forms for unit, forms in wanted.items() if unit not in held}
 
     names = " ".join((hit.document.title, hit.document.path, *hit.heading_path, *hit.aliases))
-    elsewhere = lacking(hit.content, query.forms)
+    elsewhere = lacking(hit.content, query.terms.forms)
     hidden = lacking(names, elsewhere) if hit.document.file_type == "markdown" else {}
     if hidden:
-        return f"{'' if hidden == query.forms else ', some'} in its tags or front matter"
-    return " in its name or headings" if elsewhere and elsewhere == query.forms else ""
+        return f"{'' if hidden == query.terms.forms else ', some'} in its tags or front matter"
+    return " in its name or headings" if elsewhere and elsewhere == query.terms.forms else ""

@@ -44,9 +44,9 @@ def understand(
     unmatched = find.unmatched(stores, query, viewer) if allowed.narrows else find.Unmatched()
     if len(query.raw) > MAX_LENGTH:
         said.append(Notice("long_query", {"length": len(query.raw)}))
-        query = with_words(query, lexical.rarest(stores, dict(query.typed), viewer))
+        query = with_words(query, lexical.rarest(stores, dict(query.terms.typed), viewer))
     elif mode != "vector":
-        loose = [word for word in query.loose if word.isalpha()]
+        loose = [word for word in query.terms.loose if word.isalpha()]
         if corrections := lexical.corrections(stores, loose, viewer):
             query = with_corrections(query, corrections)
     return Interpreted(query, allowed, unmatched, tuple(said))

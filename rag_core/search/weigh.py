@@ -190,10 +190,10 @@ def all_alike(candidates: Sequence[Candidate], query: Query) -> list[Weighed]:
 
 def _asked(query: Query, idf: Mapping[str, float], mode: Mode) -> _Asked:
     words: dict[str, set[str]] = {}
-    for word, its_units in query.typed:
+    for word, its_units in query.terms.typed:
         if idf.keys() >= {*its_units}:
             words[word] = {*its_units}
-    numbers = [number for number in query.numbers if idf.keys() >= {*number.wholes, *number.parts}]
+    numbers = [number for number in query.terms.numbers if idf.keys() >= {*number.wholes, *number.parts}]
     return _Asked(query, mode, idf, sum(idf.values()), words, numbers)
 
 
@@ -225,7 +225,7 @@ def _matches(candidates: Sequence[Candidate], asked: _Asked) -> list[_Match]:
     titles: dict[str, float] = {}
     matches: list[_Match] = []
     for candidate in candidates:
-        counts = occurrences(candidate.text, asked.query.forms, asked.numbers) if asked.total else {}
+        counts = occurrences(candidate.text, asked.query.terms.forms, asked.numbers) if asked.total else {}
         norm = _K1 * (1 - _B + _B * len(candidate.text) / average)
         bm25 = coverage = title = 0.0
         for unit, count in counts.items():
@@ -244,9 +244,9 @@ def _title(title: str, asked: _Asked) -> float:
     """Return the F1 of a query's information and a (folded) title's words without numbers.
 
     1 only if these are the same; 0 if the title lacks most of the query."""
-    forms = asked.query.forms
+    forms = asked.query.terms.forms
     held = [unit for unit in asked.idf if places(title, forms[unit])]
-    recall = sum(asked.idf[unit] for unit in held) / asked.total
+    recall = sum([asked.idf[unit] for unit in held]) / asked.total
     words = units(query_words(title)) if recall >= _MOST_OF_QUERY else []
     words = [word for word in words if not word.isdecimal()] or words  # 2026-03-14 weekly review
     if not words:
@@ -348,12 +348,12 @@ def _rules(matches: Sequence[_Match], asked: _Asked, real: Set[str]) -> _Rules:
     holders: Counter[frozenset[str]] = Counter()
     present: set[str] = set()
     guessed: set[str] = set()
-    for _, others in query.corrected:
+    for _, others in query.terms.corrected:
         guessed.add("|".join(others))
     for match in matches:
         holders[match.held] += 1
         present |= match.held
-    lifts = bool(asked.idf) and asked.mode != "vector" and not query.corrected
+    lifts = bool(asked.idf) and asked.mode != "vector" and not query.terms.corrected
     return _Rules(
         asked=asked,
         guessed=frozenset(guessed),
@@ -362,7 +362,7 @@ def _rules(matches: Sequence[_Match], asked: _Asked, real: Set[str]) -> _Rules:
         # A query of nothing but numbers: one is as near as another to a model.
         needs_number=asked.mode == "hybrid" and bool(asked.numbers) and _is_numbers(asked),
         # One word that passages hold is looked for itself.
-        may_begin=len(asked.words) > 1 or not present or bool(query.completed),
+        may_begin=len(asked.words) > 1 or not present or bool(query.terms.completed),
     )
 
 
@@ -388,8 +388,8 @@ def _place(position: int, match: _Match, value: float, rules: _Rules) -> _Place:
     order = value, candidate.date, -candidate.chunk_id
     if candidate.is_data or (rules.needs_number and not match.held):
         return _Place(False, 0, *order, min(chance / 2 if chance >= RELEVANT else chance, _NEARLY), position)
-    has_title = match.title == 1.0 and query.stop_words <= {*split_words(candidate.title)}
-    is_named = candidate.is_named or (has_title and not query.completed)
+    has_title = match.title == 1.0 and query.terms.stop_words <= {*split_words(candidate.title)}
+    is_named = candidate.is_named or (has_title and not query.terms.completed)
     begins = rules.may_begin and candidate.begun > 0
     by_name = (is_named or begins) and not rules.guessed  # by what was typed
     fits = by_name or chance >= RELEVANT
@@ -469,7 +469,7 @@ def _reasons(candidate: Candidate, tier: int, words: str, is_named_there: bool) 
 def _words_held(asked: _Asked, present: frozenset[str]) -> str:
     """Say which words a passage with the units ``present`` holds; '' where it holds no part of any."""
     query, words = asked.query, asked.words
-    if query.phrases and not query.loose:
+    if query.phrases and not query.terms.loose:
         return _PHRASE if len(query.phrases) == 1 else _PHRASES
     held: list[str] = []
     lacking: list[str] = []
@@ -480,7 +480,7 @@ def _words_held(asked: _Asked, present: frozenset[str]) -> str:
     if len(held) > 1:
         return _EVERY
     if held:
-        number = query.numbers[0] if query.numbers and query.numbers[0].wholes else None
+        number = query.terms.numbers[0] if query.terms.numbers and query.terms.numbers[0].wholes else None
         return _WORD_HELD if number is None else _DATE_HELD if number.month else _NUMBER_HELD
     return "parts of words" if present else ""
 

@@ -61,7 +61,7 @@ class _Documents:
 
 def of_all(db: sqlite3.Connection, store: str, viewer: Viewer) -> Facets:
     """Each value with its number of documents in one store, of all that ``viewer`` may see."""
-    ids = matching(db, Query("", "", ()), find.visible(viewer), most=-1)
+    ids = matching(db, Query("", ""), find.visible(viewer), most=-1)
     return count(db, store, dict(zip(ids, ids, strict=True)))
 
 
@@ -123,9 +123,12 @@ def _matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible) -> t
     if not query.text:
         found = "SELECT id FROM documents d WHERE EXISTS (SELECT 1 FROM chunks WHERE document_id = d.id)"
         return (found, ()) if is_all else (sql, allowed.values)
-    numbers = [each for each in query.numbers if each.wholes]
+    numbers = [each for each in query.terms.numbers if each.wholes]
     spelled = {unit for each in numbers for unit in (*each.parts, *each.wholes)}
-    words = [*([unit] for unit in query.forms if unit not in spelled), *(each.wholes for each in numbers)]
+    words = [
+        *([unit] for unit in query.terms.forms if unit not in spelled),
+        *(each.wholes for each in numbers),
+    ]
     every = " AND ".join(f"({find.match_any(units)})" for units in words)
     if is_all:  # by the index alone: rows of chunks are large, and lie apart
         return (
@@ -133,7 +136,7 @@ def _matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible) -> t
                CROSS JOIN chunks c INDEXED BY chunks_documents ON c.id = words.rowid WHERE words MATCH ?""",
             (every,),
         )
-    rarest = min(lexical.holders(db, list(query.forms)).values(), default=0)
+    rarest = min(lexical.holders(db, list(query.terms.forms)).values(), default=0)
     is_many = rarest * _SCANS > kept(db, lexical.chunk_count)  # then a look at each chunk is faster
     chunk = "+c.id" if is_many else "c.id"
     return f"{sql} AND {chunk} IN (SELECT rowid FROM words WHERE words MATCH ?)", (*allowed.values, every)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date as day_of
@@ -36,8 +36,7 @@ from rag_core.text.words import (
     units,
     well_formed,
 )
-from rag_core.text.words import fold as fold_words
-from rag_core.types import DATA, NAME, Document, Filters, Phrase, PrivateBy, Query, Sort, Viewer
+from rag_core.types import NAME, Document, Filters, Phrase, PrivateBy, Query, Sort, Viewer
 
 HIDDEN = "SELECT c.id FROM documents d JOIN chunks c ON c.document_id = d.id WHERE d.private"
 """The SQL of all private chunks."""
@@ -187,13 +186,13 @@ class Eligible:
 
 def eligible(query: Query, viewer: Viewer) -> Eligible:
     """What ``viewer`` may be shown for ``query``."""
-    conditions = [
-        *_filtered("", query.filters),
-        *_filtered("", query.beside),
-        *_filtered("NOT ", query.excluded),
-        *(_phrased("", phrase) for phrase in query.phrases),
-        *(_phrased("NOT ", phrase) for phrase in query.without),
-    ]
+    conditions: list[_Condition] = []
+    for sign, filters in (("", query.filters), ("", query.beside), ("NOT ", query.excluded)):
+        conditions += _filtered(sign, filters)
+    for sign, phrases in (("", query.phrases), ("NOT ", query.without)):
+        for phrase in phrases:
+            sql, values = _phrased(phrase, inflected=bool(sign))
+            conditions.append((f"{sign}({sql})", values))
     condition = f"d.private < {LEFT_OUT}" if viewer.is_owner else "NOT d.private"
     bound: list[Any] = []
     for sql, values in conditions:
@@ -213,22 +212,22 @@ def _filtered(sign: str, filters: Filters) -> list[_Condition]:
     return conditions
 
 
-def _phrased(sign: str, phrase: Phrase) -> _Condition:
-    """The condition that a passage holds a phrase; after ``NOT`` a single word with its inflections, as it
-    would be found."""
+def _phrased(phrase: Phrase, *, inflected: bool) -> _Condition:
+    """The condition that a passage holds a phrase exactly; if ``inflected``, a single word as the index has
+    it."""
     match = " AND ".join([match_any([unit]) for unit in phrase.units])
-    if sign and SPACED_WORD.fullmatch(phrase.text):
-        return f"{sign}({_HAS_WORDS})", (match,)
+    if inflected and SPACED_WORD.fullmatch(phrase.text):
+        return _HAS_WORDS, (match,)
     held = f"has_phrase({_ALL_TEXT}, ?)"
     if not match:
-        return f"{sign}({held})", (phrase.text,)
+        return held, (phrase.text,)
     aside = " AND ".join([match_any([unit], "") for unit in phrase.units])
-    return f"{sign}({_HAS_ANYWHERE} AND {held})", (match, aside, phrase.text)
+    return f"{_HAS_ANYWHERE} AND {held}", (match, aside, phrase.text)
 
 
 def visible(viewer: Viewer) -> Eligible:
     """What ``viewer`` may see at all."""
-    return eligible(Query("", "", ()), viewer)
+    return eligible(Query("", ""), viewer)
 
 
 def sees_all(db: sqlite3.Connection, viewer: Viewer) -> bool:
@@ -339,10 +338,10 @@ def unmatched(stores: Iterable[Store], query: Query, viewer: Viewer) -> Unmatche
             for value in getattr(filters, each.field) if each.lacks else ():
                 if each.field != "paths" or not ("*" in value or not value.strip("/")):
                     alone = Filters(**{each.field: (value,)})  # type: ignore[arg-type]
-                    values[at, value] = Query("", "", (), filters=alone)
+                    values[at, value] = Query("", "", filters=alone)
         days = Filters(after=filters.after, before=filters.before)
         if days != Filters():
-            values[len(FILTERS) - 1, ""] = Query("", "", (), filters=days)
+            values[len(FILTERS) - 1, ""] = Query("", "", filters=days)
     narrowed = replace(query, phrases=(), without=())
     together = eligible(narrowed, viewer).narrows
     for store in stores:
@@ -393,54 +392,6 @@ def headings(chunk: sqlite3.Row, file_type: str) -> tuple[tuple[str, ...], str]:
         return path, chunk["headings"]
     path = (basename(splitext(chunk["path"])[0].removesuffix("/__init__")), *path)
     return path, " > ".join(path)
-
-
-class SearchText(NamedTuple):
-    """What a passage is weighed by."""
-
-    text: str  #: All its searchable words but its folders and suffix, folded.
-    title: str  #: Folded.
-    identity: str  #: Its text, or its key where it has none.
-    is_data: bool  #: Whether it is for machines alone.
-    document: int  #: The id of its document.
-    date: str  #: The date of its document; ISO 8601.
-
-
-def search_texts(
-    db: sqlite3.Connection, ids: Iterable[int], whole: Set[int] = frozenset()
-) -> dict[int, SearchText]:
-    """What the chunks ``ids`` are weighed by, of those that are still there. An Eligible has let them through
-    already. The ``whole`` ones are weighed with their furniture."""
-    sql = """SELECT id, key, title, headings || ' ' || tags || ' ' || title_terms || ' ' || terms, path, text,
-                 kept_text, furniture, anchor_type, document_id,
-                 (SELECT date FROM documents WHERE id = document_id)
-             FROM chunks WHERE id IN (SELECT value FROM json_each(?))"""
-    texts: dict[int, SearchText] = {}
-    for values in rows_at_once(db, _TextRow._fields, sql, (json.dumps(list(ids)),)):
-        row = _TextRow(*values)
-        name = basename(row.path).rpartition(".")
-        text = row.text if row.kept_text is None else row.kept_text
-        words = f"{row.title} {row.terms} {text} {name[0] or name[2]}"
-        words = fold_words(f"{words} {row.furniture}" if row.id in whole else words)
-        identity, is_data = row.text or row.key, row.anchor_type == DATA
-        texts[row.id] = SearchText(words, fold_words(row.title), identity, is_data, row.document, row.date)
-    return texts
-
-
-class _TextRow(NamedTuple):
-    """What is read of a chunk to weigh it."""
-
-    id: int
-    key: str
-    title: str
-    terms: str
-    path: str
-    text: str
-    kept_text: str | None
-    furniture: str
-    anchor_type: str
-    document: int
-    date: str
 
 
 def neighbours(db: sqlite3.Connection, key: str, allowed: Eligible, around: int) -> list[sqlite3.Row]:

@@ -16,18 +16,19 @@ import json
 import math
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from posixpath import basename
+from typing import Any, NamedTuple
 
 from rag_core.errors import StoreError
 from rag_core.store import find
 from rag_core.store.connection import kept, rows_at_once
 from rag_core.store.file import Store
 from rag_core.text.words import SPACED_WORD, STOP_WORDS, alternatives, fold, is_unspaced, one_edit_away
-from rag_core.types import Query, Sort, Viewer
+from rag_core.types import DATA, Query, Sort, Viewer
 
 # Weights of the columns of `words` in order. Chosen with benchmarks/retrieval.py; flat from half to twice.
 COLUMN_WEIGHTS = {
@@ -96,15 +97,15 @@ def gather(
     with store.read() as db:
         if not query.text:
             return Gathered(find.first_chunks(db, allowed, limit, sort=sort))
-        total, counts = frequencies(db, list(query.forms), allowed.viewer)
+        total, counts = frequencies(db, list(query.terms.forms), allowed.viewer)
         # IDF as in BM25+, never negative
         information = {unit: math.log(1 + (total - n + 0.5) / (n + 0.5)) for unit, n in counts.items()}
         if not words:
             return Gathered((), information)
-        units = list(dict.fromkeys([word for unit in query.forms for word in alternatives(unit)]))
+        units = list(dict.fromkeys([word for unit in query.terms.forms for word in alternatives(unit)]))
         limit = limit if allowed.viewer.is_owner else limit * _MARGIN
         return Gathered(
-            named=find.first_chunks(db, allowed, _NAMED, query.name),
+            named=find.first_chunks(db, allowed, _NAMED, query.terms.name),
             information=information,
             by_words=[match[0] for match in by_words(db, units, allowed, limit)],
             begun_names=_begun_names(db, query, allowed),
@@ -114,26 +115,26 @@ def gather(
 
 
 def _begun_names(db: sqlite3.Connection, query: Query, allowed: find.Eligible) -> dict[int, float]:
-    if len(query.name) < _LEAST_NAME:
+    if len(query.terms.name) < _LEAST_NAME:
         return {}
-    return find.begun_names(db, allowed, query.name, _NAMES_BEGUN)
+    return find.begun_names(db, allowed, query.terms.name, _NAMES_BEGUN)
 
 
 def _begun(
     db: sqlite3.Connection, query: Query, counts: Mapping[str, int], allowed: find.Eligible
 ) -> list[int]:
     """Chunks with words that begin like the last one of the query, or like a word that no passage has."""
-    nowhere = [word for word in query.words if not counts.get(word, 1)]
-    if not nowhere and not query.completed:
+    nowhere = [word for word in query.terms.words if not counts.get(word, 1)]
+    if not nowhere and not query.terms.completed:
         return []
-    return by_beginnings(db, [query.completed, *nowhere], allowed)
+    return by_beginnings(db, [query.terms.completed, *nowhere], allowed)
 
 
 def _aside(
     db: sqlite3.Connection, query: Query, counts: Mapping[str, int], allowed: find.Eligible, limit: int
 ) -> list[int]:
     """The newest chunks whose furniture has a word that no passage has, or a word of a phrase."""
-    units = [unit for unit in query.forms if query.phrases or not counts[unit]]
+    units = [unit for unit in query.terms.forms if query.phrases or not counts[unit]]
     if not units:
         return []
     sql = f"""SELECT c.id FROM furniture_words f CROSS JOIN chunks c ON c.id = f.rowid
@@ -224,6 +225,37 @@ def _most(words: Sequence[str], counts: Mapping[str, int], chunks: int) -> float
     return sum(_OF_A_WORD * max(weight, 1e-6) for weight in weights)
 
 
+class SearchText(NamedTuple):
+    """What a passage is weighed by."""
+
+    text: str  #: All its searchable words but its folders and suffix, folded.
+    title: str  #: Folded.
+    identity: str  #: Its text, or its key where it has none.
+    is_data: bool  #: Whether it is for machines alone.
+    document: int  #: The id of its document.
+    date: str  #: The date of its document; ISO 8601.
+
+
+def search_texts(
+    db: sqlite3.Connection, ids: Iterable[int], whole: Set[int] = frozenset()
+) -> dict[int, SearchText]:
+    """What the chunks ``ids`` are weighed by, of those that are still there. An Eligible has let them through
+    already. The ``whole`` ones are weighed with their furniture."""
+    sql = """SELECT id, title, headings || ' ' || tags || ' ' || title_terms || ' ' || terms,
+                 coalesce(kept_text, text), path, furniture, coalesce(nullif(text, ''), key),
+                 anchor_type = ?, document_id, (SELECT date FROM documents WHERE id = document_id)
+             FROM chunks WHERE id IN (SELECT value FROM json_each(?))"""
+    columns = "id title terms text path furniture identity is_data document date".split()
+    texts: dict[int, SearchText] = {}
+    for row in rows_at_once(db, columns, sql, (DATA, json.dumps(list(ids)))):
+        chunk_id, title, terms, text, path, furniture, *others = row
+        name = basename(path).rpartition(".")
+        words = f"{title} {terms} {text} {name[0] or name[2]}"
+        words = fold(f"{words} {furniture}" if chunk_id in whole else words)
+        texts[chunk_id] = SearchText(words, fold(title), *others)
+    return texts
+
+
 def by_beginnings(db: sqlite3.Connection, words: Iterable[str], allowed: find.Eligible) -> list[int]:
     """Chunks with a word that begins with one of ``words``, which no passage has; a few for each. The index
     has stems (*univers*), so a little less than *universi* is looked for, and what is found is compared."""
@@ -236,7 +268,7 @@ def by_beginnings(db: sqlite3.Connection, words: Iterable[str], allowed: find.El
         for length in range(len(word), max(len(word) - _MOST_LESS, _LEAST_BEGINNING) - 1, -1):
             match = f"- path : ({find.match_any([word[:length]])} *)"
             ids = [chunk_id for (chunk_id,) in db.execute(sql, (match, *allowed.values))]
-            for chunk_id, passage in find.search_texts(db, ids).items():
+            for chunk_id, passage in search_texts(db, ids).items():
                 if any(each.startswith(word) for each in SPACED_WORD.findall(passage.text)):
                     found.append(chunk_id)
             if len(found) > before:
@@ -356,8 +388,9 @@ def _literal(db: sqlite3.Connection, words: Sequence[str], allowed: find.Eligibl
               JOIN chunks c ON c.id = words.rowid JOIN documents d ON d.id = c.document_id
               WHERE words MATCH ? AND {allowed.sql} LIMIT {_LOOKED_AT}"""
     literal: dict[str, int] = {}
-    held = [word for word, count in counts.items() if count]
-    for word in sorted(held, key=lambda each: -counts[each])[:_LIKELY]:
+    for word in sorted(counts, key=lambda each: -counts[each])[:_LIKELY]:
+        if not counts[word]:
+            break
         for columns in ("{title title_terms} : ", ""):
             match = f"{columns}{find.match_any([word])}"
             for title, text in db.execute(sql, (match, *allowed.values)):

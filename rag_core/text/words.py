@@ -383,17 +383,17 @@ def with_words(
     """``query`` with these ``words``, their text and those of them that are ``loose``, by default all."""
     text = " ".join(words) if text is None else text
     typed, figures = typed_words(text)
-    return replace(
-        query,
-        text=text if typed else "",  # signs alone ask for nothing
-        name=name_key(text),
+    terms = replace(
+        query.terms,
         words=tuple(words),
+        name=name_key(text),
         forms=unit_forms(words),
-        loose=unit_forms(words if loose is None else filter(words.__contains__, loose)),
+        loose=unit_forms(words if loose is None else [word for word in loose if word in words]),
         typed=tuple(zip(typed, map(tuple, typed.values()), strict=True)),
         numbers=tuple(figures),
-        stop_words=frozenset(filter(STOP_WORDS.__contains__, split_words(text))),
+        stop_words=frozenset([word for word in split_words(text) if word in STOP_WORDS]),
     )
+    return replace(query, text=text if typed else "", terms=terms)  # signs alone ask for nothing
 
 
 def with_corrections(query: Query, meant: Mapping[str, Sequence[str]]) -> Query:
@@ -407,16 +407,20 @@ def with_corrections(query: Query, meant: Mapping[str, Sequence[str]]) -> Query:
     corrected = {word: tuple(meant[word]) for word in instead if word not in meant[word]}
     name = SPACED_WORD.sub(lambda found: meant.get(fold(found[0]), found)[0], query.text)
     typed: list[tuple[str, tuple[str, ...]]] = []
-    for word, part in query.typed:
+    for word, part in query.terms.typed:
         named = corrected.get(part[0], (word,))[0] if len(part) == 1 else word
         typed.append((named, tuple(instead.get(unit, unit) for unit in part)))
+    terms = query.terms
     return replace(
         query,
-        name=name_key(name),
-        words=tuple(instead.get(word, word) for word in query.words),
-        forms=unit_forms(instead.get(unit, unit) for unit in query.forms),
-        loose=unit_forms(instead.get(unit, unit) for unit in query.loose),
-        typed=tuple(typed),
-        corrected=tuple(corrected.items()),
-        completed=next((word for word in instead if word in meant[word]), ""),
+        terms=replace(
+            terms,
+            name=name_key(name),
+            words=tuple([instead.get(word, word) for word in terms.words]),
+            forms=unit_forms([instead.get(unit, unit) for unit in terms.forms]),
+            loose=unit_forms([instead.get(unit, unit) for unit in terms.loose]),
+            typed=tuple(typed),
+            corrected=tuple(corrected.items()),
+            completed=next((word for word in instead if word in meant[word]), ""),
+        ),
     )
