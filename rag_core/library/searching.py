@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from heapq import nlargest
-from operator import itemgetter
 from threading import Thread
 
 from rag_core.errors import EmbedderError, InvalidInput, NotFound, RagError, StoreError, VectorError
@@ -158,21 +157,23 @@ class Searching(Service):
         """The other passages of a hit's document that fit the query, best first; at most `MOST_OTHERS`.
         Raises as `search`."""
         inside = replace(filters or Filters(), paths=(hit.document.path,))
-        found = self.search(viewer, text, [hit.store], mode=mode, top_k=MOST_OTHERS + 1, filters=inside)
-        fit = (each for each in found.hits if each.relevant and each.key != hit.key)
-        there = (hit.store, hit.document.path)
-        return tuple(each for each in fit if (each.store, each.document.path) == there)[:MOST_OTHERS]
+        answer = self.search(viewer, text, [hit.store], mode=mode, top_k=MOST_OTHERS + 1, filters=inside)
+        others: list[Hit] = []
+        for other in answer.hits:
+            is_here = (other.store, other.document.path) == (hit.store, hit.document.path)
+            if is_here and other.relevant and other.key != hit.key:
+                others.append(other)
+        return tuple(others[:MOST_OTHERS])
 
     def failed_files(self, viewer: Viewer, answer: Answer) -> list[Notice]:
         """Files that could not be read and that the query names: in whole if something else fits it."""
-        found: list[Notice] = []
+        text, whole = answer.query.text, answer.convincing
+        failed: list[Notice] = []
         for name in answer.stores:
             with suppress(StoreError, NotFound), self._stores.reading(viewer, name) as db:
-                for path, reason in documents.failed(
-                    db, answer.query.text, _MOST_FAILED, whole=answer.convincing
-                ):
-                    found.append(Notice("failed_file", {"path": path, "reason": reason}, (name,)))
-        return found
+                for path, reason in documents.failed(db, text, _MOST_FAILED, whole=whole):
+                    failed.append(Notice("failed_file", {"path": path, "reason": reason}, (name,)))
+        return failed
 
     @open_to_all
     def similar(
@@ -201,7 +202,7 @@ class Searching(Service):
             if scope.trouble:
                 raise scope.trouble
         links = (*view.links_out, *view.links_in) if view else ()
-        linked = {each.path for each in links if each.path}
+        linked = {link.path for link in links if link.path}
         with self._shared.priority.searching():
             return similar(scope, viewer, limit, without=view.document.id if view else None, linked=linked)
 
@@ -214,18 +215,18 @@ class Searching(Service):
         with opened.store.read() as db:
             if rows := find.neighbours(db, key, find.visible(viewer), 0) if key else []:
                 path = rows[0]["path"]
-            found = document(db, store, path, viewer, key) if path and bool(key) == bool(rows) else None
-            if found is None and (path or key):
+            view = document(db, store, path, viewer, key) if path and bool(key) == bool(rows) else None
+            if view is None and (path or key):
                 what = f"passage {key!r}" if key else f"document {path!r}"
                 raise NotFound(f"Store {store!r} has no {what}.", "It may have moved; search for it.")
-            if found is None or (active := active_identity(db)) is None:
-                return found, scope
-            keys = [key] if key else [each.key for each in found.chunks]
+            if view is None or (active := active_identity(db)) is None:
+                return view, scope
+            keys = [key] if key else [chunk.key for chunk in view.chunks]
             ids = find.chunk_ids(db, keys, find.visible(viewer))
-            vector = mean_vector(db, active.id, map(ids.__getitem__, filter(ids.__contains__, keys)))
+            vector = mean_vector(db, active.id, [ids[key] for key in keys if key in ids])
         if vector is None:
-            return found, scope
-        return found, Scope(opened.store, self._stores.index(opened), vector, active.id)
+            return view, scope
+        return view, Scope(opened.store, self._stores.index(opened), vector, active.id)
 
     @open_to_all
     def with_file_states(self, viewer: Viewer, answer: Answer) -> Answer:
@@ -233,16 +234,18 @@ class Searching(Service):
         without hits whose file is gone. For an answer that was kept for a while; a guest's stays as it is."""
         if not viewer.is_owner:
             return answer
-        shown: dict[str, set[int]] = {}
+        ids_of: dict[str, set[int]] = {}
         for hit in answer.hits:
-            shown.setdefault(hit.store, set()).add(hit.document.id)
+            ids_of.setdefault(hit.store, set()).add(hit.document.id)
         states: dict[str, dict[int, FileState]] = {}
-        for store, ids in shown.items():
+        for store, ids in ids_of.items():
             with suppress(StoreError, NotFound):  # then all are unknown
                 with self._stores.open(viewer, store).store.read() as db:
                     rows = find.document_rows(db, viewer, ids)
-                found = states.setdefault(store, {})
-                look = Thread(target=lambda f, r: f.update(file_states(r)), args=(found, rows), daemon=True)
+                of_store = states.setdefault(store, {})
+                look = Thread(
+                    target=lambda f, r: f.update(file_states(r)), args=(of_store, rows), daemon=True
+                )
                 look.start()
                 look.join(_WAIT_S)
         hits = []
@@ -258,24 +261,26 @@ class Searching(Service):
         changed last, the first two for the owner alone. Stores that cannot be read are left out."""
         opened, _ = self._stores.each(viewer, stores)
         names = list(opened)
-        found: list[Named] = []
+        named: list[Named] = []
         tags: Counter[str] = Counter()
         changed: list[tuple[int, Named]] = []
         for name in names:
             with suppress(StoreError, NotFound), self._stores.reading(viewer, name) as db:
                 if beginning := text.strip()[:MAX_LENGTH]:
-                    found += suggest.named(db, name, beginning, viewer, limit)
+                    named += suggest.named(db, name, beginning, viewer, limit)
                     tags.update(suggest.tags(db, beginning, viewer))
                 else:
                     changed += suggest.changed(db, name, viewer, limit)
-        newest = nlargest(limit, changed, key=itemgetter(0))
+        newest = nlargest(limit, changed, key=lambda change: change[0])
         is_start = viewer.is_owner and not text.strip()
         return Suggestions(
-            documents=tuple(sorted(found, key=lambda each: (len(each.title), each.title))[:limit]),
+            documents=tuple(
+                sorted(named, key=lambda document: (len(document.title), document.title))[:limit]
+            ),
             tags=tuple(tags.most_common(limit)),
             searches=tuple(self._recent.searches()[:limit]) if is_start else (),
             opened=tuple(self._opened(viewer, names)[:limit]) if is_start else (),
-            changed=tuple(map(itemgetter(1), newest)),
+            changed=tuple([change[1] for change in newest]),
         )
 
     def remember(self, viewer: Viewer, text: str = "", document: tuple[str, str] | None = None) -> None:
@@ -290,12 +295,13 @@ class Searching(Service):
     def _opened(self, viewer: Viewer, stores: Sequence[str]) -> list[Named]:
         """The documents opened last that are still there, newest first."""
         places = [place for place in self._recent.documents() if place[0] in stores]
-        there: dict[tuple[str, str], Named] = {}
+        existing: dict[tuple[str, str], Named] = {}
         for store in {store for store, _ in places}:
             with suppress(StoreError, NotFound), self._stores.reading(viewer, store) as db:
-                paths = [path for each, path in places if each == store]
-                there |= {(store, p): n for p, n in suggest.of_paths(db, store, paths, viewer).items()}
-        return [there[place] for place in places if place in there]
+                paths = [path for name, path in places if name == store]
+                for path, document in suggest.of_paths(db, store, paths, viewer).items():
+                    existing[store, path] = document
+        return [existing[place] for place in places if place in existing]
 
     @open_to_all
     def warm(self, name: str = DEFAULT_EMBEDDER) -> str:

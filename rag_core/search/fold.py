@@ -1,4 +1,4 @@
-"""Passages as documents: each document once, where its best passage stands.
+"""The fourth stage of a search: passages as documents, each document once, where its best passage stands.
 
 Passages that are nearly equal are one result. Two are nearly equal if nine tenths of their shingles (runs of
 four words) are the same; Broder, "On the resemblance and containment of documents" (1997). Sets that alike
@@ -23,11 +23,10 @@ Shingles = frozenset[tuple[str, ...]]
 
 @dataclass(slots=True)
 class Place:
-    """One result: its passage, then those of other documents that are equal or nearly so. ``more``: how many
-    other passages of its document fit."""
+    """One result."""
 
-    passages: list[Weighed]
-    more: int = 0
+    passages: list[Weighed]  #: Its passage, then those of other documents that are equal or nearly so.
+    more: int = 0  #: How many other passages of its document fit.
 
 
 class Folding:
@@ -45,8 +44,8 @@ class Folding:
     def look_at(self, groups: Mapping[str, Sequence[Weighed]], document_of: Mapping[int, int]) -> None:
         """Make known which passages there are, by their texts."""
         for text, group in groups.items():
-            for each in group:
-                self._texts.setdefault(document_of[each.candidate.chunk_id], []).append(text)
+            for passage in group:
+                self._texts.setdefault(document_of[passage.candidate.chunk_id], []).append(text)
 
     def add(
         self, text: str, group: Sequence[Weighed], document_of: Mapping[int, int], *, nearly: bool
@@ -54,12 +53,13 @@ class Folding:
         """The result that a group of equal passages begins, None if it belongs to an earlier one. ``nearly``:
         also to one that is nearly equal."""
         passages: dict[int, Weighed] = {}
-        for each in group:
-            passages.setdefault(document_of[each.candidate.chunk_id], each)
+        for passage in group:
+            passages.setdefault(document_of[passage.candidate.chunk_id], passage)
         first = next(iter(passages))
-        owner = next(filter(self._places.__contains__, passages), None)
+        owner = next((document for document in passages if document in self._places), None)
         if owner is not None:
-            self._places[owner].more += group[0].score >= RELEVANT
+            if group[0].score >= RELEVANT:
+                self._places[owner].more += 1
         else:
             owner = self._had_by_another(text, first) or (self._alike(text, first) if nearly else None)
         if owner is None:
@@ -77,19 +77,19 @@ class Folding:
         owner = self._shown_at.get(document)
         if owner is None:
             return None
-        found = shingles(text)
-        return owner if any(_are_alike(found, shingles(other)) for other in self._texts[owner]) else None
+        wanted = shingles(text)
+        return owner if any(_are_alike(wanted, shingles(other)) for other in self._texts[owner]) else None
 
     def _alike(self, text: str, document: int) -> int | None:
         """The document with a result nearly equal to ``text``; remembers ``text`` where there is none."""
-        found = shingles(text)
-        beginning = sorted(found, key=hash)[: int(len(found) * (1 - _ALIKE)) + 1]
+        wanted = shingles(text)
+        beginning = sorted(wanted, key=hash)[: int(len(wanted) * (1 - _ALIKE)) + 1]
         for shingle in beginning:
             for other, its_document in self._starts.get(shingle, ()):
-                if _are_alike(found, other):
+                if _are_alike(wanted, other):
                     return its_document
         for shingle in beginning:
-            self._starts.setdefault(shingle, []).append((found, document))
+            self._starts.setdefault(shingle, []).append((wanted, document))
         return None
 
 
@@ -100,5 +100,7 @@ def _are_alike(one: Shingles, other: Shingles) -> bool:
 def shingles(text: str) -> Shingles:
     """The runs of four words of a text, whatever its signs, spaces and capitals; none of no words."""
     words = _WORD.findall(text.casefold())
+    if not words:
+        return frozenset()
     last = max(len(words) - _SHINGLE, 0)
-    return frozenset(tuple(words[at : at + _SHINGLE]) for at in range(last + 1)) if words else frozenset()
+    return frozenset(tuple(words[start : start + _SHINGLE]) for start in range(last + 1))

@@ -64,11 +64,11 @@ def candidates(
     if scope.calibration:
         near = scope.calibration.applied(near)
     named, by_words = {*words.named}, {*words.by_words}
-    found: list[Candidate] = []
+    passages: list[Candidate] = []
     for number in ids:
         if number in texts:
             text = texts[number]
-            found.append(
+            passages.append(
                 Candidate(
                     chunk_id=number,
                     text=text.text,
@@ -81,7 +81,7 @@ def candidates(
                     date=text.date,
                 )
             )
-    return Pool(found, words.information, texts)
+    return Pool(passages, words.information, texts)
 
 
 def nearest(scope: Scope, filters: Filters, allowed: find.Eligible, count: int) -> dict[int, float]:
@@ -121,5 +121,5 @@ def similarities(db: sqlite3.Connection, scope: Scope, ids: list[int]) -> dict[i
     """The similarity of each of these chunks that has a vector."""
     if scope.vector is None or not ids:
         return {}
-    found, vectors = embeddings.vectors_of(db, scope.identity_id, ids)
-    return dict(zip(found, (vectors @ scope.vector).tolist(), strict=True)) if found else {}
+    embedded, vectors = embeddings.vectors_of(db, scope.identity_id, ids)
+    return dict(zip(embedded, (vectors @ scope.vector).tolist(), strict=True)) if embedded else {}

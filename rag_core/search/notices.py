@@ -33,20 +33,20 @@ def words_only(reasons: Mapping[str, RagError]) -> list[Notice]:
 def hints(stores: Sequence[Store], query: Query, unmatched: find.Unmatched, viewer: Viewer) -> list[Notice]:
     """The parts of ``query`` that nothing visible to ``viewer`` in ``stores`` has, with suggestions, or the
     words that were searched instead."""
-    said = [Notice("corrected", {"word": word, "meant": meant[0]}) for word, meant in query.terms.corrected]
+    hints = [Notice("corrected", {"word": word, "meant": meant[0]}) for word, meant in query.terms.corrected]
     try:
         for kind, value in unmatched.values:
             if kind.is_day:
-                said.append(_undated(stores, query.filters, viewer))
+                hints.append(_undated(stores, query.filters, viewer))
             elif kind.field == "properties":
-                said.append(_no_such_value(kind, value, stores, viewer))
+                hints.append(_no_such_value(kind, value, stores, viewer))
             else:
-                said.append(_nothing_has(kind, value, stores, viewer))
+                hints.append(_nothing_has(kind, value, stores, viewer))
     except StoreError:  # what was found is worth more than a hint
         return []
     if unmatched.together and not unmatched.values:
-        said.append(_about([store.name for store in stores], "no_match"))
-    return said
+        hints.append(_about([store.name for store in stores], "no_match"))
+    return hints
 
 
 def _undated(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> Notice:
@@ -58,7 +58,8 @@ def _undated(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> Notic
     for store in stores:
         with store.read() as db:
             known += view.days(db, viewer) or ()
-    wanted = " and ".join(filter(None, (after and f"{after} or later", before and f"before {before}")))
+    bounds = (after and f"{after} or later", before and f"before {before}")
+    wanted = " and ".join([bound for bound in bounds if bound])
     dates = say("known_days", first=min(known), last=max(known)) if known else ""
     return _about([store.name for store in stores], "no_such_days", days=wanted, known=dates)
 
@@ -93,8 +94,8 @@ def _no_such_value(kind: find.Filter, asked: str, stores: Sequence[Store], viewe
 
 
 def _there_are(names: Iterable[str]) -> Message:
-    each = tuple(islice(names, _MOST_NAMED))
-    return say("there_are", values=", ".join(each), each=each)
+    named = tuple(islice(names, _MOST_NAMED))
+    return say("there_are", values=", ".join(named), each=named)
 
 
 def _nothing_has(kind: find.Filter, value: str, stores: Sequence[Store], viewer: Viewer) -> Notice:

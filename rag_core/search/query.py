@@ -135,12 +135,12 @@ def _may_be_property(key: str, value: str) -> bool:
 
 def other_keys(raw: str) -> dict[str, str]:
     """What may be the names of properties in a query, as typed, by their `key_of`."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for token in _TOKEN.finditer(_storable(raw)) if len(raw) <= MAX_LENGTH else ():
         key, value = _key_and_value(token)
         if _may_be_property(key, value):
-            found.setdefault(key_of(key), key)
-    return found
+            names.setdefault(key_of(key), key)
+    return names
 
 
 def _pasted(raw: str) -> Query:
@@ -195,24 +195,25 @@ def _storable(text: str) -> str:
 def filters_from(pairs: Iterable[tuple[str, str]]) -> Filters:
     """Filters from (key, value) pairs; values of one key are alternatives. Raises InvalidInput naming the key
     and what is allowed."""
-    found: dict[str, Any] = {}
+    values_of: dict[str, Any] = {}
     for key, value in pairs:
         kind = _FILTERS.get(key.lower())
         if kind is None:
             raise InvalidInput(f"There is no filter called {key!r}.", f"Use one of {', '.join(FILTER_KEYS)}.")
         value = _storable(value)
         if kind.is_day:
-            found[kind.field] = day(key, value)  # the last one counts
+            values_of[kind.field] = day(key, value)  # the last one counts
         else:
-            found[kind.field] = tuple(dict.fromkeys((*found.get(kind.field, ()), kind.clean(value))))
-    return Filters(**found)
+            earlier = values_of.get(kind.field, ())
+            values_of[kind.field] = tuple(dict.fromkeys((*earlier, kind.clean(value))))
+    return Filters(**values_of)
 
 
 def day(key: str, value: str) -> str:
     """The first day of ``value``, as of `text.days.span`. Raises InvalidInput naming ``key``."""
-    if (found := span(value)) is None:
+    if (days := span(value)) is None:
         raise InvalidInput(f"{value!r} is not a date for {key!r}.", f"Write {EXAMPLES}.")
-    return found[0]
+    return days[0]
 
 
 def merge(first: Filters, second: Filters) -> tuple[Filters, Filters]:
@@ -221,11 +222,14 @@ def merge(first: Filters, second: Filters) -> tuple[Filters, Filters]:
 
     def lists(filters: Filters) -> dict[str, tuple[str, ...]]:
         names = [f.name for f in fields(Filters) if f.name not in ("after", "before", "since")]
-        found = {name: tuple(dict.fromkeys(map(_storable, getattr(filters, name)))) for name in names}
-        return {name: values for name, values in found.items() if values}
+        values_of: dict[str, tuple[str, ...]] = {}
+        for name in names:
+            if values := getattr(filters, name):
+                values_of[name] = tuple(dict.fromkeys([_storable(value) for value in values]))
+        return values_of
 
     ours, theirs = lists(first), lists(second)
-    if (count := sum(map(len, (*ours.values(), *theirs.values())))) > MAX_OPERATORS:
+    if (count := sum([len(values) for values in (*ours.values(), *theirs.values())])) > MAX_OPERATORS:
         raise InvalidInput(f"The search has {count:,} filters.", f"Use at most {MAX_OPERATORS}.")
     after = max(filter(None, (first.after, second.after)), default=None)
     before = min(filter(None, (first.before, second.before)), default=None)

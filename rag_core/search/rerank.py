@@ -14,17 +14,29 @@ TOP = 50  # hits that are ordered again, the same for every page of a list
 
 
 def reranked(
-    hits: list[Hit], query: Query, reranker: SharedReranker, may_leave: Collection[str], viewer: Viewer,
-    *, again: bool,
-) -> tuple[list[Hit], list[Notice], bool]:  # fmt: skip
-    """``hits`` with the first TOP in the reranker's order, a notice where it failed, and whether there is an
-    order. Private hits keep their places where the model is on another machine, but for the stores that
-    ``may_leave``. ``again``: this is a further page of the list."""
-    places = [
-        place
-        for place, hit in enumerate(hits[:TOP])
-        if not (reranker.leaves and hit.document.private) or hit.store in may_leave
-    ]
+    hits: list[Hit],
+    query: Query,
+    reranker: SharedReranker,
+    may_leave: Collection[str],
+    viewer: Viewer,
+    *,
+    again: bool,
+) -> tuple[list[Hit], list[Notice], bool]:
+    """Order the first TOP hits again; returns the hits, a notice of a failure, and whether there is an order.
+
+    Args:
+        hits: The hits of all stores, best first.
+        query: What was asked.
+        reranker: Gives each of them a score.
+        may_leave: Stores whose private notes a model on another machine may read; others keep their places.
+        viewer: Who is asking; only the owner is told why the reranker failed.
+        again: Whether this is a further page of the list.
+
+    """
+    places: list[int] = []
+    for place, hit in enumerate(hits[:TOP]):
+        if not (reranker.leaves and hit.document.private) or hit.store in may_leave:
+            places.append(place)
     if not query.text or len(places) < 2:
         return hits, [], False
     try:
@@ -32,11 +44,11 @@ def reranked(
     except EmbedderError as error:
         reason = error.as_message() if viewer.is_owner else ""
         return hits, [Notice("not_reranked", {"reason": str(reason)})], False
-    order = sorted(range(len(places)), key=lambda at: -scores[at])
-    found = [*hits]
-    for place, at in zip(places, order, strict=True):
-        found[place] = hits[places[at]]
-    return found, [], True
+    by_score = sorted(zip(scores, places, strict=True), key=lambda scored: -scored[0])
+    reordered = [*hits]
+    for place, (_, former) in zip(places, by_score, strict=True):
+        reordered[place] = hits[former]
+    return reordered, [], True
 
 
 def _read(hit: Hit) -> str:

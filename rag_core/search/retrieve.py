@@ -288,18 +288,18 @@ def search(
     """
     lists, failed = _lists(stores, scope_of, asked, options)
     tally = Tally.of(lists)
-    hits, said, reordered = _merged(lists, asked, options)
+    hits, remarks, reordered = _merged(lists, asked, options)
     convincing = any(hit.relevant for hit in hits)
-    said += _notices(lists, failed, asked)
+    remarks += _notices(lists, failed, asked)
     if tally.below and not hits:
-        said.append(_below(tally.below, options.min_score or 0.0))
-    if asked.allowed.narrows and not convincing and _UNEXPLAINED.issuperset({notice.code for notice in said}):
-        said += _beyond_filters(stores, scope_of, asked, options)
+        remarks.append(_below(tally.below, options.min_score or 0.0))
+    if not convincing and _UNEXPLAINED.issuperset([notice.code for notice in remarks]):
+        remarks += _beyond_filters(stores, scope_of, asked, options)
     answer = replace(
         _without_hits(lists, tally, asked, options),
         stores=tuple(stores),
         convincing=convincing,
-        notices=(*said, *asked.notices),
+        notices=(*remarks, *asked.notices),
         reordered=reordered,
     )
     return _page(answer, hits, tally.known, options)
@@ -416,19 +416,19 @@ def _merged(
 def _notices(lists: Sequence[StoreList], failed: Mapping[str, RagError], asked: Interpreted) -> list[Notice]:
     """Notices of stores that were searched by words only or not at all, of filters that match nothing, and of
     words that were corrected."""
-    said: list[Notice] = []
+    remarks: list[Notice] = []
     troubles: dict[str, RagError] = {}
     for each in lists:
         if each.scope.trouble:
             troubles[each.scope.store.name] = each.scope.trouble
     if troubles:
-        said += notices.words_only(troubles)
+        remarks += notices.words_only(troubles)
     for name, error in failed.items():
-        said.append(Notice.of(error.as_message(), name))
+        remarks.append(Notice.of(error.as_message(), name))
     if asked.allowed.narrows or asked.query.terms.corrected:
         searched = [each.scope.store for each in lists]
-        said += notices.hints(searched, asked.query, asked.unmatched, asked.allowed.viewer)
-    return said
+        remarks += notices.hints(searched, asked.query, asked.unmatched, asked.allowed.viewer)
+    return remarks
 
 
 def _beyond_filters(
@@ -440,7 +440,7 @@ def _beyond_filters(
     """A notice that something would fit without the filters of the query, if it has any."""
     query = asked.query
     wide = replace(query, filters=Filters(), beside=Filters(), excluded=Filters())
-    if wide == query or not query.text:
+    if wide == query or not query.text or not asked.allowed.narrows:
         return []
     options = replace(options, offset=0, facets=False, reranker=None)
     interpreted = Interpreted(wide, find.eligible(wide, asked.allowed.viewer), find.Unmatched())

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
-from operator import itemgetter
 from typing import Literal
 
 from rag_core.search.snippet import apart, best_window, instead
@@ -150,29 +149,29 @@ class _Marks:
 
     def __init__(self, text: str, file_type: str, hidden: Iterable[Span], kept: Sequence[Span] = ()) -> None:
         self.text, self.file_type, self._kept = text, file_type, kept
-        found = list(hidden)
+        marks = list(hidden)
         if file_type == "markdown":
-            found += (match.span() for match in _WHOLE.finditer(text))
+            marks += [match.span() for match in _WHOLE.finditer(text)]
         elif file_type in _LIKE_JSON:
-            found += (match.span() for match in _OF_JSON.finditer(text))
-        self.hidden = apart(found, kept)
+            marks += [match.span() for match in _OF_JSON.finditer(text)]
+        self.hidden = apart(marks, kept)
 
     def of_line(self, start: int, end: int) -> list[Span]:
         """The hidden spans of a line of Markdown, beside those of the whole text."""
         line = self.text[start:end]
         if self.file_type != "markdown" or not re.search(r"[\[\]*_~=`\\<^]", line):
             return []
-        found: list[Span] = []
+        marks: list[Span] = []
         for match in _CODE.finditer(line):
-            found += (match.start(), match.start(2)), (match.end(2), match.end())
+            marks += (match.start(), match.start(2)), (match.end(2), match.end())
             line = line[: match.start()] + _BLANK * (match.end() - match.start()) + line[match.end() :]
         for pattern in _INLINE:
             for match in list(pattern.finditer(line)):
                 groups = [match.span(number + 1) for number, group in enumerate(match.groups()) if group]
                 for first, last in groups or [match.span()]:
-                    found.append((first, last))
+                    marks.append((first, last))
                     line = line[:first] + _BLANK * (last - first) + line[last:]
-        return apart(((start + first, start + last) for first, last in found), self._kept)
+        return apart([(start + first, start + last) for first, last in marks], self._kept)
 
 
 # --- what is shown --------------------------------------------------------------------
@@ -183,21 +182,21 @@ def _blocks(marks: _Marks, spans: Sequence[Span]) -> Iterator[Block]:
     only those that go on behind the edge of a column."""
     kind, pieces, width = None, [], 0
     is_pdf = marks.file_type == "pdf"
-    for now, found in _lines(marks, spans):
-        goes_on, width = width >= _COLUMN or not is_pdf, sum(len(piece) for piece, _ in found)
-        if now is not None and now == kind and now in ("text", "quote", "code") and goes_on:
-            pieces += (" " if is_pdf else "\n", False), *found
+    for line_kind, line in _lines(marks, spans):
+        goes_on, width = width >= _COLUMN or not is_pdf, sum(len(piece) for piece, _ in line)
+        if line_kind in ("text", "quote", "code") and line_kind == kind and goes_on:
+            pieces += (" " if is_pdf else "\n", False), *line
             continue
         if kind is not None and pieces:
             yield Block(kind, _joined(pieces))
-        kind, pieces = now, found
+        kind, pieces = line_kind, line
     if kind is not None and pieces:
         yield Block(kind, _joined(pieces))
 
 
 def _joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
-    groups = groupby(pieces, key=itemgetter(1))
-    return tuple(("".join(map(itemgetter(0), group)), is_marked) for is_marked, group in groups)
+    groups = groupby(pieces, key=lambda piece: piece[1])
+    return tuple(("".join([text for text, _ in group]), is_marked) for is_marked, group in groups)
 
 
 def _lines(marks: _Marks, spans: Sequence[Span]) -> Iterator[tuple[Kind | None, list[Piece]]]:
@@ -241,11 +240,11 @@ def _prose_line(
 def _kind(text: str, start: int, end: int) -> tuple[Kind, int | None]:
     """What a line of Markdown is, and where its text begins; None where it has none."""
     begun = _BEGINNING.match(text, start, end)
-    found = begun.groupdict() if begun else {}
+    marks = begun.groupdict() if begun else {}
     if _NOTHING.match(text, start, end):
         return "text", None
     kinds: tuple[Kind, ...] = ("heading", "item", "quote")
-    return next((kind for kind in kinds if found.get(kind)), "text"), begun.end() if begun else start
+    return next((kind for kind in kinds if marks.get(kind)), "text"), begun.end() if begun else start
 
 
 def _cut(text: str, start: int, end: int, spans: Iterable[Span], hidden: Iterable[Span]) -> Iterator[Piece]:

@@ -6,8 +6,7 @@ import html
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
-from itertools import chain
+from functools import lru_cache
 
 from rag_core.text.furniture import between
 from rag_core.text.numbers import MONTHS, Span, numbers
@@ -56,10 +55,12 @@ def _numbers_held(folded: str, asked: Mapping[str, Forms]) -> list[Span]:
 @lru_cache(maxsize=64)
 def _sought(units: tuple[str, ...]) -> Mapping[str, Forms]:
     """The words of a query, each with its forms; stop words and spellings with an umlaut have no others."""
-    words = dict.fromkeys(chain.from_iterable(map(alternatives, units)))
-    whole = {*map(partial(_UMLAUT.sub, ""), words)} - words.keys() | STOP_WORDS & words.keys()
-    found = {word: Forms(word, beginning=word, kind="name") for word in whole}
-    return {word: forms_of(word) for word in words} | found
+    words = dict.fromkeys([word for unit in units for word in alternatives(unit)])
+    whole = {_UMLAUT.sub("", word) for word in words} - words.keys() | STOP_WORDS & words.keys()
+    sought = {word: forms_of(word) for word in words}
+    for word in whole:
+        sought[word] = Forms(word, beginning=word, kind="name")
+    return sought
 
 
 def _fold_in_place(text: str) -> tuple[str, list[Span]]:
@@ -92,25 +93,26 @@ def best_window(
     if len(text) <= length + _A_WORD:
         return (0, len(text))
     start = max(0, min(_richest(text, spans, length), len(text) - length))
-    starts = (at for at in range(start, start - _A_WORD, -1) if at <= 0 or text[at - 1].isspace())
+    backwards = range(start, start - _A_WORD, -1)
+    starts = (index for index in backwards if index <= 0 or text[index - 1].isspace())
     start = max(0, next(starts, start))
     end = start + length
     if len(text) <= end + _A_WORD:
         return (start, len(text))
     marked = max((last for _, last in spans if last <= end), default=0)
-    ends = (at for at in range(end, max(end - _A_WORD, marked) - 1, -1) if text[at].isspace())
+    ends = (index for index in range(end, max(end - _A_WORD, marked) - 1, -1) if text[index].isspace())
     return (start, next(ends, end))
 
 
 def _window_around(text: str, spans: Sequence[Span], length: int, hidden: Sequence[Span]) -> Span:
-    kept = bytearray(b"\1" * len(text))
+    is_shown = bytearray(b"\1" * len(text))
     for start, end in hidden:
-        kept[start:end] = bytes(end - start)
-    places = [at for at in range(len(text)) if kept[at]]
-    now = {at: number for number, at in enumerate(places)}
-    moved = tuple((now[start], now[end - 1] + 1) for start, end in spans)
-    first, last = best_window("".join(text[at] for at in places), moved, length)
-    return (places[first] if first else 0, places[last - 1] + 1 if last < len(places) else len(text))
+        is_shown[start:end] = bytes(end - start)
+    shown = [index for index in range(len(text)) if is_shown[index]]
+    place_of = {index: place for place, index in enumerate(shown)}
+    moved = tuple((place_of[start], place_of[end - 1] + 1) for start, end in spans)
+    first, last = best_window("".join([text[index] for index in shown]), moved, length)
+    return (shown[first] if first else 0, shown[last - 1] + 1 if last < len(shown) else len(text))
 
 
 def _richest(text: str, spans: Sequence[Span], length: int) -> int:

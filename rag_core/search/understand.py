@@ -35,21 +35,21 @@ def understand(
     A key that is a property of a document becomes a filter, and words that no passage has are replaced by
     similar ones. Of a pasted text the rarest words are looked for. Stores that cannot be read are left out.
     """
-    said: list[Notice] = []
+    remarks: list[Notice] = []
     if keys := other_keys(query.raw):
         names = _property_names(stores, viewer)
         query = asked(query.raw, filters, names)
-        said += [notices.no_property(keys[key], names) for key in keys if names and key not in names]
+        remarks += [notices.no_property(keys[key], names) for key in keys if names and key not in names]
     allowed = find.eligible(query, viewer)
     unmatched = find.unmatched(stores, query, viewer) if allowed.narrows else find.Unmatched()
     if len(query.raw) > MAX_LENGTH:
-        said.append(Notice("long_query", {"length": len(query.raw)}))
+        remarks.append(Notice("long_query", {"length": len(query.raw)}))
         query = with_words(query, lexical.rarest(stores, dict(query.terms.typed), viewer))
     elif mode != "vector":
         loose = [word for word in query.terms.loose if word.isalpha()]
         if corrections := lexical.corrections(stores, loose, viewer):
             query = with_corrections(query, corrections)
-    return Interpreted(query, allowed, unmatched, tuple(said))
+    return Interpreted(query, allowed, unmatched, tuple(remarks))
 
 
 def _property_names(stores: Sequence[Store], viewer: Viewer) -> dict[str, str]:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from datetime import date as day_of
 from datetime import timedelta
 from itertools import chain
-from operator import itemgetter
 from posixpath import basename, splitext
 from typing import Any, NamedTuple
 
@@ -278,7 +277,7 @@ def first_chunks(
         values = (name, *values)
     sql = f"""SELECT {_FIRST} FROM chunks c JOIN documents d ON d.id = c.document_id
               WHERE {known_as} AND {allowed.sql} GROUP BY d.id ORDER BY {order} LIMIT {limit:d}"""
-    return list(map(itemgetter(0), db.execute(sql, values)))
+    return [chunk_id for (chunk_id,) in db.execute(sql, values)]
 
 
 def begun_names(db: sqlite3.Connection, allowed: Eligible, name: str, limit: int) -> dict[int, float]:
@@ -317,8 +316,8 @@ def waiting(db: sqlite3.Connection, viewer: Viewer) -> int:
 def few(db: sqlite3.Connection, allowed: Eligible, limit: int) -> list[int] | None:
     """The eligible chunks when there are at most ``limit``, else None."""
     sql = f"SELECT c.id FROM documents d JOIN chunks c ON c.document_id = d.id WHERE {allowed.sql} LIMIT ?"
-    found = rows_at_once(db, ["id"], sql, (*allowed.values, limit + 1))
-    return [chunk_id for (chunk_id,) in found] if len(found) <= limit else None
+    rows = rows_at_once(db, ["id"], sql, (*allowed.values, limit + 1))
+    return [chunk_id for (chunk_id,) in rows] if len(rows) <= limit else None
 
 
 class Unmatched(NamedTuple):
@@ -334,11 +333,11 @@ def unmatched(stores: Iterable[Store], query: Query, viewer: Viewer) -> Unmatche
     be read are left out. Patterns and the root folder may well match nothing."""
     values: dict[tuple[int, str], Query] = {}
     for filters in (query.filters, query.beside):
-        for at, each in enumerate(FILTERS):
-            for value in getattr(filters, each.field) if each.lacks else ():
-                if each.field != "paths" or not ("*" in value or not value.strip("/")):
-                    alone = Filters(**{each.field: (value,)})  # type: ignore[arg-type]
-                    values[at, value] = Query("", "", filters=alone)
+        for index, kind in enumerate(FILTERS):
+            for value in getattr(filters, kind.field) if kind.lacks else ():
+                if kind.field != "paths" or not ("*" in value or not value.strip("/")):
+                    alone = Filters(**{kind.field: (value,)})  # type: ignore[arg-type]
+                    values[index, value] = Query("", "", filters=alone)
         days = Filters(after=filters.after, before=filters.before)
         if days != Filters():
             values[len(FILTERS) - 1, ""] = Query("", "", filters=days)
@@ -349,7 +348,7 @@ def unmatched(stores: Iterable[Store], query: Query, viewer: Viewer) -> Unmatche
             for key in [key for key, alone in values.items() if _matches(db, alone, viewer)]:
                 del values[key]
             together = together and not _matches(db, narrowed, viewer)
-    return Unmatched([(FILTERS[at], value) for at, value in values], together)
+    return Unmatched([(FILTERS[index], value) for index, value in values], together)
 
 
 def _matches(db: sqlite3.Connection, query: Query, viewer: Viewer) -> bool:
@@ -381,7 +380,7 @@ def chunks(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, sqlite3.Row]
     """The rows of ``ids``, which an Eligible has let through already."""
     sql = "SELECT * FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
     rows = db.execute(sql, (json.dumps(list(ids)),)).fetchall()
-    return dict(zip(map(itemgetter("id"), rows), rows, strict=True))
+    return {row["id"]: row for row in rows}
 
 
 def headings(chunk: sqlite3.Row, file_type: str) -> tuple[tuple[str, ...], str]:

@@ -177,14 +177,14 @@ def by_words(
         rare += 1
     if _matches(order[:rare], counts) > total * _WORTH_WHILE:
         return _scored(db, words, words, allowed, limit)
-    found = _scored(db, words, order[:rare], allowed, limit)
-    last = found[-1][1] if len(found) == limit else 0.0
+    best = _scored(db, words, order[:rare], allowed, limit)
+    last = best[-1][1] if len(best) == limit else 0.0
     newest = db.execute("SELECT max(id) FROM chunks").fetchone()[0]  # no fewer than there are chunks
     needed = rare
     while needed < len(order) and _most(order[needed:], counts, newest) >= last:
         needed += 1
     if needed == rare:
-        return found
+        return best
     worth_while = _matches(order[:needed], counts) <= total * _WORTH_WHILE
     return _scored(db, words, order[:needed] if worth_while else words, allowed, limit)
 
@@ -225,6 +225,9 @@ def _most(words: Sequence[str], counts: Mapping[str, int], chunks: int) -> float
     return sum(_OF_A_WORD * max(weight, 1e-6) for weight in weights)
 
 
+_OF_TEXTS = "id title terms text path furniture identity is_data document date".split()
+
+
 class SearchText(NamedTuple):
     """What a passage is weighed by."""
 
@@ -245,9 +248,8 @@ def search_texts(
                  coalesce(kept_text, text), path, furniture, coalesce(nullif(text, ''), key),
                  anchor_type = ?, document_id, (SELECT date FROM documents WHERE id = document_id)
              FROM chunks WHERE id IN (SELECT value FROM json_each(?))"""
-    columns = "id title terms text path furniture identity is_data document date".split()
     texts: dict[int, SearchText] = {}
-    for row in rows_at_once(db, columns, sql, (DATA, json.dumps(list(ids)))):
+    for row in rows_at_once(db, _OF_TEXTS, sql, (DATA, json.dumps(list(ids)))):
         chunk_id, title, terms, text, path, furniture, *others = row
         name = basename(path).rpartition(".")
         words = f"{title} {terms} {text} {name[0] or name[2]}"
@@ -261,19 +263,19 @@ def by_beginnings(db: sqlite3.Connection, words: Iterable[str], allowed: find.El
     has stems (*univers*), so a little less than *universi* is looked for, and what is found is compared."""
     sql = f"""SELECT c.id FROM words JOIN chunks c ON c.id = words.rowid
               JOIN documents d ON d.id = c.document_id WHERE words MATCH ? AND {allowed.sql} LIMIT {_BEGUN}"""
-    found: list[int] = []
+    ids_found: list[int] = []
     asked = [w for w in words if len(w) >= _LEAST_BEGINNING and w.isalpha() and SPACED_WORD.fullmatch(w)]
     for word in asked[:_MOST_BEGINNINGS]:
-        before = len(found)
+        before = len(ids_found)
         for length in range(len(word), max(len(word) - _MOST_LESS, _LEAST_BEGINNING) - 1, -1):
             match = f"- path : ({find.match_any([word[:length]])} *)"
             ids = [chunk_id for (chunk_id,) in db.execute(sql, (match, *allowed.values))]
             for chunk_id, passage in search_texts(db, ids).items():
                 if any(each.startswith(word) for each in SPACED_WORD.findall(passage.text)):
-                    found.append(chunk_id)
-            if len(found) > before:
+                    ids_found.append(chunk_id)
+            if len(ids_found) > before:
                 break
-    return found
+    return ids_found
 
 
 def chunk_count(db: sqlite3.Connection) -> int:
@@ -293,24 +295,24 @@ def _counts(_: sqlite3.Connection) -> dict[tuple[str, str], int]:
 def holders(db: sqlite3.Connection, words: Sequence[str], condition: str = "1") -> dict[str, int]:
     """How many passages hold each of ``words``, of those that meet ``condition`` on ``words.rowid``.
     Remembered until the store is written: SQLite reads all passages with a word to count them."""
-    known = kept(db, _counts)
-    if len(known) > _MOST_COUNTS:
-        known.clear()
+    cached = kept(db, _counts)
+    if len(cached) > _MOST_COUNTS:
+        cached.clear()
     sql = f"""SELECT value, (SELECT count(*) FROM words WHERE words MATCH wanted.value AND {condition})
               FROM json_each(?) wanted"""
     matches: dict[str, str] = {}
     new: list[str] = []
     for word in words:
         matches[word] = find.match_any([word])
-        if (condition, matches[word]) not in known:
+        if (condition, matches[word]) not in cached:
             new.append(matches[word])
     if new:
         for match, number in rows_at_once(db, ["match", "holders"], sql, (json.dumps(new),)):
-            known[condition, match] = number
-    found: dict[str, int] = {}
+            cached[condition, match] = number
+    counts: dict[str, int] = {}
     for word, match in matches.items():
-        found[word] = known[condition, match]
-    return found
+        counts[word] = cached[condition, match]
+    return counts
 
 
 def frequencies(db: sqlite3.Connection, units: Sequence[str], viewer: Viewer) -> tuple[int, dict[str, int]]:
