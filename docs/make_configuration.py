@@ -138,7 +138,7 @@ a model can shorten its vectors, `--dimension 256` makes a store with `ollama:MO
 
 def page() -> str:
     """The whole page."""
-    embedders = NAMES.format(model=EMBEDDERS["ollama"].usual)
+    embedders = NAMES.format(model=EMBEDDERS["ollama"].after.usual)
     rest = (ENV, LOGGING, FIXED, _requests())
     return "".join((INTRODUCTION, *_settings(), embedders, TABLES, *_sizes(), *rest))
 

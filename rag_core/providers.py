@@ -7,14 +7,13 @@ and its row here.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from functools import cache, partial, reduce
+from functools import cache, reduce
 from importlib import import_module
 from typing import Any, NamedTuple
 
 from rag_core.extensions import Extension, catalogue
-from rag_core.reports import ConnectionKind
 
 LOCAL = "local"
 """The vector index of a store in its own file."""
@@ -26,6 +25,7 @@ class Form(NamedTuple):
     word: str = ""  #: For people; '' if it is not offered.
     pattern: str = ""  #: A regular expression.
     before_dimension: str = ""  #: What the dimension follows that is wanted of a model; '': it has its own.
+    usual: str | None = None  #: What the name alone means; None if something must follow.
 
 
 _NOTHING = Form()
@@ -40,14 +40,11 @@ class Provider:
     opens: str = ""  #: ``module:function`` below rag_core, which opens it.
     checks: str = ""  #: The live check in that module, given a `Need`; '' leaves it out of the connections.
     server: str = ""  #: The option that holds the address of its server; '' if it runs in this process.
-    _: KW_ONLY
-    kind: ConnectionKind
     after: Form = _NOTHING
-    usual: str | None = None  #: The model that the name alone means; None if one must be named.
+    _: KW_ONLY
     shape: tuple[int, ...] = ()  #: The dimension and the tokens of its only model.
     lists: str = ""  #: What lists there, given the options, the names of the models that can be chosen now.
     goes: str = ""  #: Where text goes, in words, if no option tells.
-    is_scale: bool = False  #: Whether its similarities mean the same in every store.
     keys: str = ""  #: The pattern of variables of the environment with its keys, which packages do not see.
     loggers: tuple[str, ...] = ()  #: Of its packages, which log what they send at debug level.
 
@@ -64,7 +61,7 @@ class Provider:
         if not self.after.pattern:
             return re.escape(self.name)
         whole = f"{re.escape(self._prefix)}(?:{self.after.pattern})"
-        return whole if self.usual is None else f"{whole}|{re.escape(self.name)}"
+        return whole if self.after.usual is None else f"{whole}|{re.escape(self.name)}"
 
     @property
     def _prefix(self) -> str:
@@ -102,59 +99,58 @@ def _table(*rows: Provider) -> Mapping[str, Provider]:
     return {row.name: row for row in rows}
 
 
-_MODEL = Form("MODEL", r"[^\s\x00-\x1f\x7f]{1,300}", "@")
-_AT_SERVER = Form("MODEL@URL", r"[^\s@\x00-\x1f\x7f]{1,200}@https?://[^\s@?#\x00-\x1f\x7f]{1,300}")
-_FOLDER = Form("FOLDER", r"[^\x00-\x1f\x7f]{1,300}")
+_ALONE = Form(usual="")
+_SIZE = Form("", "[0-9]{1,9}", ":", "")
+_DIR = Form("FOLDER", r"[^\x00-\x1f\x7f]{1,300}")
+_ID = Form("MODEL", r"[^\s\x00-\x1f\x7f]{1,300}", "@")
+_OLLAMA = _ID._replace(usual="embeddinggemma")
+_GOOGLE = Form("MODEL", "[A-Za-z0-9][A-Za-z0-9._-]{0,99}", usual="gemini-2.5-flash")
+_RERANKING = Form("MODEL@URL", r"[^\s@\x00-\x1f\x7f]{1,200}@https?://[^\s@?#\x00-\x1f\x7f]{1,300}")
 
-_embedder = partial(Provider, kind="embedder")
-_here = partial(_embedder, usual="", is_scale=True)
-_served = partial(_embedder, after=_MODEL)
-_folder = partial(_embedder, after=_FOLDER)
 EMBEDDERS = _table(
-    _here("minilm", "Built-in model", "models.minilm:open_minilm", "check_built_in", shape=(384, 256)),
-    _here("hashing", "Spelling only", "models.hashing:open_hashing", after=Form("", "[0-9]{1,9}", ":")),
-    _served(
-        "ollama", "Ollama", "models.ollama:open_ollama", "check_ollama", "ollama_url", usual="embeddinggemma"
+    Provider(
+        "minilm", "Built-in model", "models.minilm:open_minilm", "check_minilm", "", _ALONE, shape=(384, 256)
     ),
-    _served("openai", "OpenAI-compatible server", "models.openai:open_openai", "check_openai", "openai_url"),
-    _folder("onnx", "ONNX models", "models.onnx_folder:open_onnx", "check_onnx"),
-    _folder("sentence-transformers", "sentence-transformers", "models.folder:open_folder", "check_folder"),
-    _folder("mlx", "MLX", "models.folder:open_folder", "check_folder"),
+    Provider("hashing", "Spelling only", "models.hashing:open_hashing", after=_SIZE),
+    Provider("ollama", "Ollama", "models.ollama:open_ollama", "check_ollama", "ollama_url", _OLLAMA),
+    Provider(
+        "openai", "OpenAI-compatible server", "models.openai:open_openai", "check_openai", "openai_url", _ID
+    ),
+    Provider("onnx", "ONNX models", "models.onnx_folder:open_onnx", "check_onnx", "", _DIR),
+    Provider(
+        "sentence-transformers", "sentence-transformers", "models.folder:open_folder", "check_local", "", _DIR
+    ),
+    Provider("mlx", "MLX", "models.folder:open_folder", "check_local", "", _DIR),
 )
 """What turns text into vectors; the name begins the names of its models."""
 
-_llm = partial(Provider, kind="llm", after=_MODEL)
 CHAT_MODELS = _table(
-    _llm("ollama", "Ollama", "models.ollama:OllamaChat", "", "ollama_url", lists="answering_ollama"),
-    _llm("openai", "OpenAI", "models.openai:OpenAIChat", "", "openai_url", lists="answering_openai"),
+    Provider("ollama", "Ollama", "models.ollama:OllamaChat", "", "ollama_url", _ID, lists="answering_ollama"),
+    Provider("openai", "OpenAI", "models.openai:OpenAIChat", "", "openai_url", _ID, lists="answering_openai"),
 )
 """What answers questions; the name begins the names of its models."""
 
-_reranker = partial(Provider, kind="reranker")
 RERANKERS = _table(
-    _reranker("onnx", "ONNX models", "models.rerank:CrossEncoder", after=_FOLDER, lists="fetched_rerankers"),
-    _reranker("", "A server with /v1/rerank", "models.rerank:RerankServer", after=_AT_SERVER),
+    Provider("onnx", "ONNX models", "models.rerank:CrossEncoder", after=_DIR, lists="fetched_rerankers"),
+    Provider("", "A server with /v1/rerank", "models.rerank:RerankServer", after=_RERANKING),
 )
 """What sorts hits again. The one without a name takes what no other does."""
 
-_engine = partial(Provider, kind="pictures")
-_seeing = partial(_engine, after=_MODEL)
-_GOOGLE = Form("MODEL", "[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_google = partial(_engine, after=_GOOGLE, usual="gemini-2.5-flash")
 PICTURE_READERS = _table(
-    _engine("tesseract", "Tesseract", "extract.tesseract:Tesseract"),
-    _engine("rapidocr", "RapidOCR", "extract.rapidocr:RapidOCR"),
-    _seeing("ollama", "Ollama", "models.ollama:OllamaOcr", keys="OLLAMA_API_KEY$", loggers=("ollama",)),
-    _google("gemini", "Gemini", "models.google:gemini", keys="GEMINI_API_KEY$"),
-    _google("vertex_ai", "Vertex AI", "models.google:vertex"),
+    Provider("tesseract", "Tesseract", "extract.tesseract:Tesseract"),
+    Provider("rapidocr", "RapidOCR", "extract.rapidocr:RapidOCR"),
+    Provider(
+        "ollama", "Ollama", "models.ollama:OllamaOcr", after=_ID, keys="OLLAMA_API_KEY$", loggers=("ollama",)
+    ),
+    Provider("gemini", "Gemini", "models.google:gemini", after=_GOOGLE, keys="GEMINI_API_KEY$"),
+    Provider("vertex_ai", "Vertex AI", "models.google:vertex", after=_GOOGLE),
 )
 """What reads the text in pictures: engines of this computer, the preferred one first, and models on servers,
 whose names begin with the name."""
 
-_vectors = partial(Provider, kind="vectors")
 VECTOR_INDEXES = _table(
-    _vectors(LOCAL, "In the store's own file"),
-    _vectors(
+    Provider(LOCAL, "In the store's own file"),
+    Provider(
         "s3vectors",
         "Amazon S3 Vectors",
         "vectors.s3vectors:S3Vectors",
@@ -163,10 +159,10 @@ VECTOR_INDEXES = _table(
         keys="AWS_",
         loggers=("boto3", "botocore"),
     ),
-    _vectors(
+    Provider(
         "qdrant", "Qdrant", "vectors.qdrant:Qdrant", "QdrantService.check", "url", loggers=("qdrant_client",)
     ),
-    _vectors(
+    Provider(
         "chroma", "Chroma", "vectors.chroma:Chroma", "ChromaService.check", "url", loggers=("chromadb",)
     ),
 )
@@ -180,17 +176,13 @@ PROVIDERS = tuple(row for table in _TABLES for row in table.values())
 @cache
 def added_embedders() -> Mapping[str, Added]:
     """A row for each embedder that an installed package adds, even under a name that is built in."""
-    package = partial(Added, kind="embedder", opens="models.foreign:open_foreign", checks="check_foreign")
-    row = partial(package, after=_FOLDER, goes="goes where its package sends it")
-    return _rows(row, catalogue("embedders", EMBEDDERS))
+    row = "models.foreign:open_foreign", "check_foreign", "", _DIR
+    goes, found = "goes where its package sends it", catalogue("embedders", EMBEDDERS)
+    return {name: Added(name, name, *row, goes=goes, extension=each) for name, each in found.items()}
 
 
 @cache
 def added_vector_indexes() -> Mapping[str, Added]:
     """A row for each vector index that an installed package adds, even under a name that is built in."""
-    row = partial(Added, kind="vectors", opens="vectors.foreign:backend_of")
-    return _rows(row, catalogue("vector_indexes", VECTOR_INDEXES))
-
-
-def _rows(row: Callable[..., Added], found: Mapping[str, Extension]) -> Mapping[str, Added]:
-    return {name: row(name, name, extension=extension) for name, extension in found.items()}
+    opens, found = "vectors.foreign:backend_of", catalogue("vector_indexes", VECTOR_INDEXES)
+    return {name: Added(name, name, opens, extension=each) for name, each in found.items()}

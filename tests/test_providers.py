@@ -22,8 +22,10 @@ SETTINGS = "rag_core/config/settings.py"
 ALSO_IN = {
     "minilm": {
         "rag_core/models/embedder.py",  # the default
+        "rag_core/store/calibration.py",  # its similarities are the scale
         "rag_core/wording.py",  # sentences say "the built-in model"
     },
+    "hashing": {"rag_core/store/calibration.py"},  # its similarities have no scale
     "ollama": {"rag_core/reports.py", "ui/ollama_models.py"},  # its models can be listed and fetched
     "onnx": {
         "rag_core/models/hub.py",
@@ -93,7 +95,7 @@ def test_only_these_files_mention_a_vector_index(name: str) -> None:
     assert mentioned == known | MENTIONED_IN.get(name, set())
 
 
-@pytest.mark.parametrize("row", PROVIDERS, ids=lambda row: f"{row.kind}-{row.name}")
+@pytest.mark.parametrize("row", PROVIDERS, ids=lambda row: row.opens)
 def test_what_a_row_names_is_there(row: Provider) -> None:
     assert not row.opens or callable(row.opener)
     assert not row.checks or callable(row.imported(row.checks))

@@ -18,7 +18,7 @@ from ui.deps import library, store_infos
 from ui.links import SETTINGS_PAGE
 
 _FOUND: Final = "embedders_found"
-_IN_WORDS: Final = {name: row.label for name, row in EMBEDDERS.items() if row.usual == ""}
+_IN_WORDS: Final = {name: row.label for name, row in EMBEDDERS.items() if row.after.usual == ""}
 
 
 def at_hand(viewer: Viewer, *first: str) -> dict[str, str]:

@@ -35,7 +35,9 @@ _KMS_KEY = r"arn:aws[-a-z0-9]*:kms:[-a-z0-9]+:[0-9]{12}:key/\S{1,200}"
 _KmsKey = Annotated[str, word(_KMS_KEY, "the ARN of a key: arn:aws:kms:REGION:ACCOUNT:key/ID")]
 _Theme = Annotated[str, choice("system", "light", "dark")]
 _READERS = [
-    form for row in PICTURE_READERS.values() for form in ([row.name] if row.usual else []) + [row.written]
+    form
+    for row in PICTURE_READERS.values()
+    for form in ([row.name] if row.after.usual else []) + [row.written]
 ]
 _OCR = "|".join(["auto", "off", *(row.pattern for row in PICTURE_READERS.values())])
 _Ocr = Annotated[str, word(_OCR, one_of(["auto", "off", *_READERS]))]

@@ -19,7 +19,7 @@ from rag_core.models.chat import server_of
 from rag_core.models.check import Need
 from rag_core.models.embedder import parse_name
 from rag_core.models.rerank import RerankerOptions
-from rag_core.providers import EMBEDDERS, PROVIDERS, RERANKERS, added_embedders
+from rag_core.providers import EMBEDDERS, RERANKERS, VECTOR_INDEXES, added_embedders
 from rag_core.reports import Connection, ConnectionKind, OllamaModel, Pulling, Trial
 from rag_core.types import Viewer
 
@@ -36,36 +36,34 @@ class Models(Service):
         used, models = self._used(viewer)
         added = [row for name, row in added_embedders().items() if name in models.keys() - EMBEDDERS.keys()]
         checks: list[Check] = []
-        for row in (*PROVIDERS, *added):
-            if row.checks:
-                options = self._shared.vector_options.get(row.name, self._embedders.options)
-                need = Need(self._settings, options, row.name, used[row.name], models[row.name])
-                need = replace(need, ask_all=ask_all, opened=self._embedders.get)
-                known = _unchecked(row.name, row.label, row.kind, connections.goes(row, options))
-                checks.append(
-                    (replace(known, used_by=tuple(need.stores)), partial(row.imported(row.checks), need))
-                )
+        for row in (*EMBEDDERS.values(), *VECTOR_INDEXES.values(), *added):
+            if not row.checks:
+                continue
+            stores, is_index = tuple(used[row.name]), row.name in VECTOR_INDEXES
+            options = self._shared.vector_options[row.name] if is_index else self._embedders.options
+            kind: ConnectionKind = "vectors" if is_index else "embedder"
+            known = _unchecked(row.name, row.label, kind, connections.goes(row, options), stores)
+            need = Need(self._settings, options, row.name, stores, models[row.name], ask_all)
+            need = replace(need, opened=self._embedders.get)
+            checks.append((known, partial(row.imported(row.checks), need)))
         return connections.run_checks([*checks, *self._checks_of_choices()])
 
     def _checks_of_choices(self) -> list[Check]:
         """The model that answers, the reranker, and what reads pictures, each as a setting chooses it."""
         from rag_core.models.live_checks import check_ocr, check_reranker
 
-        settings, sent_to = self._settings, connections.sent_to
+        settings, sent_to, local = self._settings, connections.sent_to, destination("")
         options, order = options_from(settings, LLMOptions), options_from(settings, RerankerOptions)
+        chat = partial(connections.check_chat, settings.llm, options, settings.config_file)
+        rerank = partial(check_reranker, order, settings.config_file)
+        read = partial(check_ocr, settings.ocr, options_from(settings, OcrOptions))
         answers = sent_to(server_of(settings.llm, options)) if settings.llm else _NOWHERE
-        orders = sent_to(order.server) if order.server or not order.name else destination("")
-        chat = _unchecked("chat", "Model that answers", "llm", answers)
-        reranking = _unchecked("reranking", "Reranker", "reranker", orders)
-        pictures = _unchecked("pictures", "Text in pictures", "pictures", destination(""))
-        ask, config_file = partial(connections.check_chat, settings.llm, options), settings.config_file
+        orders = sent_to(order.server) if order.server or not order.name else local
+        is_set = settings.ocr not in ("auto", "off")
         return [
-            (replace(chat, chosen=bool(settings.llm)), partial(ask, config_file)),
-            (replace(reranking, chosen=bool(order.name)), partial(check_reranker, order, config_file)),
-            (
-                replace(pictures, chosen=settings.ocr not in ("auto", "off")),
-                partial(check_ocr, settings.ocr, options_from(settings, OcrOptions)),
-            ),
+            (_unchecked("chat", "Model that answers", "llm", answers, chosen=bool(settings.llm)), chat),
+            (_unchecked("reranking", "Reranker", "reranker", orders, chosen=bool(order.name)), rerank),
+            (_unchecked("pictures", "Text in pictures", "pictures", local, chosen=is_set), read),
         ]
 
     def answering(self, viewer: Viewer) -> list[str]:
@@ -138,5 +136,13 @@ class Models(Service):
         return used, models
 
 
-def _unchecked(key: str, name: str, kind: ConnectionKind, goes: str) -> Connection:
-    return Connection(key, name, kind, "ready", "", goes=goes)
+def _unchecked(
+    key: str,
+    name: str,
+    kind: ConnectionKind,
+    goes: str,
+    stores: tuple[str, ...] = (),
+    *,
+    chosen: bool = False,
+) -> Connection:
+    return Connection(key, name, kind, "ready", "", goes=goes, used_by=stores, chosen=chosen)

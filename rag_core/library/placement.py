@@ -18,6 +18,7 @@ from rag_core.library.service import Service
 from rag_core.library.store_files import StoreFiles
 from rag_core.models import Embedder, full_name
 from rag_core.models.deadline import ANSWER_S, ask_index, in_background
+from rag_core.providers import VECTOR_INDEXES
 from rag_core.reports import VECTOR_INDEX, Finding, Health, Severity, VisibleIndexes
 from rag_core.store import Store, embeddings, switch
 from rag_core.store import outbox as rows
@@ -32,7 +33,6 @@ from rag_core.vectors.backends import (
     existing,
     kinds,
     none_there,
-    visible,
 )
 from rag_core.vectors.service import SEARCH_ATTEMPTS, Options, Refused
 from rag_core.wording import plural
@@ -236,7 +236,8 @@ _MOST_VISIBLE = 500
 
 def _visible(kind: str, options: Options) -> list[str]:
     """The addresses of the first indexes of a kind. Raises VectorError."""
-    return [*islice(visible(kind, replace(options, attempts=SEARCH_ATTEMPTS)), _MOST_VISIBLE)]
+    addresses = VECTOR_INDEXES[kind].opener.visible(replace(options, attempts=SEARCH_ATTEMPTS))
+    return [*islice(addresses, _MOST_VISIBLE)]
 
 
 def compare_index(stores: StoreFiles, store: Store) -> tuple[Finding, ...]:

@@ -152,8 +152,8 @@ def parse_name(name: str) -> EmbedderName:
     shape = _SHAPE.fullmatch(name)
     provider, model = (shape["provider"], shape["model"] or "") if shape else ("", "")
     row = EMBEDDERS.get(provider) or added_embedders().get(provider)
-    if row and row.usual is not None and not model:
-        return EmbedderName(provider, row.usual)
+    if row and row.after.usual is not None and not model:
+        return EmbedderName(provider, row.after.usual)
     if row and model and re.fullmatch(row.after.pattern, model):
         cut = _WITH_DIMENSION.fullmatch(model) if row.after.before_dimension == "@" else None
         return (

@@ -128,7 +128,7 @@ def _digest(folder: Path) -> str:
     return total.hexdigest()
 
 
-def check_folder(need: Need) -> Found:
+def check_local(need: Need) -> Found:
     """Whether the provider's package is installed, and the folders of the models that stores need."""
     provider = need.name
     if provider == "mlx" and (platform.system(), platform.machine()) != ("Darwin", "arm64"):

@@ -75,7 +75,7 @@ def open_minilm(name: EmbedderName, options: EmbedderOptions) -> MiniLM:  # noqa
     return MiniLM(options.model_dir)
 
 
-def check_built_in(need: Need) -> Found:
+def check_minilm(need: Need) -> Found:
     """The live check: whether the files are what was installed."""
     model_dir = need.options.model_dir
     try:

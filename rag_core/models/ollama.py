@@ -310,7 +310,7 @@ def _can_embed(here: str, models: Sequence[OllamaModel], needed: Sequence[str]) 
         return Found("not set up", sentence, say("pull_model", model=missing[0]), embedders=names)
     if not able:
         sentence = f"{here} has {plural(len(models), 'model')}, and none that can embed."
-        return Found("not set up", sentence, say("pull_model", model=EMBEDDERS["ollama"].usual or ""))
+        return Found("not set up", sentence, say("pull_model", model=EMBEDDERS["ollama"].after.usual or ""))
     described = [
         f"{each.called} ({each.dimension:,} numbers, {each.context:,} tokens{', loaded' * each.loaded})"
         for each in able

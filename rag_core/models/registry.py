@@ -90,7 +90,7 @@ def open_ocr(name: str, options: OcrOptions) -> RemoteOcr | None:
         return None
     provider, _, model = name.partition(":")
     row = PICTURE_READERS[provider]
-    backend: Backend = row.opener(model or row.usual, options)
+    backend: Backend = row.opener(model or row.after.usual, options)
     described = "+description" if options.describe else ""
     return RemoteOcr(f"{provider}:{backend.server.model}{described}", backend, options.retry_s)
 

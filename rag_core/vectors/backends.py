@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rag_core.config.options import options_from
@@ -13,7 +13,6 @@ from rag_core.providers import LOCAL, VECTOR_INDEXES, Added, added_vector_indexe
 from rag_core.types import EmbedderIdentity, Metric
 from rag_core.vectors import RemoteIndex, foreign
 from rag_core.vectors.remote import mark
-from rag_core.vectors.service import Options
 
 if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
@@ -77,12 +76,6 @@ def existing(address: str, options: VectorOptions) -> RemoteIndex:
     kind = backend_of(address)
     index: RemoteIndex = _opener(kind).existing(address, options.get(kind))
     return index
-
-
-def visible(kind: str, options: Options) -> Iterator[str]:
-    """The addresses of the indexes of a built-in kind that the credentials can see. Raises VectorError."""
-    addresses: Iterator[str] = VECTOR_INDEXES[kind].opener.visible(options)
-    return addresses
 
 
 def none_there(address: str, *, is_copy: bool) -> VectorError:
