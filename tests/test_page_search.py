@@ -139,6 +139,14 @@ def test_a_card_tells_a_note_from_others_and_has_its_place(water_notes: Indexing
     assert scores == sorted(scores, reverse=True)
 
 
+def test_words_that_stand_in_a_title_are_marked_there(indexing: Indexing) -> None:
+    indexing({"a.md": "# Boiling <b>water</b> twice\n\nNothing of it stands here.\n"})
+    [card] = shown(open_page(q="boils water"))["cards"]
+    marked = [text for text, is_marked in card["marked_title"] if is_marked]
+    assert marked == ["Boiling", "water"]
+    assert "".join(text for text, _ in card["marked_title"]) == card["title"]
+
+
 def test_the_url_restores_box_and_filters(water_notes: Indexing) -> None:
     asked = {
         "q": "water",

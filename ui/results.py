@@ -16,8 +16,8 @@ from rag_core.api.encoding import place
 from rag_core.errors import EmptyQuery, RagError
 from rag_core.hits import facts
 from rag_core.messages import say
-from rag_core.search.shown import Block, clean, extract, shown_text
-from rag_core.types import Answer, Filters, Hit, Named, Viewer
+from rag_core.search.shown import Block, clean, extract, shown_text, with_marks
+from rag_core.types import Answer, Filters, Hit, Named, Query, Viewer
 from rag_core.wording import age, documents, failed, freshness, only_title, where
 from ui import components, deps, downloads, filters, hit_table, hits, saved_searches, search_box
 from ui.access import require_viewer
@@ -238,7 +238,9 @@ def find(viewer: Viewer, request: Request) -> Answer:
 def _answered(shown: Shown, viewer: Viewer, request: Request, answer: Answer) -> Shown:
     search = urlencode(to_params(request, usual()), doseq=True)
     several, today = len(answer.stores) > 1, date.today()
-    cards = tuple(card(viewer, hit, search, with_store=several, today=today) for hit in answer.hits)
+    cards = tuple(
+        card(viewer, hit, search, answer.query, with_store=several, today=today) for hit in answer.hits
+    )
     corrections = [notice for notice in answer.notices if notice.code == "corrected"]
     in_status = [notice for notice in answer.notices if notice.code == "too_new" and viewer.is_owner]
     said = [sentence(each) for each in answer.notices if each not in [*corrections, *in_status]]
@@ -308,8 +310,8 @@ def said_of(answer: Answer) -> str:
     return documents(fit, types) + near
 
 
-def card(viewer: Viewer, hit: Hit, search: str, *, with_store: bool, today: date) -> Card:
-    """A note that was found, by its best passage. Its links lead back to the ``search``."""
+def card(viewer: Viewer, hit: Hit, search: str, query: Query, *, with_store: bool, today: date) -> Card:
+    """A note that was found by a query, by its best passage. Its links lead back to the ``search``."""
     doc = hit.document
     folder, _, name = doc.path.rpartition("/")
     anchor = hit.anchor if hit.anchor and doc.file_type != "picture" else ""
@@ -319,6 +321,7 @@ def card(viewer: Viewer, hit: Hit, search: str, *, with_store: bool, today: date
     return Card(
         key=hit.key,
         title=title,
+        marked_title=with_marks(title, query),
         path=doc.path,
         name=hits.one_line(name),
         folder=hits.one_line(folder),

@@ -60,6 +60,7 @@ class Card:
 
     key: str
     title: str
+    marked_title: tuple[Piece, ...]  #: The title with what is asked for marked.
     path: str
     name: str
     folder: str

@@ -12,8 +12,8 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Literal
 
-from rag_core.search.snippet import apart, best_window, instead
-from rag_core.types import Hit
+from rag_core.search.snippet import apart, best_window, highlight, instead
+from rag_core.types import Hit, Query
 
 EXTRACT_LENGTH = 150
 """Characters of an extract: two lines of a card."""
@@ -67,6 +67,12 @@ def extract(blocks: Sequence[Block], length: int = EXTRACT_LENGTH) -> tuple[Piec
     if end < len(text):
         pieces.append((" …", False))
     return tuple(piece for piece in pieces if piece[0])
+
+
+def with_marks(text: str, query: Query) -> tuple[Piece, ...]:
+    """A text, such as a title, in pieces: those that the query asks for are marked."""
+    spans = highlight(text, query.terms.loose, query.phrases)
+    return tuple(_cut(text, 0, len(text), spans, ()))
 
 
 def _on_one_line(blocks: Sequence[Block]) -> tuple[str, list[Span]]:

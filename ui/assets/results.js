@@ -91,7 +91,7 @@ export function results({ open: visit, ask, forget, openSaved, renameSaved, remo
 
   const titled = (card, number) => made("a", {
     href: card.passage.href, className: "cps-title", onclick: press(card, number), onfocus: () => show(number),
-  }, card.title);
+  }, ...pieces(card.marked_title));
   const press = (card, number) => (event) => { // without room for a preview, the card itself says more
     if (preview.offsetWidth || !isPlain(event) || event.button) return follow(card.passage.href)(event);
     event.preventDefault();
