@@ -90,13 +90,19 @@ def _days(half: Typed, years: Mapping[str, int], today: date) -> list[Completion
         months = [f"{begun[:4]}-{month:02}" for month in range(1, 13)]
     values = [value for value in (*_NEAR, *named, *months) if value.startswith(begun)]
     if dots:
-        values = [value for value in values if " " not in value and span(f"{first}..{value}", today)]
+        values = [value for value in values if " " not in value and _follows(value, first, today)]
     found = []
     for value in values[:_MOST]:
         days = span(value, today)
         beside = f"{years[value]:,}" if value in years else _said(days[0], days[1]) if days else ""
         found.append(Completion(value, beside, f"{half.before}{first}{dots}{_written(value)} "))
     return found
+
+
+def _follows(value: str, first: str, today: date) -> bool:
+    """Whether a date does not end before the ``first`` of a range begins."""
+    begin, end = span(first, today), span(value, today)
+    return bool(begin and end and begin[0] < end[1])
 
 
 def _said(first: str, behind: str) -> str:

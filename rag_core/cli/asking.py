@@ -79,16 +79,22 @@ filter_option = click.option(
 )
 
 
-def _score(text: str) -> float:
-    """A score as a number, or in percent as the pages show it. Raises BadParameter."""
-    try:
-        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        raise click.BadParameter(f"{text!r} is no score. Write one like 0.7 or 70%.") from None
+class _Score(click.ParamType[float]):
+    """A score as a number, or in percent as the pages show it."""
+
+    name = "score"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, float):  # the setting
+            return value
+        try:
+            return float(value.removesuffix("%")) / (100 if value.endswith("%") else 1)
+        except ValueError:
+            return self.fail(f"{value!r} is no score. Write one like 0.7 or 70%.", param, ctx)
 
 
 min_score_option = options.setting_option(
-    "--min-score", setting="min_score", type=_score, metavar="SCORE",
+    "--min-score", setting="min_score", type=_Score(), metavar="SCORE",
     help="Only passages of at least this score, such as 0.7 or 70%.",
 )  # fmt: skip
 
