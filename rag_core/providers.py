@@ -52,7 +52,7 @@ class Provider:
     def written(self) -> str:
         """How people write one of its models or indexes; '' if it is not offered."""
         if self.after.word:
-            return f"{self._prefix}{self.after.word}"
+            return f"{self.name}:{self.after.word}".lstrip(":")
         return "" if self.after.pattern else self.name
 
     @property
@@ -60,12 +60,8 @@ class Provider:
         """The pattern of the names of its models."""
         if not self.after.pattern:
             return re.escape(self.name)
-        whole = f"{re.escape(self._prefix)}(?:{self.after.pattern})"
+        whole = f"{re.escape(self.name)}:(?:{self.after.pattern})".lstrip(":")
         return whole if self.after.usual is None else f"{whole}|{re.escape(self.name)}"
-
-    @property
-    def _prefix(self) -> str:
-        return f"{self.name}:" if self.name else ""
 
     @property
     def opener(self) -> Any:
@@ -145,8 +141,8 @@ PICTURE_READERS = _table(
     Provider("gemini", "Gemini", "models.google:gemini", after=_GOOGLE, keys="GEMINI_API_KEY$"),
     Provider("vertex_ai", "Vertex AI", "models.google:vertex", after=_GOOGLE),
 )
-"""What reads the text in pictures: engines of this computer, the preferred one first, and models on servers,
-whose names begin with the name."""
+"""What reads the text in pictures: engines of this computer (`is_installed` and `read`), the preferred one
+first, and models on servers, whose names begin with the name."""
 
 VECTOR_INDEXES = _table(
     Provider(LOCAL, "In the store's own file"),

@@ -13,7 +13,7 @@ import pytest
 from rag_core.config import Settings
 from rag_core.config.options import options_from
 from rag_core.models.rerank import RerankerOptions
-from rag_core.providers import PROVIDERS, VECTOR_INDEXES, Provider, one_of
+from rag_core.providers import PROVIDERS, Provider, one_of
 
 ROOT = Path(__file__).parents[1]
 TABLE = "rag_core/providers.py"
@@ -82,10 +82,6 @@ def files_that_use(name: str) -> Iterator[str]:
 def test_code_knows_a_provider_in_its_file_its_row_and_its_settings(name: str) -> None:
     known = own_files(name) | {TABLE, SETTINGS}
     assert set(files_that_use(name)) - known == ALSO_IN.get(name, set())
-
-
-def test_every_vector_index_outside_a_store_is_looked_for() -> None:
-    assert {name for name, row in VECTOR_INDEXES.items() if row.opens} == set(MENTIONS)
 
 
 @pytest.mark.parametrize("name", MENTIONS)

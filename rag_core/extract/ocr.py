@@ -49,18 +49,6 @@ class Remote(Protocol):
         """The text in a PNG or JPEG. Raises NotRead, and Waits also once it is not wanted any more."""
 
 
-class Engine(Protocol):
-    """What reads pictures on this computer."""
-
-    @staticmethod
-    def is_installed() -> bool:
-        """Whether it can be used here."""
-
-    @staticmethod
-    def read(picture: Image) -> str:
-        """The text in a picture. Raises SubprocessError."""
-
-
 class UnlessHidden:
     """A server elsewhere that reads the pictures of a document until ``is_hidden()``, asked before each."""
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class RapidOCR:
-    """See `ocr.Engine`."""
+    """An engine of `providers.PICTURE_READERS`."""
 
     @staticmethod
     def is_installed() -> bool:

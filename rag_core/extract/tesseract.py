@@ -17,7 +17,7 @@ _MOST_LANGUAGES = 4
 
 
 class Tesseract:
-    """See `ocr.Engine`."""
+    """An engine of `providers.PICTURE_READERS`. Raises SubprocessError."""
 
     @staticmethod
     def is_installed() -> bool:

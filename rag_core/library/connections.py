@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
 from contextlib import suppress
 from dataclasses import fields, replace
@@ -75,7 +75,7 @@ def check_chat(
 ) -> Found:
     """The model called ``name``, asked for a word, and the models that could be chosen; None: none is chosen.
     No note is sent. The server is asked with the options of an answer: others would load the model again."""
-    listing = in_background("listing models that chat", lambda: answering_models(options))
+    listing = in_background("listing models that chat", lambda: listed(CHAT_MODELS, options))
     found = _ask_chat(name, options, within_s) if name else None
     models: tuple[str, ...] = ()
     with suppress(TimeoutError):
@@ -93,12 +93,12 @@ def check_chat(
     return Found("not set up", sentence, f"{step}, or set COMMONPLACE_LLM.", models=models)
 
 
-def answering_models(options: LLMOptions) -> list[str]:
-    """The names of the models that can answer now, of one provider after the other."""
+def listed(table: Mapping[str, Provider], options: Any) -> list[str]:
+    """The names of the models that can be chosen now, of one provider of a table after the other."""
     names: list[str] = []
-    for row in CHAT_MODELS.values():
+    for row in table.values():
         with suppress(EmbedderError, Unanswered):
-            names += row.imported(row.lists)(options)
+            names += row.imported(row.lists)(options) if row.lists else []
     return [*filter(printable, names)]
 
 

@@ -19,7 +19,7 @@ from rag_core.models.chat import server_of
 from rag_core.models.check import Need
 from rag_core.models.embedder import parse_name
 from rag_core.models.rerank import RerankerOptions
-from rag_core.providers import EMBEDDERS, RERANKERS, VECTOR_INDEXES, added_embedders
+from rag_core.providers import CHAT_MODELS, EMBEDDERS, RERANKERS, VECTOR_INDEXES, added_embedders
 from rag_core.reports import Connection, ConnectionKind, OllamaModel, Pulling, Trial
 from rag_core.types import Viewer
 
@@ -69,13 +69,11 @@ class Models(Service):
     def answering(self, viewer: Viewer) -> list[str]:
         """The names of the models that can answer questions now, as the setting ``llm`` takes them: those of
         Ollama, then those of the server that is set. Empty where neither answers."""
-        return connections.answering_models(options_from(self._settings, LLMOptions))
+        return connections.listed(CHAT_MODELS, options_from(self._settings, LLMOptions))
 
     def rerankers(self, viewer: Viewer) -> list[str]:
         """The rerankers that were fetched, as the setting ``reranker`` takes them."""
-        options = options_from(self._settings, RerankerOptions)
-        rows = [row for row in RERANKERS.values() if row.lists]
-        return [name for row in rows for name in row.imported(row.lists)(options)]
+        return connections.listed(RERANKERS, options_from(self._settings, RerankerOptions))
 
     def list_ollama(self, viewer: Viewer) -> list[OllamaModel]:
         """The models that Ollama has, those that can embed first. Raises EmbedderError when it does not

@@ -26,14 +26,7 @@ from rag_core.store.file import active_identity, now
 from rag_core.store.health import EXAMPLES
 from rag_core.types import StoreInfo, Viewer
 from rag_core.vectors import RemoteIndex
-from rag_core.vectors.backends import (
-    address_of,
-    backend_of,
-    destination,
-    existing,
-    kinds,
-    none_there,
-)
+from rag_core.vectors.backends import address_of, backend_of, destination, existing, kinds, none_there
 from rag_core.vectors.service import SEARCH_ATTEMPTS, Options, Refused
 from rag_core.wording import plural
 

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -72,13 +72,6 @@ class EmbedderName:
     def row(self) -> Provider:
         """What is known of its provider."""
         return EMBEDDERS.get(self.provider) or added_embedders()[self.provider]
-
-
-class Facts(NamedTuple):
-    """What a new store must know of its embedder."""
-
-    dimension: int
-    max_tokens: int
 
 
 def _prompts(written: Iterable[tuple[str, tuple[str, str]]]) -> tuple[tuple[str, Prompts], ...]:

@@ -115,11 +115,11 @@ def open_ollama(name: EmbedderName, options: EmbedderOptions) -> Remote:
     shortened = family.shortens and _LEAST_DIMENSION <= (name.dimension or 0) < dimension
     if name.dimension not in (None, dimension) and not shortened:
         raise dimension_error(name.model, name.dimension or 0, dimension)
-    backend.context = min(context, family.max_tokens or context, options.context or _CONTEXT)
+    context = backend.context = min(context, family.max_tokens or context, options.context or _CONTEXT)
+    plain = model.removesuffix(":latest")
     return Remote(
-        backend, name, options, family, model=name.model.removesuffix(":latest"), dimension=dimension,
-        context=backend.context, digest=digest,
-    )  # fmt: skip
+        backend, name, options, family, model=plain, dimension=dimension, context=context, digest=digest
+    )
 
 
 class _Embedding(Ollama):

@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
 from rag_core.errors import Unreachable, VectorsUnreachable
 from rag_core.extract.ocr import is_remote
 from rag_core.models.chat import LLM, LLMOptions, parse_llm
-from rag_core.models.embedder import Embedder, EmbedderOptions, Facts, dimension_error, parse_name
+from rag_core.models.embedder import Embedder, EmbedderOptions, dimension_error, parse_name
 from rag_core.models.ocr import Backend, OcrOptions, RemoteOcr
 from rag_core.providers import CHAT_MODELS, PICTURE_READERS
 from rag_core.types import Vectors
@@ -40,12 +40,21 @@ def open_embedder(name: str, options: EmbedderOptions) -> Embedder:
     return embedder
 
 
+class Facts(NamedTuple):
+    """What a new store must know of its embedder."""
+
+    dimension: int
+    max_tokens: int
+
+
 def known_facts(name: str) -> Facts | None:
     """The facts of an embedder that are known before its model is installed. Raises InvalidInput."""
     row = parse_name(name).row
     if row.shape:
         return Facts(*row.shape)
-    return None if row.checks else _facts(open_embedder(name, EmbedderOptions()))
+    if row.checks:  # something may be missing
+        return None
+    return _facts(open_embedder(name, EmbedderOptions()))
 
 
 def facts_of(name: str, open_it: Open) -> Facts:

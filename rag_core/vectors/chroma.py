@@ -64,7 +64,6 @@ class ChromaService(Program[ChromaOptions]):
     """Chroma, on a server or in a folder."""
 
     name, extra, package, module = "Chroma", "chroma", "chromadb", "chromadb"
-    url_setting = "chroma_url"
     access = "Use a server without a key, or let a proxy on this machine add it."
     wanted = "Chroma 1.0 or newer"
 

@@ -69,7 +69,6 @@ class QdrantService(Program[QdrantOptions]):
     """Qdrant, on a server or in a folder."""
 
     name, extra, package, module = "Qdrant", "qdrant", "qdrant-client", "qdrant_client"
-    url_setting = "qdrant_url"
     access = f"Set {KEY_VARIABLE}, best in .env."
     wanted = "Qdrant"
 

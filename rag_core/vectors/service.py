@@ -171,10 +171,9 @@ class Program(Service[_Settings]):
     """A program on a server, or in a folder and this process."""
 
     name: ClassVar[str]
-    extra: ClassVar[str]  #: Our extra, which installs `package`.
+    extra: ClassVar[str]  #: Our extra, which installs `package`; its setting ``…_url`` is the server.
     package: ClassVar[str]  #: What talks to it.
     module: ClassVar[str]  #: What is imported of `package`.
-    url_setting: ClassVar[str]
     access: ClassVar[str]  #: What to do when a server refuses access.
     wanted: ClassVar[str]  #: The program that must answer at the address.
 
@@ -225,7 +224,7 @@ class Program(Service[_Settings]):
     @classmethod
     def _answer_of(cls, options: Any) -> str:
         """That the server answers, with its version, in words. Raises Unanswered."""
-        start = f"Start it, or set `{cls.url_setting}` to where it is."
+        start = f"Start it, or set `{cls.extra}_url` to where it is."
         version = cls.version_at(Server(cls.name, options.url, start, cls.access), options)
         if version is None:
             raise Unanswered(
@@ -241,7 +240,7 @@ class Program(Service[_Settings]):
     def require(self, address: str, server: str) -> None:
         """Raise VectorError unless ``server``, of the index at ``address``, is the configured one: notes and
         keys go nowhere else."""
-        host, setting = self.options.host, f"`{self.url_setting}`"
+        host, setting = self.options.host, f"`{self.extra}_url`"
         if (server_name(f"http://{server}", self.options.port) if server else "") != host:
             raise VectorError(
                 f"The index {shown(address)} is not where {setting} points to ({host or 'nowhere'}).",
@@ -271,7 +270,7 @@ class Program(Service[_Settings]):
             return VectorError(f"{self.called} refuses access (status {status}).", self.access)
         if status < 400:
             moved = f"{self.called} redirects to another address (status {status})."
-            return VectorError(moved, f"Set `{self.url_setting}` to where it is.")
+            return VectorError(moved, f"Set `{self.extra}_url` to where it is.")
         with suppress(ValueError, LookupError, TypeError):  # no JSON, or another program's
             found = json.loads(content)
             content = str(found["message"] if "message" in found else found["status"]["error"])
@@ -287,7 +286,7 @@ class Program(Service[_Settings]):
 
     def mistaken(self) -> VectorError:
         """Another program answers at the address."""
-        advice = f"Set `{self.url_setting}` to where it is."
+        advice = f"Set `{self.extra}_url` to where it is."
         return VectorError(f"What answers at {self.options.host} is not {self.name}.", advice)
 
     def damage(self, error: Exception) -> VectorError:
