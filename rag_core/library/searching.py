@@ -271,7 +271,6 @@ class Searching(Service):
                     tags.update(suggest.tags(db, beginning, viewer))
                 else:
                     changed += suggest.changed(db, name, viewer, limit)
-        newest = nlargest(limit, changed, key=lambda change: change[0])
         is_start = viewer.is_owner and not text.strip()
         return Suggestions(
             documents=tuple(
@@ -280,7 +279,7 @@ class Searching(Service):
             tags=tuple(tags.most_common(limit)),
             searches=tuple(self._recent.searches()[:limit]) if is_start else (),
             opened=tuple(self._opened(viewer, names)[:limit]) if is_start else (),
-            changed=tuple([change[1] for change in newest]),
+            changed=tuple([change[1] for change in nlargest(limit, changed, key=lambda change: change[0])]),
         )
 
     def remember(self, viewer: Viewer, text: str = "", document: tuple[str, str] | None = None) -> None:

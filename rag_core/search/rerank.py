@@ -44,8 +44,7 @@ def reranked(
     except EmbedderError as error:
         reason = error.as_message() if viewer.is_owner else ""
         return hits, [Notice("not_reranked", {"reason": str(reason)})], False
-    by_score = sorted(zip(scores, places, strict=True), key=lambda scored: -scored[0])
-    reordered = [*hits]
+    reordered, by_score = [*hits], sorted(zip(scores, places, strict=True), key=lambda scored: -scored[0])
     for place, (_, former) in zip(places, by_score, strict=True):
         reordered[place] = hits[former]
     return reordered, [], True

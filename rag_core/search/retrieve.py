@@ -142,24 +142,21 @@ class StoreList:
 
     def _extend(self, least: int, by_words: Future[lexical.Gathered] | None) -> bool:
         """Look for at least so many candidates; returns whether the list is now as long as it is wanted."""
+        scope, asked = self.scope, self._asked
         reach_by_words, reach_by_meaning = max(self._options.k_lex, least), max(self._options.k_vec, least)
         near: dict[int, float] = {}
         if self._mode != "lexical":
-            near = gather.nearest(
-                self.scope, self._asked.query.filters, self._asked.allowed, reach_by_meaning
-            )
+            near = gather.nearest(scope, asked.query.filters, asked.allowed, reach_by_meaning)
         words = self._words(by_words, reach_by_words)
         reach = {
             "lexical": reach_by_words,
             "vector": reach_by_meaning,
             "hybrid": min(reach_by_words, reach_by_meaning),
         }[self._mode]
-        with self.scope.store.read() as db:
+        with scope.store.read() as db:
             active = kept(db, active_identity)
-            self.is_current = not self.scope.identity_id or bool(
-                active and active.id == self.scope.identity_id
-            )
-            pool = gather.candidates(db, self.scope, words, near, self._mode)
+            self.is_current = not scope.identity_id or (active is not None and active.id == scope.identity_id)
+            pool = gather.candidates(db, scope, words, near, self._mode)
             groups, is_all = self._groups(pool), len(pool.candidates) < reach
             if len(groups) < _DISTINCT and not is_all and least != _REACHES[-1]:
                 return False
@@ -192,9 +189,14 @@ class StoreList:
         return groups
 
     def _add(
-        self, db: sqlite3.Connection, groups: Mapping[str, list[Weighed]], pool: gather.Pool, most: int,
-        *, is_all: bool,
-    ) -> None:  # fmt: skip
+        self,
+        db: sqlite3.Connection,
+        groups: Mapping[str, list[Weighed]],
+        pool: gather.Pool,
+        most: int,
+        *,
+        is_all: bool,
+    ) -> None:
         """Add the first groups that are not in the list yet, at most so many."""
         last = self.hits[-1].score if self.hits else 1.0
         for number, text in pool.texts.items():

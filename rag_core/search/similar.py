@@ -21,8 +21,8 @@ _RELEVANT = (UNRELATED + NEIGHBOURS) / 2
 
 def mean_vector(db: sqlite3.Connection, identity_id: int, chunk_ids: Iterable[int]) -> Vectors | None:
     """The mean of the vectors of chunks, of length 1; None while none of them has a vector."""
-    found, vectors = embeddings.vectors_of(db, identity_id, list(chunk_ids)[:_MOST_PASSAGES])
-    if not found:
+    embedded, vectors = embeddings.vectors_of(db, identity_id, list(chunk_ids)[:_MOST_PASSAGES])
+    if not embedded:
         return None
     mean: Vectors = vectors.mean(axis=0)
     length = float(np.linalg.norm(mean))

@@ -175,12 +175,12 @@ language, ``--filter``, REST and MCP take it from here; a box on the pages needs
 
 @dataclass(frozen=True, slots=True)
 class Eligible:
-    """A condition on ``c`` and ``d``. ``narrows``: it excludes something that ``viewer`` may see."""
+    """What may be found."""
 
-    sql: str
-    values: tuple[Any, ...]
-    viewer: Viewer
-    narrows: bool
+    sql: str  #: A condition on ``c`` (chunks) and ``d`` (documents).
+    values: tuple[Any, ...]  #: The bound values of ``sql``.
+    viewer: Viewer  #: Who may find it.
+    narrows: bool  #: Whether it excludes something that ``viewer`` may see.
 
 
 def eligible(query: Query, viewer: Viewer) -> Eligible:
@@ -321,11 +321,10 @@ def few(db: sqlite3.Connection, allowed: Eligible, limit: int) -> list[int] | No
 
 
 class Unmatched(NamedTuple):
-    """The filters of a query that no document matches: those that none does, each with its value (the two
-    days are one, without a value), and whether none matches all ``together``."""
+    """The filters of a query that no document matches."""
 
-    values: Sequence[tuple[Filter, str]] = ()
-    together: bool = False
+    values: Sequence[tuple[Filter, str]] = ()  #: Each with its value; the two days are one, without a value.
+    together: bool = False  #: Whether no document matches all of them together.
 
 
 def unmatched(stores: Iterable[Store], query: Query, viewer: Viewer) -> Unmatched:
