@@ -47,6 +47,23 @@ def test_a_row_that_is_chosen_shows_its_passage_and_the_way_to_it(water_notes: I
     assert card["passage"]["href"] in sent
 
 
+def test_of_a_ticked_row_and_a_chosen_cell_the_newer_counts(water_notes: Indexing) -> None:
+    page = open_page(q="water", view="table")
+    key = page.dataframe[0].proto.id.rpartition("-")[2]
+    for rows, cells, number in (
+        ([], [(1, "Name")], 1),
+        ([2], [(1, "Name")], 2),
+        ([2], [(3, "Name")], 3),
+        ([2], [], 2),
+        ([], [], None),
+    ):
+        page.session_state[key] = {"selection": {"rows": rows, "columns": [], "cells": cells}}
+        page.run()
+        hrefs = [card["passage"]["href"] for card in shown(page)["cards"]]
+        sent = component(page, "hit").json if number is not None else ""
+        assert [href for href in hrefs if href in sent] == ([] if number is None else [hrefs[number]])
+
+
 def test_cards_have_no_frame(water_notes: Indexing) -> None:
     assert not open_page(q="water").dataframe
 

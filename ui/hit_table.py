@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _HEIGHT: Final = 520
+_CHOSEN: Final = "hit_table_chosen"
+"""The session key of a table, its ticked rows, those with a chosen cell, and the newest of both."""
 _text = st.column_config.TextColumn
 _COLUMNS: Final[Mapping[str, Any]] = {
     "Name": _text(width=190),
@@ -69,24 +71,40 @@ def parquet(hits: Sequence[Hit]) -> bytes:
     return frame(hits).to_parquet(index=False)
 
 
-def show(hits: Sequence[Hit]) -> int | None:
+def show(hits: Sequence[Hit], row: str = "") -> int | None:
     """Draw the table. Return the number of the row that is chosen by its box or by one of its cells, None for
-    none."""
+    none. At first it is the one whose passage has a key that begins with ``row``."""
+    first = [number for number, hit in enumerate(hits) if row and hit.key.startswith(row)]
+    cells = [(number, "Name") for number in first]
     named = "\n".join(hit.key for hit in hits).encode()
+    key = f"hits_{crc32(named):08x}{first}"  # no selection outlives the rows it is among
     with st.container(key="hit_table"):
         chosen = st.dataframe(
             frame(hits),
-            key=f"hits_{crc32(named):08x}",  # no selection outlives the rows it is among
+            key=key,
             hide_index=True,
             height=min(_HEIGHT, 38 + 35 * len(hits)),
             on_select="rerun",
             selection_mode=["single-row", "single-cell"],
+            selection_default={"selection": {"rows": [], "columns": [], "cells": cells}},
             column_config=_COLUMNS,
             alt="What was found. Choose a row to see its passage below.",
         )
     selection = chosen["selection"]
-    rows = [*selection["rows"], *(row for row, _ in selection["cells"])]
-    return rows[0] if rows and rows[0] < len(hits) else None
+    number = _newest(key, [*selection["rows"]], [number for number, _ in selection["cells"]])
+    return number if number is not None and number < len(hits) else None
+
+
+def _newest(table: str, rows: list[int], cells: list[int]) -> int | None:
+    """The row that was chosen last in a table: a row that is ticked stays so when a cell of another is."""
+    before: tuple[str, list[int], list[int], int | None] = st.session_state.get(_CHOSEN, ("", [], [], None))
+    _, seen_rows, seen_cells, number = before if before[0] == table else (table, [], [], None)
+    if cells != seen_cells:
+        number = (*cells, *rows, None)[0]
+    elif rows != seen_rows:
+        number = (*rows, *cells, None)[0]
+    st.session_state[_CHOSEN] = table, rows, cells, number
+    return number
 
 
 def show_chosen(card: Card, others: Sequence[Passage]) -> None:

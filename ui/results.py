@@ -92,7 +92,7 @@ def show_search() -> None:
 
 def _show_table(viewer: Viewer, answer: Answer, shown: Shown) -> None:
     """The table of what was found, and below it the result whose row is chosen."""
-    if (row := hit_table.show(answer.hits)) is not None:
+    if (row := hit_table.show(answer.hits, search_box.row())) is not None:
         hit_table.show_chosen(
             shown.cards[row], other_passages(viewer, answer, answer.hits[row], shown.search)
         )

@@ -140,6 +140,12 @@ def asked() -> tuple[str, str, str]:
     return text, search, here
 
 
+def row() -> str:
+    """The beginning of the key of the passage whose row the address of the table names; '' for none."""
+    named = components.asked(KEY).get("row")
+    return named if isinstance(named, str) else ""
+
+
 def is_unsettled() -> bool:
     """Whether a search was committed that the browser has not seen in the address yet."""
     return components.asked(KEY).get("unsettled") is True

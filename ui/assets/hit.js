@@ -1,5 +1,5 @@
 // The result that is chosen in the table: its title and all that an unfolded card shows.
-import { isPlain, made, mounting } from "./made.js";
+import { anchor, anchored, isPlain, made, mounting, short } from "./made.js";
 import { unfolded } from "./unfolded.js";
 
 export default mounting(viewOf);
@@ -24,9 +24,16 @@ function viewOf(root) {
   const thumb = (card) => made("img", {
     className: "cps-thumb", src: card.picture, alt: "", onerror: (event) => event.target.remove(),
   });
-  const update = ({ data: { card, others } }) => element.replaceChildren(
-    made("h2", {}, made("a", { href: card.passage.href, className: "cps-title", onclick: follow(card.passage.href) }, card.title)),
-    made("p", { className: "cps-crumb" }, card.crumb),
-    unfolded({ card, others, follow, copy, thumb, id: "cps-chosen-hit" }));
-  return { off: new AbortController(), update };
+  const off = new AbortController();
+  let row;
+  const update = ({ data: { card, others } }) => {
+    row = short(card.key);
+    anchor("row", [row]);
+    element.replaceChildren(
+      made("h2", {}, made("a", { href: card.passage.href, className: "cps-title", onclick: follow(card.passage.href) }, card.title)),
+      made("p", { className: "cps-crumb" }, card.crumb),
+      unfolded({ card, others, follow, copy, thumb, id: "cps-chosen-hit" }));
+  };
+  off.signal.addEventListener("abort", () => { if (anchored("row")[0] === row) anchor("row", []); }); // no row is chosen now
+  return { off, update };
 }

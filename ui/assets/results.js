@@ -1,5 +1,5 @@
 // What was found: cards, and a preview of the one that is chosen, all of it in the page already.
-import { isPlain, isTyping, made, pieces, said } from "./made.js";
+import { anchor, anchored, isPlain, isTyping, made, pieces, said, short } from "./made.js";
 import { factsOf, otherPassages, unfolded, wholeText } from "./unfolded.js";
 
 let opened; // the note that was opened last, and for which text: Back comes back to it
@@ -63,6 +63,7 @@ export function results({ open: visit, ask, forget, openSaved, renameSaved, remo
     const isOpen = !open.has(cards[number].key);
     unfold(number, isOpen);
     if (isOpen) askOthers(cards[number]);
+    anchor("open", [...open]);
   };
   const go = (to) => {
     if (to < 0) return box.focus();
@@ -239,6 +240,7 @@ export function results({ open: visit, ask, forget, openSaved, renameSaved, remo
 
   const isRead = () => at > 0 || open.size > 0 || element.contains(document.activeElement)
     || list.closest("[data-testid=stMain]")?.scrollTop > 0;
+  const isInAddress = (data) => (new URLSearchParams(window.location.search).get("q") ?? "") === data.text;
   const update = (data, press) => {
     const now = JSON.stringify([data.cards, data.view, data.start]);
     const asked = JSON.stringify([data.text, data.search, data.view]);
@@ -249,12 +251,17 @@ export function results({ open: visit, ask, forget, openSaved, renameSaved, remo
       later = setTimeout(() => update(data, press), READ_MS);
       return take(data.others);
     }
-    if (drawnFor !== asked) open.clear();
+    const isOther = drawnFor !== asked;
+    if (isOther) open.clear();
     othersOf.clear();
     [drawn, drawnFor] = [now, asked];
     const before = list.contains(document.activeElement) ? here() : -1, key = cards[before]?.key;
     unmark();
     cards = data.view === "table" ? [] : data.cards;
+    if (isOther && isInAddress(data)) {
+      const unfolded = anchored("open");
+      cards.forEach((card) => unfolded.includes(short(card.key)) && open.add(card.key));
+    }
     const same = key ? cards.findIndex((card) => card.key === key) : -1;
     const had = same >= 0 ? same : before; // whoever is on a note stays on it, wherever it stands now
     element.classList.toggle("cps-as-table", data.view === "table");

@@ -1,7 +1,7 @@
 // The Search page.
 import { box as makeBox } from "./box.js";
 import { changed, chips as makeChips } from "./chips.js";
-import { isPlain, made, mounting } from "./made.js";
+import { addressNow, anchored, isPlain, made, mounting } from "./made.js";
 import { results as makeResults } from "./results.js";
 
 const ANSWER_MS = 3000;
@@ -22,6 +22,7 @@ function viewOf(root) {
   const { signal } = off;
   const pending = []; // searches committed here that have not come back yet
   let component, committed, typed = "", timer, tries = 0;
+  const row = anchored("row")[0] ?? ""; // of the table, when the page was opened
   let isGoing = false; // Back or Forward was pressed, and what is shown is still of the address before
   window.addEventListener("popstate", () => {
     isGoing = spelled(window.location.search) !== committed;
@@ -33,7 +34,7 @@ function viewOf(root) {
   // After Back or Forward nothing is sent until their search is here: the one before would come back with it.
   const send = (here = "", forget = false, act = undefined) => {
     if (isGoing) return;
-    component.setStateValue("asked", { text: typed, search: committed, unsettled: pending.length > 0, here, forget, act, tries });
+    component.setStateValue("asked", { text: typed, search: committed, unsettled: pending.length > 0, here, forget, act, row, tries });
     clearTimeout(timer);
     timer = setTimeout(() => { if (component.data.text !== typed) { tries += 1; send(); } }, ANSWER_MS);
   };
@@ -63,7 +64,7 @@ function viewOf(root) {
   const renameSaved = ({ saved }, name) => onSaved({ kind: "rename", name: saved, new_name: name });
   const open = (href) => { // without loading the page again: Streamlit follows as it follows Back and Forward
     const here = now({ q: box.input.value.trim() ? [box.input.value] : [], ...(isCommitted() && { page: pageNow() }) });
-    window.history.replaceState({}, "", `?${here}`); // what Back comes back to
+    window.history.replaceState({}, "", `?${here}${window.location.hash}`); // what Back comes back to
     window.history.pushState({}, "", `/${href}`);
     window.dispatchEvent(new PopStateEvent("popstate", { state: {} }));
   };
@@ -134,7 +135,7 @@ function viewOf(root) {
     foot.replaceChildren(...(several ? [turn("Previous", data.page - 1, data.page > 1), made("span", {}, `Page ${data.page}`),
       turn("Next", data.page + 1, data.has_more)] : []), data.end && made("span", {}, data.end) || "");
   };
-  const isReplaced = (here) => left && !left.input.isConnected && left.search === here && left.address === location.href;
+  const isReplaced = (here) => left && !left.input.isConnected && left.search === here && left.address === addressNow();
   let page = 1;
   const update = (next) => {
     const isNew = !component;
@@ -158,7 +159,8 @@ function viewOf(root) {
       box.type(window.typedEarly?.text ?? "");
     }
     if (isNew) window.typedEarly = undefined;
-    left = { input: box.input, search: committed, address: location.href };
+    if (isNew && row && data.view === "table") send();
+    left = { input: box.input, search: committed, address: addressNow() };
     window.lastBox = box.input;
     if (data.text === box.input.value) box.complete(data.completions);
     filters.update(data.chips, committed);
