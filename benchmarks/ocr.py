@@ -85,7 +85,7 @@ def measure(engine: str, pages: int) -> dict[str, object]:
     for number in range(pages):
         image, text = page(number, words, chance)
         for name, variant in variants(image).items():
-            found[name].append(recall(reader.text(variant), text))
+            found[name].append(recall(reader.text(f"{number} {name}", variant.copy), text))
             print(engine, number, name, round(found[name][-1], 3), file=sys.stderr)
     seconds = (time.perf_counter() - began) / (3 * pages)
     recalls = {name: {"mean": round(mean(r), 3), "worst": round(min(r), 3)} for name, r in found.items()}

@@ -16,7 +16,7 @@ from unittest.mock import patch
 from benchmarks.process import Figures
 from rag_core.library.searching import Searching
 from rag_core.models.registry import SharedEmbedders
-from rag_core.search import retrieve
+from rag_core.search import retrieve, show
 from rag_core.store import embeddings, find, lexical
 from rag_core.vectors import local
 from rag_core.vectors.local import LocalVectors
@@ -30,15 +30,15 @@ STEPS: Sequence[tuple[str, Any, str]] = (
     ("their passages", find, "chunk_ids"),
     ("counts of words", lexical, "frequencies"),
     ("best by words", lexical, "by_words"),
-    ("slips", lexical, "meant"),
+    ("corrections", lexical, "corrections"),
     ("names", find, "first_chunks"),
     ("names", find, "begun_names"),
-    ("texts of candidates", find, "candidates"),
+    ("texts of candidates", lexical, "search_texts"),
     ("vectors of candidates", embeddings, "vectors_of"),
-    ("ranking", retrieve, "rank"),
-    ("folding", retrieve, "_places"),
-    ("hits", retrieve, "_hits"),
-    ("highlights", retrieve, "_with_highlights"),
+    ("weighing", retrieve, "weigh"),
+    ("folding", retrieve.StoreList, "_places"),
+    ("hits", show, "hits"),
+    ("highlights", show, "with_highlights"),
     ("files still there", Searching, "with_file_states"),
 )
 """The steps of a search: what people call them, and the function that does each."""

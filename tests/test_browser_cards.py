@@ -113,7 +113,7 @@ def test_on_a_phone_a_tap_unfolds_and_only_open_leaves_the_page(app: Watched) ->
     expect_unfolded(app, first)
     card(app, second).locator(".cps-extract").click()
     expect_unfolded(app, second)
-    expect(page).to_have_url(re.compile(r"/\?q=herons$"))
+    expect(page).to_have_url(re.compile(r"/\?q=herons#open="))
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     app.rest()
     assert Axe().run(page).response["violations"] == []

@@ -97,7 +97,6 @@ def test_results_are_unfolded_filtered_sorted_and_taken_along(
     app.open("/")
     app.search("heron waits")
     expect(page).to_have_url(re.compile(r"\?q=heron\+waits$"))
-    steps = [page.url]
     more = page.locator(".cps-chevron")
     expect(more).to_have_count(6)
     more.nth(0).click()
@@ -106,6 +105,7 @@ def test_results_are_unfolded_filtered_sorted_and_taken_along(
     keys.press("ArrowRight")
     expect(page.locator(".cps-unfolded dd").filter(has_text=re.compile(r"^\d+%$"))).to_have_count(3)
     expect_no_fault(app)
+    steps = [page.url]
 
     choose(app, "Score", "70 % or more")
     expect(page).to_have_url(re.compile("min=0.7"))
@@ -143,6 +143,7 @@ def test_results_are_unfolded_filtered_sorted_and_taken_along(
 
     page.reload()
     expect(names_of(table)).to_have_text(["goliath.md", "squacco.md", "grey.md"])
+    expect(chosen.get_by_role("heading", name="Grey heron")).to_be_visible()
     page.go_back()
     expect(titles).to_have_text(["Goliath heron", "Squacco heron", "Grey heron"])
     page.go_back()
@@ -152,7 +153,8 @@ def test_results_are_unfolded_filtered_sorted_and_taken_along(
     expect(titles).to_have_count(6)
     expect(page.get_by_role("button", name="Score ≥ 70 %", exact=True)).to_be_visible()
     page.go_back()
-    expect(page).to_have_url(re.compile(r"\?q=heron\+waits$"))
+    expect(page).to_have_url(re.compile(r"\?q=heron\+waits#open="))
+    expect(page.locator(".cps-unfolded")).to_have_count(3)
     expect(page.get_by_label("Search your notes")).to_have_value("heron waits")
     assert page.evaluate("document.documentElement.scrollWidth") == width
 
@@ -160,6 +162,7 @@ def test_results_are_unfolded_filtered_sorted_and_taken_along(
         page.goto("about:blank")
         page.goto(address)
         expect(titles).to_have_count(count)
+        expect(page.locator(".cps-unfolded")).to_have_count(0 if active else 3)
         expect_filters_in_sight(app, active)
     expect(titles).to_have_text(["Goliath heron", "Squacco heron", "Grey heron"])
     page.get_by_role("button", name="Remove Score").focus()

@@ -79,7 +79,7 @@ def test_patterns_are_edited_previewed_saved_and_followed(garden: Path) -> None:
     assert "cp-arrive" in markup(app), "the run stands at the top of the page"
     done(app)
     assert paths() == ["deep/ink.md", "rose.md"]
-    assert "**/*.md without bee*" in texts(app)
+    assert "**/*.md, without bee*" in texts(app)
     assert not has_key(app, f"source_{STORE}_1_save")
 
 
