@@ -68,6 +68,10 @@ class NotFound(RagError):
     """A store, document or chunk that is not there, or not for this viewer."""
 
 
+class SeveralFiles(NotFound):
+    """A name that several files of a store have."""
+
+
 class StoreError(RagError):
     """A store file that cannot be opened, read or written; ``store`` is its name where it cannot be read."""
 

@@ -124,6 +124,25 @@ def test_on_a_phone_a_tap_unfolds_and_only_open_leaves_the_page(app: Watched) ->
     app.look("light", 1280)
 
 
+def test_unfolded_cards_come_back_with_the_address(app: Watched) -> None:
+    page = app.page
+    app.look("light", 1280)
+    app.open("/?q=herons")
+    expect(page.locator(".cps-card").first).to_be_visible()
+    first, second, third = page.locator(".cps-card h2").all_inner_texts()[:3]
+    for name in (first, third):
+        more_of(app, name).click()
+    expect(page).to_have_url(re.compile(r"/\?q=herons#open=\w{8},\w{8}$"))
+    page.reload()
+    for name, is_open in ((first, "true"), (second, "false"), (third, "true")):
+        expect(more_of(app, name)).to_have_attribute("aria-expanded", is_open)
+    page.get_by_role("link", name=second, exact=True).click()
+    expect(page).to_have_url(re.compile("/files"))
+    page.go_back()
+    for name, is_open in ((first, "true"), (second, "false"), (third, "true")):
+        expect(more_of(app, name)).to_have_attribute("aria-expanded", is_open)
+
+
 def test_the_text_of_a_note_is_only_text_where_it_is_unfolded(app: Watched) -> None:
     app.look("light", 1280)
     app.open("/?q=herons")

@@ -127,6 +127,24 @@ def test_a_row_of_the_table_is_chosen_and_its_note_opened(app: Watched, across: 
     expect(page).to_have_url(re.compile("view=table"))
 
 
+def test_the_chosen_row_comes_back_with_the_address_and_the_newest_choice_counts(app: Watched) -> None:
+    page = app.page
+    app.open("/?q=heron+waits&view=table")
+    box = page.locator(".st-key-hit_table canvas").first.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 90, box["y"] + 38 + 35 + 17)
+    title = page.get_by_label("Chosen result").get_by_role("heading").first
+    expect(title).to_be_visible()
+    name = title.inner_text()
+    expect(page).to_have_url(re.compile(r"/\?q=heron\+waits&view=table#row=\w{8}$"))
+    page.reload()
+    expect(title).to_have_text(name)
+    for across, down in ((90, 17), (20, 2 * 35 + 17), (90, 3 * 35 + 17)):  # a cell, the box of a row, a cell
+        before = title.inner_text()
+        page.mouse.click(box["x"] + across, box["y"] + 38 + down)
+        expect(title).not_to_have_text(before)
+
+
 def test_the_table_is_sorted_by_a_press_on_a_heading(app: Watched) -> None:
     page = app.page
     app.open("/?q=heron+waits&view=table")

@@ -149,3 +149,10 @@ def test_a_name_that_several_files_have_lists_them(
     assert "Say which: 'pond/plan.md', 'wall/plan.md'." in several.err
     monkeypatch.chdir(beds / "wall")
     assert run("show", "plan.md", "--json").json["file_path"] == "wall/plan.md"
+
+
+def test_a_name_that_several_files_of_one_store_have_is_not_said_to_be_in_none(run: Run, beds: Path) -> None:
+    run("store", "create", "empty", "--embedder", "hashing")
+    said = run("exclude", "plan.md")
+    assert "Store 'garden' has several files called 'plan.md'" in said.err
+    assert "Say which: 'pond/plan.md', 'wall/plan.md'." in said.err

@@ -10,7 +10,7 @@ from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 
-from rag_core.errors import NotFound, RagError
+from rag_core.errors import NotFound, RagError, SeveralFiles
 from rag_core.files import display, expanded, with_sep
 from rag_core.library import places
 from rag_core.library.freshness import file_state_by_hash, file_states
@@ -124,7 +124,11 @@ class Files(Service):
         near: list[str] = []
         for name in names:
             with suppress(RagError, OSError):  # it does not hold the file, or cannot be read
-                called, _ = self.path_and_lines(viewer, name, path, here)
+                try:
+                    called, _ = self.path_and_lines(viewer, name, path, here)
+                except SeveralFiles:  # it holds them; which is meant is asked then
+                    listing.append(name)
+                    continue
                 holding.append(name)
                 with self._stores.open(viewer, name).store.read() as db:
                     excluded = (each.display for each in sources.excluded_files(db))
@@ -132,7 +136,7 @@ class Files(Service):
         meant = listing or holding or names
         if self._settings.default_store in meant:
             return [self._settings.default_store]
-        if holding or len(names) < 2:
+        if listing or holding or len(names) < 2:
             return meant
         for name in names:
             with suppress(RagError):

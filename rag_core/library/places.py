@@ -13,7 +13,7 @@ from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
 
-from rag_core.errors import InvalidInput, NotFound, RagError
+from rag_core.errors import InvalidInput, NotFound, RagError, SeveralFiles
 from rag_core.extract import hardly_text
 from rag_core.files import display, expanded, scan, why_skipped, with_sep
 from rag_core.messages import Message, say
@@ -52,15 +52,14 @@ def no_file(opened: Store, path: str) -> NotFound:
 
 
 def ending(db: sqlite3.Connection, store: str, path: str) -> str | None:
-    """The file, read or excluded, whose path ends in ``path``; None if there is none. Raises NotFound if
-    there are several."""
+    """The file, read or excluded, whose path ends in ``path``; None if there is none. Raises SeveralFiles."""
     excluded = [each.display for each in sources.excluded_files(db)]
     named = {*documents.called(db, path, _MOST_NAMED), *excluded}
     files = sorted((each for each in named if each.endswith(f"/{path}")), key=lambda file: (len(file), file))
     if len(files) < 2:
         return files[0] if files else None
     several = ", ".join(repr(each) for each in files[:_MOST_NAMED])
-    raise NotFound(f"Store {store!r} has several files called {path[:500]!r}.", f"Say which: {several}.")
+    raise SeveralFiles(f"Store {store!r} has several files called {path[:500]!r}.", f"Say which: {several}.")
 
 
 def near(opened: Store, path: str) -> Sequence[str]:

@@ -50,14 +50,21 @@ export const isTyping = (event) =>
   event.composedPath()[0].matches?.("input, textarea, select, [contenteditable=true]");
 
 // What is unfolded or chosen stands behind the # of the address, where no search is: `#open=a,b` or `#row=a`, each a
-// passage by the beginning of its key.
-export const short = (key) => key.slice(0, 8);
-export const anchored = (name) => new URLSearchParams(window.location.hash.slice(1)).get(name)?.split(",") ?? [];
-export function anchor(name, keys) {
-  const behind = keys.length ? `#${name}=${keys.map(short).join(",")}` : "";
-  window.history.replaceState(window.history.state, "", addressNow() + behind);
-}
+// passage by the beginning of its key. Streamlit may write an address anew on the way back to it, without that: so it is
+// remembered, too, until the page is loaded again.
+const remembered = new Map();
 export const addressNow = () => window.location.pathname + window.location.search;
+export const short = (key) => key.slice(0, 8);
+export function anchored(name) {
+  const named = new URLSearchParams(window.location.hash.slice(1)).get(name)?.split(",");
+  if (named) remembered.set(addressNow() + name, named);
+  return remembered.get(addressNow() + name) ?? [];
+}
+export function anchor(name, keys) {
+  const named = keys.map(short);
+  remembered.set(addressNow() + name, named);
+  window.history.replaceState(window.history.state, "", addressNow() + (named.length ? `#${name}=${named.join(",")}` : ""));
+}
 
 // Where the focus is when nobody put it there: nowhere, in the bar of pages, or on a dialog or its cross.
 const UNPLACED = "body, .st-key-pages *, [role=dialog], [role=dialog] button[aria-label=Close]";
