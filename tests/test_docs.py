@@ -27,6 +27,13 @@ def test_every_link_and_picture_of_a_page_exists(page: Path) -> None:
     assert [target for target in links(page) if not (page.parent / target).exists()] == []
 
 
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md", "docs/example.md"])
+def test_every_module_that_a_developer_is_sent_to_exists(page: str) -> None:
+    named = re.findall(r"(?<![\w/])((?:\w+/)+\w+\.py)", (ROOT / page).read_text("utf-8"))
+    missing = [path for path in named if not any((top / path).exists() for top in (ROOT, ROOT / "rag_core"))]
+    assert missing == []
+
+
 def links(page: Path) -> list[str]:
     """The files that a page links to."""
     return re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text("utf-8"))
