@@ -129,19 +129,26 @@ def test_a_row_of_the_table_is_chosen_and_its_note_opened(app: Watched, across: 
 
 def test_the_chosen_row_comes_back_with_the_address_and_the_newest_choice_counts(app: Watched) -> None:
     page = app.page
+
+    def press(row: int, across: int) -> None:
+        """Press a row of the table once it has been drawn and no run may replace it."""
+        expect(page.locator(".st-key-hit_table tbody tr").nth(row)).to_be_attached()
+        app.settle()
+        box = page.locator(".st-key-hit_table canvas").first.bounding_box()
+        assert box is not None
+        page.mouse.click(box["x"] + across, box["y"] + 38 + row * 35 + 17)
+
     app.open("/?q=heron+waits&view=table")
-    box = page.locator(".st-key-hit_table canvas").first.bounding_box()
-    assert box is not None
-    page.mouse.click(box["x"] + 90, box["y"] + 38 + 35 + 17)
+    press(1, across=90)
     title = page.get_by_label("Chosen result").get_by_role("heading").first
     expect(title).to_be_visible()
     name = title.inner_text()
     expect(page).to_have_url(re.compile(r"/\?q=heron\+waits&view=table#row=\w{8}$"))
     page.reload()
     expect(title).to_have_text(name)
-    for across, down in ((90, 17), (20, 2 * 35 + 17), (90, 3 * 35 + 17)):  # a cell, the box of a row, a cell
+    for row, across in ((0, 90), (2, 20), (3, 90)):  # a cell, the box of a row, a cell
         before = title.inner_text()
-        page.mouse.click(box["x"] + across, box["y"] + 38 + down)
+        press(row, across)
         expect(title).not_to_have_text(before)
 
 
