@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 INPUTS := pyproject.toml constraints.txt
-TORTURE := tests/test_damaged_documents.py tests/test_crash*.py tests/test_repair.py tests/test_outbox.py::test_killed_at_any_request_the_next_flush_makes_it_right
+TORTURE := tests/extract/test_damaged_documents.py tests/store/test_crash.py tests/vectors/test_crash_remote.py tests/store/test_repair.py tests/vectors/test_outbox.py::test_killed_at_any_request_the_next_flush_makes_it_right
 
 # A PYTHON that was asked for is the only one tried.
 ifdef PYTHON

@@ -1,6 +1,6 @@
 """ASGI entry: the Streamlit app behind the gate, on one port.
 
-``commonplace serve`` runs it (`ui.serve`). ``streamlit run app.py`` works too, for the owner alone.
+``commonplace serve`` runs it (`ui.frame.serve`). ``streamlit run app.py`` works too, for the owner alone.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ from rag_core.access import AccessGate, Programs, SecurityHeaders, Visits, viewe
 from rag_core.api.app import picture_workers, rest  # noqa: E402
 from rag_core.api.mcp.http import McpDoor  # noqa: E402
 from rag_core.errors import RagError  # noqa: E402
-from rag_core.library import Library, background, watching  # noqa: E402
+from rag_core.library import Library  # noqa: E402
 from rag_core.library.asking import stop_answers  # noqa: E402
+from rag_core.running import background, watching  # noqa: E402
 from rag_core.types import OWNER, Viewer  # noqa: E402
-from ui import work  # noqa: E402
-from ui.ending import at_the_end  # noqa: E402
-from ui.front import front_page, page_routes  # noqa: E402
-from ui.pictures import picture_route  # noqa: E402
-from ui.streamlit_messages import STREAMLIT  # noqa: E402
+from ui.frame import work  # noqa: E402
+from ui.frame.ending import at_the_end  # noqa: E402
+from ui.frame.front import front_page, page_routes  # noqa: E402
+from ui.frame.streamlit_messages import STREAMLIT  # noqa: E402
+from ui.reader.pictures import picture_route  # noqa: E402
 
 NOT_SERVED = "Only you can open it, on this computer. To let others in, start it with `commonplace serve`."
 _A_WHILE_S = 2.0  # until the first page is drawn
@@ -40,7 +41,7 @@ _A_WHILE_S = 2.0  # until the first page is drawn
 
 @asynccontextmanager
 async def lifespan(app: st.App) -> AsyncIterator[None]:
-    """Say that the app is up (`ui.serve` sets ``on_ready``) and resume interrupted runs; at its end,
+    """Say that the app is up (`ui.frame.serve` sets ``on_ready``) and resume interrupted runs; at its end,
     interrupt what is under way."""
     on_ready = app.state.get("on_ready")
     if on_ready is not None:
@@ -63,8 +64,8 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
 def begin(ending: threading.Event) -> None:
     """Load stores and models, so that the first search is quick; resume runs; prepare the Files page; and
     until ``ending`` send what remote vector indexes could not take."""
-    from ui.deps import library, meaning_is_loading  # only now: its caches want a running server
-    from ui.file_table import load_ahead
+    from ui.files.file_table import load_ahead
+    from ui.frame.deps import library, meaning_is_loading  # only now: its caches want a running server
 
     with suppress(RagError):  # a store that cannot be read is the page's to report
         meaning_is_loading(OWNER)
@@ -122,7 +123,7 @@ def stop_runs() -> None:
 
 def library() -> Library:
     """The library of this process, which the pages have, too."""
-    from ui import deps  # only now, as in `begin`
+    from ui.frame import deps  # only now, as in `begin`
 
     return deps.library()
 
@@ -138,7 +139,7 @@ assistants = McpDoor(library, viewer_of_request)
 
 # Streamlit finds the app by reading this assignment. The outermost middleware comes first.
 app = st.App(
-    ROOT / "ui" / "shell.py",
+    ROOT / "ui" / "frame" / "shell.py",
     routes=[picture_route(library, pictures), *page_routes()],
     middleware=[
         Middleware(SecurityHeaders, page=front_page()),

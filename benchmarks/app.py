@@ -33,7 +33,7 @@ from benchmarks.process import Figures, lines
 from rag_core.config import load
 from rag_core.library import Library
 from rag_core.types import OWNER
-from tests.browser import NoBrowser, find
+from tests.browser.browser import NoBrowser, find
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -29,8 +29,8 @@ from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.replies import MAX_K, Reply, Statement, lacks, marked
 from rag_core.types import OWNER
-from tests.chat_servers import Messages, OllamaChat
-from tests.standin import serving
+from tests.support.chat_servers import Messages, OllamaChat
+from tests.support.standin import serving
 
 STORE = "cited"
 MADE_UP = 60

@@ -115,7 +115,11 @@ def fill(home: Path, files: int, embedder: str) -> None:
 @contextmanager
 def served(home: Path) -> Iterator[Server]:
     """The server, once it answers; it goes on with what was requested before."""
-    command = [sys.executable, "-c", "from ui.serve import serve; serve('127.0.0.1', 0, open_browser=False)"]
+    command = [
+        sys.executable,
+        "-c",
+        "from ui.frame.serve import serve; serve('127.0.0.1', 0, open_browser=False)",
+    ]
     environment = {**os.environ, "COMMONPLACE_HOME": str(home), "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(command, cwd=home, env=environment, stdout=subprocess.PIPE, text=True) as process:
         try:

@@ -29,7 +29,8 @@ from benchmarks.notes import Author
 from benchmarks.process import Figures, lines, spread
 from benchmarks.retrieval import JudgedSet, file_names, open_library, quoted, read_set
 from benchmarks.scale import passing_words
-from rag_core.library import Library, background
+from rag_core.library import Library
+from rag_core.running import background
 from rag_core.types import OWNER
 
 STORE = "readers"

@@ -2,7 +2,8 @@
 
     python benchmarks/remote.py [--files 250] [--ms 20] [--batch 32] [--json]
 
-The stand-in (tests/ollama_server.py) takes so many milliseconds for each text, in a process of its own.
+The stand-in (tests/support/ollama_server.py) takes so many milliseconds for each text, in a process
+of its own.
 ``embedding`` is the phase of a run in which texts are embedded and stored, from the first to the last;
 ``whole_run`` also reads the files. Both are shown against the time that the server alone takes.
 """
@@ -27,8 +28,8 @@ from benchmarks.process import Figures, lines
 from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.types import OWNER, Job
-from tests.ollama_server import OllamaServer
-from tests.standin import serving
+from tests.support.ollama_server import OllamaServer
+from tests.support.standin import serving
 
 STORE = "remote"
 MODEL = "embeddinggemma"

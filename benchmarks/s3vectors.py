@@ -2,9 +2,10 @@
 
     python benchmarks/s3vectors.py [--chunks 10000] [--times 3] [--json]
 
-The stand-in (tests/s3vectors) is a process of its own: this measures the program and the wire, not the
-service. ``same_hits`` compares with the index in a store's own file, for every kind of filter; ``put`` counts
-vectors a second and requests, against the fewest that the limits allow; ``flush`` is a whole run that sends
+The stand-in (tests/vectors/s3vectors) is a process of its own: this measures the program and the wire,
+not the service. ``same_hits`` compares with the index in a store's own file, for every kind of filter;
+``put`` counts vectors a second and requests, against the fewest that the limits allow; ``flush`` is a whole
+run that sends
 what a store holds, the quickest of ``--times``; ``failing`` says what is lost or doubled when one request of
 twenty fails.
 """
@@ -36,8 +37,8 @@ from rag_core.types import OWNER
 from rag_core.vectors import VectorRecord
 from rag_core.vectors.local import LocalVectors
 from rag_core.vectors.s3vectors import S3Options, S3Vectors
-from tests.s3vectors.http import REGION
-from tests.vector_bench import FILTERS, Bench, bench_store, vault, vectors
+from tests.vectors.s3vectors.http import REGION
+from tests.vectors.vector_bench import FILTERS, Bench, bench_store, vault, vectors
 
 STORE = "flush"
 HASHED = 256  # wider ones are mostly zeros, which no real embedder gives
@@ -54,7 +55,7 @@ def stand_in(*arguments: str) -> Iterator[tuple[str, dict[str, int]]]:
     """The address of a stand-in, and how it answered, filled in when it has ended."""
     counts: dict[str, int] = {}
     with subprocess.Popen(
-        [sys.executable, "-m", "tests.s3vectors", *arguments],
+        [sys.executable, "-m", "tests.vectors.s3vectors", *arguments],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         cwd=Path(__file__).resolve().parents[1],
     ) as process:  # fmt: skip

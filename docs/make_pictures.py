@@ -23,11 +23,11 @@ from playwright.sync_api import Page, sync_playwright  # noqa: E402
 from rag_core.config import Settings, load  # noqa: E402
 from rag_core.library import Library  # noqa: E402
 from rag_core.types import OWNER  # noqa: E402
-from tests.browser import NoBrowser, find  # noqa: E402
-from tests.chromium import Watched  # noqa: E402
-from tests.live import start  # noqa: E402
-from tests.page_homes import opened  # noqa: E402
-from tests.page_states import LOOKS, STATES, State  # noqa: E402
+from tests.browser.browser import NoBrowser, find  # noqa: E402
+from tests.browser.chromium import Watched  # noqa: E402
+from tests.browser.page_homes import opened  # noqa: E402
+from tests.browser.page_states import LOOKS, STATES, State  # noqa: E402
+from tests.support.live import start  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 SHOTS = {"search": "/?q=how+long+does+green+tea+keep"}

@@ -6,11 +6,11 @@ import streamlit as st
 
 from rag_core.errors import RagError
 from rag_core.library.asking import check_may_ask
-from ui import first_run
-from ui.access import require_viewer
-from ui.ask_page import show_conversation, show_history, start_over
-from ui.deps import library
-from ui.messages import show_error
+from ui.ask.ask_page import show_conversation, show_history, start_over
+from ui.frame.access import require_viewer
+from ui.frame.deps import library
+from ui.frame.messages import show_error
+from ui.search import first_run
 
 
 def main() -> None:

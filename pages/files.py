@@ -6,13 +6,14 @@ import streamlit as st
 
 from rag_core.errors import RagError
 from rag_core.types import Viewer
-from ui import file_filters, visit
-from ui.access import require_viewer
-from ui.deps import library
-from ui.document_page import Asked, show_document
-from ui.file_list import show_files
-from ui.first_run import choose_first_folder
-from ui.messages import show_error
+from ui.files import file_filters
+from ui.files.document_page import Asked, show_document
+from ui.files.file_list import show_files
+from ui.frame import visit
+from ui.frame.access import require_viewer
+from ui.frame.deps import library
+from ui.frame.messages import show_error
+from ui.search.first_run import choose_first_folder
 
 
 def page(viewer: Viewer) -> None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import streamlit as st
 
 from rag_core.errors import RagError
-from ui.access import require_owner
-from ui.folders import choose_folder
-from ui.indexing import choose_files, preview_folder, show_start
-from ui.job_status import show_job_status
-from ui.messages import show_error, show_waiting
-from ui.model_notice import show_model_notice
-from ui.problems import show_problems
-from ui.runs import PLACE, scroll_to_the_run
-from ui.sources import show_sources
-from ui.store_choice import choose_store
+from ui.frame.access import require_owner
+from ui.frame.messages import show_error, show_waiting
+from ui.index.folders import choose_folder
+from ui.index.indexing import choose_files, preview_folder, show_start
+from ui.index.job_status import show_job_status
+from ui.index.model_notice import show_model_notice
+from ui.index.problems import show_problems
+from ui.index.runs import PLACE, scroll_to_the_run
+from ui.index.sources import show_sources
+from ui.index.store_choice import choose_store
 
 
 def main() -> None:

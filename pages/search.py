@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rag_core.errors import RagError
 from rag_core.types import Viewer
-from ui import first_run, results
-from ui.access import require_viewer
-from ui.messages import show_error
+from ui.frame.access import require_viewer
+from ui.frame.messages import show_error
+from ui.search import first_run, results
 
 
 def page(viewer: Viewer) -> None:

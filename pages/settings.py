@@ -9,18 +9,19 @@ from rag_core.config import load
 from rag_core.errors import RagError
 from rag_core.providers import PICTURE_READERS
 from rag_core.types import Viewer
-from ui import answering_model, hits
-from ui.access import require_owner
-from ui.configuration import show_configuration
-from ui.connections import show_connections
-from ui.deps import library
-from ui.embedder_choice import at_hand, in_words, look_for_others, offer
-from ui.messages import show_error, show_waiting
-from ui.ollama_models import show_ollama
-from ui.private_notes import show_rules_of_stores
-from ui.setting_rows import PLACE, choose, switch
-from ui.sharing import show_sharing
-from ui.tokens import show_tokens
+from ui.ask import answering_model
+from ui.frame import hits
+from ui.frame.access import require_owner
+from ui.frame.deps import library
+from ui.frame.messages import show_error, show_waiting
+from ui.index.embedder_choice import at_hand, in_words, look_for_others, offer
+from ui.settings.configuration import show_configuration
+from ui.settings.connections import show_connections
+from ui.settings.ollama_models import show_ollama
+from ui.settings.setting_rows import PLACE, choose, switch
+from ui.settings.sharing import show_sharing
+from ui.settings.tokens import show_tokens
+from ui.stores.private_notes import show_rules_of_stores
 
 _ENGINES = {row.name: row.label for row in PICTURE_READERS.values() if not row.after.word}
 _OCR = {"auto": "Automatic", **_ENGINES, "off": "Off"}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from rag_core.errors import RagError
-from ui import visit
-from ui.access import require_owner
-from ui.file_filters import follow_address
-from ui.messages import show_error
-from ui.store_list import show_stores
-from ui.store_page import show_store
+from ui.files.file_filters import follow_address
+from ui.frame import visit
+from ui.frame.access import require_owner
+from ui.frame.messages import show_error
+from ui.stores.store_list import show_stores
+from ui.stores.store_page import show_store
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""What the program tells people, by code; ``ui/messages.py`` replaces what pages say otherwise."""
+"""What the program tells people, by code; ``ui/frame/messages.py`` replaces what pages say otherwise."""
 
 from __future__ import annotations
 

@@ -14,67 +14,16 @@ from rag_core.cli import main
 from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.types import OWNER, Job
-from tests.command import Result, Run
-from tests.model_fixture import installed_model_dir
-from tests.trees import write
-
-# Each behind those that it imports: pytest rewrites asserts of what is not imported yet.
-pytest_plugins = [
-    "tests.chat_servers",
-    "tests.answering",
-    "tests.connected",
-    "tests.diagnosed",
-    "tests.embedder_servers",
-    "tests.pages",
-    "tests.index_page",
-    "tests.installed_packages",
-    "tests.mcp_door",
-    "tests.chromium",
-    "tests.sea_store",
-    "tests.search_page",
-    "tests.speakers",
-    "tests.stores_page",
-    "tests.tailscale_program",
-    "tests.vector_fixtures",
-    "tests.remote_zoo",
-]
-
-# `make test` leaves these to `make test-all`: each takes long, and is not the only test of its room.
-THOROUGH = frozenset({
-    "test_access_live", "test_accessibility", "test_answer_checks", "test_attaching",
-    "test_attacks", "test_attacks_in_browser", "test_background", "test_benchmarks", "test_bm25",
-    "test_browser_ask", "test_browser_cards", "test_browser_files", "test_browser_keyboard",
-    "test_browser_saved", "test_browser_search", "test_browser_stores", "test_browser_typing", "test_chroma",
-    "test_chunk_properties", "test_cli_hints",
-    "test_cli_placement", "test_cli_settings", "test_config_effects", "test_convergence",
-    "test_crash_remote", "test_docs_commands", "test_docs_pictures", "test_embedder_contract",
-    "test_embedders", "test_extractor_packages", "test_formats_of_others", "test_gate_limits",
-    "test_gate_live", "test_gate_withdrawn", "test_guests_meet_nothing", "test_guests_statistics",
-    "test_journey", "test_journey_results", "test_load",
-    "test_mcp_doors", "test_outbox",
-    "test_packaging", "test_page_document", "test_page_files", "test_page_folders",
-    "test_page_guests", "test_page_index_run", "test_page_paging", "test_page_placement",
-    "test_page_sharing", "test_page_stores", "test_page_transfer", "test_paging", "test_placement",
-    "test_portable_hostile", "test_portable_interrupted", "test_qdrant",
-    "test_refusals", "test_remote_contract", "test_remote_search",
-    "test_remote_store", "test_repair", "test_restart", "test_security_table",
-    "test_server_log", "test_smuggling", "test_switching", "test_terminal", "test_vector_bars",
-    "test_vector_servers",
-})  # fmt: skip
-OTHER_BACKENDS = (
-    "qdrant",
-    "chroma",
-)  # `make test` holds the contracts to S3 Vectors and the store's own file
+from tests.support.command import Result, Run
+from tests.support.model_fixture import installed_model_dir
+from tests.support.trees import write
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the thorough tests, and let them begin first: no long file is left to one worker in the end."""
-    for item in items:
-        case = item.name.partition("[")[2]
-        if item.path.stem in THOROUGH or any(backend in case for backend in OTHER_BACKENDS):
-            item.add_marker("thorough")
-    items.sort(key=lambda item: item.path.stem not in THOROUGH)
+    """Let files with thorough tests begin first: no long file is left to one worker in the end."""
+    thorough = {item.path for item in items if item.get_closest_marker("thorough")}
+    items.sort(key=lambda item: item.path not in thorough)
 
 
 def pytest_configure() -> None:

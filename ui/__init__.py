@@ -1,1 +1,1 @@
-"""What the pages share: shell, access, server. Imports streamlit, unlike the engine."""
+"""The app's pages, a folder each. Imports streamlit, unlike the engine."""

@@ -14,8 +14,8 @@ A login counts only when it is alone in its header and plain, the peer is loopba
 tailnet, no header speaks of Funnel (which opens the app to the internet) or of another proxy, and the
 X-Forwarded headers are as Serve writes them. A page whose name was rebound to this computer can send all of
 these, but its Host then names the app's own port, which nobody sees behind Serve. A server that replaces the
-peer by X-Forwarded-For (uvicorn does, unless `ui.serve` turns that off) leaves a peer that is not loopback,
-which is refused.
+peer by X-Forwarded-For (uvicorn does, unless `ui.frame.serve` turns that off) leaves a peer that is not
+loopback, which is refused.
 
 A token. A script that sends one of the owner's tokens is the owner, on REST and MCP, even through a proxy: no
 page, proxy or rebound name can know a token. An unknown token is refused.

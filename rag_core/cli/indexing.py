@@ -41,18 +41,11 @@ def init(folder: Path, store: str | None, yes: bool) -> None:
     """
     library = options.library_of_owner()
     folder = real_folder(folder)
-    name = store or library.sources.default_name(OWNER, folder)
+    name = store or library.sources.name_for(OWNER, folder)
     if not yes:
         _refuse_if_huge(library, name, folder, _ALL)
     if library.stores.make_if_needed(OWNER, name):
         click.echo(f"Created store {name!r}.", err=True)
-    elif store is None:
-        roots = [source.root for source in library.stores.info(OWNER, name).sources]
-        if roots and str(folder) not in roots:
-            raise InvalidInput(
-                f"There is a store {name!r} already, for {', '.join(roots)}.",
-                f"Choose another name with --store NAME, or add to it with --store {name}.",
-            )
     _explain(library, name, folder, _ALL)
     source = library.sources.add(OWNER, name, folder, _ALL)
     library.jobs.request(OWNER, name, [source.id])

@@ -13,7 +13,7 @@ import click
 from rag_core.cli.options import Commands, emit, library_of_owner, setting_option
 from rag_core.cli.screen import warn
 from rag_core.errors import NotFound, RagError
-from rag_core.library import background, watching
+from rag_core.running import background, watching
 from rag_core.types import OWNER
 from rag_core.wording import moment, plural
 
@@ -36,7 +36,7 @@ def app_dir() -> Path:
 def serve_app(port: int, open_browser: bool) -> None:
     """Serve the app on 127.0.0.1 until it is stopped."""
     sys.path.insert(0, str(app_dir()))
-    importlib.import_module("ui.serve").serve("127.0.0.1", port, open_browser)
+    importlib.import_module("ui.frame.serve").serve("127.0.0.1", port, open_browser)
 
 
 @click.command()

@@ -14,8 +14,8 @@ from rag_core.cli.screen import ProgressLine, line
 from rag_core.cli.terminal import show_status, show_store
 from rag_core.cli.upkeep import store_verify
 from rag_core.errors import InvalidInput, StoreError
+from rag_core.index.portable import Exported
 from rag_core.library import Library
-from rag_core.library.portable import Exported
 from rag_core.reports import Privacy
 from rag_core.types import METRICS, OWNER, Metric, StoreInfo
 from rag_core.wording import plural, privacy, size, some

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from rag_core import config
+from rag_core.files import EVERYTHING
 from rag_core.library.asking import Asking
 from rag_core.library.documents import Documents
 from rag_core.library.evaluating import Evaluating
@@ -17,12 +20,12 @@ from rag_core.library.placement import Placement
 from rag_core.library.privacy import PrivateRules
 from rag_core.library.saved import Saved
 from rag_core.library.searching import Searching
-from rag_core.library.service import Shared
+from rag_core.library.service import OwnersCall, Shared
 from rag_core.library.sharing import Sharing
 from rag_core.library.sources import Sources
 from rag_core.library.stores import Stores
 from rag_core.library.upkeep import Upkeep
-from rag_core.types import OWNER
+from rag_core.types import OWNER, Job
 
 if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
@@ -30,8 +33,11 @@ if TYPE_CHECKING:
 
 class Library:
     """Every store of one owner, as services. Cheap to make, safe to share between threads. A service checks
-    its caller once: only the owner may call a method that is not open to guests. The five calls that a script
-    needs most are here as well."""
+    its caller once: only the owner may call a method that is not open to guests.
+
+    What a script needs most is here as well, for the owner of this computer:
+    ``Library.open().search("green tea")``.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -53,16 +59,36 @@ class Library:
         self.models = Models(shared)
         self.upkeep = Upkeep(shared, self.stores, self.searching)
 
-        self.create_store = self.stores.create
-        self.add_source = self.sources.add
-        self.index = self.jobs.index
-        self.search = self.searching.search
-        self.ask = self.asking.ask
+        self.create_store = OwnersCall(self.stores.create)
+        self.add_source = OwnersCall(self.sources.add)
+        self.index = OwnersCall(self.jobs.index)
+        self.search = OwnersCall(self.searching.search)
+        self.ask = OwnersCall(self.asking.ask)
 
     @classmethod
     def open(cls, settings: Settings | None = None) -> Self:
         """The library that ``settings`` (default: the environment's) describe."""
         return cls(config.load() if settings is None else settings)
+
+    def add(self, folder: str | Path, store: str = "", include: Sequence[str] = EVERYTHING) -> Job | None:
+        """Index a folder in this thread, and again later what changed in it.
+
+        Args:
+            folder: Its path; ``~`` is the home folder.
+            store: The store that takes it, made if there is none; by default named after the folder.
+            include: Globs of its files.
+
+        Returns:
+            How the job ended; None if another process is running it.
+
+        Raises:
+            RagError: as `sources.add`, `stores.create` and `jobs.index`.
+
+        """
+        name = store or self.sources.name_for(OWNER, folder)
+        self.stores.make_if_needed(OWNER, name)
+        self.sources.add(OWNER, name, folder, include)
+        return self.jobs.index(OWNER, name)
 
     def close(self) -> None:
         """Close every store and end the process that draws pictures."""

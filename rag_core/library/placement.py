@@ -11,9 +11,8 @@ from itertools import islice
 
 from rag_core.errors import InvalidInput, StoreError, VectorError
 from rag_core.extract.chunk import chunk_spec
-from rag_core.index import index, outbox
+from rag_core.index import attaching, index, outbox
 from rag_core.index.embedding import withholds_private
-from rag_core.library import attaching
 from rag_core.library.service import Service
 from rag_core.library.store_files import StoreFiles
 from rag_core.models import Embedder, full_name

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import wraps
 from inspect import isfunction
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from rag_core.config.options import options_from
 from rag_core.errors import EmbedderError, Forbidden, InvalidInput, RagError, StoreError
@@ -15,10 +15,10 @@ from rag_core.extract import ocr
 from rag_core.extract.ocr import is_remote
 from rag_core.index.priority import SearchPriority
 from rag_core.index.reading import Limits
-from rag_core.library.access_list import AccessList
 from rag_core.library.store_files import StoreFiles
 from rag_core.models import EmbedderOptions, OcrOptions, SharedEmbedders, known_facts, open_ocr
 from rag_core.models.rerank import RerankerOptions, SharedReranker
+from rag_core.people.access_list import AccessList
 from rag_core.store import Store, about, documents, switch
 from rag_core.store.errors import for_viewer
 from rag_core.types import OWNER, Metric, StoreInfo, Viewer
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
+_Args = ParamSpec("_Args")
+_Result = TypeVar("_Result")
 
 
 class Shared:
@@ -129,6 +131,21 @@ class Service:
                     "Take it over (`commonplace store take-over`), or change it where it is filled.",
                 )
         return store
+
+
+class OwnersCall(Generic[_Args, _Result]):
+    """A method of a service for scripts, which may leave the viewer out: then it is the owner."""
+
+    def __init__(self, method: Callable[Concatenate[Viewer, _Args], _Result]) -> None:
+        self._method = method
+
+    @overload
+    def __call__(self, viewer: Viewer, /, *args: _Args.args, **named: _Args.kwargs) -> _Result: ...
+    @overload
+    def __call__(self, /, *args: _Args.args, **named: _Args.kwargs) -> _Result: ...
+    def __call__(self, /, *args: Any, **named: Any) -> _Result:
+        viewer = () if args and isinstance(args[0], Viewer) else (OWNER,)
+        return self._method(*viewer, *args, **named)
 
 
 def _for_the_owner(method: Callable[..., Any]) -> Callable[..., Any]:

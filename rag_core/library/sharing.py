@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 
 from rag_core.config.keys import LOGIN_NAME
 from rag_core.errors import InvalidInput, NotFound
-from rag_core.library import tailscale
 from rag_core.library.service import Service, open_to_all
 from rag_core.library.store_files import check_name
+from rag_core.people import tailscale
 from rag_core.reports import Door, Person, Tailscale, Token, Visit
 from rag_core.types import OWNER, Viewer
 

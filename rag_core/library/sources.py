@@ -44,6 +44,21 @@ class Sources(Service):
         numbered = (f"{name}-{number}" for number in count(2))
         return next(each for each in chain([name], numbered) if each.casefold() not in taken)
 
+    def name_for(self, viewer: Viewer, folder: str | Path) -> str:
+        """The name of the store that takes ``folder`` where none is named. Raises InvalidInput if that store
+        is for other folders."""
+        name = self.default_name(viewer, real_folder(folder))
+        if name not in self._stores.names(viewer):
+            return name
+        with self._stores.open(viewer, name).store.read() as db:
+            others = [source.root for source in sources.all_sources(db) if not source.removed]
+        if others and str(real_folder(folder)) not in others:
+            raise InvalidInput(
+                f"There is a store {name!r} already, for {', '.join(others)}.",
+                f"Choose another name with --store NAME, or add to it with --store {name}.",
+            )
+        return name
+
     def offered(self, viewer: Viewer) -> list[files.Offered]:
         """Folders on this computer that are worth indexing and in no store yet: Obsidian vaults first. They
         lie below the folders of the setting ``roots``."""

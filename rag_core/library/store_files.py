@@ -15,16 +15,15 @@ from typing import cast
 
 from rag_core.config.keys import STORE_NAME
 from rag_core.errors import InvalidInput, NotFound, StoreError
-from rag_core.library.access_list import AccessList
 from rag_core.messages import say
 from rag_core.models.registry import CircuitBreaker
+from rag_core.people.access_list import AccessList
 from rag_core.providers import LOCAL
 from rag_core.store import Store, outbox, switch
 from rag_core.store import file as store_file
 from rag_core.store.connection import kept
-from rag_core.store.errors import blames_file, for_viewer, not_written
+from rag_core.store.errors import for_viewer
 from rag_core.store.file import active_identity, target_identity
-from rag_core.store.staging import staging_folder, sync
 from rag_core.types import Metric, Viewer
 from rag_core.vectors import RemoteIndex, VectorIndex
 from rag_core.vectors.backends import none_there
@@ -209,34 +208,6 @@ class StoreFiles:
             for remote in self._remotes.values():
                 remote.close()
             self._remotes.clear()
-
-
-@contextmanager
-def new_store_file(path: Path, what: str, advice: str, make_room: Callable[[], None]) -> Iterator[Path]:
-    """An unfinished file that becomes the store ``path`` at the end of the block, whole or not at all.
-
-    ``make_room`` is called when all is ready.
-
-    Raises:
-        InvalidInput: ``path`` exists.
-        StoreError: the disk fails. It says ``what`` could not be done (made, attached), and ``advice``.
-
-    """
-    try:
-        with staging_folder(path.parent) as room:
-            unfinished = room / path.name
-            yield unfinished
-            sync(unfinished)
-            make_room()
-            store_file.put_in_place(unfinished, path)
-            sync(path.parent)
-    except FileExistsError:
-        raise InvalidInput(f"A store called {path.stem!r} exists already.", "Choose another name.") from None
-    except (OSError, sqlite3.Error, StoreError) as error:
-        cause = error.__cause__ if isinstance(error, StoreError) else error
-        if isinstance(cause, OSError) or (isinstance(cause, sqlite3.Error) and not blames_file(cause)):
-            raise not_written(path.stem, what, path.parent, cause, advice) from error
-        raise
 
 
 def _is_store(entry: os.DirEntry[str]) -> bool:

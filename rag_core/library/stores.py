@@ -13,12 +13,11 @@ from rag_core.ask.conversations import Conversations
 from rag_core.errors import InvalidInput, RagError, StoreError, VectorError
 from rag_core.extract.chunk import chunk_spec
 from rag_core.files import expanded, real_folder
-from rag_core.index import index
+from rag_core.index import index, portable
 from rag_core.index.choice import refuse_no_match
-from rag_core.library import portable
+from rag_core.index.portable import Exported, Report
 from rag_core.library.jobs import Jobs
 from rag_core.library.placement import drop_remote
-from rag_core.library.portable import Exported, Report
 from rag_core.library.recent import Recent
 from rag_core.library.saved import Saved
 from rag_core.library.service import Service, Shared, open_to_all

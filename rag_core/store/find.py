@@ -169,8 +169,8 @@ FILTERS = (
     Filter("before", ("before",), lambda day: ("d.date < ?", day), is_day=True),
 )  # fmt: skip
 """A new filter is a field of `types.Filters` and a row here, before the days, which stay last. The query
-language, ``--filter``, REST and MCP take it from here; a box on the pages needs `ui.filters` and
-`ui.search_state`."""
+language, ``--filter``, REST and MCP take it from here; a box on the pages needs `ui.search.filters` and
+`ui.frame.search_state`."""
 
 
 @dataclass(frozen=True, slots=True)

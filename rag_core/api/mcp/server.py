@@ -27,7 +27,8 @@ from rag_core.api.encoding import json_text
 from rag_core.api.http import UNFORESEEN, Workers, refusal
 from rag_core.api.mcp.tools import TOOLS, Tool
 from rag_core.errors import Forbidden, NotFound, RagError
-from rag_core.library import Library, background
+from rag_core.library import Library
+from rag_core.running import background
 from rag_core.types import OWNER, Viewer
 
 _LOG = logging.getLogger(__name__)

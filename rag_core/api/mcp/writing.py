@@ -12,7 +12,8 @@ from rag_core.api import answers
 from rag_core.api.mcp.reading import store_of
 from rag_core.api.requests import field
 from rag_core.errors import ExtractError, InvalidInput
-from rag_core.library import Library, background
+from rag_core.library import Library
+from rag_core.running import background
 from rag_core.types import Job, Source, Viewer
 from rag_core.wording import plural, take_back
 

@@ -1,0 +1,259 @@
+"""Making a store of a remote vector index that another installation fills, to be read here.
+
+Threat. The records may come from a stranger: each must have the shape that we write, and paths are only
+shown, never opened.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from itertools import chain, groupby
+from operator import itemgetter
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from rag_core.errors import EmbedderError, VectorError
+from rag_core.extract import EXTRACTOR_VERSION, frontmatter
+from rag_core.extract.chunk import chunk_spec
+from rag_core.files import FileStat, display
+from rag_core.models import Embedder
+from rag_core.store import Store, chunks, documents, embeddings, sources, switch
+from rag_core.store.creation import new_store_file
+from rag_core.store.documents import FileRecord
+from rag_core.text.furniture import kept_text
+from rag_core.text.tags import bounded
+from rag_core.text.words import well_formed
+from rag_core.types import (
+    METRICS,
+    ChunkSpec,
+    EmbedderIdentity,
+    Extracted,
+    Metric,
+    Passage,
+    Vectors,
+    embedded_text,
+)
+from rag_core.vectors import RemoteIndex, VectorRecord, unit
+from rag_core.vectors.payload import reason_against
+
+_MOST = 2**53
+_FIELDS: dict[type, str] = {
+    str: "path file_type file_hash encoding title title_from date words"
+    " prefix headings anchor_type anchor_ref",
+    int: "chunk_index size start end start_line end_line split_part",
+    list: "tags heading_path",
+}
+"""The fields of a record's JSON, by their kind."""
+_NO_MAKER = "is empty, or holds no document that says where it is from"
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """What the installation that fills an index says about its store."""
+
+    name: str
+    embedder: str
+    identity: EmbedderIdentity
+    metric: Metric
+    spec: ChunkSpec
+
+
+def attach(
+    index: RemoteIndex,
+    address: str,
+    backend: str,
+    path: Path,
+    open_embedder: Callable[[str], Embedder],
+    *,
+    make_room: Callable[[], None],
+    progress: Progress | None = None,
+) -> None:
+    """Make the store file ``path`` of what is at ``address``; it is there whole or not at all.
+
+    ``make_room`` is called when all is ready, to remove a copy that was attached before; ``progress`` gets
+    the number of passages. Raises VectorError when the index cannot be read or is not one of ours,
+    EmbedderError when its embedder is missing here or another one.
+    """
+    with (
+        new_store_file(path, "attached", "then attach it again", make_room) as unfinished,
+        closing(sqlite3.connect(unfinished.with_name("records.db"), isolation_level=None)) as records,
+    ):
+        maker, sample = _gather(records, index, address, progress)
+        embedder = open_embedder(maker.embedder)
+        is_same = embedder.identity == maker.identity
+        if is_same and sample and not embedder.identity.digest:  # its server does not tell which model it has
+            is_same = embeddings.same_canary(sample[1], embedder.embed_documents([sample[0]])[0])
+        if not is_same:
+            raise EmbedderError(
+                f"The vectors at {address!r} are from {maker.identity}, not {embedder.identity}.",
+                "Install the same version of the model, then attach again.",
+            )
+        spec, metric, name = maker.spec, maker.metric, maker.embedder
+        store = Store.create(unfinished, embedder=name, spec=spec, backend=backend, metric=metric)
+        with closing(store):
+            _fill(store, records, embedder, address)
+
+
+def maker_at(index: RemoteIndex, address: str) -> Maker:
+    """Who fills the index; reads no further than needed. Raises VectorError when it is not one of ours."""
+    for record in _records(index, address):
+        if "store" in record.doc:
+            return _maker(record.doc["store"], address)
+    raise _not_ours(address, _NO_MAKER)
+
+
+def _gather(
+    db: sqlite3.Connection, index: RemoteIndex, address: str, progress: Progress | None
+) -> tuple[Maker, tuple[str, Vectors] | None]:
+    """Read every record into ``db``, so that any number fits; returns who made them, and a text that is not
+    private with its vector. Raises VectorError for a record that is not as we write them."""
+    maker: Maker | None = None
+    sample: tuple[str, Vectors] | None = None
+    db.row_factory = sqlite3.Row
+    db.execute("PRAGMA synchronous = OFF")
+    db.execute(
+        "CREATE TABLE records (path TEXT, number INTEGER, key TEXT UNIQUE, text TEXT, doc TEXT, vector BLOB)"
+    )
+    db.execute("BEGIN")
+    for count, record in enumerate(_records(index, address), 1):
+        if maker is None and "store" in record.doc:
+            maker = _maker(record.doc["store"], address)
+        doc = _checked(record, address)
+        if sample is None and not doc["private"]:
+            read = kept_text(record.text, doc["kept"])
+            sample = embedded_text(doc["prefix"], read), unit(record.vector)
+        place, vector = (doc["path"], doc["chunk_index"]), record.vector.tobytes()
+        row = (*place, record.key, record.text, json.dumps(doc), vector)
+        db.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?)", row)
+        if progress is not None and count % 500 == 0:
+            progress(count)
+    db.execute("COMMIT")
+    if maker is None:
+        raise _not_ours(address, _NO_MAKER)
+    return maker, sample
+
+
+def _records(index: RemoteIndex, address: str) -> Iterator[VectorRecord]:
+    try:
+        for record in index.records():
+            if not isinstance(record.doc, dict):
+                raise TypeError("no object")
+            yield replace(record, key=well_formed(record.key), text=well_formed(record.text))
+    except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+        raise _not_ours(address, "has a record that cannot be read") from error
+
+
+def _checked(record: VectorRecord, address: str) -> dict[str, Any]:
+    """The JSON of a record, each field of its kind and empty where it is missing. Raises VectorError."""
+    found: dict[str, Any] = {}
+    for kind, names in _FIELDS.items():
+        for name in names.split():
+            value: Any = record.doc.get(name, kind())
+            fits = type(value) is kind and (not isinstance(value, int) or 0 <= value < _MOST)
+            if not fits or (kind is list and not all(isinstance(each, str) for each in value)):
+                raise _not_ours(address, f"has a record with a wrong {name!r}")
+            found[name] = value.encode("utf-8", "replace").decode() if kind is str else value
+    found["kept"] = _kept(record, address)
+    front_matter = record.doc.get("front_matter")
+    found["front_matter"] = front_matter if isinstance(front_matter, dict) else {}
+    found["private"] = bool(record.doc.get("private"))
+    path = found["path"] = display(os.fsencode(found["path"]))
+    if not path or "\0" in path or path.startswith("/") or ".." in PurePosixPath(path).parts:
+        raise _not_ours(address, "has a record with a wrong 'path'")
+    is_in_order = 1 <= found["start_line"] <= found["end_line"]
+    if found["end"] - found["start"] != len(record.text) or not is_in_order:
+        raise _not_ours(address, "has a record with an impossible place in its document")
+    return found
+
+
+def _kept(record: VectorRecord, address: str) -> str | None:
+    """What is kept of a passage, as in `Passage`: spans in order."""
+    if (written := record.doc.get("kept")) is None:
+        return None
+    with suppress(TypeError, ValueError, RecursionError):
+        spans = [(int(start), int(end)) for start, end in json.loads(written)]
+        places = [0, *chain(*spans), len(record.text)]
+        if places == sorted(places):
+            return json.dumps(spans)
+    raise _not_ours(address, "has a record with a wrong 'kept'")
+
+
+def _passage(doc: Mapping[str, Any], text: str) -> Passage:
+    return Passage(
+        text,
+        *(doc["start"], doc["end"], doc["start_line"], doc["end_line"], tuple(doc["heading_path"])),
+        *(doc["anchor_type"], doc["anchor_ref"], doc["split_part"], doc["prefix"], doc["headings"]),
+        doc["kept"],
+    )
+
+
+def _fill(store: Store, records: sqlite3.Connection, embedder: Embedder, address: str) -> None:
+    dimension = embedder.identity.dimension
+    canary = embedder.embed_documents([embeddings.CANARY_TEXT])[0]
+    with store.decide() as db:
+        identity_id = embeddings.set_identity(db, embedder.identity, canary)
+        source = sources.put_source(db, address, ("**/*",), ())
+        sources.change_source(db, replace(source, paused=True))
+    rows = records.execute("SELECT * FROM records ORDER BY path, number, key")
+    with store.write() as db:
+        for path, group in groupby(rows, itemgetter("path")):
+            once: dict[str, sqlite3.Row] = {}  # a passage is there once
+            for row in group:
+                once.setdefault(row["text"], row)
+            vectors = {}
+            for digest, written in _put(db, source.id, path, list(once.values())).items():
+                vectors[digest] = np.frombuffer(written, np.float32)
+                if reason_against(vectors[digest], dimension):
+                    raise _not_ours(address, f"has a record without a vector of {dimension} dimensions")
+            pending = [embeddings.Pending(digest, "") for digest in vectors]
+            embeddings.put_vectors(db, identity_id, pending, np.stack([*map(unit, vectors.values())]))
+    with store.decide() as db:
+        switch.attach(db, address)
+
+
+def _put(
+    db: sqlite3.Connection, source_id: int, path: str, group: Sequence[sqlite3.Row]
+) -> dict[bytes, bytes]:
+    """Write a document; returns the vectors of its passages by the hash of what was embedded."""
+    docs = [json.loads(row["doc"]) for row in group]
+    passages = [_passage(doc, row["text"]) for doc, row in zip(docs, group, strict=True)]
+    doc = docs[0]
+    words = doc["words"].removesuffix(frontmatter.words(doc["front_matter"]))
+    aliases = words.removeprefix(" ".join(doc["tags"])).strip()
+    extracted = Extracted(
+        text="", segments=(),  # no record has the whole text
+        file_type=doc["file_type"], encoding=doc["encoding"],
+        title=doc["title"], title_from=doc["title_from"], tags=bounded(tuple(doc["tags"]))[0],
+        aliases=(aliases,) if aliases else (), date=doc["date"] or None,
+        private=doc["private"], metadata=doc["front_matter"],
+    )  # fmt: skip
+    stat = FileStat(os.fsencode(path), doc["size"], 0, 0, 0)
+    file = FileRecord(source_id, path, stat, file_hash=doc["file_hash"])
+    rows = replace(chunks.rows(path, extracted, passages), keys=tuple(row["key"] for row in group))
+    documents.put(db, file, extracted, rows, EXTRACTOR_VERSION)
+    return {digest: row["vector"] for (digest, *_), row in zip(rows.values, group, strict=True)}
+
+
+def _maker(written: Any, address: str) -> Maker:
+    with suppress(KeyError, TypeError, ValueError):
+        metric = written["metric"]
+        sizes = {str(kind): (int(size), int(overlap)) for kind, (size, overlap) in written["sizes"].items()}
+        names = ("provider", "model", "digest", "dimension", "prompts")
+        identity = EmbedderIdentity(**{name: written["identity"][name] for name in names})
+        spec = chunk_spec(int(written["max_tokens"]), by_type=sizes)
+        if metric in METRICS and isinstance(identity.dimension, int):
+            return Maker(str(written["name"]), str(written["embedder"]), identity, metric, spec)
+    raise _not_ours(address, "does not say what made its vectors")
+
+
+def _not_ours(address: str, what: str) -> VectorError:
+    return VectorError(f"The vector index {address!r} {what}.", "Attach one that Commonplace fills.")

@@ -1,0 +1,419 @@
+"""One portable file a store: written while the app runs, and imported from anywhere.
+
+The file is a zip archive of ``store.db``, a consistent copy of the store with its private notes and without
+its runs and requests, and ``manifest.json``, which holds as JSON:
+
+    format           the number of this layout; files of format 1 also had a checksum here
+    schema           the number of the store's schema, see `rag_core.store.migrations`
+    program          the version of Commonplace that wrote it
+    exported_at      ISO 8601, UTC
+    store            name, embedder, and the number of files and passages
+
+Threat. A file may be made to harm: millions of names, a member without end, sizes that lie, names that lead
+elsewhere. So no read is longer than a block, only the two known members are read, no name in it is used as a
+path, and no more is written than the disk has room for. Zip's checksum finds damage. The store in it is a
+program for SQLite: a trigger or view would run when it is written to. So before any of its rows is used its
+schema must be exactly that of a store of its version and its structure sound; what is read from rows later
+must be of the expected kind. Only then is it linked into place.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sqlite3
+import struct
+import uuid
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any, Literal
+from urllib.parse import quote
+
+from rag_core import __version__
+from rag_core.errors import InvalidInput, StoreError
+from rag_core.files import MANY_FILES, display, doubt, preview
+from rag_core.messages import say
+from rag_core.models import known_facts
+from rag_core.store import Store, about, migrations, switch
+from rag_core.store.connection import connect
+from rag_core.store.creation import new_store_file
+from rag_core.store.errors import is_damage, not_written
+from rag_core.store.file import new_generation, now
+from rag_core.store.health import check
+from rag_core.store.sources import all_sources, change_source
+from rag_core.store.staging import require_space, staging_folder, sync, unfinished_name
+from rag_core.types import METRICS, OWNER, Source, StoreInfo
+from rag_core.wording import plural, size
+
+FORMAT = 2
+SUFFIX = ".commonplace"
+MANIFEST, STORE = "manifest.json", "store.db"
+
+_BLOCK = 1024 * 1024
+_LEVEL = 1  # 2.5 times smaller at 50 MB/s on one core; level 6 takes three times as long for a tenth less
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, struct.error)
+_DISK = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")
+_EXAMPLES = 5
+_SMALL = ("meta", "migrations", "identities", "tags", "properties", "names", "exclusions")
+_MOST_CHARACTERS = 1_000_000
+_FOLDERS = {
+    "missing": "Paused {count} not on this computer; what was read there stays: {names}.",
+    "doubted": "Folders that are too large to index unasked are paused: {names}.",
+    "here": "The next run compares the store with {count} of this computer: {names}.",
+}
+
+TransferPhase = Literal["copying", "packing", "unpacking", "checking"]
+_PHASES: dict[TransferPhase, str] = {
+    "copying": "Copying the store", "packing": "Writing the file",
+    "unpacking": "Reading the file", "checking": "Checking the store",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """The progress of an export or import. ``done`` and ``total`` are bytes; while *checking*, checks."""
+
+    phase: TransferPhase
+    done: int
+    total: int
+
+    @property
+    def said(self) -> str:
+        """The progress in words: ``Writing the file · 12.0 MB of 80.0 MB``."""
+        if self.phase == "checking" or not self.total:
+            return _PHASES[self.phase]
+        return f"{_PHASES[self.phase]} · {size(self.done)} of {size(self.total)}"
+
+
+Report = Callable[[Transfer], None]
+"""Called again and again during an export or import; what it raises ends that, and nothing is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A portable file that was written: where, how large, and what is in it."""
+
+    store: str
+    path: Path
+    size_bytes: int
+    file_count: int
+    chunk_count: int
+
+
+class _Unfit(Exception):
+    """Why a file is not imported, as the end of a sentence."""
+
+
+def _pack(store: Path, part: Path, info: StoreInfo, report: Report) -> None:
+    """Write the archive ``part`` around the store file ``store``; it is on the disk when this returns.
+    ``info`` describes the store. Raises OSError."""
+    counts = {"files": info.file_count, "passages": info.chunk_count}
+    manifest = {
+        "format": FORMAT,
+        "schema": migrations.VERSION,
+        "program": __version__,
+        "exported_at": now(),
+        "store": {"name": info.name, "embedder": info.embedder, **counts},
+    }
+    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)  # private notes are in it
+    with open(handle, "wb") as raw:  # noqa: PTH123 - it has a handle already
+        with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
+            archive.writestr(MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=2))
+            with store.open("rb") as source, archive.open(STORE, "w", force_zip64=True) as member:
+                _copy(source, member, "packing", store.stat().st_size, report)
+        raw.flush()
+        os.fsync(raw.fileno())
+
+
+def _copy(source: IO[bytes], target: IO[bytes], phase: TransferPhase, total: int, report: Report) -> None:
+    done = 0
+    while block := source.read(_BLOCK):
+        report(Transfer(phase, done, total))
+        done += target.write(block)
+    report(Transfer(phase, done, total))
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """An open portable file: the name and the schema of its store."""
+
+    path: Path
+    archive: zipfile.ZipFile
+    name: str
+    schema: int
+
+    def unpack(self, target: Path, report: Report) -> None:
+        """Write the store to ``target``, which must not exist. Raises StoreError, OSError."""
+        total = self.archive.getinfo(STORE).file_size
+        require_space(target.parent, total, f"The store in {self.path.name!r}")
+        with _refusing(self.path), target.open("xb") as file, self.archive.open(STORE) as member:
+            _copy(member, file, "unpacking", total, report)
+
+
+class _Bounded(io.BufferedReader):
+    """A file of which no more than a block is read at once; zipfile reads any directory whole."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is not None and size > _BLOCK:
+            raise _Unfit(f"it holds more than {MANIFEST} and {STORE}")
+        return super().read(size)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Packed]:
+    """The portable file ``path``. Raises InvalidInput when it does not exist, StoreError when this program
+    cannot read it."""
+    if not os.path.isfile(path):  # noqa: PTH113 - no error; a pipe would block
+        raise InvalidInput(f"There is no file {str(path)!r}.", "Check the spelling, or mount its disk.")
+    try:
+        raw = _Bounded(io.FileIO(path))
+    except OSError as error:
+        raise _refused(path, f"it cannot be opened: {error.strerror}") from error
+    with raw:
+        with _refusing(path):
+            archive = zipfile.ZipFile(raw)
+            packed = Packed(path, archive, *_manifest(path, archive))
+        yield packed
+
+
+def _manifest(path: Path, archive: zipfile.ZipFile) -> tuple[str, int]:
+    """The store's name and schema. Raises _Unfit, StoreError for a file of a newer version."""
+    if sorted(archive.namelist()) != [MANIFEST, STORE]:
+        raise _Unfit(f"it does not hold just {MANIFEST} and {STORE}")
+    if {each.compress_type for each in archive.infolist()} - {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+        raise _Unfit("its compression is not supported")
+    try:
+        with archive.open(MANIFEST) as member:
+            about: dict[str, Any] = json.loads(member.read(_BLOCK))
+        for what, ours in (("format", FORMAT), ("schema", migrations.VERSION)):
+            number = about[what]
+            if type(number) is not int or number < 1:
+                raise TypeError
+            if number > ours:
+                program = str(about.get("program", ""))[:20]
+                raise StoreError(
+                    f"{path.name!r} was written by a newer Commonplace ({program!r}, {what} {number}).",
+                    f"Update Commonplace; this one reads up to {what} {ours}.",
+                )
+        return str(about["store"]["name"]), about["schema"]
+    except (LookupError, TypeError, RecursionError, json.JSONDecodeError) as error:
+        raise _Unfit("its manifest lacks what an import needs") from error
+
+
+@contextmanager
+def _refusing(path: Path) -> Iterator[None]:
+    """Raise one StoreError about the portable file ``path`` for anything that is wrong with it."""
+    try:
+        yield
+    except _Unfit as error:
+        raise _refused(path, str(error)) from error
+    except (*_DAMAGE, sqlite3.DatabaseError) as error:
+        if _is_of_the_disk(error):
+            raise
+        raise _refused(path, f"it is damaged or not an export ({error})") from error
+
+
+def _is_of_the_disk(error: BaseException | None) -> bool:
+    """Whether an error of SQLite is about the disk or the rights, and not about the file."""
+    return getattr(error, "sqlite_errorname", "").startswith(_DISK)
+
+
+def _refused(path: Path, why: str) -> StoreError:
+    """The error for a portable file that is not imported."""
+    return StoreError(
+        f"{path.name!r} cannot be imported: {why[:200].rstrip('.')}.",
+        "Nothing was imported. Export the store again, or take another copy of the file.",
+    )
+
+
+def export_store(
+    store: Store, target: Path, *, force: bool = False, report: Report | None = None
+) -> Exported:
+    """Write ``store`` as it is now to ``target``, or into that folder under its own name.
+
+    The file is there whole or not at all; an existing one is replaced only with ``force``. ``report`` may
+    raise to end it. Raises InvalidInput for an unusable target, StoreError when the store cannot be read or
+    the file cannot be written.
+    """
+    target = target / f"{store.name}{SUFFIX}" if _is_folder(target) else target
+    if target.suffix != SUFFIX:
+        raise InvalidInput(f"{target.name!r} does not end in {SUFFIX}.", f"Call it {store.name + SUFFIX!r}.")
+    if not _is_folder(target.parent):
+        raise InvalidInput(f"There is no folder {str(target.parent)!r}.", "Make it first, or choose another.")
+    _refuse_existing(target, force=force)
+    report = report or (lambda _: None)
+    with _explained(store, target), staging_folder(store.path.parent) as room:
+        copy = room / store.path.name
+        _vacuum(store.path, copy, report)
+        with closing(Store(copy)) as opened:
+            _forget_runs(opened)
+            info = about.info(opened, OWNER)
+        _one_file(copy)
+        part = unfinished_name(room, target)
+        _pack(copy, part, info, report)
+        _refuse_existing(target, force=force)
+        part.replace(target)
+        sync(target.parent)
+    return Exported(store.name, target, target.stat().st_size, info.file_count, info.chunk_count)
+
+
+def _refuse_existing(target: Path, *, force: bool) -> None:
+    if os.path.lexists(target) and not force:
+        raise InvalidInput(f"{str(target)!r} exists already.", say("replace_file"))
+
+
+def _is_folder(path: Path) -> bool:
+    return os.path.isdir(path)  # noqa: PTH112 - no error for a path that cannot be
+
+
+def _vacuum(store: Path, copy: Path, report: Report) -> None:
+    """Write one consistent, compact copy without the text of what was deleted; neither searches nor a run
+    wait for it."""
+    with closing(connect(store, "ro")) as db:
+        pages, unused, page_size = (
+            int(db.execute(f"PRAGMA {name}").fetchone()[0])
+            for name in ("page_count", "freelist_count", "page_size")
+        )
+        total = (pages - unused) * page_size
+        require_space(copy.parent, total, f"A copy of store {store.stem!r}")
+        report(Transfer("copying", 0, total))
+        db.execute("VACUUM INTO ?", (str(copy),))
+    report(Transfer("copying", total, total))
+
+
+def _forget_runs(store: Store) -> None:
+    """Remove the requests to a store, and the history of its runs."""
+    with store.note() as db:
+        db.execute("PRAGMA secure_delete = ON")
+        db.execute("DELETE FROM requests")
+        db.execute("DELETE FROM jobs")
+
+
+def _one_file(path: Path) -> None:
+    """Fold everything about a closed store into the file itself; unlike closing it raises errors."""
+    with closing(connect(path, "rw")) as db:
+        db.execute("PRAGMA journal_mode = DELETE")
+
+
+@contextmanager
+def _explained(store: Store, target: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, sqlite3.DatabaseError) as error:
+        if is_damage(error):
+            raise StoreError(f"Store {store.name!r} is damaged: {error}.", "Verify and repair it.") from error
+        own = store.path.parent
+        is_own = isinstance(error, sqlite3.Error) or str(error.filename).startswith(str(own))
+        folder = own if is_own else target.parent
+        raise not_written(store.name, "exported", folder, error, "no file was left") from error
+
+
+def import_store(
+    packed: Packed,
+    path: Path,
+    report: Report | None = None,
+    make_room: Callable[[], None] = lambda: None,
+) -> tuple[str, ...]:
+    """Make the store file ``path`` of a portable file; returns notices for its owner, in sentences.
+
+    It is there whole or not at all and gets an identity of its own. ``report`` may raise to end it;
+    ``make_room`` is called when all is ready. Raises InvalidInput when ``path`` exists, StoreError when the
+    file is not a sound store that this program can read, or cannot be written.
+    """
+    report = report or (lambda _: None)
+    with new_store_file(path, "made", "nothing was imported", make_room) as unpacked:
+        packed.unpack(unpacked, report)
+        report(Transfer("checking", 0, 0))
+        with _refusing(packed.path):
+            _inspect(unpacked, packed.schema)
+            notices = _adopt(unpacked, report)
+        _one_file(unpacked)
+    return notices
+
+
+def _inspect(unpacked: Path, version: int) -> None:
+    """Raise _Unfit unless the file is a store with exactly the schema ``version`` and a sound structure."""
+    # immutable: nobody else has it, and a log that its header asks for must not be made
+    with closing(sqlite3.connect(f"file:{quote(str(unpacked))}?immutable=1", uri=True)) as db:
+        db.execute("PRAGMA trusted_schema = OFF")
+        db.execute("PRAGMA cell_size_check = ON")
+        pragmas = ("application_id", "encoding", "user_version")
+        found = [db.execute(f"PRAGMA {pragma}").fetchone()[0] for pragma in pragmas]
+        if found[:2] != [migrations.APPLICATION_ID, "UTF-8"]:
+            raise _Unfit("it does not hold a Commonplace store")
+        if found[2] != version:
+            raise _Unfit("its store has another schema than its manifest says")
+        for difference in migrations.differences(db, version):
+            raise _Unfit(f"its schema is not that of a store ({difference.kind} {difference.name[:60]!r})")
+        if db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+            raise _Unfit("its store is damaged")
+        there = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        for table in there.intersection(_SMALL):  # what is not text raises an error; `check` reads the others
+            for _ in db.execute(f"SELECT * FROM {table}"):
+                pass
+
+
+def _adopt(unpacked: Path, report: Report) -> tuple[str, ...]:
+    """Make the store this computer's own; returns notices. Raises _Unfit."""
+    try:
+        with closing(Store(unpacked)) as store:
+            notices = _require_usable(store)
+            _forget_runs(store)
+            with store.decide() as db:
+                switch.keep_local(db)
+            health = check(store, report=lambda done, total: report(Transfer("checking", done, total)))
+            for finding in health.findings:
+                if finding.severity == "fault":
+                    raise _Unfit(f"its store is damaged: {finding.sentence}")
+            with store.decide() as db:
+                db.execute("UPDATE meta SET value = ? WHERE key = 'id'", (str(uuid.uuid4()),))
+                db.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (new_generation(),))
+                return (*notices, *_settle_folders(db))
+    except StoreError as error:  # a fault of the unpacked store is the file's: there is no store to repair
+        if _is_of_the_disk(error.__cause__):
+            raise
+        raise _Unfit(error.message) from error
+
+
+def _require_usable(store: Store) -> tuple[str, ...]:
+    """Raise _Unfit for a store that this program cannot use; a notice where its embedder must be set up."""
+    try:
+        known = known_facts(store.embedder)
+    except InvalidInput as error:
+        raise _Unfit(f"its embedder is unknown here. {error}") from error
+    sizes = [*store.spec.sizes.values(), (store.spec.max_tokens, 0)]
+    if any(type(number) is not int for pair in sizes for number in pair) or not all(
+        0 <= overlap < size <= _MOST_CHARACTERS for size, overlap in sizes
+    ):
+        raise _Unfit("its passages have impossible sizes")
+    if known and store.spec.max_tokens > known.max_tokens:
+        raise _Unfit("its passages are longer than its embedder reads")
+    if store.metric not in METRICS:
+        raise _Unfit(f"its metric {store.metric[:20]!r} is unknown")
+    return () if known else (f"Its embedder {store.embedder[:80]!r} has to be set up on this computer.",)
+
+
+def _settle_folders(db: sqlite3.Connection) -> Iterator[str]:
+    """Pause the folders that are not on this computer or hold too much of it; a notice about each kind."""
+    found: dict[str, list[Source]] = {kind: [] for kind in _FOLDERS}
+    for source in [each for each in all_sources(db) if not each.removed]:
+        root, kind = Path(source.root), "missing"
+        if root.is_absolute() and os.path.isdir(root):  # noqa: PTH112 - may hold a NUL
+            root = root.resolve()
+            some = preview(root, source.include, max_files=MANY_FILES)
+            kind = "doubted" if doubt(root, source.include, some) else "here"
+        if kind != "here":
+            change_source(db, replace(source, paused=True))
+        if kind != "here" or not source.paused:
+            found[kind].append(source)
+    for kind, sentence in _FOLDERS.items():
+        if folders := found[kind]:
+            names = ", ".join(repr(display(os.fsencode(each.root))) for each in folders[:_EXAMPLES])
+            more = len(folders) - _EXAMPLES
+            names += f" and {more:,} more" if more > 0 else ""
+            yield sentence.format(count=plural(len(folders), "folder"), names=names)

@@ -1,0 +1,41 @@
+"""The making of a store's file: beside the others until it is whole."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rag_core.errors import InvalidInput, StoreError
+from rag_core.store.errors import blames_file, not_written
+from rag_core.store.file import put_in_place
+from rag_core.store.staging import staging_folder, sync
+
+
+@contextmanager
+def new_store_file(path: Path, what: str, advice: str, make_room: Callable[[], None]) -> Iterator[Path]:
+    """An unfinished file that becomes the store ``path`` at the end of the block, whole or not at all.
+
+    ``make_room`` is called when all is ready.
+
+    Raises:
+        InvalidInput: ``path`` exists.
+        StoreError: the disk fails. It says ``what`` could not be done (made, attached), and ``advice``.
+
+    """
+    try:
+        with staging_folder(path.parent) as room:
+            unfinished = room / path.name
+            yield unfinished
+            sync(unfinished)
+            make_room()
+            put_in_place(unfinished, path)
+            sync(path.parent)
+    except FileExistsError:
+        raise InvalidInput(f"A store called {path.stem!r} exists already.", "Choose another name.") from None
+    except (OSError, sqlite3.Error, StoreError) as error:
+        cause = error.__cause__ if isinstance(error, StoreError) else error
+        if isinstance(cause, OSError) or (isinstance(cause, sqlite3.Error) and not blames_file(cause)):
+            raise not_written(path.stem, what, path.parent, cause, advice) from error
+        raise

@@ -1,0 +1,62 @@
+"""The filters of the Search page in a real browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from rag_core.config import Settings
+from rag_core.library import Library
+from tests.browser.chromium import Watched, places, watch
+from tests.conftest import index
+from tests.support.trees import write
+
+pytestmark = pytest.mark.browser
+
+NOTE = "---\nstatus: {}\n---\n# Heron {}\n\nThe heron waits at {}.\n"
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[Watched]:
+    states = ("open", "open", "done", "waiting")
+    write(tmp_path / "notes", {f"{n}.md": NOTE.format(state, n, n) for n, state in enumerate(states)})
+    library = Library.open(Settings(tmp_path / "home" / "data", tmp_path / "models", (tmp_path,)))
+    index(library, "birds", tmp_path / "notes")
+    library.close()
+    with watch(tmp_path, places(tmp_path)) as watched:
+        yield watched
+        assert watched.errors == []
+
+
+def test_a_chosen_chip_opens_its_list_for_a_second_value_and_only_its_cross_removes_it(app: Watched) -> None:
+    page = app.page
+    app.open("/?q=heron+waits&has=status%3A%3Dopen")
+    expect(page.locator(".cps-card")).to_have_count(2)
+    page.get_by_role("button", name="status: open", exact=True).click()
+    option = page.get_by_role("menuitemcheckbox", name=re.compile("^done"))
+    expect(option).to_be_visible()
+    expect(page.locator(".cps-card")).to_have_count(2)
+    option.click()
+    expect(page.locator(".cps-card")).to_have_count(3)
+    page.get_by_role("button", name="status: open, done", exact=True).click()
+    expect(page.get_by_role("menuitemcheckbox", checked=True)).to_have_count(2)
+    page.get_by_role("button", name="Remove status: open, done").click()
+    expect(page.locator(".cps-card")).to_have_count(4)
+
+
+def test_all_filters_are_cleared_by_one_press_and_the_order_stays(app: Watched) -> None:
+    page = app.page
+    app.open("/?q=heron+waits&sort=name&has=status%3A%3Dopen")
+    expect(page.locator(".cps-card")).to_have_count(2)
+    clear = page.get_by_role("button", name="Clear filters")
+    expect(clear).to_have_count(0)
+    page.get_by_role("button", name="Type", exact=True).click()
+    page.get_by_role("menuitemcheckbox").first.click()
+    clear.click()
+    expect(page.locator(".cps-card")).to_have_count(4)
+    expect(page).to_have_url(re.compile(r"/\?q=heron\+waits&sort=name$"))
+    expect(clear).to_have_count(0)

@@ -1,0 +1,188 @@
+"""Damaged files of every format cost themselves alone: the reader process answers, or is replaced."""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path, PurePosixPath
+
+import pytest
+from PIL import Image, UnidentifiedImageError
+from pillow_heif import register_heif_opener
+
+from rag_core.errors import ExtractError
+from rag_core.extract import Worker, extract, ocr, pictures
+from rag_core.store.jobs import shared_reason
+from rag_core.types import Extracted
+from tests.extract.test_ocr import packed, picture
+from tests.extract.test_readers import PHRASE, SAMPLES
+from tests.support import documents_made as made
+from tests.support.killing import MUTATIONS
+
+register_heif_opener()
+_KINDS = {"png": "PNG", "jpg": "JPEG", "webp": "WEBP", "gif": "GIF", "tiff": "TIFF", "heic": "HEIF"}
+_SMALL = picture(PHRASE).resize((300, 66))
+_PICTURES = {f"photo.{suffix}": packed(_SMALL, kind) for suffix, kind in _KINDS.items()}
+_FAMILIES = {name: sample[0] for name, sample in SAMPLES.items() if name != "files.zip"} | _PICTURES
+
+
+class Eye:
+    """What reads the text in pictures: it takes each that could be opened, and no time."""
+
+    name, leaves = "ollama:eye", False
+
+    def read(self, picture: bytes, is_wanted: Callable[[], bool]) -> str:
+        assert Image.open(io.BytesIO(picture)).size
+        return PHRASE
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    with closing(Worker(limit_s=30, ocr="off")) as made:
+        yield made
+
+
+def mutated(data: bytes, seed: int) -> bytes:
+    """``data`` with some bytes changed, a stretch gone or doubled, or the end missing."""
+    chance = random.Random(seed)
+    changed = bytearray(data)
+    at, length = chance.randrange(len(data)), chance.randrange(1, 64)
+    match seed % 4:
+        case 0:
+            for _ in range(chance.randrange(1, 40)):
+                changed[chance.randrange(len(data))] = chance.randrange(256)
+        case 1:
+            del changed[at : at + length]
+        case 2:
+            changed[at:at] = changed[at : at + length] * chance.randrange(1, 50)
+        case _:
+            del changed[at:]
+    return bytes(changed)
+
+
+def read(worker: Worker, data: bytes, name: str) -> Extracted | ExtractError:
+    try:
+        return extract(data, PurePosixPath(name), worker, Eye() if name in _PICTURES else None)
+    except ExtractError as error:
+        return error
+
+
+def open_files() -> int:
+    place = Path("/proc/self/fd")
+    return len(list(place.iterdir())) if place.exists() else 0
+
+
+@pytest.mark.parametrize("name", _FAMILIES)
+def test_no_damage_ends_or_stops_the_one_who_reads(worker: Worker, name: str) -> None:
+    data, before = _FAMILIES[name], open_files()
+    sound = read(worker, data, name)
+    for seed in range(MUTATIONS):
+        found = read(worker, mutated(data, seed), name)
+        if isinstance(found, ExtractError):
+            assert found.message
+            assert found.suggestion
+        else:
+            assert all(0 <= each.start <= each.end <= len(found.text) for each in found.segments)
+    assert isinstance(sound, Extracted)
+    assert PHRASE in sound.text
+    assert read(worker, data, name) == sound, "the next file is read as ever"
+    assert open_files() <= before + 4, "the pipes of one process"
+
+
+SAID = {
+    "report.pdf": "is damaged or not a PDF.",
+    "letter.docx": "is damaged or not a DOCX.",
+    "talk.pptx": "is damaged or not a PPTX.",
+    "stock.xlsx": "is damaged or not an XLSX.",
+    "stock.xls": "is damaged or not an XLS.",
+    "stock.ods": "is damaged or not an ODS.",
+    "letter.odt": "is damaged or not an ODT.",
+    "talk.odp": "is damaged or not an ODP.",
+    "book.epub": "is damaged or not an EPUB.",
+    "note.rtf": "is damaged or not an RTF.",
+    "note.eml": "is damaged or not an EML.",
+    "all.mbox": "is damaged or not an MBOX.",
+    "tea.ipynb": "is damaged or not an IPYNB.",
+    "files.zip": "is damaged or not a ZIP.",
+    "photo.png": "is damaged or not a PNG.",
+    "photo.jpg": "is damaged or not a JPG.",
+    "photo.webp": "is damaged or not a WEBP.",
+    "photo.gif": "is damaged or not a GIF.",
+    "photo.tiff": "is damaged or not a TIFF.",
+    "photo.heic": "is damaged or not an HEIC.",
+}
+LENIENT = {"note.rtf", "note.eml", "all.mbox"}
+"""Formats of which a part can be read, and of which text is a part."""
+
+
+def said(worker: Worker, data: bytes, name: str) -> str:
+    """The reason on the row of a file that failed, '' for one that was read."""
+    found = read(worker, data, name)
+    return shared_reason(found.message, name) if isinstance(found, ExtractError) else ""
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_a_file_of_another_kind_says_so_in_plain_words(worker: Worker, name: str) -> None:
+    other = b"GIF89a" if name == "report.pdf" else b"%PDF-1.7"
+    assert said(worker, other + bytes(100), name) == f"It {SAID[name]}"
+    if name not in LENIENT:
+        assert said(worker, b"not what the name says", name) == f"It {SAID[name]}"
+
+
+@pytest.mark.parametrize(
+    "name", sorted(SAID.keys() - {"note.eml", "all.mbox"})
+)  # a mailbox may well be empty
+def test_an_empty_file_says_so(worker: Worker, name: str) -> None:
+    assert said(worker, b"", name) == "It is empty."
+
+
+@pytest.mark.parametrize("name", [name for name in SAID if name not in LENIENT])
+def test_a_file_that_was_cut_off_says_so_in_plain_words(worker: Worker, name: str) -> None:
+    data = {**SAMPLES, **{name: (each, "", "") for name, each in _PICTURES.items()}}[name][0]
+    assert said(worker, data[: len(data) // 2], name) == f"It {SAID[name]}"
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.pdf", made.pdf("Secret", password="open")),
+        *((f"a.{suffix}", made.encrypted_office()) for suffix in ("docx", "pptx", "xlsx", "xlsm", "xlsb")),
+        ("a.odt", made.zipped({"META-INF/manifest.xml": "<m><encryption-data/></m>", "content.xml": "x"})),
+    ],
+)
+def test_a_file_with_a_password_says_so(worker: Worker, name: str, data: bytes) -> None:
+    assert said(worker, data, name) == "It needs a password."
+
+
+def test_an_old_office_file_under_a_new_name_needs_no_password(worker: Worker) -> None:
+    old = SAMPLES["stock.xls"][0]
+    assert said(worker, old, "letter.docx") == "It is damaged or not a DOCX."
+    assert said(worker, old, "stock.xlsx") == "", "the reader of sheets knows both"
+
+
+def test_no_picture_starts_another_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = tmp_path / "started"
+    ghostscript = tmp_path / "gs"
+    ghostscript.write_text(f"#!/bin/sh\ntouch {started}\n")
+    ghostscript.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(ocr, "reader", ocr.Reader(None, lambda: None))
+    ocr.reader.begin("tesseract")
+    eps = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 100 100\n%%EndComments\n(/tmp) run\n%%EOF\n"
+    with pytest.raises(UnidentifiedImageError):
+        pictures.read(eps, PurePosixPath("photo.png"))
+    assert not started.exists()
+
+
+def test_a_document_that_unpacks_without_end_is_one_error(worker: Worker) -> None:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("META-INF/manifest.xml", "<manifest/>")
+        archive.writestr("content.xml", bytes(210_000_000))
+    found = read(worker, made.getvalue(), "bomb.odt")
+    assert isinstance(found, ExtractError)
+    assert PHRASE in extract(SAMPLES["letter.odt"][0], PurePosixPath("letter.odt"), worker).text

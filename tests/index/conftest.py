@@ -1,0 +1,6 @@
+"""The fixtures of these tests, from the modules that make them."""
+
+from __future__ import annotations
+
+from tests.index.sea_store import exported as exported
+from tests.index.sea_store import sea as sea

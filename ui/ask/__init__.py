@@ -1,0 +1,1 @@
+"""The Ask page: conversations, and the model that answers."""

@@ -1,0 +1,146 @@
+"""An answer and its passages as HTML.
+
+The rules of `ui.frame.hits` hold. A model's words are as untrusted as a note: all go through `html.escape`,
+and the only links are our own, from a number to its passage and from a passage to its document.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Final, Literal
+
+from rag_core.replies import Draft, Reference, Statement, fault, lacks
+from rag_core.search.shown import Block, Kind, clean
+from rag_core.wording import where
+from ui.frame.hits import one_line
+
+State = Literal["coming", "answered", "unanswered"]
+"""Whether there is an answer to the question above some passages."""
+
+_ITEM = re.compile(r"^( *)[-*](?= )", re.M)
+_BOLD = re.compile(r"\*\*(?=\S)([^*\n]+)(?<=\S)\*\*")
+_NUMBERS = re.compile(r"\[(\d+(?:\s*[,;–-]\s*\d+)*)\]")
+
+
+def question(text: str, number: int) -> str:
+    """A question above its answer."""
+    return f'<div class="cp cp-asked"><h2 id="{_anchor(number)}">{html.escape(one_line(text))}</h2></div>'
+
+
+def answer(statements: Sequence[Statement], number: int, rest: str = "") -> str:
+    """The statements of turn ``number`` with their marks, then the ``rest`` that is not checked yet."""
+    leads = (_ITEM.sub(r"\1•", html.escape(each.lead)) for each in statements)
+    said = "".join(lead + _statement(each, number) for lead, each in zip(leads, statements, strict=True))
+    said = said.lstrip()
+    more = f'<span class="cp-unchecked">{html.escape(rest)}</span>' if rest.strip() else ""
+    return f'<div class="cp cp-answer">{said}{more}</div>'
+
+
+def quotes(statements: Sequence[Statement], number: int) -> str:
+    """Sentences of the passages that answer turn ``number``, each in a paragraph of its own."""
+    said = "".join(f"<p>{_statement(statement, number)}</p>" for statement in statements)
+    return f'<div class="cp cp-quotes">{said}</div>'
+
+
+def _statement(each: Statement, number: int) -> str:
+    body, at = "", 0
+    for quote in each.quotes:
+        text = _numbered(each.text[quote.start : quote.end], each, number)
+        body += _numbered(each.text[at : quote.start], each, number)
+        body += f'<span class="cp-{"true" if quote.holds else "false"}">{text}</span>'
+        body += "" if quote.holds else f'<span class="cp-flag">{html.escape(fault(quote))}</span>'
+        at = quote.end
+    body += _numbered(each.text[at:], each, number)
+    lack = html.escape(lacks(each))
+    if lack and each.support == "none":
+        return f'<span class="cp-unsourced">{body}<span class="cp-flag">{lack}</span></span>'
+    return body + (f'<span class="cp-quiet"> ({lack})</span>' if lack else "")
+
+
+def _numbered(text: str, each: Statement, number: int) -> str:
+    """Escaped text in which the numbers of passages lead to them."""
+
+    def link(match: re.Match[str]) -> str:
+        found = [int(part) for part in re.findall(r"\d+", match[1]) if len(part) < 4]
+        if not found or not set(found) <= set(each.numbers):
+            return match[0]
+        links = (f'<a href="#{_anchor(number, one)}" aria-label="Passage {one}">{one}</a>' for one in found)
+        return f'<span class="cp-number">[{", ".join(links)}]</span>'
+
+    return _NUMBERS.sub(link, _BOLD.sub(r"<strong>\1</strong>", html.escape(text)))
+
+
+def sources(references: Sequence[Reference], number: int, state: State, *, opened: bool = True) -> str:
+    """The passages of turn ``number`` with their quotes marked, one unfolded at a time: at first a cited one
+    if ``opened``. Without an answer all are."""
+    cited = next((each.number for each in references if each.cited), 0) if opened else 0
+    cards = "".join(_source(each, number, state, is_open=each.number == cited) for each in references)
+    return f'<div class="cp cp-sources"><h3>Passages</h3>{cards}</div>'
+
+
+def _source(each: Reference, number: int, state: State, *, is_open: bool) -> str:
+    known = [
+        one_line(where(each)),
+        f"{each.score:.0%}" if each.score else "",
+        "private" if each.private else "",
+        f"{len(each.spans)} quoted" if each.spans else "",
+        "not cited" if state == "answered" and not each.cited else "",
+    ]
+    quiet = html.escape(" · ".join(filter(None, known)))
+    fold = " open" if state == "unanswered" else f' name="turn-{number}"{" open" * is_open}'
+    return (
+        f'<details class="cp-source" id="{_anchor(number, each.number)}"{fold}>'
+        f'<summary><span class="cp-number">[{each.number}]</span> '
+        f"<strong>{html.escape(one_line(each.title) or one_line(each.rel_path))}</strong>"
+        f'<span class="cp-quiet"> {quiet}</span></summary>'
+        f'<p><a href="{html.escape(each.address)}">Open note</a>'
+        f'<span class="cp-quiet"> · {html.escape(one_line(" › ".join(each.rel_path.split("/"))))}</span></p>'
+        f'<div class="cp-passage">{_passage(each)}</div></details>'
+    )
+
+
+_TAGS: Final[dict[Kind, str]] = {
+    "heading": "strong",
+    "item": "li",
+    "quote": "blockquote",
+    "code": "pre",
+    "text": "p",
+}
+
+
+def _passage(each: Reference) -> str:
+    """The clean text of a passage, with what is quoted of it marked."""
+    blocks = clean(each.content, each.file_type, each.spans)
+    if not blocks:
+        return "There is only the title."
+    if len(blocks) > 1 and blocks[0].kind == "heading" and blocks[0].text == each.title:
+        blocks = blocks[1:]
+    said = ""
+    for kind, found in groupby(blocks, key=attrgetter("kind")):
+        tag = _TAGS[kind]
+        items = "".join(f"<{tag}>{_pieces(block)}</{tag}>" for block in found)
+        said += f"<ul>{items}</ul>" if kind == "item" else items
+    return said
+
+
+def _pieces(block: Block) -> str:
+    return "".join(
+        f"<mark>{html.escape(piece)}</mark>" if is_marked else html.escape(piece)
+        for piece, is_marked in block.pieces
+    )
+
+
+def waiting(draft: Draft) -> str:
+    """How far an answer is, in a line that a screen reader announces."""
+    writes = draft.statements or draft.rest.strip()
+    said = "Looking for passages …" if draft.looking else "The model reads the passages …"
+    said = "The model is writing. Each sentence is checked." if writes else said
+    return f'<div class="cp" role="status"><p class="cp-quiet">{said}</p></div>'
+
+
+def _anchor(number: int, passage: int = 0) -> str:
+    return f"turn-{number}-{passage}" if passage else f"turn-{number}"

@@ -1,0 +1,1 @@
+"""The Files page: the list of files, and one document to read."""

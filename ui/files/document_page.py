@@ -1,0 +1,182 @@
+"""One document to read: its text as it is meant to look, with the passage that was found marked; beside it
+what it links to; behind two buttons what can be done with it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from rag_core.errors import NotFound, RagError
+from rag_core.search.query import parse
+from rag_core.types import DocumentView, Viewer
+from rag_core.wording import unread
+from ui.files.file_actions import is_asked_for, runs_now, show_file_outcome, show_run
+from ui.files.file_filters import listed
+from ui.files.note_menus import show_menus
+from ui.frame import components, hits
+from ui.frame.deps import library
+from ui.frame.links import ASK_PAGE, CONVERSATION, FILES_PAGE, SEARCH_PAGE
+from ui.frame.messages import show_warning
+from ui.frame.search_state import last_search, searched
+from ui.reader import passages
+from ui.reader.code_view import TYPES
+from ui.reader.passages import Origin
+from ui.reader.rendered import Place, Rendered, as_written, render, render_code
+
+PAGE: Final = 200
+"""The number of passages that are shown at once if a text is not shown in full."""
+MOST_RENDERED: Final = 400_000
+"""Characters of a text that is shown in full."""
+_SLOW: Final = 40_000
+"""Characters of a note that is shown as it is written while it is rendered: 40 ms."""
+_SIMILAR: Final = 6
+_NOT_YET: Final = "The file is not in the store, or not yet."
+_CHANGED: Final = "The passage that the link leads to is no longer in the document: it was changed."
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the address of a document's page says: the document, the passage or heading to mark, the number of
+    the first passage shown, the parameters of the search that led here, and whether to show the source."""
+
+    store: str
+    path: str
+    passage: str = ""
+    heading: str = ""
+    first: int = 0
+    search: str = ""
+    source: bool = False
+
+
+def show_document(viewer: Viewer, asked: Asked) -> None:
+    """The page of a document. Raises NotFound if the viewer has no such file."""
+    components.show("reader", "reader")
+    before = searched(asked.search)
+    active = runs_now(viewer, asked.store)
+    try:
+        view = library().documents.get(viewer, asked.store, asked.path, asked.passage)
+    except NotFound:
+        _show_way_back(asked.store, before or last_search())
+        st.title(hits.label(passages.file_name(asked.path)), anchor=False)
+        if not active:
+            raise
+        st.html(hits.paragraphs(_NOT_YET))  # it may be one that was taken back just now
+        show_run(viewer, asked.store)
+        return
+    file, marked = view.document, next((chunk for chunk in view.chunks if chunk.is_hit), None)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="note_bar"):
+        _show_way_back(asked.store, before or last_search())
+        st.html(passages.breadcrumb(file))
+        show_menus(viewer, view, marked, asked.search, shows_source=asked.source)
+    show_file_outcome(viewer, asked.store, active=active)
+    if active and is_asked_for(asked.store, asked.path):
+        show_run(viewer, asked.store)
+    text, side = st.columns([3, 1], gap="large")
+    with text:
+        st.title(hits.label(file.title or passages.file_name(file.path)), anchor=False)
+        st.html(passages.facts(view))
+        if view.warnings:
+            show_warning(*view.warnings)
+        if asked.passage and marked is None and not unread(file):
+            st.html(hits.paragraphs(_CHANGED))
+        origin = _origin(before)
+        rendered = _show_text(viewer, view, asked, origin)
+    with side:
+        st.html(passages.beside(view, rendered.headings if rendered else (), origin))
+        place = st.empty()
+        st.html(passages.details(view))
+        with suppress(RagError):  # a vector index that does not answer keeps nobody from reading
+            near = library().searching.similar(viewer, file.store, file.path, limit=_SIMILAR)
+            if shown := [each for each in near if each.relevant and not each.is_linked]:
+                place.html(passages.similar(shown, origin))
+
+
+def _show_way_back(store: str, search: dict[str, list[str]] | None) -> None:
+    conversation = st.query_params.get(CONVERSATION, "")
+    if conversation:
+        st.page_link(
+            ASK_PAGE, label="Answer", icon=":material/arrow_back:", query_params={CONVERSATION: conversation},
+            help="Back to the answer",
+        )  # fmt: skip
+    elif search:
+        st.page_link(
+            SEARCH_PAGE, label="Results", icon=":material/arrow_back:", query_params=search,
+            help="Back to the results",
+        )  # fmt: skip
+    else:
+        st.page_link(
+            FILES_PAGE, label="Files", icon=":material/arrow_back:", query_params=listed(store),
+            help="Back to the list of files",
+        )  # fmt: skip
+
+
+def _origin(search: dict[str, list[str]]) -> Origin:
+    query = None
+    with suppress(KeyError, RagError):  # nothing was typed, or what no search takes
+        query = parse(search["q"][-1])
+    return Origin(urlencode(search, doseq=True), query)
+
+
+def _show_text(viewer: Viewer, view: DocumentView, asked: Asked, origin: Origin) -> Rendered | None:
+    """The text in the way that suits its type; of a rendered note with its headings."""
+    file = view.document
+    marked = next((chunk for chunk in view.chunks if chunk.is_hit), None)
+    lines = (marked.start_line, marked.end_line) if marked else None
+    has_lines = bool(view.chunks) and all(chunk.anchor is None for chunk in view.chunks)
+    if has_lines and (file.file_type == "markdown" or file.file_type in TYPES):
+        text = _text(viewer, file.store, file.path, library().stores.generations(viewer, [file.store]))
+        if len(text) <= MOST_RENDERED:
+            leads = {link.target: link.path for link in view.links_out if link.path is not None}
+            place = Place(
+                file.store, file.path, view.chunks[0].start_line, leads, origin.search, origin.query, lines,
+                asked.heading,
+            )  # fmt: skip
+            if file.file_type == "markdown" and not asked.source:
+                return _show_note(text, place, file.title)
+            st.html(_render_code(text, file.file_type, place))
+            return None
+    start, end = window(view, asked.first)
+    turning = passages.turning(view, start, end, PAGE, origin)
+    parts = [turning, passages.text(view, start, end, origin), turning] if view.chunks else []
+    for part in filter(None, parts):
+        st.html(part)
+    return None
+
+
+def _show_note(text: str, place: Place, title: str) -> Rendered:
+    body = st.empty()
+    if len(text) > _SLOW:
+        body.html(as_written(text, place, _SLOW // 4))
+    rendered = _render(text, place, title)
+    body.html(rendered.html)
+    return rendered
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _text(viewer: Viewer, store: str, path: str, generations: tuple[tuple[str, int], ...]) -> str:  # noqa: ARG001
+    return library().originals.text(viewer, store, path)
+
+
+@st.cache_data(max_entries=16, show_spinner=False, hash_funcs={Place: repr})
+def _render_code(text: str, language: str, place: Place) -> str:
+    return render_code(text, language, place)
+
+
+@st.cache_data(max_entries=64, show_spinner=False, hash_funcs={Place: repr})
+def _render(text: str, place: Place, title: str) -> Rendered:
+    return render(text, place, title)
+
+
+def window(view: DocumentView, first: int) -> tuple[int, int]:
+    """Which passages to show: from number ``first`` (counted from 1) on, else those around the mark."""
+    total = len(view.chunks)
+    marked = next((number for number, chunk in enumerate(view.chunks) if chunk.is_hit), None)
+    if 1 <= first <= total:
+        start = first - 1
+    else:
+        start = 0 if marked is None else max(0, min(marked - PAGE // 2, total - PAGE))
+    return start, min(total, start + PAGE)

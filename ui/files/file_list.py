@@ -1,0 +1,156 @@
+"""The list on the Files page: filters, how many files have each state, the table, and the chosen file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+
+import streamlit as st
+
+from rag_core.errors import NotFound
+from rag_core.types import Document, Viewer
+from rag_core.wording import plural
+from ui.files import file_filters
+from ui.files.file_actions import runs_now, show_actions, show_file_outcome, show_run
+from ui.files.file_filters import STORE_BOX, clear, current, key, push
+from ui.files.file_table import (
+    CHOSEN,
+    ORDERS,
+    STATES,
+    Listing,
+    chosen_rows,
+    listing,
+    said,
+    show_table,
+    within,
+)
+from ui.files.folder_tree import tree
+from ui.frame import components, hits
+from ui.frame.deps import library
+from ui.frame.links import FILES_PAGE, address
+from ui.frame.search_state import SEEN
+from ui.reader import passages
+from ui.reader.missing_file import show_missing_file
+from ui.search.filters import select
+from ui.search.results import nothing_indexed
+
+
+def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
+    """The files of ``store``, and what can be done with the one that is chosen."""
+    components.show("reader", "reader")
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="files_head"):
+        st.title("Files", anchor=False, width="content")
+        if len(stores) > 1:
+            st.session_state[STORE_BOX] = store if store in stores else None
+            st.selectbox(
+                "Store", stores, key=STORE_BOX, on_change=_choose_store, label_visibility="collapsed",
+                width=240,
+            )  # fmt: skip
+    active = runs_now(viewer, store)
+    found = listing(viewer, store)
+    file_filters.restore(
+        {
+            "folder": list(found.folders),
+            "state": _offered_states(found),
+            "type": list(found.types),
+            "tag": list(found.tags),
+            "sort": _offered_orders(found),
+        }
+    )
+    file_filters.remember(store)
+    st.session_state.pop(SEEN, None)  # the way back from a document leads here, to no search before
+    show_file_outcome(viewer, store, active=active)
+    if active:
+        show_run(viewer, store)
+    if found.rows.empty:
+        nothing_indexed(viewer)
+        show_missing_file(viewer, store)
+    else:
+        folders, files = st.columns([1, 4], gap="medium") if found.folders else (None, st.container())
+        if folders:
+            folders.html(tree(store, found.folders, len(found.rows), current().folder))
+        with files:
+            _list(viewer, store, within(found, current().folder), len(found.rows))
+
+
+def _choose_store() -> None:
+    clear(st.session_state[STORE_BOX])
+
+
+def _list(viewer: Viewer, store: str, found: Listing, total: int) -> None:
+    changed = partial(push, store)
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="filters"):
+        st.text_input(
+            "Words in path or title", key=key("q"), type="search", placeholder="Words in path or title",
+            on_change=changed, label_visibility="collapsed",
+        )  # fmt: skip
+        select("Type", key("type"), _with_chosen("type", found.types), str, changed)
+        select("Tag", key("tag"), _with_chosen("tag", found.tags), lambda tag: f"#{tag}", changed)
+        st.selectbox(
+            "Order", _offered_orders(found), key=key("sort"), on_change=changed,
+            format_func=lambda name: ORDERS[name][1], placeholder="By folder", label_visibility="collapsed",
+        )  # fmt: skip
+    if len(found.states) > 1:
+        st.pills(
+            "State", _offered_states(found), key=key("state"), on_change=changed,
+            label_visibility="collapsed",
+            format_func=lambda state: f"{found.states.get(state, 0):,} {said(state)}",
+        )  # fmt: skip
+    rows = chosen_rows(found.rows, current())
+    _count(store, len(rows), total, has_states=len(found.states) > 1)
+    show_missing_file(viewer, store)
+    if not rows.empty:
+        show_table(store, rows)
+        _chosen(viewer, store)
+
+
+def _with_chosen(name: str, counts: Mapping[str, int]) -> Mapping[str, int]:
+    """What the files of a folder have, and what is chosen though none of them has it."""
+    chosen = st.session_state[key(name)]
+    return counts if chosen is None or chosen in counts else {**counts, chosen: 0}
+
+
+def _offered_orders(found: Listing) -> list[str]:
+    """The orders by columns that the list has. Headings order by all, but only with a mouse."""
+    return [name for name, (column, _) in ORDERS.items() if column in found.rows]
+
+
+def _offered_states(found: Listing) -> list[str]:
+    """Those that files have, and the one in the address even when its last file has another by now."""
+    asked = st.query_params.get("state")
+    return [state for state in STATES if state in found.states or (found.states and state == asked)]
+
+
+def _count(store: str, shown: int, total: int, *, has_states: bool) -> None:
+    """How many files there are, unless the states say it, or are ``shown`` of them."""
+    files = plural(total, "file")
+    if not current().narrows:
+        if not has_states:
+            st.html(hits.paragraphs(files, status=True))
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.html(hits.paragraphs(f"{shown:,} of {files}", status=True), width="content")
+        st.button("Clear filters", key="files_clear", type="tertiary", on_click=clear, args=(store,))
+
+
+def _chosen(viewer: Viewer, store: str) -> None:
+    """The chosen file with what can be done with it."""
+    of, path = st.session_state.get(CHOSEN, ("", ""))
+    file: Document | None = None
+    if path and of == store:
+        with suppress(NotFound):  # it is gone since
+            get = library().files.get if viewer.is_owner else library().documents.get
+            found = get(viewer, store, path)
+            file = found if isinstance(found, Document) else found.document
+    if file is None:
+        return
+    with st.container(border=True, key="files_chosen_box"):
+        st.html(passages.heading(file))
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.page_link(
+                FILES_PAGE, label="Open document", icon=":material/description:",
+                query_params=address(store, file.path),
+            )  # fmt: skip
+            if viewer.is_owner:
+                show_actions(viewer, file)

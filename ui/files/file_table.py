@@ -1,0 +1,247 @@
+"""The files of a store as a table: made once for each state of the store, compared with the disk every few
+seconds."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, get_args
+from zlib import crc32
+
+import streamlit as st
+
+from rag_core.config import Settings, load
+from rag_core.text import tags
+from rag_core.types import Document, FileState, Viewer
+from rag_core.wording import CHANGED_IN_LISTS
+from ui.files.file_filters import FileFilters, current, go
+from ui.frame.deps import library, store_infos
+from ui.frame.hits import one_line
+from ui.reader import passages
+from ui.search.filters import with_parents
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STATES: Final = get_args(FileState)
+CHOSEN: Final = "files_chosen"
+"""The session key of (store, path) of the row that was chosen last."""
+_MOST_LISTED: Final = 50  # in a narrow window, where no table fits
+_MOST_AHEAD: Final = 50_000  # files, whose list takes some 70 MB while it is made
+_FRESH_S: Final = 5  # seconds for which the disk is not looked at again
+_REPEATED: Final = frozenset(
+    {"Open", "Folder", "State", "Type", "Date"}
+)  # sent once for all rows that have the same
+ORDERS: Final[Mapping[str, tuple[str, str]]] = {
+    "path": ("_path", "By folder"),
+    "name": ("Name", "By name"),
+    "date": ("Date", "Newest first"),
+    "size": ("Size", "Largest first"),
+}
+"""How files can be ordered: the column, and what a person chooses."""
+_FROM_THE_MOST: Final = frozenset({"date", "size"})
+_OF_DISK: Final = frozenset({"State", "Reason", "Size"})  # columns for the owner alone
+_WORDS, _TAGS, _PATH, _ID = "_words", "_tags", "_path", "_id"
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The files of a store that a viewer may see."""
+
+    #: A row a file, by path; columns that begin with ``_`` are not shown. A guest's say nothing of the disk.
+    rows: pd.DataFrame
+    states: Mapping[str, int]  #: State → number of files.
+    types: Mapping[str, int]  #: Type → number of files.
+    tags: Mapping[str, int]  #: Tag → number of files.
+    folders: Mapping[str, int]  #: Folder → number of files in and below it.
+
+
+def said(state: str) -> str:
+    """A state of a file as a person reads it."""
+    return "up to date" if state == "fresh" else state
+
+
+def load_ahead(viewer: Viewer) -> None:
+    """Make the list of the first store, unless it would take much memory, and load what every list needs."""
+    import pandas as pd  # noqa: F401
+
+    first = store_infos(viewer)[:1]
+    if first and first[0].file_count <= _MOST_AHEAD:
+        _known(load(), viewer, library().stores.generations(viewer, [first[0].name]))
+
+
+def listing(viewer: Viewer, store: str) -> Listing:
+    """The files of a store. For a few seconds the states are what they were, unless the store changes."""
+    make = _compared if viewer.is_owner else _known
+    return make(load(), viewer, library().stores.generations(viewer, [store]))
+
+
+def forget() -> None:
+    """Look at the disk again the next time."""
+    _compared.clear()
+
+
+@st.cache_resource(max_entries=8, ttl=_FRESH_S, show_spinner=False)
+def _compared(settings: Settings, viewer: Viewer, generations: tuple[tuple[str, int], ...]) -> Listing:
+    """What ``_known`` gives, with the states that the files have now."""
+    known = _known(settings, viewer, generations)
+    now = library().files.states(viewer, generations[0][0])
+    was = zip(known.rows[_ID].tolist(), known.rows["State"].tolist(), strict=True)
+    states = [state if state == "excluded" else now.get(number, state) for number, state in was]
+    return replace(
+        known,
+        rows=known.rows.assign(State=states),
+        states={state: states.count(state) for state in STATES if state in states},
+    )
+
+
+# A resource is shared, not copied, by all who look: nobody may change it.
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _known(
+    settings: Settings,  # noqa: ARG001 - part of the key
+    viewer: Viewer,
+    generations: tuple[tuple[str, int], ...],
+) -> Listing:
+    store = generations[0][0]
+    if viewer.is_owner:
+        found = library().files.all(viewer, store, compared=False)
+    else:
+        found = library().documents.all(viewer, store)
+    return Listing(
+        rows=_rows(found, of_disk=viewer.is_owner),
+        states={},
+        types=dict(Counter(document.file_type for document in found if document.file_type).most_common()),
+        tags=tags.counted(document.tags for document in found),
+        folders=_folders(found),
+    )
+
+
+def _folders(found: Sequence[Document]) -> dict[str, int]:
+    counts = Counter(document.path.rpartition("/")[0] for document in found)
+    counts.pop("", None)
+    return with_parents(counts)
+
+
+def _rows(found: Sequence[Document], *, of_disk: bool) -> pd.DataFrame:
+    import pandas as pd  # half a second, for which a document's page, where this module is too, must not wait
+
+    columns: dict[str, Any] = {
+        "Name": [passages.file_name(document.path) for document in found],
+        "Folder": [one_line(document.path.rpartition("/")[0]) for document in found],
+        "Date": [document.date[:10] for document in found],
+        "State": [document.state for document in found],
+        "Reason": [document.reason for document in found],
+        "Title": [one_line(passages.own_title(document)) for document in found],
+        "Type": [document.file_type for document in found],
+        "Passages": [document.chunks for document in found],
+        "Size": [document.size / 1000 for document in found],
+        "Tags": [" ".join(f"#{tag}" for tag in document.tags) for document in found],
+        _ID: [document.id for document in found],
+        _PATH: [document.path for document in found],
+        _WORDS: [_folded(f"{document.path} {document.title}") for document in found],
+        _TAGS: ["".join(f"\n{_folded(tag)}\n" for tag in document.tags) for document in found],
+    }
+    return pd.DataFrame({name: each for name, each in columns.items() if of_disk or name not in _OF_DISK})
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold()
+
+
+def within(found: Listing, folder: str | None) -> Listing:
+    """The files in and below ``folder``, with their numbers."""
+    if not folder:
+        return found
+    rows = found.rows[found.rows[_PATH].str.startswith(f"{folder}/")]
+    states = Counter(rows["State"]) if found.states else {}
+    return replace(
+        found,
+        rows=rows,
+        states={state: states[state] for state in STATES if state in states},
+        types=dict(Counter(filter(None, rows["Type"])).most_common()),
+        tags=tags.counted([tag[1:] for tag in each.split()] for each in rows["Tags"]),
+    )
+
+
+def chosen_rows(rows: pd.DataFrame, filters: FileFilters) -> pd.DataFrame:
+    """The rows of a folder that ``filters`` leave, in their order; a tag holds for those below it, as in a
+    search."""
+    for word in _folded(filters.q).split():
+        rows = rows[rows[_WORDS].str.contains(word, regex=False)]
+    if filters.state:
+        rows = rows[rows["State"] == filters.state]
+    if filters.type:
+        rows = rows[rows["Type"] == filters.type]
+    if filters.tag:
+        tag = _folded(filters.tag)
+        in_it = rows[_TAGS].str.contains(f"\n{tag}\n", regex=False)
+        rows = rows[in_it | rows[_TAGS].str.contains(f"\n{tag}/", regex=False)]
+    if not filters.sort:
+        return rows
+    values = rows[ORDERS[filters.sort][0]]
+    folded = values if values.dtype.kind in "if" else values.map(_folded)
+    order = folded.sort_values(ascending=filters.sort not in _FROM_THE_MOST, kind="stable").index
+    return rows.loc[order]  # equal ones by path, as they come
+
+
+def show_table(store: str, rows: pd.DataFrame) -> None:
+    """The table. Choosing a row puts ``store`` and its path into the session, under `CHOSEN`."""
+    paths = rows[_PATH].tolist()
+    shown = [name for name in rows.columns if not name.startswith("_")]
+    if {*rows["Folder"]} <= {current().folder or ""}:
+        shown.remove("Folder")
+    for name in ("Title", "Tags"):
+        if not any(rows[name]):
+            shown.remove(name)
+    if "State" in shown and set(rows["State"]) == {"fresh"}:
+        shown.remove("State")
+    if "Reason" in shown and not all(rows["Reason"]):
+        shown.remove("Reason")  # where only some have one, it stands below the table
+    named = "\n".join((store, *paths)).encode()
+    table = f"files_{crc32(named):08x}"  # no selection outlives the rows it is among
+    if table not in st.session_state:  # it was not drawn the last time, so none of its rows is chosen
+        st.session_state.pop(CHOSEN, None)
+    opens = st.column_config.ButtonColumn(
+        "Open", width=75, type="tertiary", key=f"{table}_open",
+        on_click=lambda: go({"store": [store], "path": [paths[st.session_state[f"{table}_open"]["row"]]]}),
+    )  # fmt: skip
+
+    def choose() -> None:
+        rows = st.session_state[table]["selection"]["rows"]
+        st.session_state[CHOSEN] = (store, paths[rows[0]]) if rows else ("", "")
+
+    first = rows.head(_MOST_LISTED).to_dict("records")
+    listed = [(each[_PATH], each["Date"], each["Title"], each.get("State", "")) for each in first]
+    with st.container(key="files_list"):
+        st.html(passages.listed(store, listed, len(rows)))
+    if "State" in shown:
+        rows = rows.assign(State=rows["State"].map(said))
+    with st.container(key="files_table"):
+        st.dataframe(
+            rows.assign(Open=":material/description: Open")[[shown[0], "Open", *shown[1:]]].astype(
+                dict.fromkeys(_REPEATED.intersection(["Open", *shown]), "category")
+            ),
+            key=table,
+            hide_index=True,
+            on_select=choose,
+            selection_mode="single-row",
+            column_config={**_COLUMNS, "Open": opens},
+            alt="The files of the store by path. Choose a row to see below what can be done with it.",
+        )
+
+
+_text, _number = st.column_config.TextColumn, st.column_config.NumberColumn
+_COLUMNS: Final[Mapping[str, Any]] = {
+    "Name": _text(width=240),
+    "Folder": _text(width=150),
+    "Title": _text(width=180),
+    "State": _text(width=90, help=CHANGED_IN_LISTS),
+    "Reason": _text(width=300),
+    "Type": _text(width=90),
+    "Passages": _number(width=75, format="localized"),
+    "Size": _number(width=70, format="%.1f kB"),
+    "Tags": _text(width=120),
+    "Date": _text(width=95),
+}

@@ -1,0 +1,37 @@
+"""Our components: scripts in ``assets/``, which Streamlit serves as files, as the content policy wants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import streamlit as st
+from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager
+from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
+
+PROJECT: Final = "pages"
+_NAMES: Final = ("search", "filters", "reader", "focus", "news", "hit")
+
+
+def show(
+    name: str,
+    key: str,
+    data: object = None,
+    on_asked: Callable[[], None] | None = None,
+) -> None:
+    """Draw the component ``name`` with ``data``. ``on_asked`` is called when its script has asked for
+    something, which `asked` gives."""
+    manager = get_bidi_component_manager()
+    if manager.get_component_asset_root(f"{PROJECT}.{name}") is None:  # Streamlit looks in packages only
+        manifest = ComponentManifest(PROJECT, "1", [ComponentConfig(each, "assets") for each in _NAMES])
+        manager.register_from_manifest(manifest, Path(__file__).parents[1])
+    component = st.components.v2.component(f"{PROJECT}.{name}", js=f"{name}.js", isolate_styles=False)
+    callbacks: dict[str, Any] = {"on_asked_change": on_asked} if on_asked else {}
+    component(key=key, data=data, **callbacks)
+
+
+def asked(key: str) -> dict[str, Any]:
+    """What the script asked for; empty before it has."""
+    said: Any = st.session_state[key].get("asked") if key in st.session_state else None
+    return said if isinstance(said, dict) else {}

@@ -1,0 +1,83 @@
+"""Where links lead: the pages of the app, and the parameters of documents' pages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote, urlencode
+
+from rag_core.library.originals import IN_OWN_PROGRAM
+from rag_core.types import Document
+
+_PAGES: Final = Path(__file__).resolve().parents[2] / "pages"
+ASK_PAGE: Final = _PAGES / "ask.py"
+CONVERSATION: Final = "c"
+"""The parameter of an address that names a conversation with a model."""
+FILES_PAGE: Final = _PAGES / "files.py"
+INDEX_PAGE: Final = _PAGES / "index.py"
+SEARCH_PAGE: Final = _PAGES / "search.py"
+SETTINGS_PAGE: Final = _PAGES / "settings.py"
+STORES_PAGE: Final = _PAGES / "stores.py"
+
+SHARE: Final = "share"
+"""The parameter of the Settings page with which sharing is unfolded."""
+
+PICTURES: Final = "note-picture"
+"""The path of the route that pictures of notes come from (`ui.reader.pictures`)."""
+
+
+def address(
+    store: str, path: str, passage: str = "", first: int = 0, search: str = "", heading: str = ""
+) -> dict[str, str]:
+    """The parameters of a document's page: the passage or the heading that is marked, or the number of the
+    first passage shown, and the ``search`` that led there, as it stands in that page's own address."""
+    number = str(first or "")
+    parameters = {"store": store, "path": path, "passage": passage, "from": number}
+    parameters |= {"heading": heading, "search": search}
+    return {name: value for name, value in parameters.items() if value}
+
+
+def link(parameters: Mapping[str, str], page: Path = FILES_PAGE) -> str:
+    """The address of a page with these parameters, below the root."""
+    return f"{page.stem}?{urlencode(parameters)}"
+
+
+def picture(document: Document, named: str) -> str:
+    """The address of a place in a document as a picture: a page, a slide, or the picture that it is or
+    embeds; '' for another place. ``named`` is the anchor of a passage."""
+    kind = named.partition(" ")[0]
+    if document.file_type != "picture" and kind not in ("page", "slide", "picture"):
+        return ""
+    return f"{PICTURES}?{urlencode({'store': document.store, 'path': document.path, 'place': named})}"
+
+
+def program(document: Document, line: int = 0) -> tuple[str, str]:
+    """The address that opens a document in another program on this computer, and the program's name: Obsidian
+    for a note in a vault, VS Code for text and code. Two empty texts for other files, and for a guest, who is
+    not told where it is."""
+    path = document.absolute_path
+    if not path or document.file_type in IN_OWN_PROGRAM:
+        return "", ""
+    if document.file_type == "markdown" and in_vault(path):
+        return obsidian(path), "Obsidian"
+    return vscode(path, line), "VS Code"
+
+
+@lru_cache(maxsize=512)
+def in_vault(path: str) -> bool:
+    """Whether a file is in an Obsidian vault: a folder above it holds ``.obsidian``."""
+    return any((folder / ".obsidian").is_dir() for folder in Path(path).parents)
+
+
+def obsidian(path: str) -> str:
+    """The address that opens a file in Obsidian."""
+    return f"obsidian://open?path={quote(path, safe='')}"
+
+
+def vscode(path: str, line: int | None) -> str:
+    """The address that opens a file in VS Code, at a line."""
+    whole = path.replace(os.sep, "/")
+    return f"vscode://file/{quote(whole.lstrip('/'))}" + (f":{line}" if line else "")

@@ -1,0 +1,100 @@
+"""Messages of the pages. They quote paths and patterns, so nothing in them is Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import streamlit as st
+
+from rag_core.api.http import refusal
+from rag_core.errors import RagError
+from rag_core.messages import TEXTS, Message, render
+from rag_core.types import Viewer
+from ui.frame import access
+from ui.frame.deps import library
+from ui.frame.hits import spoken
+
+ON_INDEX_PAGE: Final = frozenset({"add_folder", "edit_exclude", "include_pattern", "index", "resume_folder"})
+"""The next steps that are done on the Index page."""
+
+_TEXTS: Final = TEXTS | {
+    "add_folder": "Add its folder on the Index page.",
+    "ask_amazon": "Press Ask Amazon.",
+    "edit_exclude": "Change the folder's exclude patterns on the Index page, with Edit at the folder.",
+    "heal_vectors": "Heal it on the Stores page, which creates it again.",
+    "include": "Include it again on the Files page.",
+    "include_pattern": "Add a pattern that names it to the folder on the Index page.",
+    "index": "Index the store again on the Index page.",
+    "install_model": "Install it on the Index page.",
+    "make_store": "Make one on the Index page.",
+    "min_score": "The best score is {best:g}, below the minimum of {least:g}.",
+    "pull_model": "Download {model!r} below.",
+    "read_again": "Read it again on the Files page.",
+    "replace_file": "Choose another name, or tick the box that replaces it.",
+    "resume_folder": "Resume the folder on the Index page, then index it.",
+}
+"""Code → sentence, where a page has a button for what the command line does with a command."""
+
+
+def sentence(message: str | Message) -> str:
+    """A message as a page says it."""
+    if isinstance(message, str):
+        return message
+    data = {
+        name: sentence(value) if isinstance(value, Message) else value for name, value in message.data.items()
+    }
+    return render(_TEXTS, message.code, data)
+
+
+def said_of_error(error: RagError) -> str:
+    """An error in two sentences. Guests read what REST tells them: nothing about files and servers."""
+    who = access.viewer()
+    shown = error if who is not None and who.is_owner else refusal(error, for_owner=False)[1]
+    return sentence(shown.as_message())
+
+
+def show_error(error: RagError) -> None:
+    """Show an error as `said_of_error`."""
+    st.error(spoken(said_of_error(error)))
+
+
+def show_warning(*texts: str) -> None:
+    """Whole sentences that may hold anything, each on a line of its own."""
+    st.warning("  \n".join(map(spoken, texts)))
+
+
+def show_done(text: str) -> None:
+    """A whole sentence about what was done, which may hold anything; nothing for an empty one."""
+    if text:
+        st.success(spoken(text))
+
+
+def show_unknown_store(viewer: Viewer, name: str) -> None:
+    """Say that there is no store ``name``, and which there are."""
+    try:
+        library().stores.info(viewer, name)
+    except RagError as error:
+        show_error(error)
+
+
+@contextmanager
+def errors_wait(place: str) -> Iterator[None]:
+    """Keep an error of a callback, which can draw nothing, for `show_waiting` of this ``place``."""
+    try:
+        yield
+    except RagError as error:
+        st.session_state[f"{place}_error"] = error
+
+
+def say_later(place: str, text: str) -> None:
+    """Keep what was done for `show_waiting`."""
+    st.session_state[f"{place}_done"] = text
+
+
+def show_waiting(place: str) -> None:
+    """Say once what was done at this ``place``, or why it could not be."""
+    show_done(st.session_state.pop(f"{place}_done", ""))
+    if error := st.session_state.pop(f"{place}_error", None):
+        show_error(error)

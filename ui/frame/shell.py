@@ -1,0 +1,75 @@
+"""The frame of every page: its viewer, the links to other pages, title and icon.
+
+This script, not app.py, is Streamlit's main script: with a folder named ``pages`` beside it,
+Streamlit would run the pages of a fresh server on their own, past this file.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+import streamlit as st
+
+from rag_core.errors import RagError
+from rag_core.types import Viewer
+from ui.frame import visit
+from ui.frame.access import require_viewer
+from ui.frame.deps import library
+from ui.frame.front import ICON
+from ui.frame.serve import follow_theme
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# A local image: with an emoji or a symbol the browser would ask a font service for the icon.
+st.set_page_config(page_title="Commonplace", page_icon=str(ICON))
+viewer = require_viewer()
+follow_theme()
+
+
+def beginning(title: str, *, is_open: bool) -> dict[str, str] | None:
+    """The parameters with which the link of a page begins: those of the list where one document or store may
+    be open, and the store of the files, so that a reload shows the same ones."""
+    if title == "Stores" and is_open:
+        return {"store": ""}
+    if title != "Files":
+        return None
+    with suppress(RagError):  # the page says it
+        names = library().stores.names(viewer)
+        asked = st.query_params.get("store") if is_open else None
+        if store := asked if asked in names else visit.last_store(names):
+            return {"store": store}
+    return {"store": ""} if is_open else None
+
+
+def pages(viewer: Viewer) -> list[st.Page]:
+    """Those that a viewer may open."""
+    search, *others = (
+        st.Page(ROOT / "pages" / "search.py", title="Search", icon=":material/search:", default=True),
+        st.Page(ROOT / "pages" / "files.py", title="Files", icon=":material/folder:", url_path="files"),
+        st.Page(ROOT / "pages" / "index.py", title="Index", icon=":material/sync:", url_path="index"),
+        st.Page(ROOT / "pages" / "stores.py", title="Stores", icon=":material/database:", url_path="stores"),
+        st.Page(
+            ROOT / "pages" / "settings.py", title="Settings", icon=":material/settings:", url_path="settings"
+        ),
+    )
+    ask = st.Page(ROOT / "pages" / "ask.py", title="Ask", icon=":material/forum:", url_path="ask")
+    return [search, *([ask] if viewer.may_ask else []), *(others if viewer.is_owner else others[:1])]
+
+
+offered = pages(viewer)
+page = st.navigation(offered, position="hidden")
+st.set_page_config(page_title=f"{page.title} · Commonplace")
+visit.begin(page.title)
+if page.title == "Files":
+    visit.remember_document(viewer)
+# Not Streamlit's own row of pages: there a press on the page that is open does nothing, also where it shows a
+# document, and in a narrow window they are in a drawer that covers the page and stays open.
+with st.container(horizontal=True, gap=None, key="pages"):
+    for each in offered:
+        st.page_link(
+            each,
+            label=f"**{each.title}**" if each == page else each.title,
+            query_params=beginning(each.title, is_open=each == page),
+        )
+page.run()

@@ -1,0 +1,75 @@
+"""Long work about stores and models: exports, imports, checks, repairs, downloads.
+
+What is not finished when the process ends leaves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Literal
+
+from rag_core.index.portable import Exported, Transfer
+from rag_core.reports import Health, OllamaModel, Pulling, Repair
+from rag_core.types import StoreInfo
+from ui.frame import visit, work
+from ui.frame.work import Key, Work
+
+Kind = Literal["export", "import", "verify", "repair", "pull", "attach", "heal"]
+Result = Exported | StoreInfo | Health | Repair | OllamaModel
+Report = Callable[[Transfer | Pulling], None]
+
+_TASKS: Final = "tasks"
+_HEADLINES: Final[dict[Kind, str]] = {
+    "export": "Export",
+    "import": "Import",
+    "verify": "Verification",
+    "repair": "Repair",
+    "pull": "Download",
+    "attach": "Attaching",
+    "heal": "Healing",
+}
+
+
+class Task(Work[Transfer | Pulling | None, Result]):
+    """One piece of such work. ``name`` names the store; of an import the file, of a download the model.
+    ``was_told``: the visit of the page that started it has shown its end."""
+
+    def __init__(self, kind: Kind, name: str, act: Callable[[Report], Result]) -> None:
+        super().__init__(f"{_HEADLINES[kind]} of {name!r}", None)
+        self.asked_in: Final = visit.current()
+        self.was_told = False
+        self.kind: Final = kind
+        self.name: Final = name
+        self._do = act
+
+    @property
+    def said(self) -> str:
+        """How far it is, in words."""
+        return self.now.said if self.now else "Starting …"
+
+    @property
+    def part(self) -> float:
+        """How much of it is done, 0 to 1."""
+        return min(self.now.done / self.now.total, 1.0) if self.now and self.now.total else 0.0
+
+    def _act(self) -> Result:
+        return self._do(self.report)
+
+
+def start(library: str, kind: Kind, name: str, act: Callable[[Report], Result]) -> None:
+    """Let ``act`` run for the library in the folder ``library``; one that is at work already goes on."""
+    work.start(_key(library, kind, name), Task(kind, name, act))
+
+
+def known(library: str) -> list[Task]:
+    """Tasks that are running, or have ended and were not closed, oldest first."""
+    return [task for task in work.known(_TASKS, library).values() if isinstance(task, Task)]
+
+
+def close(library: str, task: Task) -> None:
+    """Forget a task that has ended."""
+    work.close(_key(library, task.kind, task.name), task)
+
+
+def _key(library: str, kind: Kind, name: str) -> Key:
+    return _TASKS, library, kind, name

@@ -1,0 +1,69 @@
+"""The visit of a page: its id, the store that was open last, and where the browser is scrolled to."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import suppress
+from typing import Final
+from uuid import uuid4
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from rag_core.errors import RagError
+from rag_core.types import Viewer
+from ui.frame import hits
+from ui.frame.deps import library
+from ui.frame.search_state import searched
+
+_PAGE: Final = "visit_page"
+_VISIT: Final = "visit"
+_STORE: Final = "last_store"
+_DOCUMENT: Final = "last_document"
+
+
+def begin(page: str) -> None:
+    """The shell draws ``page``: a new visit, unless it drew the same one before."""
+    if st.session_state.get(_PAGE) != page:
+        st.session_state[_PAGE], st.session_state[_VISIT] = page, uuid4().hex
+
+
+def current() -> str:
+    """The id of this visit, unique over all sessions; in a callback that of the page whose button was
+    pressed. A visit ends with another page or a reload."""
+    return str(st.session_state.get(_VISIT, ""))
+
+
+def remember_store(name: str) -> None:
+    """Keep the store that is open, for pages that are opened without one in their address."""
+    st.session_state[_STORE] = name
+
+
+def last_store(names: Collection[str]) -> str | None:
+    """The store that was open last, if that is still one of ``names``."""
+    name = st.session_state.get(_STORE)
+    return name if name in names else None
+
+
+def remember_document(viewer: Viewer) -> None:
+    """Keep the document in the address, and the search that led to it, for the beginning of the Search page;
+    once, not with every run. Nothing is kept of guests."""
+    store, path = st.query_params.get("store", ""), st.query_params.get("path", "")
+    if not (viewer.is_owner and store and path) or st.session_state.get(_DOCUMENT) == (store, path):
+        return
+    st.session_state[_DOCUMENT] = store, path
+    [text] = searched(st.query_params.get("search", "")).get("q", [""])[-1:]
+    with suppress(RagError):  # the document is worth more
+        library().searching.remember(viewer, text, (store, path))
+
+
+def from_the_top(name: str, shown: object) -> DeltaGenerator:
+    """The place ``name`` on a page. When it shows something new, the browser scrolls to the top."""
+    state, before, turned = st.session_state, f"shown_{name}", f"turned_{name}"
+    if state.get(before, shown) != shown:
+        state[turned] = state.get(turned, 0) + 1
+    state[before] = shown
+    place = st.container()
+    if turned in state:
+        place.html(hits.beginning(state[turned]))
+    return place

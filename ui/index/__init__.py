@@ -1,0 +1,1 @@
+"""The Index page: the folders of a store, and its runs."""

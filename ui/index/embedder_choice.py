@@ -1,0 +1,65 @@
+"""The embedders that can be chosen, and how each is called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import streamlit as st
+
+from rag_core.errors import InvalidInput
+from rag_core.models import DEFAULT_EMBEDDER
+from rag_core.models.addresses import destination
+from rag_core.providers import EMBEDDERS
+from rag_core.reports import Connection
+from rag_core.types import Viewer
+from ui.frame import hits
+from ui.frame.deps import library, store_infos
+from ui.frame.links import SETTINGS_PAGE
+
+_FOUND: Final = "embedders_found"
+_IN_WORDS: Final = {name: row.label for name, row in EMBEDDERS.items() if row.after.usual == ""}
+
+
+def at_hand(viewer: Viewer, *first: str) -> dict[str, str]:
+    """The name of each available embedder → where its text goes, those named ``first`` before the others."""
+    used = sorted({info.embedder for info in store_infos(viewer)})
+    seen: list[str] = st.session_state.get(_FOUND, [])
+    names = dict.fromkeys((*first, library().settings.embedder, DEFAULT_EMBEDDER, *used, *seen))
+    return {name: goes for name in names if (goes := _goes(viewer, name))}
+
+
+def _goes(viewer: Viewer, name: str) -> str:
+    try:
+        return library().models.destination_of(viewer, name)
+    except InvalidInput:
+        return ""
+
+
+def in_words(name: str, goes: str) -> str:
+    """An embedder as a line of a box, with the place of its text unless that is this computer."""
+    return _IN_WORDS.get(name) or (name if goes == destination("") else f"{name} ({goes})")
+
+
+def look_for_others(viewer: Viewer, key: str) -> None:
+    """A button that asks servers and packages which embedders they have; it takes a few seconds at most."""
+    if st.button("Look for other models", key=f"{key}_look", icon=":material/sensors:", type="tertiary"):
+        with st.spinner("Looking …"):
+            found = library().models.connections(viewer)
+        st.session_state[f"{key}_looked"] = True
+        offer(found)
+    if st.session_state.get(f"{key}_looked"):
+        others = [name for name in st.session_state.get(_FOUND, []) if name not in _IN_WORDS]
+        said = f"Found: {', '.join(others)}." if others else "No other model was found."
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.html(hits.paragraphs(said, status=True), width="content")
+            if not others:
+                st.page_link(SETTINGS_PAGE, label="Connections", icon=":material/settings:")
+
+
+def offer(found: Sequence[Connection]) -> None:
+    """Let the embedders of these connections be chosen; the page is drawn again where there are new ones."""
+    names, before = [name for each in found for name in each.embedders], st.session_state.get(_FOUND, [])
+    if not {*names} <= {*before, *_IN_WORDS}:
+        st.session_state[_FOUND] = names
+        st.rerun()

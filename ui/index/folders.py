@@ -1,0 +1,225 @@
+"""Choosing a folder of this computer: a box to type or paste a path, and a picker to click through.
+
+A typed folder may be anywhere the owner can read. The picker stays inside the setting `roots`, links
+included.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import streamlit as st
+
+from rag_core.config import Settings, load
+from rag_core.errors import InvalidInput
+from rag_core.files import Offered, contained, display, list_folders
+from rag_core.types import Viewer
+from ui.frame import components
+from ui.frame.deps import library
+from ui.frame.hits import label
+from ui.frame.messages import show_error
+
+BOX: Final = "index_folder"
+PICKER: Final = "index_picker_at"
+_PICKED: Final = "index_folder_picked"
+_MOST: Final = 200
+_MANY: Final = 15
+_MOST_OFFERED: Final = 6
+
+
+def choose_folder(viewer: Viewer) -> Path | None:
+    """The folder to index; None while none is named. Raises InvalidInput for what is no folder."""
+    offer_folders(viewer)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        typed = st.text_input(
+            "Folder", key=BOX, placeholder="Path of a folder, such as ~/notes", persist_state="session",
+            autocomplete="off",
+        )  # fmt: skip
+        st.button("Browse", key="index_browse", icon=":material/folder_open:", on_click=open_picker)
+    if PICKER in st.session_state:
+        _picker()
+    folder = _folder(typed)
+    if folder is not None and not os.path.isdir(folder):  # noqa: PTH112  (Path.is_dir raises without permission)
+        raise InvalidInput(f"There is no folder {shown(folder)!r}.", "Check the spelling, or mount its disk.")
+    return folder
+
+
+_KINDS: Final = {
+    "vault": (":material/book_2:", "Obsidian vault"),
+    "documents": (":material/description:", ""),
+    "code": (":material/code:", "code"),
+}
+_OFFERED_S: Final = 60
+
+
+def offer_folders(viewer: Viewer) -> None:
+    """A button for each folder that is worth indexing; it fills the box."""
+    found = _offered(load(), viewer, library().stores.generations(viewer))[:_MOST_OFFERED]
+    with st.container(horizontal=True, gap="small", key="index_offered"):
+        for number, each in enumerate(found):
+            icon, kind = _KINDS[each.kind]
+            st.button(
+                f"**{label(shown(each.path.relative_to(each.path.parent)))}** {kind}",
+                key=f"index_offered_{number}", icon=icon, on_click=_take, args=(each.path,),
+                help=label(shown(each.path)),
+            )  # fmt: skip
+
+
+@st.cache_data(max_entries=8, ttl=_OFFERED_S, show_spinner=False)
+def _offered(
+    settings: Settings,  # noqa: ARG001 - part of the key
+    viewer: Viewer,
+    generations: tuple[tuple[str, int], ...],  # noqa: ARG001 - part of the key
+) -> list[Offered]:
+    return library().sources.offered(viewer)
+
+
+def _take(path: Path) -> None:
+    st.session_state[_PICKED] = path
+    st.session_state[BOX] = shown(path)
+
+
+def folder_in_box() -> Path | None:
+    """The folder that the box names now, for callbacks; None for none. Raises InvalidInput for no path."""
+    return _folder(st.session_state.get(BOX, ""))
+
+
+def clear_folder() -> None:
+    """Empty the box. For callbacks only: the box must not be drawn yet."""
+    st.session_state[BOX] = ""
+    st.session_state.pop(_PICKED, None)
+
+
+def shown(path: Path) -> str:
+    """A path as text to show; see ``rag_core.files.display``."""
+    return display(os.fsencode(path))
+
+
+def _folder(typed: str) -> Path | None:
+    picked: Path | None = st.session_state.get(_PICKED)
+    if picked is not None and typed == shown(picked):  # what is shown need not be the name itself
+        return picked
+    return typed_folder(typed)
+
+
+def typed_folder(typed: str) -> Path | None:
+    """A typed or pasted path with ``~`` replaced; None for nothing. Raises InvalidInput for what is no whole
+    path."""
+    text = typed.strip().strip("'\"")
+    if not text:
+        return None
+    try:
+        path = Path(text).expanduser()
+    except RuntimeError:
+        raise InvalidInput(f"The home folder in {text!r} is unknown.", "Type the whole path.") from None
+    if not path.is_absolute() or "\0" in text:
+        raise InvalidInput(f"{text!r} is not a whole path.", "Start with / or ~, as in '~/notes'.")
+    return path
+
+
+def typed_name(typed: str) -> str:
+    """The name that was typed for a store, which can hold no spaces: hyphens stand for them."""
+    return "-".join(typed.split())
+
+
+def _roots() -> list[Path]:
+    """The folders that the picker offers: those of the setting, else the home folder and the whole disk."""
+    settings = library().settings
+    disk = [Path(Path.home().anchor)] if settings.origin("roots").layer == "default" else []
+    return [*(root.resolve() for root in settings.roots), *disk]
+
+
+# It is open as long as PICKER is in the session; None there is the list of all roots.
+
+
+def open_picker() -> None:
+    """As a callback: let the Index page open the picker, at the folder that is typed if there is one."""
+    roots = _roots()
+    at = roots[0]
+    with suppress(InvalidInput):
+        typed = _folder(st.session_state.get(BOX, ""))
+        if typed:
+            list_folders(typed, roots)  # raises for one that cannot be opened
+            at = contained(typed, roots)
+    st.session_state[PICKER] = at
+
+
+def _use(path: Path) -> None:
+    _take(path)
+    del st.session_state[PICKER]
+
+
+@st.dialog("Choose a folder", width="medium", on_dismiss=lambda: st.session_state.pop(PICKER, None))
+def _picker() -> None:
+    if PICKER not in st.session_state:
+        st.rerun()
+    at: Path | None = st.session_state[PICKER]
+    roots = _roots()
+    root = next((each for each in roots if at and at.is_relative_to(each)), None)
+    folders: Sequence[Path] = roots
+    if at is not None:
+        way = [*reversed([each for each in at.parents if root and each.is_relative_to(root)]), at]
+        with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+            if len(roots) > 1:
+                _go_button("All folders", "all", None, "")
+            for crumb in way:
+                name = _name(crumb, roots)
+                icon = ":material/chevron_right:" if crumb != way[0] or len(roots) > 1 else ""
+                _go_button(f"**{name}**" if crumb == at else name, "crumb", crumb, icon)
+        try:
+            folders = list_folders(at, roots)
+        except InvalidInput as error:
+            show_error(error)
+            folders = ()
+    _folder_list(at, folders)
+    if at is not None:
+        st.button(
+            f"Use this folder: **{_name(at, roots)}**",
+            key=_key("use", at),
+            type="primary",
+            on_click=_use,
+            args=(at,),
+        )
+    first = (f"{_key('narrow', at)} input", f"{_key('list', at)} button", f"{_key('use', at)} button")
+    components.show("focus", _key("focus", at), ", ".join(f".st-key-{each}" for each in first))
+
+
+def _go_button(name: str, what: str, path: Path | None, icon: str) -> None:
+    st.button(
+        name, key=_key(what, path), icon=icon or None, type="tertiary",
+        on_click=st.session_state.update, args=({PICKER: path},),
+    )  # fmt: skip
+
+
+def _folder_list(at: Path | None, folders: Sequence[Path]) -> None:
+    wanted = ""
+    if len(folders) > _MANY:
+        wanted = st.text_input(
+            "Narrow the list", key=_key("narrow", at), placeholder="Part of a name", live=True,
+            autocomplete="off",
+        )  # fmt: skip
+    found = [f for f in folders if wanted.casefold() in shown(Path(f.name)).casefold()]
+    with st.container(height=320, border=True, gap="xxsmall", key=_key("list", at)):  # each begins at its top
+        for folder in found[:_MOST]:
+            name = label(shown(folder if at is None else Path(folder.name)))
+            _go_button(name, "open", folder, ":material/folder:")
+        if not found:
+            st.caption("No folder inside.")
+        elif len(found) > _MOST:
+            st.caption(f"{len(found) - _MOST:,} more: narrow the list.")
+
+
+def _name(crumb: Path, roots: Sequence[Path]) -> str:
+    if crumb == Path.home().resolve():
+        return "Home"
+    return label(shown(crumb if crumb in roots else Path(crumb.name)))
+
+
+def _key(what: str, path: Path | None) -> str:
+    """A widget key that belongs to one path, whatever bytes its name is made of."""
+    return f"index_{what}_{hashlib.sha256(os.fsencode(path or '')).hexdigest()[:16]}"

@@ -1,0 +1,230 @@
+"""Adding a folder to a store, or changing one: which of its files, and what a run would do to them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+import streamlit as st
+
+from rag_core.extract import hardly_text
+from rag_core.files import EVERYTHING, MANY_FILES, Preview, doubt, preview
+from rag_core.index.choice import no_match
+from rag_core.index.plan import Plan
+from rag_core.types import Source, StoreInfo, Viewer
+from rag_core.wording import covered_by, outcome, outcomes, plural, shared_files, size, skips
+from ui.frame.deps import library
+from ui.frame.hits import label
+from ui.frame.messages import errors_wait, show_warning
+from ui.index.folders import clear_folder, folder_in_box, shown
+from ui.index.runs import PLACE, start_run
+
+ADDING: Final = "index"
+"""The chooser of the folder that is being added; every other one is called after its folder."""
+
+_MOST_ROWS: Final = 300
+_MOST_WARNINGS: Final = 20
+
+
+def offer_dry_run(viewer: Viewer, info: StoreInfo, source: Source, chooser: str = ADDING) -> None:
+    """A button that compares files with the store and changes nothing, and its result."""
+    if st.button("Show what would happen", key=f"{chooser}_dry_run", icon=":material/visibility:"):
+        with st.spinner("Comparing files …"):
+            plan = library().sources.plan(viewer, info.name, source)
+        show_plan(plan, chooser)
+
+
+def show_plan(plan: Plan, chooser: str) -> None:
+    """The files that would change, by what would become of them. A plan may hold a hundred thousand."""
+    st.markdown(" · ".join(outcomes(plan.expected(), bold=True)) or "Nothing would change.")
+    rows = plan.rows()
+    if rows:
+        st.dataframe(
+            [{"What": outcome(what), "File": file, "Note": note} for what, file, note in rows[:_MOST_ROWS]],
+            hide_index=True,
+            key=f"{chooser}_plan_rows",
+            alt="What would happen to each file",
+            column_config={"What": st.column_config.TextColumn(width=90)},
+        )
+    if len(rows) > _MOST_ROWS:
+        st.caption(f"And {plural(len(rows) - _MOST_ROWS, 'more file')}.")
+    if warnings := plan.warnings:
+        rest = [f"And {len(warnings) - _MOST_WARNINGS:,} more."] if len(warnings) > _MOST_WARNINGS else []
+        show_warning(*warnings[:_MOST_WARNINGS], *rest)
+
+
+def preview_folder(viewer: Viewer, info: StoreInfo, choice: FileChoice) -> None:
+    """What adding the chosen files would do."""
+    source = library().sources.draft(viewer, info.name, choice.root, choice.include, choice.exclude)
+    if source.root != os.path.realpath(choice.root):
+        st.info(label(covered_by(shown(choice.root), source)))
+        return
+    if source.id and not any(each.id == source.id and each.removed for each in info.sources):
+        st.caption("This folder is in the store already. These patterns are added to its own.")
+    if shared := shared_files(source.root, [each.root for each in info.sources if not each.removed]):
+        st.info(label(shared))
+    if source.id:
+        offer_dry_run(viewer, info, source)
+
+
+def show_start(viewer: Viewer, choice: FileChoice, store: Callable[[], str]) -> None:
+    """The button that adds the folder to ``store()``, which may make it, and starts reading it in the
+    background."""
+    sure = True
+    if choice.doubt:
+        show_warning(choice.doubt)
+        root = hashlib.sha256(os.fsencode(choice.root)).hexdigest()[:16]
+        sure = st.checkbox("Yes, index all of it", key=f"index_sure_{root}")
+
+    def add_and_start() -> None:
+        """Index what the boxes now say, unless that must be confirmed first."""
+        with errors_wait(PLACE):
+            root = folder_in_box()
+            now = choice_in_boxes(root) if root else None
+            if now is None or (now.doubt and now != choice):
+                return
+            name = store()
+            source = library().sources.add(viewer, name, now.root, now.include, now.exclude)
+            start_run(viewer, name, [source.id])
+            clear_folder()
+            fill_chooser(ADDING, (), ())
+
+    st.button(
+        "Index now", key="index_now", type="primary", icon=":material/play_arrow:", disabled=not sure,
+        on_click=add_and_start,
+    )  # fmt: skip
+
+
+_MOST_SUFFIXES: Final = 8
+_FEW: Final = 10
+_SUFFIXES: Final = re.compile(r"\*\*/\*(?:\.\{([\w,]+)\}|\.(\w+))")
+_LINES: Final = "One pattern per line, starting in this folder."
+
+KINDS: Final[Mapping[str, str]] = {
+    "Everything readable": "**/*",
+    "Notes": "**/*.{md,mdx,txt,rst}",
+    "Code": "**/*.{py,ipynb,js,jsx,ts,tsx,vue,html,css,java,kt,go,rs,c,h,cpp,cs,rb,php,swift,lua,sh,sql}",
+    "Data": "**/*.{csv,tsv,json,jsonl,yaml,yml,toml,xml,ini}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FileChoice:
+    """A folder and the patterns that choose its files. ``doubt`` says why it may be a slip, if it may."""
+
+    root: Path
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    doubt: str = ""
+
+
+def fill_chooser(chooser: str, include: Sequence[str], exclude: Sequence[str]) -> None:
+    """Let a chooser begin with these patterns. For callbacks only: it must not be drawn yet."""
+    st.session_state[f"{chooser}_include"] = "\n".join(include or ("**/*",))
+    st.session_state[f"{chooser}_exclude"] = "\n".join(exclude)
+
+
+def choose_files(viewer: Viewer, root: Path, chooser: str = ADDING) -> FileChoice | None:
+    """Let the owner choose files of ``root``; None for none. Raises InvalidInput if the folder cannot be read
+    or a pattern is invalid."""
+    state, box, kind = st.session_state, f"{chooser}_include", f"{chooser}_kind"
+    state.setdefault(box, KINDS["Everything readable"])
+    state.setdefault(f"{chooser}_exclude", "")
+    state[kind] = next((kind for kind, pattern in KINDS.items() if pattern == state[box].strip()), None)
+
+    def fill() -> None:
+        state[box] = KINDS.get(state[kind], state[box])
+
+    st.pills("Kinds of files", list(KINDS), key=kind, on_change=fill, label_visibility="collapsed")
+    _choose_suffixes(root, chooser)
+    with st.expander("Include and exclude", chooser != ADDING, type="compact", key=f"{chooser}_patterns"):
+        left, right = st.columns(2)
+        left.text_area(
+            "Include", key=box, height=96, persist_state="session",
+            help=f"{_LINES} * stays inside a name, ** crosses folders, {{md,txt}} lists alternatives.",
+        )  # fmt: skip
+        right.text_area(
+            "Exclude", key=f"{chooser}_exclude", height=96, persist_state="session",
+            placeholder="for example drafts/**",
+            help=f"{_LINES} Keys, hidden files and what .gitignore names are left out anyway.",
+        )  # fmt: skip
+    patterns = patterns_in_boxes(chooser)
+    with st.container(gap="xsmall"):
+        found = _preview(os.fsencode(root), *patterns)
+        _show_preview(found, root, patterns)
+        if said := library().sources.said_of_pictures(viewer, found.by_suffix):
+            st.caption(label(said))
+        if idle := _idle(viewer, os.fsencode(root), patterns[1]):
+            show_warning(*idle)
+    return choice_in_boxes(root, chooser)
+
+
+def _choose_suffixes(root: Path, chooser: str) -> None:
+    """The most frequent suffixes in ``root`` with their numbers of files; those chosen make the pattern."""
+    state, box, key = st.session_state, f"{chooser}_include", f"{chooser}_suffixes"
+    there = _preview(os.fsencode(root), EVERYTHING, patterns_in_boxes(chooser)[1]).by_suffix
+    offered = [suffix for suffix in there if suffix[1:].isalnum()][:_MOST_SUFFIXES]
+    match = _SUFFIXES.fullmatch(state[box].strip())
+    named = (match[1] or match[2]).split(",") if match else []
+    state[key] = [suffix for suffix in offered if suffix[1:] in named]
+
+    def fill() -> None:
+        kept = [name for name in named if f".{name}" not in offered]
+        chosen = ",".join([*(suffix[1:] for suffix in state[key]), *kept])
+        state[box] = f"**/*.{{{chosen}}}" if "," in chosen else f"**/*.{chosen}" if chosen else EVERYTHING[0]
+
+    if len(offered) > 1:
+        st.pills(
+            "Suffixes", offered, key=key, selection_mode="multi", on_change=fill,
+            format_func=lambda suffix: f"{suffix} {there[suffix]:,}", label_visibility="collapsed",
+        )  # fmt: skip
+
+
+def choice_in_boxes(root: Path, chooser: str = ADDING) -> FileChoice | None:
+    """The files of ``root`` that the boxes choose now, None for none. Raises as ``choose_files``."""
+    include, exclude = patterns_in_boxes(chooser)
+    found = _preview(os.fsencode(root), include, exclude)
+    if not found.count:
+        return None
+    return FileChoice(root, include, exclude, doubt(Path(os.path.realpath(root)), include, found))
+
+
+def patterns_in_boxes(chooser: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What the boxes include and exclude now; in a callback, what was typed last."""
+    include, exclude = (
+        tuple(line.strip() for line in st.session_state[f"{chooser}_{box}"].splitlines() if line.strip())
+        for box in ("include", "exclude")
+    )
+    return include, exclude
+
+
+# Bytes, because a file name that is no text cannot be part of a cache's key.
+@st.cache_data(max_entries=32, ttl=15, show_spinner=False)
+def _preview(root: bytes, include: tuple[str, ...], exclude: tuple[str, ...]) -> Preview:
+    return preview(Path(os.fsdecode(root)), include, exclude, max_files=MANY_FILES)
+
+
+@st.cache_data(max_entries=32, ttl=15, show_spinner=False)
+def _idle(viewer: Viewer, root: bytes, exclude: tuple[str, ...]) -> list[str]:
+    return library().sources.idle_excludes(viewer, os.fsdecode(root), exclude)
+
+
+def _show_preview(found: Preview, root: Path, patterns: tuple[Sequence[str], Sequence[str]]) -> None:
+    if not found.count:
+        why = "" if found.truncated else f" {no_match(root, *patterns).suggestion}"
+        show_warning(f"No file in this folder matches these patterns.{why}")
+        return
+    least = "At least " if found.truncated else ""
+    st.markdown(f"**{least}{plural(found.count, 'file')}** · {size(found.total_bytes)}")
+    if unread := {suffix: n for suffix, n in found.by_suffix.items() if hardly_text(f"a{suffix}")}:
+        st.caption(label(skips(unread)))
+    rest = found.count - len(found.samples)
+    names = [*found.samples, f"… and {rest:,} more"] if rest else found.samples
+    height: int | Literal["content"] = 240 if len(names) > _FEW else "content"
+    with st.expander("Which files", type="compact"), st.container(height=height, border=False):
+        st.text("\n".join(names))

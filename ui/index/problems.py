@@ -1,0 +1,82 @@
+"""What could not be read, by reason, with a button that tries it again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+import streamlit as st
+
+from rag_core.config import Settings, load
+from rag_core.reports import Problem
+from rag_core.types import StoreInfo, Viewer
+from rag_core.wording import plural
+from ui.frame.deps import library
+from ui.frame.hits import label, one_line
+from ui.index.runs import ask, newest_job
+
+_MOST_GROUPS: Final = 20
+_FEW: Final = 5
+_MOST_FILES: Final = 200
+
+
+def show_problems(viewer: Viewer, info: StoreInfo) -> None:
+    """The files of the store that could not be read in the last run, if any."""
+    newest = newest_job(viewer, info.name)
+    # A refused text does not move the generation; the run that it was refused in has another state.
+    state = (info.generation, newest.id if newest else 0, newest.state if newest else "")
+    if problems := _problems(load(), viewer, info.name, state):
+        st.header("What could not be read", anchor=False)
+        again = [problem for problem in problems if problem.kind != "skipped"]
+        skipped = [problem for problem in problems if problem.kind == "skipped"]
+        _show_each(viewer, info.name, again, "index_retry")
+        if skipped:
+            with st.expander(f"{plural(sum(each.count for each in skipped), 'file')} skipped, by reason"):
+                _show_each(viewer, info.name, skipped, "index_skipped")
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _problems(
+    settings: Settings,  # noqa: ARG001 - part of the key
+    viewer: Viewer,
+    store: str,
+    state: tuple[int | str | None, ...],  # noqa: ARG001
+) -> list[Problem]:
+    return library().jobs.problems(viewer, store)
+
+
+def _show_each(viewer: Viewer, store: str, problems: Sequence[Problem], key: str) -> None:
+    for number, problem in enumerate(problems[:_MOST_GROUPS]):
+        with st.container(border=True, gap="xsmall"):
+            reason = problem.reason
+            if len(problem.files) > 1 and reason.startswith("It "):
+                reason = f"Each {reason.removeprefix('It ')}"
+            st.markdown(f"**{headline(problem)}** {label(reason)}")
+            with st.container(horizontal=True, vertical_alignment="top"):
+                if len(problem.files) <= _FEW:
+                    st.text(_names(problem.files))
+                else:
+                    with st.expander("Which files", type="compact"):
+                        st.text(_names(problem.files))
+                st.button(
+                    "Try again", key=f"{key}_{number}", icon=":material/refresh:",
+                    on_click=ask, args=(viewer, store, partial(library().jobs.retry, viewer, store, problem)),
+                )  # fmt: skip
+    if len(problems) > _MOST_GROUPS:
+        st.caption(f"And {plural(len(problems) - _MOST_GROUPS, 'more reason')}.")
+
+
+def _names(names: Sequence[str]) -> str:
+    more = [f"and {len(names) - _MOST_FILES:,} more"] if len(names) > _MOST_FILES else []
+    return "\n".join([*map(one_line, names[:_MOST_FILES]), *more])
+
+
+def headline(problem: Problem) -> str:
+    """How much a problem is about."""
+    files = plural(len(problem.files), "file")
+    if problem.kind == "waiting":
+        return f"The pictures of {files} wait to be read."
+    if problem.kind == "refused":
+        return f"Found by words only: {plural(problem.count, 'text')} of {files}."
+    return f"{files} {'could not be read' if problem.kind == 'failed' else 'skipped'}."

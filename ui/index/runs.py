@@ -1,0 +1,74 @@
+"""A store's indexing runs. Callbacks ask for them, so errors are shown later, by ``show_waiting(PLACE)``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+import streamlit as st
+
+from rag_core.running import background
+from rag_core.types import Job, Viewer
+from ui.frame import hits, visit
+from ui.frame.deps import library
+from ui.frame.messages import errors_wait
+
+PLACE: Final = "index"
+_STARTED: Final = "index_started"
+UNFINISHED: Final = ("cancelled", "interrupted")
+_AFTER_READING: Final = ("embedding", "pictures", "sending", "done")
+
+
+def newest_job(viewer: Viewer, store: str) -> Job | None:
+    """The run under way or the last one. One that reads what an unfinished one left counts on from there."""
+    jobs = library().jobs.all(viewer, store, 2)
+    if len(jobs) == 2 and jobs[1].state in UNFINISHED and jobs[0].progress.phase == "reading":
+        now, done = jobs[0].progress, jobs[0].total_files  # what is unchanged, too
+        return replace(jobs[0], progress=replace(now, done=done, total=done + now.total - now.done))
+    return jobs[0] if jobs else None
+
+
+def is_active(viewer: Viewer, store: str) -> bool:
+    """Whether ``store`` is being indexed, in this or another process, or is about to be."""
+    newest = newest_job(viewer, store)
+    return background.working(library(), store) or (newest is not None and newest.state == "running")
+
+
+def has_read(viewer: Viewer, store: str) -> bool:
+    """Whether the run under way is through with the files, and goes on with their passages."""
+    newest = newest_job(viewer, store)
+    return newest is not None and newest.state == "running" and newest.progress.phase in _AFTER_READING
+
+
+def start_run(
+    viewer: Viewer, store: str, source_ids: Sequence[int] | None = None, *, force: bool = False
+) -> None:
+    """Bring folders (None: all that are not paused) up to date in the background."""
+    ask(viewer, store, lambda: library().jobs.request(viewer, store, source_ids, force=force))
+
+
+def scroll_to_the_run() -> None:
+    """The place that the browser scrolls to when a button far below has started a run: only in the visit in
+    which it was pressed, as the browser scrolls again whenever the place is drawn again."""
+    started_in, number = st.session_state.get(_STARTED, ("", 0))
+    if number and started_in == visit.current():
+        st.html(hits.arrival("Indexing has begun.", number))
+
+
+def go_on(viewer: Viewer, store: str) -> None:
+    """Do what is requested, or bring all folders up to date when nothing is."""
+    with errors_wait(PLACE):
+        if library().jobs.requested(viewer, store):
+            background.go_on(library(), viewer, store)
+        else:
+            background.start(library(), viewer, store)
+
+
+def ask(viewer: Viewer, store: str, request: Callable[[], object]) -> None:
+    """Leave a request and start a run for it."""
+    with errors_wait(PLACE):
+        request()
+        background.go_on(library(), viewer, store)
+        _, number = st.session_state.get(_STARTED, ("", 0))
+        st.session_state[_STARTED] = visit.current(), number + 1  # the browser scrolls to the run

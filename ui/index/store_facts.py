@@ -1,0 +1,79 @@
+"""What is known of a store, as HTML. The rules of `ui.frame.hits` hold."""
+
+from __future__ import annotations
+
+import html
+
+from rag_core.providers import LOCAL
+from rag_core.reports import Health
+from rag_core.types import StoreInfo
+from rag_core.wording import embedder, left_out, moment, plural, size, unreadable, vectors_in
+from ui.frame.hits import one_line
+
+_METRICS = {
+    "cosine": "Cosine",
+    "euclidean": "Euclidean distance",
+    "dot_product": "Dot product",
+}
+
+
+def counts(info: StoreInfo) -> str:
+    """A store in one line of plain text: how much is in it, and what is not done."""
+    if not info.file_count and not info.sources:
+        return "empty"
+    parts = [plural(info.file_count, "file"), *left_out(info.failed, info.skipped, info.excluded)]
+    parts.append(plural(info.chunk_count, "passage"))
+    if info.unreadable:
+        parts.append(f"{info.unreadable:,} found by words only")
+    if info.pending:
+        parts.append(f"{plural(info.pending, 'passage')} not embedded yet")
+    parts.append(size(info.size_bytes))
+    parts += [f"vectors in {info.backend}"] if info.backend != LOCAL else []
+    parts += [f"{info.unsent:,} to send"] if info.unsent else []
+    parts += ["attached, only read here"] if info.attached else []
+    parts += ["switching"] if info.switching else []
+    return " · ".join(parts)
+
+
+def sheet(info: StoreInfo) -> str:
+    """Everything that a store says about itself."""
+    facts = {
+        "Files": ", ".join([f"{info.file_count:,}", *left_out(info.failed, info.skipped, info.excluded)]),
+        "Passages": f"{info.chunk_count:,}"
+        + (f", {info.pending:,} to embed" if info.pending and not info.switching else ""),
+        "Withheld": f"{info.withheld:,}: private, and the embedder is elsewhere" if info.withheld else "",
+        "By words only": unreadable(info.unreadable),
+        "Size": size(info.size_bytes),
+        "Embedder": embedder(info.embedder),
+        "Fingerprint": f"{info.identity} (which exact model made the vectors)"
+        if info.identity
+        else "none yet, as nothing is embedded",
+        "Scores": f"calibrated on {info.calibrated:,} passages" if info.calibrated else "",
+        "Dimension": f"{info.dimension:,}" if info.dimension else "",
+        "Metric": _METRICS.get(info.distance_metric, info.distance_metric),
+        "Vectors": vectors_in(info),
+        "Address": f"{info.address} (for attaching it elsewhere)" if info.address else "",
+        "To send": f"{info.unsent:,} passages, as soon as the vector index answers" if info.unsent else "",
+        "Refused": f"{info.refused:,} passages, by the vector index" if info.refused else "",
+        "Private notes": "may go to servers on other machines" if info.sends_private else "",
+        "Created": moment(info.created_at),
+    }
+    rows = "".join(
+        f"<dt>{name}</dt><dd>{html.escape(one_line(value))}</dd>" for name, value in facts.items() if value
+    )
+    return f'<div class="cp"><dl>{rows}</dl></div>'
+
+
+def health(found: Health) -> str:
+    """What the checks of a store found, the faults first."""
+    how = f"{plural(len(found.checks), 'check')} on {moment(found.checked_at)}"
+    findings = sorted(found.findings, key=lambda each: each.severity)  # a fault before a note
+    faults = [each for each in findings if each.severity == "fault"]
+    said = f"{plural(len(faults), 'fault')} in {how}:" if faults else f"Sound, with a note, by {how}:"
+    said = said if findings else f"Sound: {how} found nothing wrong."
+    rows = ""
+    for each in findings:
+        examples = html.escape("; ".join(map(one_line, each.examples)))
+        more = "; …" if each.count > len(each.examples) > 0 else ""
+        rows += f'<li>{html.escape(each.sentence)}<p class="cp-quiet">{examples}{more}</p></li>'
+    return f'<div class="cp" role="status"><p>{said}</p><ul class="cp-folders">{rows}</ul></div>'

@@ -1,0 +1,109 @@
+"""Markdown as Obsidian writes it: CommonMark with tables, wikilinks, callouts, tasks, comments and ids of
+blocks, read into markdown-it's tokens.
+
+Tags are read as tags, because only then can they be left out: `ui.reader.rendered` passes none of them on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+from typing_extensions import override
+
+_WIKILINK: Final = re.compile(r"(!?)\[\[([^\[\]\n]+)\]\]")
+_COMMENT: Final = re.compile(r"%%.*?%%", re.S)
+_HIGHLIGHT: Final = re.compile(r"==(?=\S)([^=\n]*[^=\s])==")
+_TASK: Final = re.compile(r"\[([ xX])\] ")
+_BLOCK_ID: Final = re.compile(r"\s\^[\w-]+$")
+_CALLOUT: Final = re.compile(r"\[!([\w-]+)\][+-]?[ \t]*")
+
+
+class _Parser(MarkdownIt):
+    @override
+    def validateLink(self, url: str) -> bool:
+        """Every address is taken: whoever makes a link of one decides."""
+        return True
+
+
+def make_parser() -> MarkdownIt:
+    """A parser of notes."""
+    parser = _Parser("commonmark", {"html": True})
+    parser.enable(["table", "strikethrough"])
+    parser.inline.ruler.before("link", "wikilink", _read_wikilink)
+    parser.inline.ruler.before("emphasis", "highlight", _read_highlight)
+    parser.inline.ruler.before("emphasis", "comment", _skip_comment)
+    parser.block.ruler.before("fence", "comment", _skip_comment_block, {"alt": ["paragraph", "list"]})
+    return parser
+
+
+def tidy(tokens: Sequence[Token]) -> None:
+    """Show tasks, callouts and the ids of blocks as Obsidian does."""
+    for at, inline in enumerate(tokens):
+        children = inline.children
+        if inline.type != "inline" or not children:
+            continue
+        if children[-1].type == "text":
+            children[-1].content = _BLOCK_ID.sub("", children[-1].content)
+        before, opening, first = tokens[at - 2], tokens[at - 1], children[0]
+        if before.type == "list_item_open" and (task := _TASK.match(first.content)):
+            before.attrs["class"] = "cp-task"
+            first.content = ("☐ " if task[1] == " " else "☑ ") + first.content[task.end() :]
+        elif before.type == "blockquote_open" and (callout := _CALLOUT.match(first.content)):
+            opening.attrs["class"] = "cp-callout"
+            first.content = first.content[callout.end() :] or callout[1].capitalize()
+            end = next((at for at, each in enumerate(children) if each.type == "softbreak"), len(children))
+            children[end : end + 1] = [Token("strong_close", "strong", -1), Token("hardbreak", "br", 0)]
+            children.insert(0, Token("strong_open", "strong", 1))
+
+
+def _read_wikilink(state: StateInline, silent: bool) -> bool:
+    found = _WIKILINK.match(state.src, state.pos)
+    if not found:
+        return False
+    if not silent:
+        written, _, label = found[2].partition("|")
+        target, _, heading = written.removesuffix("\\").partition("#")
+        token = state.push("wikilink", "", 0)
+        token.content = label.strip() or " › ".join(filter(None, (target.strip(), heading.strip())))
+        token.meta = {"target": target.strip(), "heading": heading.strip(), "embeds": bool(found[1])}
+    state.pos = found.end()
+    return True
+
+
+def _read_highlight(state: StateInline, silent: bool) -> bool:
+    found = _HIGHLIGHT.match(state.src, state.pos)
+    if not found:
+        return False
+    if not silent:
+        state.push("em_open", "em", 1)
+        state.push("text", "", 0).content = found[1]
+        state.push("em_close", "em", -1)
+    state.pos = found.end()
+    return True
+
+
+def _skip_comment(state: StateInline, _: bool) -> bool:
+    found = _COMMENT.match(state.src, state.pos)
+    if not found:
+        return False
+    state.pos = found.end()
+    return True
+
+
+def _skip_comment_block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    start = state.bMarks[first] + state.tShift[first]
+    if not state.src.startswith("%%", start):
+        return False
+    for line in range(first, last):
+        begin = start + 2 if line == first else state.bMarks[line]
+        if state.src.find("%%", begin, state.eMarks[line]) >= 0:
+            if not silent:
+                state.line = line + 1
+            return True
+    return False

@@ -1,0 +1,302 @@
+"""A document as HTML: what is known of it, its links, and its text. The rules of `ui.frame.hits` hold."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from pathlib import PurePosixPath
+
+from rag_core.search.snippet import highlight
+from rag_core.types import Document, DocumentLink, DocumentView, Neighbour, Query, Similar
+from rag_core.wording import dated, is_empty, moment, plural, size, unread, without_text
+from ui.frame.hits import PROSE, anchor, marked, one_line
+from ui.frame.links import address, picture
+from ui.reader.rendered import MARK, Heading
+
+_BROKEN_LINE = re.compile(r"(?<=[^\n]{30})\n(?=\S)")  # by the width of a column; short lines mean it
+_OPEN = 8  # as many links are shown without being asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The search that led to a document: as it stands in the address, and what it looks for."""
+
+    search: str = ""
+    query: Query | None = None
+
+
+def heading(file: Document) -> str:
+    """The file that was chosen in a list: its title and path, and its state with the reason."""
+    title, path = one_line(file.title) or file_name(file.path), one_line(file.path)
+    state = f"<p>{html.escape(one_line(said_of(file)))}</p>"
+    name = f'<h2>{html.escape(title)}</h2><p class="cp-quiet">{html.escape(path)}</p>'
+    return f'<div class="cp">{name}{state}</div>'
+
+
+def listed(store: str, files: Sequence[tuple[str, str, str, str]], total: int) -> str:
+    """The first of ``total`` files, each (path, date, title, state), as links: what a narrow window has
+    instead of a table."""
+    rows = ""
+    for path, date, title, state in files:
+        known = [date, path.rpartition("/")[0], title, state if state != "fresh" else ""]
+        quiet = html.escape(one_line(" · ".join(filter(None, known))))
+        rows += f'<li>{anchor(address(store, path), file_name(path))}<p class="cp-quiet">{quiet}</p></li>'
+    more = plural(total - len(files), "more file")
+    rest = f'<p class="cp-quiet">And {more}: type words to find them.</p>' if total > len(files) else ""
+    return f'<div class="cp cp-files"><ul>{rows}</ul>{rest}</div>'
+
+
+def file_name(path: str) -> str:
+    """The last part of a path."""
+    return one_line(path.rpartition("/")[2])
+
+
+def own_title(file: Document) -> str:
+    """The title of a document; '' where that is only its file name."""
+    name = PurePosixPath(file.path)
+    return "" if _spaced(file.title) in (_spaced(name.name), _spaced(name.stem)) else file.title
+
+
+def _spaced(name: str) -> str:
+    return name.replace("-", " ").replace("_", " ").casefold()
+
+
+def said_of(file: Document) -> str:
+    """The state of a file in a sentence, with its reason; nothing for what is as it was read."""
+    match file.state:
+        case "changed":
+            return "Changed: the file was changed after it was read."
+        case "missing":
+            return "Missing: the file is no longer where it was."
+        case "unknown":
+            return "Unknown: the file cannot be reached now."
+        case "waiting":
+            return f"Waiting: {unread(file)}"
+        case "failed" | "skipped" | "excluded":
+            kept = " The last readable version is below." if file.state == "failed" and file.chunks else ""
+            return f"{file.state.capitalize()}: {file.reason}{kept}"
+        case _:
+            return ""
+
+
+def breadcrumb(file: Document) -> str:
+    """The folders that a document is in, each leading to its list, and its file name."""
+    folder, _, name = file.path.rpartition("/")
+    parts = [anchor({"store": file.store}, file.store)]
+    for depth, part in enumerate(folder.split("/") if folder else (), 1):
+        below = "/".join(folder.split("/")[:depth])
+        parts.append(anchor({"store": file.store, "folder": below}, one_line(part)))
+    trail = ' <span aria-hidden="true">›</span> '.join([*parts, html.escape(one_line(name))])
+    return f'<nav class="cp cp-crumbs" aria-label="Folder">{trail}</nav>'
+
+
+def facts(view: DocumentView) -> str:
+    """What a reader wants to know of a document before its text, in one quiet line; and its state."""
+    file = view.document
+    reasons = {"note": "by its front matter", "rule": "by a rule"}
+    because = " and ".join(reasons[why] for why in file.private_by)
+    known = [dated(view), f"private {because}" if because else "", " ".join(f"#{tag}" for tag in file.tags)]
+    said = html.escape(one_line(" · ".join(each for each in known if each)))
+    quiet = f'<p class="cp-quiet">{said}</p>' if said else ""
+    state = f"<p>{html.escape(one_line(said_of(file)))}</p>" if said_of(file) else ""
+    return f'<div class="cp">{quiet}{state}</div>'
+
+
+def beside(view: DocumentView, headings: Sequence[Heading], origin: Origin) -> str:
+    """The column beside the text: its contents, and the links out of it and to it."""
+    parts = [_contents(headings)]
+    parts += [_links(name, view.document.store, found, origin) for name, found in _both(view)]
+    return f'<nav class="cp cp-beside-text" aria-label="In this document">{"".join(parts)}</nav>'
+
+
+def similar(found: Sequence[Similar], origin: Origin) -> str:
+    """The documents that are near in meaning, as links to their nearest passages."""
+    items = ""
+    for each in found:
+        leads = address(each.document.store, each.document.path, each.key, search=origin.search)
+        name = one_line(each.document.title) or file_name(each.document.path)
+        items += f"<li>{anchor(leads, name)}</li>"
+    return f'<nav class="cp cp-beside-text" aria-label="Similar"><h2>Similar</h2><ul>{items}</ul></nav>'
+
+
+def _both(view: DocumentView) -> tuple[tuple[str, tuple[DocumentLink, ...]], ...]:
+    return ("Links to", view.links_out), ("Linked from", view.links_in)
+
+
+def _contents(headings: Sequence[Heading]) -> str:
+    if len(headings) < 2:
+        return ""
+    top = min(each.level for each in headings)
+    items = "".join(
+        f'<li class="cp-level-{min(4, each.level - top + 1)}">'
+        f'<a href="#{each.id}">{html.escape(each.text)}</a></li>'
+        for each in headings
+    )
+    return f"<h2>Contents</h2><ul>{items}</ul>"
+
+
+def details(view: DocumentView) -> str:
+    """What else is known of a document, folded away."""
+    file = view.document
+    rows = {"Type": file.file_type, "Also called": ", ".join(view.aliases)} | dict(view.properties)
+    if file.indexed_at:
+        has_text = file.chunks and not is_empty(file)
+        rows["Size"] = size(file.size) + (f", {plural(file.chunks, 'passage')}" if has_text else "")
+        rows["Read"] = moment(file.indexed_at)
+    listed = "".join(
+        f"<dt>{html.escape(one_line(name))}</dt><dd>{html.escape(one_line(value))}</dd>"
+        for name, value in rows.items()
+        if value
+    )
+    folded = f"<details><summary>Details</summary><dl>{listed}</dl></details>"
+    return f'<div class="cp cp-beside-text">{folded}</div>'
+
+
+def _links(name: str, store: str, found: Sequence[DocumentLink], origin: Origin) -> str:
+    """The documents behind links, each once; those that are not there are counted."""
+    there = {link.path: link for link in found if link.path is not None}
+    nowhere = sorted({one_line(link.target) for link in found if link.path is None})
+    items = [f"<li>{_link(store, link, origin)}</li>" for link in there.values()]
+    if nowhere:
+        names = html.escape("\n".join(nowhere))
+        items.append(f'<li class="cp-quiet" title="{names}">{len(nowhere):,} not in this store</li>')
+    if not items:
+        return ""
+    shown, rest = "".join(items[:_OPEN]), "".join(items[_OPEN:])
+    summary = f"<summary>{len(items) - _OPEN:,} more</summary>"
+    more = f"<details>{summary}<ul>{rest}</ul></details>" if rest else ""
+    return f"<h2>{name}</h2><ul>{shown}</ul>{more}"
+
+
+def _link(store: str, link: DocumentLink, origin: Origin) -> str:
+    path = link.path or ""
+    leads = address(store, path, search=origin.search, heading=link.heading)
+    return anchor(leads, one_line(link.title or "") or file_name(path))
+
+
+def text(view: DocumentView, start: int, end: int, origin: Origin) -> str:
+    """The passages from ``start`` to ``end`` in reading order, without what repeats, with the words of the
+    search highlighted; pages, slides and other parts under their names, sheets as tables."""
+    parts = []
+    trail: tuple[str, ...] = ()
+    is_sheet, is_slides = (view.document.file_type == kind for kind in ("sheet", "slides"))
+    one = (lambda each: (each.heading_path, "")) if is_sheet else attrgetter("heading_path", "anchor")
+    for (path, named), part in groupby(view.chunks[start:end], one):
+        if path != trail and (trail := path) and not is_slides:
+            parts.append(f"<h2>{html.escape(' › '.join(map(one_line, trail)))}</h2>")
+        if is_sheet:
+            rows = "".join(_rows(chunk, origin) for chunk in part)
+            parts.append(f'<div class="cp-table"><table>{rows}</table></div>')
+        else:
+            parts.append(_part(view.document, named or "", list(part), origin))
+    return f'<div class="cp cp-text">{"".join(parts)}</div>'
+
+
+def _part(document: Document, named: str, chunks: Sequence[Neighbour], origin: Origin) -> str:
+    """One page, slide, row or the like, which other passages may be in, too."""
+    label = ""
+    if named:
+        own = address(document.store, document.path, chunks[0].key, search=origin.search)
+        inside = named.removeprefix(f"{chunks[0].heading_path[0]} › ") if chunks[0].heading_path else named
+        label = f'<p class="cp-where">{anchor(own, inside[:1].upper() + inside[1:])}</p>'
+    if document.file_type == "slides":
+        return _slide(label, chunks, origin)
+    if document.file_type == "picture" or (document.file_type == "pdf" and named.startswith("page ")):
+        return label + _page(document, named, chunks, origin)
+    return label + "".join(_passage(document, chunk, origin) for chunk in chunks)
+
+
+def _page(document: Document, named: str, chunks: Sequence[Neighbour], origin: Origin) -> str:
+    """What was found, the page as a picture, and the rest of its text on demand."""
+    here = "".join(_passage(document, chunk, origin) for chunk in chunks if chunk.is_hit)
+    rest = "".join(_passage(document, chunk, origin) for chunk in chunks if not chunk.is_hit)
+    source = html.escape(picture(document, named))
+    alt = html.escape(named or file_name(document.path))
+    shown = f'<img class="cp-page" src="{source}" alt="{alt}" loading="lazy">'
+    return here + shown + (f"<details><summary>Text</summary>{rest}</details>" if rest else "")
+
+
+def _slide(label: str, chunks: Sequence[Neighbour], origin: Origin) -> str:
+    """A slide in a frame: its number, its title, its lines, and its tables."""
+    title = one_line(" › ".join(chunks[0].heading_path))
+    said = f"<h2>{html.escape(title)}</h2>" if title else ""
+    for chunk in chunks:
+        lines = [line for line in chunk.content[slice(*chunk.shown)].splitlines() if line.strip()]
+        said += _with_tables(lines[1:] if title and lines and one_line(lines[0]) == title else lines, origin)
+    here = next(filter(None, map(_here, chunks)), "")
+    return f'<section class="cp-slide"><div{here}>{label}{said}</div></section>'
+
+
+def _with_tables(lines: Iterable[str], origin: Origin) -> str:
+    """Lines as paragraphs, those with cells as tables."""
+    said = ""
+    for is_table, some in groupby(lines, lambda line: " | " in line):
+        rows = [[_searched(cell, origin) for cell in line.split(" | ")] for line in some]
+        said += _table(rows) if is_table else "".join(f"<p>{cell}</p>" for [cell] in rows)
+    return said
+
+
+def _table(rows: Iterable[Sequence[str]]) -> str:
+    """A table of escaped cells."""
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    return f'<div class="cp-table"><table>{body}</table></div>'
+
+
+def _here(chunk: Neighbour) -> str:
+    return f' class="cp-here" id="{MARK}"' if chunk.is_hit else ""
+
+
+def _rows(chunk: Neighbour, origin: Origin) -> str:
+    """The rows of a sheet that a passage holds, the first with its number."""
+    number = (chunk.anchor or "").rpartition("!")[2]
+    rows = ""
+    for row in chunk.content[slice(*chunk.shown)].splitlines():
+        cells = "".join(f"<td>{_searched(cell, origin)}</td>" for cell in row.split("\t"))
+        rows += f'<tr><td class="cp-row">{html.escape(number)}</td>{cells}</tr>'
+        number = ""
+    return f"<tbody{_here(chunk)}>{rows}</tbody>"
+
+
+def _searched(content: str, origin: Origin, window: tuple[int, int] | None = None) -> str:
+    """``content``, cut to ``window``, with the words of the search highlighted."""
+    query = origin.query
+    return marked(content, highlight(content, query.terms.loose, query.phrases) if query else (), window)
+
+
+def _passage(document: Document, chunk: Neighbour, origin: Origin) -> str:
+    prose = document.file_type in PROSE
+    start, end = chunk.shown
+    read = chunk.content[start:end]
+    blank = None if prose else "\r\n"
+    window = start + len(read) - len(read.lstrip(blank)), end - len(read) + len(read.rstrip(blank))
+    if read.strip(blank):
+        content = _BROKEN_LINE.sub(" ", chunk.content) if document.file_type == "pdf" else chunk.content
+        body = _searched(content, origin, window)
+    elif chunk.content.strip():  # all of it stands in another passage
+        return ""
+    else:
+        body = f"{without_text(document)}."
+    if document.file_type == "word" and " | " in read:
+        return f"<div{_here(chunk)}>{_with_tables(filter(str.strip, read.splitlines()), origin)}</div>"
+    kind = " ".join(["cp-words", *([] if prose else ["cp-mono"]), *(["cp-goes-on"] if chunk.repeats else [])])
+    return f'<div{_here(chunk)}><p class="{kind}">{body}</p></div>'
+
+
+def turning(view: DocumentView, start: int, end: int, most: int, origin: Origin) -> str:
+    """Which passages are shown, and links to those before and behind them; nothing when all are."""
+    total = len(view.chunks)
+    if end - start == total:
+        return ""
+
+    def link(first: int, name: str) -> str:
+        document = view.document
+        return anchor(address(document.store, document.path, first=first, search=origin.search), name)
+
+    before = link(max(1, start + 1 - most), "Earlier passages") if start else ""
+    behind = link(end + 1, "Later passages") if end < total else ""
+    shown = f"<span>Passages {start + 1:,} to {end:,} of {total:,}</span>"
+    return f'<div class="cp cp-turning">{before}{shown}{behind}</div>'

@@ -1,0 +1,53 @@
+"""The route of the pictures that notes show and of places in documents, behind the gate like every page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from rag_core.access import viewer_of
+from rag_core.api.http import Workers
+from rag_core.errors import RagError
+from rag_core.library import Library
+from rag_core.library.originals import Picture
+from rag_core.types import Viewer
+from ui.frame.links import PICTURES
+
+_SIDE: Final = 1400  # pixels of a page's longer side
+_HEADERS: Final = {"cache-control": "private, max-age=60", "content-disposition": "inline"}
+
+
+def picture_route(library: Callable[[], Library], workers: Workers) -> Route:
+    """``GET /note-picture?store=&path=&target=``: the picture that a document shows as ``target``; with
+    ``place=`` instead, a page, a slide or the like as a picture. No content where there is none. ``workers``
+    are those of all pictures, so that pages never wait for them."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            viewer = await run_in_threadpool(viewer_of, request.headers, library)
+            if viewer is None:
+                return Response(status_code=403)
+            find = partial(_find, library, request, viewer)
+            picture = await workers.run_while_connected(request, viewer, find)
+        except RagError:  # the same answer for what is not there and what is not for this viewer
+            return Response(status_code=204)
+        return Response(picture.data, media_type=picture.media_type, headers=_HEADERS)
+
+    return Route(f"/{PICTURES}", answer)
+
+
+def _find(
+    library: Callable[[], Library], request: Request, viewer: Viewer, is_over: Callable[[], bool]
+) -> Picture:
+    """The picture that a request asks for. Raises RagError."""
+    asked = request.query_params
+    store, path, target = (asked.get(name, "") for name in ("store", "path", "target"))
+    if (place := asked.get("place")) is None:
+        return library().originals.picture(viewer, store, path, target)
+    return Picture(library().pictures.get(viewer, store, path, place, _SIDE, is_over), "image/webp")

@@ -1,0 +1,469 @@
+"""What the Search page shows for a search: notes as cards, filters with counts, and one honest line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import date
+from hashlib import sha256
+from typing import Final
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from rag_core.api.encoding import place
+from rag_core.errors import EmptyQuery, RagError
+from rag_core.hits import facts
+from rag_core.messages import say
+from rag_core.search.shown import Block, clean, extract, shown_text, with_marks
+from rag_core.types import Answer, Filters, Hit, Named, Query, Viewer
+from rag_core.wording import age, documents, failed, freshness, only_title, where
+from ui.frame import components, deps, hits
+from ui.frame.access import require_viewer
+from ui.frame.deps import library, store_infos
+from ui.frame.links import INDEX_PAGE, STORES_PAGE, address, link, picture, program
+from ui.frame.messages import said_of_error, sentence
+from ui.frame.search_state import (  # fmt: skip
+    SEEN,
+    Choices,
+    Params,
+    Request,
+    from_params,
+    in_address,
+    searched,
+    to_params,
+    unknown_store,
+    usual,
+)
+from ui.index.folders import open_picker
+from ui.index.runs import is_active, newest_job
+from ui.search import downloads, filters, hit_table, saved_searches, search_box
+from ui.search.completions import completions, is_half, typed
+from ui.search.offers import offers
+from ui.search.search_box import Card, Chip, Completion, Others, Passage, Shown, Way
+
+_POLL_S: Final = 2
+_TEXT: Final = "search_text"
+"""The session key of what stands in the box, which need not be in the address yet."""
+_TAKEN: Final = "search_taken"
+"""The session key of whether this run was asked for by the box."""
+_MOST_NEAR: Final = 6
+_MOST_OTHERS: Final = 4
+_QUICK: Final = 3
+HELP: Final = (
+    ('"…"', "exact words"),
+    ("-", "without a word"),
+    ("tag:", "a tag"),
+    ("type:", "a type of file"),
+    ("path:", "a folder"),
+    ("after:", "since a day"),
+    ("before:", "before a day"),
+    ("store:", "one store"),
+)
+_STATES: Final = {
+    "changed": "changed since it was read",
+    "waiting": "not read yet",
+    "unknown": "file out of reach",
+    "failed": "could not be read",
+    "skipped": "not read",
+}
+
+
+@st.fragment
+def show_search() -> None:
+    """The box, and what is found for the text in it. While somebody types, only this runs."""
+    viewer = require_viewer()
+    text, url = _asked()
+    shown, answer = Shown(urlencode(url, doseq=True), text, help=HELP), None
+    try:
+        shown, answer = _shown(shown, viewer, url)
+    except RagError as problem:
+        shown = replace(shown, error=said_of_error(problem))
+    if error := saved_searches.error():
+        shown = replace(shown, error=said_of_error(error))
+    is_saved = saved_searches.is_last(url) and text == url.get("q", [""])[-1]
+    search_box.show(replace(shown, is_saved=is_saved), take)
+    with st.container(key="search_table"):  # also without a table: what stands below keeps its place
+        if answer and answer.hits and shown.view == "table":
+            _show_table(viewer, answer, shown)
+    if answer and answer.hits and text == url.get("q", [""])[-1]:
+        downloads.show(answer, viewer)
+
+
+def _show_table(viewer: Viewer, answer: Answer, shown: Shown) -> None:
+    """The table of what was found, and below it the result whose row is chosen."""
+    if (row := hit_table.show(answer.hits, search_box.row())) is not None:
+        hit_table.show_chosen(
+            shown.cards[row], other_passages(viewer, answer, answer.hits[row], shown.search)
+        )
+
+
+def state(viewer: Viewer) -> str:
+    """What the results depend on and what the status line says: it changes when they do. Raises RagError."""
+    generations = library().stores.generations(viewer)
+    stores = [name for name, _ in generations] if viewer.is_owner else []
+    known = (generations, [behind(viewer, [name]) for name in stores], deps.meaning_is_loading(viewer))
+    return repr(known)
+
+
+def follow(before: str) -> None:
+    """Look every two seconds whether `state` is still as ``before``; if not, the results are drawn anew.
+
+    Never the whole page: if a fragment's run follows a full run at once, Streamlit sends the end of the full
+    run without the fragment's elements, and the browser takes the box away while somebody types."""
+    drawn = False
+
+    @st.fragment(run_every=_POLL_S)
+    def look() -> None:
+        viewer = require_viewer()
+        try:
+            if drawn and not library().stores.names(viewer):
+                st.rerun()  # to the first page
+            now = state(viewer) if drawn else before
+        except RagError as problem:  # the results say it
+            now = str(problem)
+        components.show("news", "news", sha256(now.encode()).hexdigest())
+
+    look()
+    drawn = True
+
+
+def _shown(shown: Shown, viewer: Viewer, url: Params) -> tuple[Shown, Answer | None]:
+    """All there is to show for the text in the box and the parameters in the address. Raises RagError."""
+    names = library().stores.names(viewer)
+    if gone := unknown_store(names):
+        library().stores.info(viewer, gone)  # says that it is not there, and which are
+    offered = filters.choices(viewer, names, url.get("store", ()))
+    request = from_params(url, offered, usual())
+    shown = replace(shown, completions=_completions(viewer, shown.text, offered))
+    if shown.text != request.q:
+        half = typed(shown.text)
+        is_left_out = half is not None and is_half(half, offered, names)
+        request = replace(request, q=half.rest if half and is_left_out else shown.text, page=1)
+    shown, answer = replace(shown, view=request.view, page=request.page), None
+    if request.asks:
+        answer = find(viewer, request)
+        shown = replace(_answered(shown, viewer, request, answer), can_save=viewer.is_owner)
+    else:
+        shown = _beginning(shown, viewer, request.store or names, offered.types)
+    return replace(shown, chips=_chips(viewer, offered, request, answer)), answer
+
+
+def _chips(viewer: Viewer, offered: Choices, request: Request, answer: Answer | None) -> tuple[Chip, ...]:
+    """The filters, with the numbers of what was found, if anything was asked."""
+    more = filters.how_to_search(request)
+    if answer is None:
+        return (*filters.chips(offered, request, date.today()), *filters.properties(request, {}), more)
+    facets, properties = dict(answer.facets or {}), dict(answer.properties or {})
+    least = set(facets) if answer.counts_more else set[str]()
+    least_of = set(properties) if answer.counts_more else set[str]()
+    for kind in filters.chosen_kinds(request):  # what else can be chosen: without this filter
+        if free := _found(viewer, filters.without(request, kind)):
+            facets[kind] = (free.facets or {}).get(kind, {})
+            least = least | {kind} if free.counts_more else least - {kind}
+        else:  # then all there is
+            all_of = {"type": offered.types, "tag": offered.tags, "folder": offered.folders}
+            facets[kind] = dict(all_of.get(kind, {}))
+    for name in filters.chosen_properties(request):
+        if free := _found(viewer, filters.without_property(request, name)):
+            properties[name] = (free.properties or {}).get(name, {})
+            least_of = least_of | {name} if free.counts_more else least_of - {name}
+    return (
+        *filters.chips(offered, request, date.today(), facets, least),
+        *filters.properties(request, properties, least_of),
+        filters.minimum(request, answer.score_counts, usual().min, goes_on=answer.fits_more),
+        filters.order(request),
+        more,
+    )
+
+
+def _found(viewer: Viewer, request: Request) -> Answer | None:
+    """What a request finds; None for one that asks nothing."""
+    try:
+        return find(viewer, request)
+    except EmptyQuery:
+        return None
+
+
+def _completions(viewer: Viewer, text: str, offered: Choices) -> tuple[Completion, ...]:
+    """The values that the filter at the end of the text can have."""
+    half = typed(text)
+    if half is None:
+        return ()
+    stores = {info.name: info.file_count for info in store_infos(viewer)} if half.key == "store" else {}
+    return completions(half, offered, stores, date.today())
+
+
+def _asked() -> tuple[str, Params]:
+    """The text in the box, and the parameters in the address."""
+    state, url = st.session_state, in_address()
+    if state.pop(_TAKEN, False):  # what was typed may have been sent before the address was written
+        url = state.get(SEEN, url)
+    elif state.get(SEEN) != url or _TEXT not in state:  # a link, a reload, Back or Forward
+        state[SEEN], state[_TEXT] = url, url.get("q", [""])[-1]
+    return state[_TEXT], url
+
+
+def take() -> None:
+    """As a callback: keep what was typed, and write a search that was committed into the address, as one
+    history entry."""
+    viewer = require_viewer()
+    text, search, _ = search_box.asked()
+    state, params = st.session_state, searched(search)
+    state[_TEXT], state[_TAKEN] = text, search_box.is_unsettled()
+    if viewer.is_owner and search_box.forgets():
+        library().searching.forget(viewer)
+    if params != state.get(SEEN, {}):
+        state[SEEN] = params
+        st.query_params.from_dict(params)
+        if viewer.is_owner:
+            library().searching.remember(viewer, text)
+    if viewer.is_owner:
+        saved_searches.take(viewer, params)
+
+
+# --- what was found -------------------------------------------------------------------
+
+
+def find(viewer: Viewer, request: Request) -> Answer:
+    """The documents that answer a request, by words as long as the model is loading; where nothing fits, the
+    nearest. Raises RagError."""
+    is_loading = request.mode != "lexical" and deps.meaning_is_loading(viewer)
+    answer = deps.search(viewer, request, "lexical" if is_loading else request.mode)
+    if not answer.convincing and not answer.offset:
+        return replace(answer, hits=answer.hits[:_MOST_NEAR], has_more=False)
+    return answer
+
+
+def _answered(shown: Shown, viewer: Viewer, request: Request, answer: Answer) -> Shown:
+    search = urlencode(to_params(request, usual()), doseq=True)
+    several, today = len(answer.stores) > 1, date.today()
+    cards = tuple(
+        card(viewer, hit, search, answer.query, with_store=several, today=today) for hit in answer.hits
+    )
+    corrections = [notice for notice in answer.notices if notice.code == "corrected"]
+    in_status = [notice for notice in answer.notices if notice.code == "too_new" and viewer.is_owner]
+    said = [sentence(each) for each in answer.notices if each not in [*corrections, *in_status]]
+    if answer.pending and not viewer.is_owner:  # whose status says it
+        said.append(sentence(say("pending_guest", count=answer.pending)))
+    if viewer.is_owner and any(info.failed for info in store_infos(viewer)):
+        said += map(sentence, library().searching.failed_files(viewer, answer))
+    is_by_words = answer.mode == "lexical" != request.mode
+    count = said_of(answer) + " by words · the model is loading" * is_by_words
+    shown = _with_state(shown, viewer, answer.stores, count)
+    return replace(
+        shown, cards=cards, said=tuple(said), offers=offers(viewer, request, answer),
+        quick=quick(viewer, request, cards), others=_others(viewer, answer, search),
+        has_more=answer.has_more, end="" if answer.has_more or not answer.offset else "That is all.",
+    )  # fmt: skip
+
+
+def _others(viewer: Viewer, answer: Answer, search: str) -> Others | None:
+    """The other passages of the note in the preview, once it is asked for them."""
+    _, _, key = search_box.asked()
+    hit = next((hit for hit in answer.hits if hit.key == key and hit.more), None)
+    return Others(key, other_passages(viewer, answer, hit, search)) if hit else None
+
+
+def other_passages(viewer: Viewer, answer: Answer, hit: Hit, search: str) -> tuple[Passage, ...]:
+    """The other passages of a hit's note that fit, as they are shown."""
+    if not hit.more:
+        return ()
+    query = answer.query
+    found = library().searching.others(viewer, query.raw, hit, mode=answer.mode, filters=query.filters)
+    shown = [hit]
+    for each in found[:_MOST_OTHERS]:
+        shown.append(_without_repeats(each, shown))
+    return tuple(_passage(viewer, each, search) for each in shown[1:])
+
+
+def _without_repeats(hit: Hit, shown: Sequence[Hit]) -> Hit:
+    """A passage without what the one before or behind it has shown: passages overlap."""
+    hidden = [*hit.hidden]
+    for other in shown:
+        if other.chunk_index == hit.chunk_index - 1:
+            hidden.append((0, _overlap(other.content, hit.content)))
+        elif other.chunk_index == hit.chunk_index + 1:
+            hidden.append((len(hit.content) - _overlap(hit.content, other.content), len(hit.content)))
+    return replace(hit, hidden=tuple(hidden))
+
+
+def _overlap(first: str, second: str) -> int:
+    """How many characters ``second`` begins with that ``first`` ends with."""
+    lengths = range(min(len(first), len(second)), 0, -1)
+    return next((length for length in lengths if first.endswith(second[:length])), 0)
+
+
+def said_of(answer: Answer) -> str:
+    """How many documents there are, in a few words."""
+    fit, count = sum(hit.relevant for hit in answer.hits), len(answer.hits)
+    types = (answer.facets or {}).get("type") or {hit.document.file_type for hit in answer.hits}
+    if not count:
+        return "The list ends before this page" if answer.offset else "Nothing found"
+    if not (answer.convincing or answer.offset):
+        return f"Nothing fits; {count:,} near miss{'es' * (count != 1)}"
+    if answer.offset or answer.has_more:
+        all_of = documents(answer.fitting, types)
+        all_of = all_of.replace(" ", "+ ") if answer.fits_more else all_of
+        return f"{answer.offset + 1:,}–{answer.offset + count:,} of {all_of}" if answer.offset else all_of
+    near = f", {count - fit:,} near miss{'es' * (count - fit != 1)}" if count > fit else ""
+    return documents(fit, types) + near
+
+
+def card(viewer: Viewer, hit: Hit, search: str, query: Query, *, with_store: bool, today: date) -> Card:
+    """A note that was found by a query, by its best passage. Its links lead back to the ``search``."""
+    doc = hit.document
+    folder, _, name = doc.path.rpartition("/")
+    anchor = hit.anchor if hit.anchor and doc.file_type != "picture" else ""
+    title, crumb = _named(hit.store if with_store else "", doc.path, doc.title, anchor)
+    app, app_name = program(doc, hit.start_line if hit.anchor is None else 0)
+    passage = _passage(viewer, hit, search)
+    return Card(
+        key=hit.key,
+        title=title,
+        marked_title=with_marks(title, query),
+        path=doc.path,
+        name=hits.one_line(name),
+        folder=hits.one_line(folder),
+        crumb=crumb,
+        day=doc.date[:10],
+        age=age(doc.date[:10], today),
+        reason=hit.reasons[0].partition(" in its")[0].partition(":")[0],
+        more=hit.more,
+        is_near=not hit.relevant,
+        state=_STATES.get(doc.state, ""),
+        extract=extract(passage.blocks) or ((hits.one_line(_without_text(hit)), False),),
+        passage=passage,
+        place=hits.one_line(place(hit)),
+        score=round(hit.score, 2),
+        file_type=doc.file_type,
+        picture=picture(doc, hit.anchor or ""),
+        app=app,
+        app_name=app_name,
+        facts=tuple(_facts(hit).items()),
+    )
+
+
+def _named(store: str, path: str, title: str, anchor: str = "") -> tuple[str, str]:
+    """The title of a note, and where it is: its folders, its file name if the title does not tell it, and
+    the place in it."""
+    *folders, name = path.split("/")
+    title = hits.one_line(title) or hits.one_line(name)
+    tells = _words(title) in (_words(name.rpartition(".")[0]), _words(name))
+    trail = [store, *folders, "" if tells else name, anchor]
+    return title, hits.one_line(" › ".join(filter(None, trail)))
+
+
+def _words(text: str) -> str:
+    return re.sub(r"[\W_]+", " ", text).casefold()
+
+
+def _passage(viewer: Viewer, hit: Hit, search: str) -> Passage:
+    href = link(address(hit.store, hit.document.path, hit.key, search=search))
+    return Passage(href, where(hit), _text(viewer, hit))
+
+
+def _text(viewer: Viewer, hit: Hit) -> tuple[Block, ...]:
+    """The text of a passage without a heading that repeats the title; where there is nothing else, the text
+    of the passage behind it."""
+    blocks, title = shown_text(hit), hit.document.title.casefold()
+    if not blocks or blocks[0].kind != "heading" or blocks[0].text.casefold() != title:
+        return blocks
+    if blocks[1:]:
+        return blocks[1:]
+    behind = library().documents.neighbours(viewer, hit.store, hit.key)[-1]
+    return clean(behind.content, hit.document.file_type, ()) if behind.key != hit.key else ()
+
+
+def _without_text(hit: Hit) -> str:
+    """What stands for a passage without text, or with nothing but the title."""
+    return " ".join(f"#{tag}" for tag in hit.document.tags) if hit.content.strip() else only_title(hit)
+
+
+def _facts(hit: Hit) -> dict[str, str]:
+    """What is known of a hit beside its text."""
+    known = {
+        "Found by": ", ".join(hit.reasons),
+        "Score": f"{hit.score:.0%}",
+        "File": hit.document.absolute_path or hit.document.path,
+        **facts(hit),
+    }
+    return {name: hits.one_line(text) for name, text in known.items() if text}
+
+
+# --- nothing asked, nothing there -----------------------------------------------------
+
+
+def _beginning(shown: Shown, viewer: Viewer, names: Sequence[str], types: Collection[str]) -> Shown:
+    count = sum(info.file_count for info in store_infos(viewer) if info.name in names)
+    if not count:
+        reads = (Way("Choose or read a folder", href=link({}, INDEX_PAGE)),) if viewer.is_owner else ()
+        return replace(shown, said=("There is no document to search yet.",), offers=reads)
+    known = library().searching.suggest(viewer, "")
+    start = {
+        "Saved": saved_searches.ways(viewer),
+        "Searched": [Way(text, params={"q": [text]}) for text in known.searches],
+        "Opened": [_way_to(each, with_store=len(names) > 1) for each in known.opened],
+        "Changed": [_way_to(each, with_store=len(names) > 1) for each in known.changed],
+    }
+    ways = tuple((name, tuple(some)) for name, some in start.items() if some)
+    return replace(_with_state(shown, viewer, names, documents(count, types)), start=ways)
+
+
+def quick(viewer: Viewer, request: Request, cards: Sequence[Card]) -> tuple[Way, ...]:
+    """Notes and tags whose names begin with what is typed, without the notes that are on the page. What a
+    filter may leave out is not offered."""
+    suggest = library().searching.suggest
+    there = {card.path for card in cards}
+    named = () if request.filters != Filters() else suggest(viewer, request.q, request.store).documents
+    notes = [note for note in named if note.path not in there]
+    ways = [_way_to(note, with_store=False) for note in notes[:_QUICK]]
+    *rest, last = request.q.split() or [""]
+    begun = last.removeprefix("tag:")
+    for tag, count in suggest(viewer, begun, request.store, _QUICK).tags if begun else ():
+        if tag != request.tag:
+            ways.append(Way(f"#{tag}", f"{count:,}", params={"tag": [tag], "q": [" ".join(rest)]}))
+    return tuple(ways)
+
+
+def _way_to(note: Named, *, with_store: bool) -> Way:
+    title, crumb = _named(note.store if with_store else "", note.path, note.title)
+    return Way(title, crumb, link(address(note.store, note.path)), hint=note.path)
+
+
+def _with_state(shown: Shown, viewer: Viewer, stores: Sequence[str], said: str) -> Shown:
+    """With what is ``said`` and, for the owner, how far stores are behind their folders."""
+    if not viewer.is_owner:
+        return replace(shown, status=said)
+    has = [info.name for info in store_infos(viewer) if info.failed and info.name in stores]
+    listed = link({"store": has[0]}, INDEX_PAGE) if len(has) == 1 else link({}, STORES_PAGE)
+    status, unread = behind(viewer, stores)
+    return replace(shown, status=f"{said} · {status}", unread=Way(unread, href=listed) if unread else None)
+
+
+def behind(viewer: Viewer, stores: Sequence[str]) -> tuple[str, str]:
+    """How far stores are behind their folders, and how many of their files failed ('' for none), in words."""
+    now = library().jobs.freshness(viewer, stores)
+    is_behind = now.reading or now.waiting or now.looking
+    is_paused = is_behind and any(_is_paused(viewer, name) for name in stores)
+    return freshness(replace(now, failed=0)) + " · paused" * bool(is_paused), failed(now.failed)
+
+
+def _is_paused(viewer: Viewer, store: str) -> bool:
+    job = newest_job(viewer, store)
+    return job is not None and job.state == "cancelled" and not is_active(viewer, store)
+
+
+def offer_folder(name: str, key: str, store: str = "") -> None:
+    """The button with which everything begins: the picker of the Index page."""
+    if st.button(name, key=key, type="primary", icon=":material/folder_open:", on_click=open_picker):
+        st.switch_page(INDEX_PAGE, query_params={"store": store} if store else None)
+
+
+def nothing_indexed(viewer: Viewer) -> None:
+    """There are stores, but no document in them."""
+    st.html(hits.paragraphs("There is no document to search yet."))
+    if viewer.is_owner:
+        with st.container(key="first_step"):  # it looks like a button
+            st.page_link(INDEX_PAGE, label="**Choose or read a folder**", icon=":material/folder_open:")

@@ -1,0 +1,110 @@
+"""Saved searches on the Search page: their names under the empty box, and what pressing them does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+
+import streamlit as st
+
+from rag_core.errors import RagError
+from rag_core.reports import SavedSearch
+from rag_core.types import Viewer
+from rag_core.wording import asked_by, new_hits
+from ui.frame.deps import library
+from ui.frame.messages import errors_wait
+from ui.frame.search_state import DEFAULT, TOP_FOLDER, Params, Request, from_params, to_params, usual
+from ui.search import filters, search_box
+from ui.search.search_box import Way
+
+PLACE = "saved_searches"
+_LAST = "saved_search"
+"""The session key of the parameters of the search that was saved last."""
+
+_SINGLE = {"types": "type", "tags": "tag", "paths": "path"}
+_TYPED = {"files": "file", "titles": "title", "headings": "heading", "pages": "page", "places": "place"} | {
+    "symbols": "symbol",
+    "dates": "date",
+}
+
+
+def ways(viewer: Viewer) -> list[Way]:
+    """A way to each saved search, with its number of new documents."""
+    found = library().saved.searches(viewer) if viewer.is_owner else []
+    return [_way(saved, usual()) for saved in found]
+
+
+def _way(saved: SavedSearch, default: Request) -> Way:
+    params = to_params(as_request(saved, default), default)
+    return Way(saved.name, new_hits(saved), params=params, hint=asked_by(saved), saved=saved.name)
+
+
+def as_request(saved: SavedSearch, default: Request) -> Request:
+    """The search as the page asks it; what has no chip is written into its text."""
+    found = saved.filters
+    chips: dict[str, str] = {}
+    words = [saved.text]
+    for field, name in (_SINGLE | _TYPED).items():
+        values: Sequence[str] = getattr(found, field)
+        if field in _SINGLE and len(values) == 1:
+            chips[name] = values[0] or TOP_FOLDER
+        else:
+            words += [f'{name}:"{value}"' for value in values]
+    return replace(
+        DEFAULT,
+        q=" ".join(filter(None, words)),
+        store=saved.stores,
+        sort=saved.sort,
+        has=found.properties,
+        after=date.fromisoformat(found.after) if found.after else None,
+        before=date.fromisoformat(found.before) if found.before else None,
+        min=default.min if saved.min_score is None else saved.min_score,
+        mode=saved.mode or default.mode,
+        k=default.k,
+        type=chips.get("type"),
+        tag=chips.get("tag"),
+        path=chips.get("path"),
+    )
+
+
+def take(viewer: Viewer, params: Params) -> None:
+    """As a callback: save, open, rename or remove a saved search, as the box asks. An error waits in the
+    session."""
+    kind, name, new_name = search_box.act()
+    saved = library().saved
+    with errors_wait(PLACE):
+        match kind:
+            case "save":
+                names = library().stores.names(viewer)
+                offered = filters.choices(viewer, names, params.get("store", ()))
+                request = from_params(params, offered, usual())
+                saved.save(
+                    viewer,
+                    name,
+                    request.q,
+                    request.store,
+                    filters=request.filters,
+                    sort=request.sort,
+                    min_score=request.min,
+                    mode=request.mode,
+                )
+                st.session_state[_LAST] = params
+            case "open":
+                saved.open(viewer, name, top_k=1)
+            case "rename":
+                saved.rename(viewer, name, new_name)
+            case "remove":
+                saved.delete(viewer, name)
+
+
+def is_last(params: Params) -> bool:
+    """Whether these are the parameters of the search that was saved last on this page."""
+    last: Params | None = st.session_state.get(_LAST)
+    return last == params
+
+
+def error() -> RagError | None:
+    """What went wrong in `take`, once."""
+    found: RagError | None = st.session_state.pop(f"{PLACE}_error", None)
+    return found

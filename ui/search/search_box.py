@@ -1,0 +1,182 @@
+"""The box, the filters and the results of the Search page as one component; the filters of the Ask page.
+
+Threat. What comes from a note is in the component's data only, and its script writes text by ``textContent``.
+What comes back is from a browser, a guest's perhaps: a text, and a search as it stands in an address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Final
+
+from rag_core.search.shown import Block, Piece
+from ui.frame import components
+from ui.frame.search_state import Params
+
+KEY: Final = "search_box"
+_FILTERS: Final = "filters"
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Something to press: a page at ``href``, or the search with other ``params`` (an empty list takes one
+    away)."""
+
+    label: str
+    beside: str = ""
+    href: str = ""
+    params: Params = field(default_factory=dict)
+    hint: str = ""
+    saved: str = ""  #: The name of the saved search that it opens.
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A filter: its ``options``, which of them hold, and ``shown`` for these, '' for none. ``dates`` are the
+    parameters of two days that can be typed."""
+
+    name: str
+    options: tuple[Way, ...]
+    chosen: tuple[int, ...] = ()
+    shown: str = ""
+    clear: Params = field(default_factory=dict)
+    dates: tuple[str, ...] = ()
+    is_tree: bool = False  #: The hints of the options are paths, each after the one above it.
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One passage of a note: the way to it, where it is in words, and its clean text."""
+
+    href: str
+    where: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A note that was found."""
+
+    key: str
+    title: str
+    marked_title: tuple[Piece, ...]  #: The title with what is asked for marked.
+    path: str
+    name: str
+    folder: str
+    crumb: str
+    day: str
+    age: str
+    reason: str
+    more: int
+    is_near: bool
+    state: str
+    extract: tuple[Piece, ...]
+    passage: Passage
+    place: str  #: A path with a line, to be copied.
+    score: float
+    file_type: str
+    picture: str = ""  #: The address of a small picture of its place; '' without one.
+    app: str = ""  #: The address that opens it in another program; '' without one.
+    app_name: str = ""  #: What that program is called.
+    facts: tuple[tuple[str, str], ...] = ()  #: What is said of it on demand.
+
+
+@dataclass(frozen=True, slots=True)
+class Others:
+    """Other ``passages`` of the note whose card has the ``key``."""
+
+    key: str
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One value that a filter can have."""
+
+    label: str
+    beside: str  #: A number of documents, or the days that a word means.
+    text: str  #: The whole text in the box once this value is chosen.
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """All that the component shows."""
+
+    search: str  #: The search in the address of the page.
+    text: str  #: The search that was answered.
+    status: str = ""  #: One short line about the stores.
+    unread: Way | None = None  #: The way to the files that are not read; it ends the status.
+    error: str = ""  #: What is wrong; it stands in place of the status.
+    view: str = "cards"
+    chips: tuple[Chip, ...] = ()
+    cards: tuple[Card, ...] = ()
+    said: tuple[str, ...] = ()
+    offers: tuple[Way, ...] = ()
+    quick: tuple[Way, ...] = ()
+    others: Others | None = None
+    start: tuple[tuple[str, tuple[Way, ...]], ...] = ()
+    help: tuple[tuple[str, str], ...] = ()
+    label: str = "Search your notes"  #: The name of the box.
+    completions: tuple[Completion, ...] = ()  #: The values that the filter at the end of the text can have.
+    can_save: bool = False  #: Whether this search can be saved under a name.
+    is_saved: bool = False  #: Whether it is the one that was saved last.
+    page: int = 1
+    has_more: bool = False
+    end: str = ""
+
+
+def show(shown: Shown, on_asked: Callable[[], None]) -> None:
+    """Draw the component. ``on_asked`` is called when `asked` has changed."""
+    components.show("search", KEY, asdict(shown), on_asked)
+
+
+def asked() -> tuple[str, str, str]:
+    """The text in the box, the search that is to stand in the address, and the key of the card whose other
+    passages are to be shown."""
+    said = components.asked(KEY)
+    values = [said.get(name) for name in ("text", "search", "here")]
+    text, search, here = (value if isinstance(value, str) else "" for value in values)
+    return text, search, here
+
+
+def row() -> str:
+    """The beginning of the key of the passage whose row the address of the table names; '' for none."""
+    named = components.asked(KEY).get("row")
+    return named if isinstance(named, str) else ""
+
+
+def is_unsettled() -> bool:
+    """Whether a search was committed that the browser has not seen in the address yet."""
+    return components.asked(KEY).get("unsettled") is True
+
+
+def forgets() -> bool:
+    """Whether what was searched and opened last is to be forgotten."""
+    return components.asked(KEY).get("forget") is True
+
+
+def act() -> tuple[str, str, str]:
+    """What is to be done with a saved search (save, open, rename or remove), '' for nothing, its name and its
+    new name."""
+    said = components.asked(KEY).get("act")
+    if not isinstance(said, dict):
+        return "", "", ""
+    kind, name, new_name = (said.get(part, "") for part in ("kind", "name", "new_name"))
+    texts = kind, name, new_name
+    return texts if all(isinstance(text, str) for text in texts) else ("", "", "")
+
+
+def show_filters(
+    chips: Sequence[Chip], search: str, on_asked: Callable[[], None], *, busy: bool = False, turn: int = 0
+) -> None:
+    """Draw filters alone, as the ``search`` has them. ``on_asked`` is called when `filtered` changes. Unless
+    ``busy``, the box above them gets the focus. A new ``turn`` of the conversation is scrolled to."""
+    data = {"chips": [asdict(chip) for chip in chips], "search": search, "busy": busy, "turn": turn}
+    components.show("filters", _FILTERS, data, on_asked)
+
+
+def filtered() -> str:
+    """The search with the filters that were chosen."""
+    search = components.asked(_FILTERS).get("search")
+    return search if isinstance(search, str) else ""

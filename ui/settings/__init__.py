@@ -1,0 +1,1 @@
+"""The Settings page: connections, people, tokens and values."""

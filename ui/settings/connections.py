@@ -1,0 +1,86 @@
+"""The connections of the Settings page: every model, server and service that stores can use, live."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final, Literal
+
+import streamlit as st
+
+from rag_core.config import Settings, load
+from rag_core.reports import Connection, ConnectionState
+from rag_core.types import Viewer
+from ui.frame import hits
+from ui.frame.deps import library
+from ui.frame.messages import sentence
+from ui.stores.task_status import found as tasks_of
+
+_LIFE_S: Final = 60
+_ASK_ALL: Final = "settings_ask_all"
+
+_Colour = Literal["green", "gray", "orange", "red"]
+_BADGES: Final[Mapping[ConnectionState, tuple[str, str, _Colour]]] = {
+    "ready": ("Ready", ":material/check:", "green"),
+    "not set up": ("Not set up", ":material/circle:", "gray"),
+    "unreachable": ("Unreachable", ":material/link_off:", "orange"),
+    "refused": ("Refused", ":material/block:", "orange"),
+}
+
+
+def show_connections(viewer: Viewer) -> list[Connection]:
+    """The checks and their results, at most a minute old; services that are not set up share one line."""
+    st.header("Connections", anchor=False)
+    head = st.container(horizontal=True, vertical_alignment="center")
+    with st.spinner("Checking …"):
+        downloads = tuple((task.name, task.running) for task in tasks_of(("pull",)))
+        ask_all = bool(st.session_state.get(_ASK_ALL))
+        found, at = _look(load(), viewer, tuple(library().stores.names(viewer)), downloads, ask_all=ask_all)
+    with head:
+        st.button("Check again", key="settings_check", icon=":material/refresh:", on_click=_look.clear)
+        if any(each.unasked for each in found):
+            st.button(
+                "Ask Amazon", key="settings_ask_amazon", icon=":material/cloud:",
+                on_click=st.session_state.update, args=({_ASK_ALL: True},),
+                help="Amazon S3 Vectors is asked for one bucket with the credentials of this computer.",
+            )  # fmt: skip
+        st.html(hits.paragraphs(f"Checked at {at:%H:%M:%S}.", status=True))
+    unused = [each for each in found if each.state == "not set up" and not each.is_missed]
+    for each in found:
+        if each not in unused:
+            _show(each)
+    _show_unused(unused)
+    return found
+
+
+def _show(each: Connection) -> None:
+    name, icon, colour = _BADGES[each.state]
+    with st.container(gap="xxsmall", key=f"settings_row_{each.key}"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f"**{hits.label(each.name)}**", width="content")
+            st.badge(name, icon=icon, color="red" if each.is_missed else colour)
+        used = f" Used by {', '.join(each.used_by)}." if each.used_by else ""
+        st.html(hits.sentences(f"{_said(each)} Text {each.goes}.{used}"))
+
+
+def _show_unused(unused: Sequence[Connection]) -> None:
+    if unused:
+        names = ", ".join(each.name for each in unused)
+        with st.expander(f"Not set up: {hits.label(names)}", type="compact", key="settings_unused"):
+            st.html(hits.sentences(*(f"{each.name}: {_said(each)}" for each in unused)))
+
+
+def _said(each: Connection) -> str:
+    return f"{each.sentence} {sentence(each.next_step)}".strip()
+
+
+@st.cache_data(max_entries=8, ttl=_LIFE_S, show_spinner=False)
+def _look(
+    settings: Settings,  # noqa: ARG001 - part of the key
+    viewer: Viewer,
+    stores: tuple[str, ...],  # noqa: ARG001 - part of the key
+    downloads: tuple[tuple[str, bool], ...],  # noqa: ARG001 - part of the key: one that ended may be of use
+    *,
+    ask_all: bool,
+) -> tuple[list[Connection], datetime]:
+    return library().models.connections(viewer, ask_all=ask_all), datetime.now().astimezone()

@@ -1,0 +1,88 @@
+"""The models of Ollama on the Settings page: those that it has, and fetching another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import pandas as pd
+import streamlit as st
+
+from rag_core.errors import EmbedderError, Unreachable
+from rag_core.reports import Connection, OllamaModel
+from rag_core.types import Viewer
+from rag_core.wording import EXAMPLE_MODEL
+from ui.frame import hits, tasks
+from ui.frame.deps import library
+from ui.frame.messages import show_error
+from ui.stores.task_status import library_name, show_tasks, under_way
+
+_BOX: Final = "settings_pull_model"
+_KNOWN: Final = (
+    "Made for searching: embeddinggemma, nomic-embed-text, bge-m3, snowflake-arctic-embed2. For answering"
+    f" questions: {EXAMPLE_MODEL}, or a larger one. Ollama fetches what you name from its library; none of"
+    " your text goes there."
+)
+_COLUMNS: Final[dict[str, Any]] = {
+    "Model": st.column_config.TextColumn(width=300),
+    "Embeds": st.column_config.CheckboxColumn(width=65),
+    "Answers": st.column_config.CheckboxColumn(width=70),
+    "Size": st.column_config.NumberColumn(width=90, format="%.1f MB"),
+}
+
+
+def show_ollama(viewer: Viewer, found: Sequence[Connection]) -> None:
+    """The models as a table, and the way to another, once Ollama is there."""
+    st.header("Models of Ollama", anchor=False)
+    models = _models(viewer, found)
+    if models is None:
+        st.html(hits.paragraphs("Ollama does not answer; once it does, its models are listed here."))
+        return
+    if models:
+        _table(models)
+    else:
+        st.html(hits.paragraphs("Ollama has no model yet."))
+    at_work = under_way(("pull",))
+
+    def start() -> None:
+        own, model = library(), st.session_state[_BOX].strip()
+        if model:
+            tasks.start(library_name(), "pull", model, lambda report: own.models.pull(viewer, model, report))
+
+    with (
+        st.form("settings_pull", border=False),
+        st.container(horizontal=True, vertical_alignment="bottom"),
+    ):
+        st.text_input("Model", key=_BOX, placeholder="embeddinggemma", autocomplete="off")
+        st.form_submit_button(
+            "Download", icon=":material/download:", disabled=at_work, key="settings_pull_start",
+            on_click=start,
+        )  # fmt: skip
+    st.html(hits.paragraphs(_KNOWN))
+    show_tasks(("pull",), polling=at_work)
+
+
+def _models(viewer: Viewer, found: Sequence[Connection]) -> list[OllamaModel] | None:
+    """The models that Ollama has; None if it does not answer."""
+    ollama = next(each for each in found if each.key == "ollama")
+    if ollama.state in ("unreachable", "refused"):
+        return None
+    try:
+        return library().models.list_ollama(viewer)
+    except Unreachable:
+        return None
+    except EmbedderError as error:
+        show_error(error)
+        return None
+
+
+def _table(models: Sequence[OllamaModel]) -> None:
+    rows = [(model.name, model.embeds, model.chats, model.size_bytes / 1_000_000) for model in models]
+    with st.container(key="settings_models"):
+        st.dataframe(
+            pd.DataFrame(rows, columns=list(_COLUMNS)),
+            hide_index=True,
+            placeholder="",
+            column_config=_COLUMNS,
+            alt="The models that Ollama has, those that can embed first.",
+        )

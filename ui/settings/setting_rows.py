@@ -1,0 +1,76 @@
+"""Settings that the owner changes on a page: a control each, what it does, and where its value is from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+import streamlit as st
+
+from rag_core.config import load
+from rag_core.types import Viewer
+from ui.frame import hits
+from ui.frame.deps import library
+from ui.frame.messages import errors_wait
+
+PLACE: Final = "settings"
+"""Where an error of a change is shown, by `ui.frame.messages.show_waiting`."""
+
+
+def switch(viewer: Viewer, name: str, title: str, effect: str) -> None:
+    """A row with a switch for the setting ``name``."""
+    with _row(viewer, name, title, effect) as (key, is_fixed):
+        st.toggle(
+            title, key=key, disabled=is_fixed, label_visibility="collapsed",
+            on_change=_save, args=(viewer, name, key),
+        )  # fmt: skip
+
+
+def choose(
+    viewer: Viewer, name: str, title: str, effect: str, options: Mapping[str, str], *, typed: bool = False
+) -> None:
+    """A row with a box for the setting ``name``: each value with its words, '' for none. Its present
+    value is always among them. ``typed``: others can be typed."""
+    value = getattr(load(), name) or ""
+    offered = dict(options) if value in options else {value: str(value), **options}
+    with _row(viewer, name, title, effect) as (key, is_fixed):
+        st.selectbox(
+            title, list(offered), key=key, disabled=is_fixed, label_visibility="collapsed",
+            format_func=lambda each: offered.get(each, str(each)), on_change=_save, args=(viewer, name, key),
+            accept_new_options=typed,
+        )  # fmt: skip
+
+
+@contextmanager
+def _row(viewer: Viewer, name: str, title: str, effect: str) -> Iterator[tuple[str, bool]]:
+    """The place of a control, its key, and whether something else than config.yaml decides the value."""
+    settings, key = load(), f"setting_{name}"
+    origin = settings.origin(name)
+    is_fixed = origin.layer in ("environment", ".env")
+    value = getattr(settings, name)
+    st.session_state[key] = "" if value is None else value
+    with st.container(horizontal=True, vertical_alignment="center", key=f"settings_row_{name}"):
+        with st.container(gap="xxsmall"):
+            st.markdown(f"**{title}**")
+            where = "the environment" if origin.layer == "environment" else ".env"
+            decided = f" {origin.name} in {where} decides it." if is_fixed else ""
+            written = f" Set in config.yaml, line {origin.line}." if origin.layer == "config.yaml" else ""
+            st.html(hits.sentences(effect + decided + written))
+        with st.container(width=280, horizontal=True, vertical_alignment="center"):
+            yield key, is_fixed
+            if origin.layer == "config.yaml":
+                st.button(
+                    "Reset", key=f"{key}_reset", type="tertiary", on_click=_change, args=(viewer, name, None),
+                    help="Back to the default",
+                )  # fmt: skip
+
+
+def _save(viewer: Viewer, name: str, key: str) -> None:
+    value = st.session_state[key]
+    _change(viewer, name, None if value == "" else value)
+
+
+def _change(viewer: Viewer, name: str, value: str | bool | None) -> None:
+    with errors_wait(PLACE):
+        library().upkeep.change_setting(viewer, name, value)

@@ -1,0 +1,1 @@
+"""The Stores page: making, checking and moving stores."""

@@ -1,0 +1,237 @@
+"""Choosing the embedder of a store and the place of its vectors, and changing them later."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import streamlit as st
+
+from rag_core.index.portable import Transfer
+from rag_core.models.registry import takes_dimension
+from rag_core.providers import LOCAL, VECTOR_INDEXES, one_of
+from rag_core.reports import VisibleIndexes
+from rag_core.running import background
+from rag_core.types import METRICS, Metric, StoreInfo, Viewer
+from rag_core.wording import embedder
+from ui.files.file_actions import show_run
+from ui.frame import hits, tasks
+from ui.frame.deps import library
+from ui.frame.messages import errors_wait, show_done, show_waiting
+from ui.index.embedder_choice import at_hand, in_words, look_for_others
+from ui.stores.task_status import forget, library_name, show_tasks, under_way
+
+_PLACE: Final = "placement"
+_ADDRESS: Final = "stores_attach_address"
+_NAME: Final = "stores_attach_name"
+_VISIBLE: Final = "stores_attach_visible"  # the indexes that were found
+_CHOSEN: Final = "stores_attach_chosen"
+_BEGUN: Final = "placement_begun"  # the store whose switch this session saw under way
+_KINDS: Final = {name: row.label for name, row in VECTOR_INDEXES.items()}
+_SERVICES: Final = one_of([row.label for row in VECTOR_INDEXES.values() if row.opens], "and")
+_LOOK_HELP: Final = f"Asks {_SERVICES}, as far as they are set up here."
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """What was chosen."""
+
+    embedder: str
+    backend: str
+    sends_private: bool
+
+
+def choose(
+    viewer: Viewer,
+    key: str,
+    embedder: str,
+    backend: str,
+    *,
+    sends_private: bool = False,
+) -> Placed:
+    """Boxes for the embedder, the vector index and private notes; the first two show where text goes."""
+    offered = at_hand(viewer, embedder)
+    chosen = st.selectbox(
+        "Model", offered, key=f"{key}_embedder", format_func=lambda name: in_words(name, offered[name])
+    )
+    goes = offered[chosen]
+    look_for_others(viewer, key)
+    kinds = library().placement.backends(viewer)
+    where = st.selectbox(
+        "Vectors", list(kinds), key=f"{key}_backend",
+        index=list(kinds).index(backend if backend in kinds else LOCAL),  # its package may be gone
+        format_func=lambda kind: _KINDS.get(kind, kind),
+        help="The numbers that find passages of similar meaning.",
+    )  # fmt: skip
+    leaving = [each for each in (goes, kinds[where]) if "stays" not in each]
+    if leaving:
+        st.html(hits.paragraphs(f"Text of your notes {' and '.join(dict.fromkeys(leaving))}."))
+    leaves = bool(leaving)
+    private = leaves and st.checkbox(
+        "Private notes, too", sends_private, key=f"{key}_private",
+        help="If off, private notes stay on this machine and are found by words only.",
+    )  # fmt: skip
+    return Placed(chosen, where, bool(private) if leaves else sends_private)
+
+
+def choose_shape(key: str, placed: Placed) -> tuple[Metric, int | None]:
+    """Boxes for the metric of a service's index, and for the length of vectors where the model gives others
+    than its own (None)."""
+    metric: Metric = "cosine"
+    if placed.backend != LOCAL:
+        metric = st.selectbox(
+            "Metric",
+            METRICS,
+            key=f"{key}_metric",
+            format_func=lambda name: name.replace("_", " ").capitalize(),
+            help="How the service compares vectors. Commonplace finds the same with each; another program"
+            " that reads the index may need one.",
+        )
+    dimension = None
+    if takes_dimension(placed.embedder):
+        dimension = st.number_input(
+            "Dimension", min_value=1, value=None, step=1, key=f"{key}_dimension",
+            placeholder="The model's own", help="Numbers in each vector. Not every model can give fewer.",
+        )  # fmt: skip
+    return metric, dimension
+
+
+def show_placement(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
+    """The embedder and vector index of a store, and the ways to change them. ``running``: whether it is being
+    indexed."""
+    if info.attached:
+        _attached(viewer, info)
+        return
+    if info.switching:
+        st.session_state[_BEGUN] = info.name
+        _under_way(viewer, info, running=running)
+    else:
+        if not running and st.session_state.get(_BEGUN) == info.name:
+            del st.session_state[_BEGUN]
+            show_done(f"The switch is done. Searches use {embedder(info.embedder)} now.")
+        with st.expander("Model and vectors", icon=":material/swap_horiz:"):
+            key = f"placement_{info.name}"
+            placed = choose(viewer, key, info.embedder, info.backend, sends_private=info.sends_private)
+            rechunk = st.checkbox(
+                "Cut the documents again", key=f"{key}_rechunk",
+                help="For a model that reads less of a passage than the old one.",
+            )  # fmt: skip
+            st.button(
+                "Switch", key=f"{key}_start", type="primary", on_click=_begin,
+                args=(viewer, info, placed, rechunk),
+            )  # fmt: skip
+    show_waiting(_PLACE)
+
+
+def _begin(viewer: Viewer, info: StoreInfo, placed: Placed, rechunk: bool) -> None:
+    own, name = library(), info.name
+    as_it_is = (placed.embedder, placed.backend, rechunk) == (info.embedder, info.backend, False)
+    with errors_wait(_PLACE):
+        if placed.sends_private != info.sends_private:
+            own.placement.let_private_leave(viewer, name, allowed=placed.sends_private)
+            if as_it_is:
+                background.go_on(own, viewer, name)
+                return
+        own.placement.switch(viewer, name, placed.embedder, placed.backend, rechunk=rechunk)
+        st.session_state[_BEGUN] = name
+        background.go_on(own, viewer, name)
+
+
+def _under_way(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
+    def go_on() -> None:
+        library().jobs.request(viewer, info.name)  # its folders, too: they may have to be cut again
+        background.go_on(library(), viewer, info.name)
+
+    def abandon() -> None:
+        with errors_wait(_PLACE):
+            library().placement.abandon_switch(viewer, info.name)
+            st.session_state.pop(_BEGUN, None)
+            background.go_on(library(), viewer, info.name)
+
+    name, _, address = info.switching.partition(" in ")
+    target = embedder(name) + (f" in {address}" if address else "")
+    left = f"{info.to_switch:,} texts are still to embed" if info.to_switch else "All texts are embedded"
+    st.html(hits.paragraphs(
+        f"It switches to {target}. {'It is being done now' if running else left}; until the end"
+        f" searches use {embedder(info.embedder)}.",
+        status=True,
+    ))  # fmt: skip
+    if running:
+        show_run(viewer, info.name)
+    with st.container(horizontal=True):
+        if not running:
+            st.button("Go on", key=f"placement_go_on_{info.name}", on_click=go_on)
+        st.button(
+            "Stay with the old ones", key=f"placement_abandon_{info.name}", disabled=running,
+            on_click=abandon, help="Once the run has ended." if running else None,
+        )  # fmt: skip
+
+
+def _attached(viewer: Viewer, info: StoreInfo) -> None:
+    st.html(hits.paragraphs(
+        f"This is a read-only copy of {info.address}, which another installation writes. If you take it over,"
+        " this installation writes it, and the other one stops.",
+    ))  # fmt: skip
+    actions = (("Bring up to date", "again", False), ("Take over", "take_over", True))
+    with st.container(horizontal=True):
+        for title, key, take_over in actions:
+            st.button(
+                title, key=f"placement_{key}_{info.name}", on_click=start_attaching,
+                args=(viewer, info.address, info.name), kwargs={"take_over": take_over},
+            )  # fmt: skip
+    show_tasks(("attach",), info.address, polling=under_way(("attach",), info.address))
+
+
+def offer_attaching(viewer: Viewer) -> None:
+    """The boxes and the button that attach an index; `ui.stores.task_status` shows the attaching."""
+    if st.button("Look for indexes", key="stores_attach_look", icon=":material/sensors:", help=_LOOK_HELP):
+        with st.spinner("Looking …"):
+            st.session_state[_VISIBLE] = library().placement.visible_indexes(viewer)
+    if _VISIBLE in st.session_state:
+        _show_visible(st.session_state[_VISIBLE])
+    address = st.text_input(
+        "Address", key=_ADDRESS, placeholder="s3vectors://BUCKET/INDEX", autocomplete="off",
+        help="The page of a store of another computer shows it, if its vectors are in a service.",
+    )  # fmt: skip
+    st.text_input("Name", key=_NAME, placeholder="Leave empty to keep the name it has", autocomplete="off")
+    st.button(
+        "Attach", key="stores_attach", type="primary", disabled=not address.strip(),
+        on_click=lambda: start_attaching(
+            viewer, st.session_state[_ADDRESS].strip(), st.session_state[_NAME].strip()
+        ),
+    )  # fmt: skip
+
+
+def _show_visible(visible: Sequence[VisibleIndexes]) -> None:
+    """The indexes that were found, of which one fills the box of the address, and what could not be asked."""
+    addresses = [address for listed in visible for address in listed.addresses]
+
+    def take() -> None:
+        if chosen := st.session_state[_CHOSEN]:
+            st.session_state[_ADDRESS] = chosen
+
+    if addresses:
+        st.selectbox(
+            "Found", addresses, index=None, key=_CHOSEN, on_change=take,
+            placeholder=f"Choose one of {len(addresses):,}",
+        )  # fmt: skip
+    else:
+        st.html(hits.paragraphs("No index was found that is not here already.", status=True))
+    st.html(hits.paragraphs(*(listed.problem for listed in visible if listed.problem)))
+
+
+def start_attaching(viewer: Viewer, address: str, name: str, *, take_over: bool = False) -> None:
+    """Read an index in the background, and then ``take_over`` the store that it makes."""
+    own = library()
+
+    def act(report: tasks.Report) -> StoreInfo:
+        def progress(count: int) -> None:
+            report(Transfer("unpacking", count, 0))
+
+        if take_over:
+            return own.placement.take_over(viewer, name, progress)
+        return own.placement.attach(viewer, address, name, progress)
+
+    forget(("attach",))
+    tasks.start(library_name(), "attach", address, act)

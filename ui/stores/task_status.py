@@ -1,0 +1,128 @@
+"""Long tasks on a page: their progress, and their result until it is closed or was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import streamlit as st
+
+from rag_core.index.portable import Exported
+from rag_core.reports import Health, OllamaModel, Repair
+from rag_core.types import StoreInfo
+from rag_core.wording import plural, size
+from ui.frame import hits, tasks, visit
+from ui.frame.deps import library
+from ui.frame.links import STORES_PAGE
+from ui.frame.messages import show_done, show_error
+from ui.frame.tasks import Kind, Result, Task
+from ui.index import store_facts
+from ui.index.folders import shown
+
+_POLL_S: Final = 0.5
+_MOST_DOWNLOADED: Final = 200_000_000  # bytes; a download is held in memory
+
+
+def library_name() -> str:
+    """The name under which the tasks of this library are kept."""
+    return str(library().settings.store_dir)
+
+
+def found(kinds: Sequence[Kind], name: str | None = None) -> list[Task]:
+    """The tasks of these kinds, of one store or file or of all."""
+    known = tasks.known(library_name())
+    return [task for task in known if task.kind in kinds and name in (None, task.name)]
+
+
+def forget(kinds: Sequence[Kind], name: str | None = None) -> None:
+    """Remove the results of these tasks: they are out of date."""
+    for task in found(kinds, name):
+        tasks.close(library_name(), task)
+
+
+def forget_store(name: str) -> None:
+    """Remove all results about the store ``name``, which is gone or renamed."""
+    for task in tasks.known(library_name()):
+        of = task.result.name if isinstance(task.result, StoreInfo) else task.name
+        if of == name and task.kind != "pull":
+            tasks.close(library_name(), task)
+
+
+def under_way(kinds: Sequence[Kind], name: str | None = None) -> bool:
+    """Whether one of these tasks is at work."""
+    return any(task.running for task in found(kinds, name))
+
+
+def show_tasks(kinds: Sequence[Kind], name: str | None = None, *, polling: bool) -> None:
+    """Each task of these kinds; the list updates itself while one is running. ``polling`` is what `under_way`
+    said before the page was drawn: a task that has ended since has it drawn again."""
+    if polling or found(kinds, name):
+        st.fragment(_show, run_every=_POLL_S if polling else None)(kinds, name, polling=polling)
+
+
+def _show(kinds: Sequence[Kind], name: str | None, *, polling: bool) -> None:
+    if polling and not under_way(kinds, name):
+        st.rerun()  # in whole: a button works again, or there is one more store
+    for number, task in enumerate(found(kinds, name)):
+        asked_here = task.asked_in == visit.current()
+        if task.running:
+            _show_running(task, f"{task.kind}_{number}")
+        # A ready store is shown to all until the asker has seen it, and then on the asker's page only.
+        elif asked_here or not task.was_told or not isinstance(task.result, StoreInfo):
+            task.was_told |= asked_here
+            _show_ended(task, f"{task.kind}_{number}")
+
+
+def _show_running(task: Task, key: str) -> None:
+    with st.container(border=True, gap="small", key=f"task_{key}"):
+        st.progress(task.part, text=f"{hits.label(task.headline)} · {task.said}")
+        if task.stopping:
+            st.html(hits.paragraphs("Stopping …", status=True))
+        elif task.kind != "repair":  # which is short steps that each leave a sound store
+            st.button("Cancel", key=f"task_cancel_{key}", on_click=task.cancel)
+
+
+def _show_ended(task: Task, key: str) -> None:
+    if task.error is not None:
+        show_error(task.error)
+    elif task.result is None:
+        left = "what was fetched is kept" if task.kind == "pull" else "nothing was changed"
+        st.html(hits.paragraphs(f"{task.headline} was cancelled; {left}.", status=True))
+    match task.result:
+        case Exported() as done:
+            show_done(f"Exported {_counted(done)} to {shown(done.path)} ({size(done.size_bytes)}).")
+        case StoreInfo() as info:
+            show_done(f"Store {info.name!r} is ready: {_counted(info)}.")
+            st.html(hits.paragraphs(*info.notices))
+        case Health() as health:
+            st.html(store_facts.health(health))
+        case Repair() as repair:
+            show_done(" ".join(repair.done) or "There was nothing to repair.")
+            if repair.to_embed:
+                st.html(hits.paragraphs(f"The next run embeds {plural(repair.to_embed, 'text')} again."))
+        case OllamaModel() as model:
+            uses = [name for name, can in (("embed", model.embeds), ("answer", model.chats)) if can]
+            show_done(
+                f"{model.called} is installed. It can {' and '.join(uses) or 'neither embed nor answer'}."
+            )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _offer_next(task.result, key)
+        st.button(
+            "Close", key=f"task_close_{key}", type="tertiary",
+            on_click=tasks.close, args=(library_name(), task),
+        )  # fmt: skip
+
+
+def _offer_next(result: Result | None, key: str) -> None:
+    if isinstance(result, StoreInfo):
+        goal = {"store": result.name}
+        st.page_link(STORES_PAGE, label="Open the store", icon=":material/database:", query_params=goal)
+    if isinstance(result, Exported) and result.size_bytes <= _MOST_DOWNLOADED and result.path.is_file():
+        st.download_button(
+            "Download", result.path.read_bytes, result.path.name, "application/octet-stream",
+            key=f"task_download_{key}", on_click="ignore", icon=":material/download:",
+        )  # fmt: skip
+
+
+def _counted(found: Exported | StoreInfo) -> str:
+    return f"{plural(found.chunk_count, 'passage')} of {plural(found.file_count, 'file')}"
