@@ -32,10 +32,15 @@ def page(viewer: Viewer) -> None:
                 show_document(
                     viewer,
                     Asked(
-                        store, path, asked.get("passage", ""), asked.get("heading", ""),
-                        _number(asked.get("from", "")), asked.get("search", ""), bool(asked.get("source")),
+                        store,
+                        path,
+                        asked.get("passage", ""),
+                        asked.get("heading", ""),
+                        _number(asked.get("from", "")),
+                        asked.get("search", ""),
+                        bool(asked.get("source")),
                     ),
-                )  # fmt: skip
+                )
             else:
                 show_files(viewer, stores, store)
         except RagError as problem:

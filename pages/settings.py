@@ -55,9 +55,12 @@ def show_general(viewer: Viewer) -> None:
     """The rows that need no server."""
     embedders = at_hand(viewer, load().embedder)
     choose(
-        viewer, "embedder", "Model for new stores", "Finds notes by meaning. Existing stores keep theirs.",
+        viewer,
+        "embedder",
+        "Model for new stores",
+        "Finds notes by meaning. Existing stores keep theirs.",
         {name: in_words(name, goes) for name, goes in embedders.items()},
-    )  # fmt: skip
+    )
     look_for_others(viewer, "settings")
     switch(viewer, "watch", "Keep folders up to date", "Reads a file as soon as it changes.")
     choose(viewer, "ocr", "Read text in pictures", "Makes scans and screenshots searchable.", _OCR)

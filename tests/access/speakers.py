@@ -222,8 +222,11 @@ def place(everybodys_place: Place) -> Iterator[Place]:
 def call(who: Speaker, tool: str, **arguments: Any) -> tuple[int, dict[str, Any]]:
     """The status, and what a tool answers."""
     asked = {
-        "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments},
-    }  # fmt: skip
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": tool, "arguments": arguments},
+    }
     kinds = (("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream"))
     status, _, body = who.send("POST", "/mcp", json.dumps(asked).encode(), *kinds)
     if status != 200:

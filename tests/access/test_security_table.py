@@ -33,9 +33,7 @@ from tests.support.trees import write
 pytestmark = pytest.mark.thorough
 
 PAGE: Final = ROOT / "docs" / "security.md"
-ROLES: Final = (
-    "owner", "owner by login", "token", "guest", "guest without ask", "stranger", "nobody",
-)  # fmt: skip
+ROLES: Final = ("owner", "owner by login", "token", "guest", "guest without ask", "stranger", "nobody")
 TEXTS: Final = {"open.md": "opens at six", "own.md": "harbour of my own", "secret.md": "word is sesame"}
 """A file of the store that is shared, one of another, and a private one of the first."""
 STORES: Final = {"open.md": "shared", "own.md": "mine", "secret.md": "shared"}
@@ -110,8 +108,9 @@ def test_the_table_is_whole() -> None:
     assert len(rows) == len({*rows})
     assert {*rows} == WALKS.keys()
     assert {action for door, action in rows if door == "REST"} == {
-        *(operation.name for operation in OPERATIONS), "openapi.json",
-    }  # fmt: skip
+        *(operation.name for operation in OPERATIONS),
+        "openapi.json",
+    }
     reading = {tool.name for tool in TOOLS if not tool.writes}
     writing = {tool.name for tool in TOOLS if tool.writes}
     assert {action for door, action in rows if door == "MCP"} == reading

@@ -221,15 +221,20 @@ def test_logins_that_cannot_be_some_are_left_out(library: Library, tailscale: Pr
 @pytest.mark.parametrize(
     "config",
     [
-        [], "x", {"Web": []}, {"Web": {"no port": {}}}, {"Web": {f"{NAME}:443": None}},
+        [],
+        "x",
+        {"Web": []},
+        {"Web": {"no port": {}}},
+        {"Web": {f"{NAME}:443": None}},
         {"Web": {f"{NAME}:443": {"Handlers": {"/": "http://127.0.0.1:8501"}}}},
         {"Web": {"<b>:443": {"Handlers": {"/": {"Proxy": "http://127.0.0.1:8501"}}}}},
-        {"TCP": {"x": {"TCPForward": "127.0.0.1:8501"}, "9": 5}}, {"TCP": {"9": {"TCPForward": 8501}}},
+        {"TCP": {"x": {"TCPForward": "127.0.0.1:8501"}, "9": 5}},
+        {"TCP": {"9": {"TCPForward": 8501}}},
         {"Foreground": {"a": None}, "AllowFunnel": 5},
         {"TCP": {str(n): {"HTTPS": True} for n in range(20000)}},
         {"TCP": {str(n): {"TCPForward": "127.0.0.1:1"} for n in range(20000)}},
     ],
-)  # fmt: skip
+)
 def test_a_configuration_of_another_shape_forwards_nothing(
     library: Library, tailscale: Program, config: object
 ) -> None:

@@ -92,9 +92,13 @@ def timeless(value: Any) -> Any:
     ],
 )
 def test_an_answer_is_that_of_the_command_line(
-    api: Rest, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
-    command: str, path: str,
-) -> None:  # fmt: skip
+    api: Rest,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+    path: str,
+) -> None:
     monkeypatch.setenv("COMMONPLACE_HOME", str(home))
     with pytest.raises(SystemExit) as ended:
         main([*command.split(), "--json"])
@@ -151,7 +155,7 @@ BAD_BODIES: dict[str, tuple[Any, str]] = {
     "day": ({"query": "x", "filters": {"before": "2026-13"}}, "filters: '2026-13' is not a date"),
     "too many filters": ({"query": "x", "filters": {"tag": ["a"] * 101}}, "filters.tag: "),
     "half a character": ({"query": "\ud800"}, "query: "),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("body", "said"), BAD_BODIES.values(), ids=BAD_BODIES)
@@ -364,8 +368,11 @@ def test_generated_requests_find_no_fault_and_no_mismatch(live: Server, tmp_path
     hooks = {"SCHEMATHESIS_HOOKS": "tests.api.generated_requests", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, "-m", "schemathesis.cli", *command],
-        cwd=tmp_path, env={**os.environ, **hooks}, text=True, capture_output=True,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env={**os.environ, **hooks},
+        text=True,
+        capture_output=True,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Tested: 9" in done.stdout
     assert "Missing test data" not in done.stdout, "every operation was asked for something that is there"

@@ -138,9 +138,14 @@ FAULTS: dict[str, tuple[Exception, int, bool]] = {
 
 @pytest.mark.parametrize(("fault", "status", "is_told"), FAULTS.values(), ids=FAULTS)
 def test_a_fault_has_its_status_and_one_that_nobody_foresaw_has_no_details(
-    serve: Serve, library: Library, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
-    fault: Exception, status: int, is_told: bool,
-) -> None:  # fmt: skip
+    serve: Serve,
+    library: Library,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    fault: Exception,
+    status: int,
+    is_told: bool,
+) -> None:
     monkeypatch.setattr(library.searching, "search", failing(fault))
     factory = logging.getLogRecordFactory()
     logging.setLogRecordFactory(logs._record)  # as `logs.configure` has it

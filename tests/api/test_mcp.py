@@ -84,8 +84,10 @@ def test_a_search_gives_five_results_as_rest_does(mcp_owner: Assistant, mode: Mo
     assert (answer["store"], answer["mode"], len(answer["results"])) == ("sea", "hybrid", 5)
     best = answer["results"][0]
     assert (best["file_path"], best["start_line"], best["metadata"]["heading_path"]) == (
-        "harbour.md", 1, ["Harbour", "Hours"],
-    )  # fmt: skip
+        "harbour.md",
+        1,
+        ["Harbour", "Hours"],
+    )
     assert len(mcp_owner.data("search", query="harbour", n_results=2)["results"]) == 2
 
 

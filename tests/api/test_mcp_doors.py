@@ -45,11 +45,15 @@ def hook(event, args):
 sys.addaudithook(hook)
 """
 HELLO = {
-    "jsonrpc": "2.0", "id": 1, "method": "initialize",
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
     "params": {
-        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"},
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
     },
-}  # fmt: skip
+}
 READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
@@ -251,8 +255,12 @@ def started(home: Path, *options: str, **environment: str) -> subprocess.Popen[s
     env = {**os.environ, "COMMONPLACE_HOME": str(home), **environment, "PYTHONPATH": os.pathsep.join(paths)}
     return subprocess.Popen(
         [sys.executable, "-m", "rag_core", "mcp", *options],
-        env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        env=env,
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
 
 
 def exchange(process: subprocess.Popen[str], messages: list[dict[str, Any]]) -> list[str]:

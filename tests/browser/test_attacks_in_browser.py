@@ -61,7 +61,7 @@ NOTES: Final = {
     "table.csv": f'harbour,"{QUOTED}"\n"{QUOTED}",harbour\n',
     "links.md": f"# Links\n\nHarbour: [[{QUOTED[:200]}]] [[title|<img src={EVIL}/u.png>]] [x]({EVIL}/v)\n",
     NAME: "# Named\n\nThe harbour of the name.\n",
-}  # fmt: skip
+}
 STRANGE: Final = (
     "main :is(script, iframe, object, embed, base, link:not([href$='/pages.search/search.css']), meta,"
     " form[action], img[src*='evil'], [onerror],"
@@ -151,8 +151,11 @@ def test_what_a_hostile_model_says_is_text(app: Watched) -> None:
 def test_the_policy_stops_what_would_get_through(app: Watched) -> None:
     """As if a note had become markup after all."""
     app.open("/")
-    for markup in (f'<img src="{EVIL}/z.png">', f'<img src=x onerror="{RUN}">',
-                   f'<link rel=stylesheet href="{EVIL}/z.css">'):  # fmt: skip
+    for markup in (
+        f'<img src="{EVIL}/z.png">',
+        f'<img src=x onerror="{RUN}">',
+        f'<link rel=stylesheet href="{EVIL}/z.css">',
+    ):
         app.page.evaluate(
             "html => document.querySelector('main').insertAdjacentHTML('beforeend', html)", markup
         )

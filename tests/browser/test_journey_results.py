@@ -138,8 +138,10 @@ def test_results_are_unfolded_filtered_sorted_and_taken_along(
         page.get_by_role("button", name="3 as CSV").click()
     saved = Path(download.value.path()).read_text(encoding="utf-8-sig")
     assert [row["title"] for row in csv.DictReader(io.StringIO(saved))] == [
-        "Goliath heron", "Squacco heron", "Grey heron",
-    ]  # fmt: skip
+        "Goliath heron",
+        "Squacco heron",
+        "Grey heron",
+    ]
 
     page.reload()
     expect(names_of(table)).to_have_text(["goliath.md", "squacco.md", "grey.md"])

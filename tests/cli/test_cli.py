@@ -246,8 +246,10 @@ def test_list_shows_every_file_with_its_state(run: Run, garden: Path) -> None:
     listed = run("list", "--store", "garden", "--json").json
     assert listed["store"] == "garden"
     assert [(file["file_path"], file["state"]) for file in listed["files"]] == [
-        ("rose.md", "fresh"), ("sub/bee.md", "fresh"), ("water.py", "fresh"),
-    ]  # fmt: skip
+        ("rose.md", "fresh"),
+        ("sub/bee.md", "fresh"),
+        ("water.py", "fresh"),
+    ]
     assert run("list", "--store", "garden").out.splitlines()[1].split()[:2] == ["rose.md", "markdown"]
 
 

@@ -48,9 +48,7 @@ def test_json_tells_where_the_file_is_and_what_an_import_has_to_say(
     file = here / "a.commonplace"
     done = run("store", "export", "zoo", file, "--json").json
     size = file.stat().st_size
-    assert done == {
-        "store": "zoo", "path": str(file), "size_bytes": size, "file_count": 2, "chunk_count": 2,
-    }  # fmt: skip
+    assert done == {"store": "zoo", "path": str(file), "size_bytes": size, "file_count": 2, "chunk_count": 2}
     notes.rename(notes.with_name("gone"))
     imported = run("store", "import", file, "--name", "new", "--json").json
     assert (imported["name"], imported["file_count"]) == ("new", 2)

@@ -67,8 +67,12 @@ def test_the_shapes_for_programs(stores: None, run: Run) -> None:
     since = guest.pop("since")
     assert since.startswith("20")
     assert guest == {
-        "login": "ada@github", "role": "guest", "stores": ["notes"], "may_ask": True, "configured": False,
-    }  # fmt: skip
+        "login": "ada@github",
+        "role": "guest",
+        "stores": ["notes"],
+        "may_ask": True,
+        "configured": False,
+    }
     owner = run("share", "owner", "me@example.com", "--json").json
     assert (owner["role"], owner["stores"], owner["may_ask"]) == ("owner", None, True)
     people = run("share", "list", "--json").json["people"]

@@ -266,8 +266,11 @@ def test_interrupted_run_ends_as_shells_count_it_and_goes_on_next_time(home: Pat
     library.create_store(OWNER, "birds", "hashing")
     process = subprocess.Popen(
         [*COMMAND, "index", "*.md", "--store", "birds", "--root", str(notes)],
-        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     while not library.stores.info(OWNER, "birds").file_count:
         assert process.poll() is None
         time.sleep(0.02)

@@ -117,13 +117,15 @@ def test_k_lex_and_k_vec_are_how_many_candidates_are_taken(
     taken: dict[str, int] = {}
     by_words, nearest = lexical.by_words, LocalVectors.search
     monkeypatch.setattr(
-        lexical, "by_words",
+        lexical,
+        "by_words",
         lambda db, match, allowed, k: taken.setdefault("words", k) and by_words(db, match, allowed, k),
-    )  # fmt: skip
+    )
     monkeypatch.setattr(
-        LocalVectors, "search",
+        LocalVectors,
+        "search",
         lambda self, query, k, _: taken.setdefault("meaning", k) and nearest(self, query, k),
-    )  # fmt: skip
+    )
     assert len(library.search(OWNER, "zebra").hits) == 2
     assert taken == {"words": 30, "meaning": 40}, "20 more: the index may round"
 

@@ -152,7 +152,7 @@ def test_a_variable_that_means_nothing_is_named_in_a_warning(tmp_path: Path) -> 
         ("DEFAULT_STORE", "my notes", "COMMONPLACE_DEFAULT_STORE is 'my notes', which is not a store's name"),
         ("ROOTS", "/a:b", "COMMONPLACE_ROOTS is 'b', which is not an absolute folder."),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_variable_is_named_with_what_is_allowed(
     tmp_path: Path, name: str, value: str, said: str
 ) -> None:

@@ -37,7 +37,10 @@ def run(script: Path, home: Path) -> str:
             "COMMONPLACE_HOME": str(home / "home"),
             "COMMONPLACE_EMBEDDER": "hashing",
         },
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     assert told.stderr == ""
     return told.stdout

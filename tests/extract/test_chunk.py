@@ -66,7 +66,7 @@ def test_a_section_that_fits_is_one_passage() -> None:
         ("a.py", "def hello(): ...\nclass Bye:\n    def bye(self): ...\n", "hello", ("definition", "hello")),
         ("a.py", f"class A:\n  def b(self): ...\n  def c(self):\n    {SENTENCE!r}", "A", ("definition", "A")),
     ],
-)  # fmt: skip
+)
 def test_small_sections_join_the_next_under_what_they_begin_in_or_share(
     name: str, text: str, path: str, anchor: tuple[str, str]
 ) -> None:

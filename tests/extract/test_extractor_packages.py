@@ -75,8 +75,9 @@ def test_what_a_package_says_of_a_file_is_kept(read: Read) -> None:
     assert (found.file_type, found.title, found.title_from) == ("letter", "A letter", "heading")
     assert (found.aliases, found.tags, found.date) == (("Post",), ("mail",), "2026-03-15")
     assert [(each.start, each.end, each.heading_path, each.anchor_ref) for each in found.segments] == [
-        (0, 5, ("Top",), "1"), (5, 10, (), ""),
-    ]  # fmt: skip
+        (0, 5, ("Top",), "1"),
+        (5, 10, (), ""),
+    ]
     assert (found.private, found.links[0].target, found.warnings) == (True, "Other", ("Odd.",))
     assert found.metadata == {"n": [1, None], "aliases": ["Post"]}
 

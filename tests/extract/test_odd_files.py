@@ -80,8 +80,11 @@ CONTENTS = {
     "deep front matter": b"---\na: " + b"[" * 500 + b"]" * 500 + b"\n---\nThe zebra.\n",
     "5,000 keys": b"---\n" + b"".join(b"key%d: value\n" % n for n in range(5000)) + b"---\nThe zebra.\n",
     "5,000 tags and aliases": (
-        b"---\ntags: [" + b", ".join(b"t/%d" % n for n in range(5000)) + b"]\naliases: ["
-        + b", ".join(b"name %d" % n for n in range(5000)) + b"]\n---\nThe zebra.\n"
+        b"---\ntags: ["
+        + b", ".join(b"t/%d" % n for n in range(5000))
+        + b"]\naliases: ["
+        + b", ".join(b"name %d" % n for n in range(5000))
+        + b"]\n---\nThe zebra.\n"
     ),
     "5,000 links": b"The zebra. " + b" ".join(b"[[target %d]]" % n for n in range(5000)),
     "one endless word": b"zebra" + b"x" * 300_000,
@@ -90,7 +93,7 @@ CONTENTS = {
     "combining marks": ("The zebra e" + "\u0301" * 5000 + "\n").encode(),
     "only front matter": b"---\ntitle: The zebra\n---\n",
     "fts syntax": b'The zebra "AND* NEAR(-^:{} OR\n',
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("data", CONTENTS.values(), ids=CONTENTS)

@@ -220,10 +220,15 @@ def running(command: Sequence[str], cwd: Path, log: Path, environment: dict[str,
     with (
         log.open("w") as errors,
         subprocess.Popen(
-            command, cwd=cwd, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True,
+            command,
+            cwd=cwd,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
             start_new_session=True,
         ) as process,
-    ):  # fmt: skip
+    ):
         try:
             assert process.stdout is not None
             line = next((line for line in process.stdout if line.startswith("Commonplace is at")), "").strip()

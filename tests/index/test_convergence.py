@@ -31,7 +31,7 @@ TEXTS = (
     b"---\nprivate: true\n---\n[up](../a.md) [[other]] [[2026-01-02 c]]\n",
     b"",
     b"\x00\x01\x02" * 50,
-)  # fmt: skip
+)
 
 a_path = st.sampled_from(PATHS)
 

@@ -220,7 +220,7 @@ FEW = Preview(3, (), {}, 100, truncated=False)
         ("/data", ("*",), replace(FEW, truncated=True), "'/data' holds more than 50,000 files and folders."),
         ("/home/anna", ("**/*",), FEW, ""),
     ],
-)  # fmt: skip
+)
 def test_a_folder_that_may_be_chosen_by_a_slip_is_doubted(
     monkeypatch: pytest.MonkeyPatch, root: str, include: tuple[str, ...], found: Preview, why: str
 ) -> None:

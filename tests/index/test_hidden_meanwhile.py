@@ -131,9 +131,13 @@ def test_a_picture_that_is_excluded_meanwhile_is_in_no_note(
     ids=["hidden", "excluded", "left out"],
 )
 def test_a_file_that_is_hidden_meanwhile_reaches_no_guest(
-    library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch, name: str,
-    act: Callable[[str], Act], remains: bool,
-) -> None:  # fmt: skip
+    library: Library,
+    notes: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    act: Callable[[str], Act],
+    remains: bool,
+) -> None:
     (notes / "tea.md").write_text("# Tea\n")
     (notes / name).write_bytes(b"old")
     library.create_store(OWNER, "s", "hashing")

@@ -156,8 +156,11 @@ def test_a_nested_tag_belongs_to_its_parents_too(library: Library, notes: Path) 
         assert matching(library, Filters(tags=(tag,))) == ["a.md"]
     assert matching(library, Filters(tags=("client",))) == []
     assert library.documents.facets(OWNER)["tag"] == {
-        "Work": 1, "Work/Client": 1, "Work/Client/Acme": 1, "workshop": 1,
-    }  # fmt: skip
+        "Work": 1,
+        "Work/Client": 1,
+        "Work/Client/Acme": 1,
+        "workshop": 1,
+    }
     assert {d.path: d.tags for d in library.documents.all(OWNER, "s")} == {
         "a.md": ("Work/Client/Acme",),
         "b.md": ("workshop",),

@@ -106,9 +106,9 @@ def test_reasons_outlive_the_next_run(library: Library, notes: Path) -> None:
         ("'b.md' is binary data, not text.", "x/a/b.md", "It is binary data, not text."),
         ("Line 3 of 'b.md' is odd.", "b.md", "Line 3 of … is odd."),
         ("Reading it failed (KeyError).", "b.md", "Reading it failed (KeyError)."),
-        ("The file \"it's.md\" is larger than 64 MB.", "it's.md", "It is larger than 64 MB."),
+        ('The file "it\'s.md" is larger than 64 MB.', "it's.md", "It is larger than 64 MB."),
     ],
-)  # fmt: skip
+)
 def test_a_reason_does_not_name_its_file(message: str, path: str, reason: str) -> None:
     assert shared_reason(message, path) == reason
 

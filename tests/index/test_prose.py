@@ -37,7 +37,7 @@ def passages(text: str, name: str = "a.txt") -> list[Passage]:
         ("a.md", f"# Heron\n\n{PROSE}\n\n", f"![](data:image/png;base64,{ONE_LINE})", f"\n\n{PROSE}"),
         ("a.json", f'{{"heron": "{PROSE}",\n', '"png": "' + LINES.replace("\n", "\\n") + '",', '\n"x": 1}'),
     ],
-)  # fmt: skip
+)
 def test_of_a_large_block_of_base64_one_passage_is_kept(
     name: str, before: str, block: str, behind: str
 ) -> None:
@@ -61,8 +61,8 @@ def test_minified_code_is_told_from_code_that_people_wrote() -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("SHA256SUMS", "".join(f"{NOISE[n:n + 32].hex()}  heron-{n}.tar.gz\n" for n in range(9))),
-        ("a.md", "".join(f"- https://example.org/{ONE_LINE[n:n + 90]}?key={n}\n" for n in range(9))),
+        ("SHA256SUMS", "".join(f"{NOISE[n : n + 32].hex()}  heron-{n}.tar.gz\n" for n in range(9))),
+        ("a.md", "".join(f"- https://example.org/{ONE_LINE[n : n + 90]}?key={n}\n" for n in range(9))),
         ("paths.txt", "src/main/java/org/example/heron/service/AbstractSingletonProxyFactoryBean/impl\n" * 9),
         ("a.rst", f"{'=' * 70}\nHeron\n{'=' * 70}\n\n{'-' * 70}\n{'/' * 70}\n"),
         ("a.txt", "蒼鷺站在堰邊等待水位下降然後捕魚回到樹林裡休息直到天亮" * 30),
@@ -70,7 +70,7 @@ def test_minified_code_is_told_from_code_that_people_wrote() -> None:
         ("a.jsonl", '{"level":"info","at":1700000000,"msg":"heron-started","id":"a1b2c3"}\n' * 20),
         ("a.py", "VALUES = [" + ",".join(map(str, range(900))) + "]\n"),
     ],
-)  # fmt: skip
+)
 def test_hashes_addresses_paths_tables_and_other_scripts_are_no_base64(name: str, text: str) -> None:
     assert DATA not in {each.anchor_type for each in passages(text, name)}
 

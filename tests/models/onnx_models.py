@@ -94,8 +94,10 @@ def reranking_model(folder: Path) -> Path:
         helper.make_node("ReduceSumSquare", ["difference"], ["distance"], axes=[1], keepdims=1),
         helper.make_node("Neg", ["distance"], ["logits"]),
     ]
-    nodes = [*(node for node in nodes if node.op_type == "Constant"),
-             *(node for node in nodes if node.op_type != "Constant")]  # fmt: skip
+    nodes = [
+        *(node for node in nodes if node.op_type == "Constant"),
+        *(node for node in nodes if node.op_type != "Constant"),
+    ]
     write_graph(folder / "model.onnx", nodes, "logits", [1, 1], "token_type_ids")
     write_tokenizer(folder / "tokenizer.json")
     (folder / "config.json").write_text(

@@ -49,8 +49,10 @@ def test_one_that_is_silent_or_broken_costs_the_others_nothing(caplog: pytest.Lo
         raise KeyError("the diary of a spy")
 
     acts: dict[str, Callable[[], Found]] = {
-        "silent": silent, "broken": broken, "sound": lambda: Found("ready", "It is there."),
-    }  # fmt: skip
+        "silent": silent,
+        "broken": broken,
+        "sound": lambda: Found("ready", "It is there."),
+    }
     known = {key: Connection(key, key, "embedder", "ready", "", goes="stays on this machine") for key in acts}
     found = run_checks([(known[key], act) for key, act in acts.items()], within_s=0.2)
     go.set()

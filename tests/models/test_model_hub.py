@@ -32,9 +32,15 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
 
 
 def install(tmp_path: Path, url: str, name: str = f"hf:{REPO}") -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "HF_ENDPOINT": url, "HF_HOME": str(tmp_path / "hf"), "HF_TOKEN": "sesame",
-           "HF_HUB_OFFLINE": "0", "COMMONPLACE_HOME": str(tmp_path / "home"),
-           "COMMONPLACE_MODELS": str(models(tmp_path))}  # fmt: skip
+    env = {
+        **os.environ,
+        "HF_ENDPOINT": url,
+        "HF_HOME": str(tmp_path / "hf"),
+        "HF_TOKEN": "sesame",
+        "HF_HUB_OFFLINE": "0",
+        "COMMONPLACE_HOME": str(tmp_path / "home"),
+        "COMMONPLACE_MODELS": str(models(tmp_path)),
+    }
     command = [sys.executable, "-m", "rag_core", "model", "install", name]
     return subprocess.run(command, env=env, capture_output=True, encoding="utf-8", check=False, cwd=tmp_path)
 

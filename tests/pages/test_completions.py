@@ -10,9 +10,12 @@ from ui.frame.search_state import Choices
 from ui.search.completions import completions, is_half, typed
 
 OFFERED = Choices(
-    ("notes", "work"), {"mail": 3, "markdown": 9, "pdf": 1}, {"drink/tea": 2, "iced tea": 1},
-    {"/": 4, "projects/garden": 2, "projects": 3}, years={"2025": 5, "2024": 7},
-)  # fmt: skip
+    ("notes", "work"),
+    {"mail": 3, "markdown": 9, "pdf": 1},
+    {"drink/tea": 2, "iced tea": 1},
+    {"/": 4, "projects/garden": 2, "projects": 3},
+    years={"2025": 5, "2024": 7},
+)
 STORES = {"notes": 12, "work": 4}
 TODAY = date(2026, 3, 15)
 

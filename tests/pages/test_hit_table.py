@@ -23,13 +23,14 @@ pytestmark = pytest.mark.usefixtures("owner")
 def test_the_frame_has_what_is_known_of_each_hit(water_notes: Indexing, tmp_path: Path) -> None:
     page = open_page(q="coffee boiling", view="table")
     rows = page.dataframe[0].value
-    assert [*rows.columns] == [
-        "Name", "Passage", "Score", "Type", "Date", "Tags", "Folder", "Store", "Place",
-    ]  # fmt: skip
+    assert [*rows.columns] == ["Name", "Passage", "Score", "Type", "Date", "Tags", "Folder", "Store", "Place"]
     first = rows.iloc[0]
     assert (first["Name"], first["Type"], first["Store"], first["Folder"]) == (
-        "coffee.md", "markdown", "notes", "",
-    )  # fmt: skip
+        "coffee.md",
+        "markdown",
+        "notes",
+        "",
+    )
     assert (first["Date"], [*first["Tags"]]) == (date(2025, 2, 1), ["drink"])
     assert first["Passage"] == "Coffee wants water nearly boiling."
     assert first["Place"] == str(tmp_path / "notes" / "coffee.md:5")

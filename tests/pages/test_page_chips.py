@@ -91,8 +91,11 @@ def test_folders_are_a_tree(indexing: Indexing) -> None:
     folders = chip(open_page(q="heron"), "Folder")
     assert folders["is_tree"]
     assert [(way["hint"], way["beside"]) for way in folders["options"]] == [
-        ("a", "3"), ("a/week 2", "1"), ("a/week 10", "1"), ("b", "1"),
-    ]  # fmt: skip
+        ("a", "3"),
+        ("a/week 2", "1"),
+        ("a/week 10", "1"),
+        ("b", "1"),
+    ]
 
 
 def test_folders_stand_as_people_count_with_what_is_below_them() -> None:

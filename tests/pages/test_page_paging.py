@@ -31,8 +31,10 @@ def test_a_page_goes_on_where_the_one_before_ended() -> None:
     found = [shown(page) for page in pages]
     assert [each["has_more"] for each in found] == [True, True, False]
     assert [each["status"].partition(" ·")[0] for each in found] == [
-        "25 notes", "11–20 of 25 notes", "21–25 of 25 notes",
-    ]  # fmt: skip
+        "25 notes",
+        "11–20 of 25 notes",
+        "21–25 of 25 notes",
+    ]
     assert [each["end"] for each in found] == ["", "", "That is all."]
     everything = [title for page in pages for title in titles(page)]
     assert len(everything) == COUNT

@@ -130,8 +130,11 @@ def test_a_card_tells_a_note_from_others_and_has_its_place(water_notes: Indexing
     assert found["view"] == "table"
     card = found["cards"][0]
     assert (card["title"], card["name"], card["crumb"], card["day"]) == (
-        "Coffee", "coffee.md", "", "2025-02-01",
-    )  # fmt: skip
+        "Coffee",
+        "coffee.md",
+        "",
+        "2025-02-01",
+    )
     assert card["place"] == str(tmp_path / "notes" / "coffee.md:5")
     assert plain(card["extract"]) == "Coffee wants water nearly boiling."
     assert ["Coffee", True] in card["extract"]
@@ -161,8 +164,11 @@ def test_the_url_restores_box_and_filters(water_notes: Indexing) -> None:
     assert found["text"] == "water"
     assert parse_qs(found["search"]) == {name: [value] for name, value in asked.items()}
     assert [each["shown"] for each in found["chips"] if each["shown"]] == [
-        "markdown", "From 2026-01-01", "Score ≥ 20 %", "Words",
-    ]  # fmt: skip
+        "markdown",
+        "From 2026-01-01",
+        "Score ≥ 20 %",
+        "Words",
+    ]
 
 
 def test_bad_parameters_are_ignored(water_notes: Indexing) -> None:

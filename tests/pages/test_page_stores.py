@@ -49,10 +49,13 @@ def test_a_store_tells_everything_about_itself(garden: Library) -> None:
     info = garden.stores.info(OWNER, "garden")
     assert app.title[0].value == "garden"
     for name, value in {
-        "Files": "3, 1 failed", "Passages": "3", "Embedder": "hashing",
+        "Files": "3, 1 failed",
+        "Passages": "3",
+        "Embedder": "hashing",
         "Fingerprint": f"{info.identity} (which exact model made the vectors)",
-        "Dimension": "256", "Vectors": "in the store's own file",
-    }.items():  # fmt: skip
+        "Dimension": "256",
+        "Vectors": "in the store's own file",
+    }.items():
         assert f"<dt>{name}</dt><dd>{value}</dd>" in said
 
 

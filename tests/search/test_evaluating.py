@@ -34,8 +34,12 @@ def shelf(library: Library, notes: Path) -> Library:
 def test_figures_are_those_of_the_definitions() -> None:
     judged = [JudgedQuery("a", 1, 1, (1,)), JudgedQuery("b", 2, 4, (4, 11)), JudgedQuery("c", 1, None, ())]
     assert figures(judged) == {
-        "hit@1": 33.33, "hit@5": 66.67, "hit@10": 66.67, "mrr": 41.67, "ndcg@10": 42.14
-    }  # fmt: skip
+        "hit@1": 33.33,
+        "hit@5": 66.67,
+        "hit@10": 66.67,
+        "mrr": 41.67,
+        "ndcg@10": 42.14,
+    }
 
 
 def test_a_set_is_measured_and_compared_with_the_last_time(
@@ -70,8 +74,9 @@ def test_results_are_marked_once(shelf: Library) -> None:
         ]
     }
     assert shelf.evaluating.usual_file.read_text("utf-8").splitlines()[2:4] == [
-        "  relevant: [tea.md]", "- query: tea"
-    ]  # fmt: skip
+        "  relevant: [tea.md]",
+        "- query: tea",
+    ]
     assert [each.relevant for each in shelf.evaluating.evaluate(OWNER).queries] == [2, 1]
     assert shelf.evaluating.evaluate(OWNER, mode="lexical").figures["hit@1"] == 100
 

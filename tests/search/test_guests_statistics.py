@@ -169,9 +169,12 @@ def hidden_later(library: Library, folder: Path, hidden: Mapping[str, str]) -> N
 @pytest.mark.parametrize("is_calibrated", [False, True], ids=["as it is", "calibrated"])
 @pytest.mark.parametrize("way", [before, together, hidden_later], ids=lambda way: way.__name__)
 def test_a_guest_is_told_the_same_whatever_private_notes_say(
-    opened: Callable[[str], Library], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_calibrated: bool,
+    opened: Callable[[str], Library],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    is_calibrated: bool,
     way: Callable[[Library, Path, Mapping[str, str]], None],
-) -> None:  # fmt: skip
+) -> None:
     if is_calibrated:  # the hashing embedder gives a text the same vector in any batch
         monkeypatch.setattr(calibration, "_AS_THEY_ARE", frozenset())
     whole, without = opened("whole"), opened("without")

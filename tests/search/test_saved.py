@@ -45,10 +45,14 @@ def test_a_saved_search_keeps_all_its_parts(herons: Library) -> None:
 def test_new_are_the_documents_that_fit_and_were_added_or_changed_since(herons: Library, notes: Path) -> None:
     herons.saved.save(OWNER, "open", "heron status:open", sort="newest")
     assert new(herons) == {"open": 0}
-    write(notes, {
-        "new.md": OPEN.format(n="new"), "0.md": OPEN.format(n="changed"),
-        "done.md": OPEN.format(n=9).replace("open", "done"),
-    })  # fmt: skip
+    write(
+        notes,
+        {
+            "new.md": OPEN.format(n="new"),
+            "0.md": OPEN.format(n="changed"),
+            "done.md": OPEN.format(n=9).replace("open", "done"),
+        },
+    )
     index(herons, "s")
     assert new(herons) == {"open": 2}
     assert new(herons) == {"open": 2}, "to look at the list opens nothing"
@@ -146,10 +150,12 @@ def test_what_cannot_be_saved_is_refused(herons: Library, name: str, text: str) 
 def test_guests_have_no_saved_searches(herons: Library) -> None:
     herons.saved.save(OWNER, "mine", "heron")
     for call in (
-        lambda: herons.saved.save(GUEST, "x", "heron"), lambda: herons.saved.searches(GUEST),
-        lambda: herons.saved.open(GUEST, "mine"), lambda: herons.saved.delete(GUEST, "mine"),
+        lambda: herons.saved.save(GUEST, "x", "heron"),
+        lambda: herons.saved.searches(GUEST),
+        lambda: herons.saved.open(GUEST, "mine"),
+        lambda: herons.saved.delete(GUEST, "mine"),
         lambda: herons.saved.rename(GUEST, "mine", "x"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(Forbidden):
             call()
 

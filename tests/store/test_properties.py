@@ -26,7 +26,7 @@ FILES = {
     "# Deal\n\nThe ferry is new.\n",
     "mail/m.eml": "From: Anna Smith <anna@x.org>\nTo: Bob <bob@y.org>\nSubject: Ferry invoice\n"
     "Date: Mon, 2 Feb 2026 10:00:00 +0000\n\nThe ferry has to be paid.\n",
-}  # fmt: skip
+}
 GUEST = Viewer("friend@example.com", stores=frozenset({"desk"}))
 
 

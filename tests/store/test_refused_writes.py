@@ -132,8 +132,9 @@ def assert_as_it_was(library: Library) -> None:
     [source] = library.sources.all(OWNER, "s")
     assert (source.source.include, source.source.paused) == (("**/*",), False)
     assert {file.path: file.state for file in library.files.all(OWNER, "s", compared=False)} == {
-        "old.md": "indexed", "out.md": "excluded",
-    }  # fmt: skip
+        "old.md": "indexed",
+        "out.md": "excluded",
+    }
     assert [token.name for token in library.sharing.tokens(OWNER)] == ["key"]
     assert [(each.login, each.stores, each.is_owner) for each in library.sharing.people(OWNER)] == [
         (ADA, ("s",), False)

@@ -238,8 +238,10 @@ def test_files_that_are_no_longer_as_they_were_read_are_noted_when_asked_for(
     [finding] = health.findings
     assert (finding.check, finding.severity, finding.count) == ("files", "note", 3)
     assert sorted(finding.examples) == [
-        "gone.md: gone, or not to be read", "longer.md: changed", "same size.md: changed",
-    ]  # fmt: skip
+        "gone.md: gone, or not to be read",
+        "longer.md: changed",
+        "same size.md: changed",
+    ]
     assert health.sound
     assert library.upkeep.verify(OWNER, "files").findings == ()
 

@@ -80,7 +80,9 @@ def _forget() -> None:
     """Let everything be looked for again, as in a new process."""
     invalidate_caches()
     for remembered in (
-        filetypes.packages, chunkers.installed_chunkers, providers.added_embedders,
+        filetypes.packages,
+        chunkers.installed_chunkers,
+        providers.added_embedders,
         providers.added_vector_indexes,
-    ):  # fmt: skip
+    ):
         remembered.cache_clear()

@@ -78,8 +78,11 @@ def test_a_collection_is_created_with_its_shape_and_no_embedder(server: Relay, i
     [made] = [body for body in sent(server, "/collections") if body]
     assert made["name"] == index._collection
     assert made["configuration"]["hnsw"] == {
-        "space": "cosine", "ef_search": 400, "ef_construction": 200, "max_neighbors": 32,
-    }  # fmt: skip
+        "space": "cosine",
+        "ef_search": 400,
+        "ef_construction": 200,
+        "max_neighbors": 32,
+    }
     assert made["configuration"]["embedding_function"] == {"type": "legacy"}  # its word for none
     assert index.owner() == ME
 
@@ -111,11 +114,16 @@ def test_a_collection_that_another_program_made_is_not_taken_for_ours(
 def test_every_key_that_metadata_may_have_or_leave_out_is_known() -> None:
     dated, undated = (
         metadata(
-            "a/b.md", file_type="markdown", folded_tags=("a",), date=date, private=True,
-            anchor_type="page", anchor_ref="1",
+            "a/b.md",
+            file_type="markdown",
+            folded_tags=("a",),
+            date=date,
+            private=True,
+            anchor_type="page",
+            anchor_ref="1",
         )
         for date in ("2026-01-01", "some day")
-    )  # fmt: skip
+    )
     assert dated.keys() | undated.keys() == {*KEYS}
     assert undated["unfiltered"] == (*MAY_BE_UNFILTERED,)
 
@@ -133,7 +141,7 @@ def test_filters_are_sent_as_the_server_takes_them(server: Relay, index: Chroma)
             {"file_type": {"$in": ["markdown", "python"]}},
             {"$or": [{"tags": {"$contains": "a"}}, {"tags": {"$contains": "b"}}]},
         ]
-    }  # fmt: skip
+    }
     assert second["where"] is None
 
 

@@ -36,8 +36,10 @@ def test_a_collection_is_created_with_its_shape_and_indexes(qdrant: QdrantServer
         asked.body for asked in qdrant.asked if (asked.method, asked.path) == ("PUT", "/collections/notes")
     ]
     assert made["vectors"] == {
-        "size": 16, "distance": "Cosine", "hnsw_config": {"m": 32, "ef_construct": 200},
-    }  # fmt: skip
+        "size": 16,
+        "distance": "Cosine",
+        "hnsw_config": {"m": 32, "ef_construct": 200},
+    }
     assert qdrant.indexes["notes"].keys() == INDEXED.keys()
     asked = {body["field_name"]: body["field_schema"] for body in qdrant.bodies("/collections/notes/index")}
     assert asked["vault_name"] == {"type": "keyword", "is_tenant": True}
@@ -109,10 +111,12 @@ def test_a_passage_of_another_store_is_not_overwritten(qdrant: QdrantServer) -> 
 def test_a_point_has_exactly_the_keys_that_other_programs_read_and_ours(qdrant: QdrantServer) -> None:
     index = opened(options(qdrant), "Work")
     doc = {
-        "path": "projects/alpha/meeting-notes.md", "title": "Meetings", "chunk_index": 3,
+        "path": "projects/alpha/meeting-notes.md",
+        "title": "Meetings",
+        "chunk_index": 3,
         "heading_path": ["Meetings", "Weekly Standup"],
         "headings": "# Meetings > ## Weekly Standup",
-    }  # fmt: skip
+    }
     note = record(doc=doc, metadata={"folder": "projects/alpha", "tags": ("a",)})
     index.put([note])
     [point] = qdrant.engine.retrieve("notes", [note.key])
@@ -141,11 +145,13 @@ def test_filters_are_asked_of_this_store_only(qdrant: QdrantServer) -> None:
     assert body["filter"]["must"] == [
         {"key": "vault_name", "match": {"value": "notes"}},
         {"key": "filter.tags", "match": {"any": ["a", "b"]}},
-        {"should": [
-            {"key": "filter.date", "range": {"gte": 20260102}},
-            {"key": "filter.unfiltered", "match": {"value": "date"}},
-        ]},
-    ]  # fmt: skip
+        {
+            "should": [
+                {"key": "filter.date", "range": {"gte": 20260102}},
+                {"key": "filter.unfiltered", "match": {"value": "date"}},
+            ]
+        },
+    ]
 
 
 # --- keys and folders -------------------------------------------------------------------

@@ -68,9 +68,14 @@ class Note:
     @property
     def metadata(self) -> Metadata:
         return metadata(
-            self.path, file_type=self.file_type, folded_tags=self.folded_tags, date=self.date,
-            private=self.private, anchor_type=self.anchor_type, anchor_ref=self.page,
-        )  # fmt: skip
+            self.path,
+            file_type=self.file_type,
+            folded_tags=self.folded_tags,
+            date=self.date,
+            private=self.private,
+            anchor_type=self.anchor_type,
+            anchor_ref=self.page,
+        )
 
     @property
     def record(self) -> VectorRecord:
@@ -271,9 +276,13 @@ FILTERS = {
     "before, also without a date": Filters(before="2024-03-01"),
     "between": Filters(after="2024-01-01", before="2026-01-01"),
     "everything at once": Filters(
-        types=("markdown", "python"), tags=("aws",), paths=("projects", "100%_done"), pages=("3", "0"),
-        after="2020-01-01", before="2030-01-01",
+        types=("markdown", "python"),
+        tags=("aws",),
+        paths=("projects", "100%_done"),
+        pages=("3", "0"),
+        after="2020-01-01",
+        before="2030-01-01",
     ),
     "nothing fits": Filters(tags=("nowhere",)),
-}  # fmt: skip
+}
 """Every kind of filter, with something in a ``vault`` for all but two."""

@@ -45,9 +45,15 @@ def offer(viewer: Viewer) -> None:
                 library().upkeep.change_setting(viewer, "llm", st.session_state[_PICKED])
 
         st.selectbox(
-            "Model that answers", models, None, key=_PICKED, placeholder="Choose a model that answers",
-            on_change=use, label_visibility="collapsed", width=360,
-        )  # fmt: skip
+            "Model that answers",
+            models,
+            None,
+            key=_PICKED,
+            placeholder="Choose a model that answers",
+            on_change=use,
+            label_visibility="collapsed",
+            width=360,
+        )
     show_waiting(_PICKED)
 
 

@@ -51,9 +51,16 @@ class Job(Work[Draft, Reply]):
     def _act(self) -> Reply | None:
         asked = self.question
         reply = self._library.asking.ask(
-            self._viewer, asked.text, asked.stores, k=asked.k, min_score=asked.min_score,
-            filters=asked.filters, history=asked.history, on_text=self._hear, stop=self._stop,
-        )  # fmt: skip
+            self._viewer,
+            asked.text,
+            asked.stores,
+            k=asked.k,
+            min_score=asked.min_score,
+            filters=asked.filters,
+            history=asked.history,
+            on_text=self._hear,
+            stop=self._stop,
+        )
         try:
             self._library.asking.keep_reply(self._viewer, self._conversation, reply)
         except RagError as error:

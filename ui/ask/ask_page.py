@@ -208,9 +208,11 @@ def start_over() -> None:
     """A link to a page without a conversation and with the same filters, where one is shown."""
     if st.query_params.get(CONVERSATION):
         st.page_link(
-            ASK_PAGE, label="New conversation", icon=":material/add_comment:",
+            ASK_PAGE,
+            label="New conversation",
+            icon=":material/add_comment:",
             query_params=in_address(_NARROWED_BY),
-        )  # fmt: skip
+        )
 
 
 _MOST: Final = 50
@@ -237,9 +239,12 @@ def show_history(viewer: Viewer) -> None:
                 title = hits.label(each.title[:_LONGEST])
                 st.page_link(ASK_PAGE, label=title, query_params={CONVERSATION: each.id}, width="stretch")
                 st.button(
-                    "Delete", key=f"ask_delete_{each.id}", type="tertiary", on_click=_forget,
+                    "Delete",
+                    key=f"ask_delete_{each.id}",
+                    type="tertiary",
+                    on_click=_forget,
                     args=(viewer, [each.id]),
-                )  # fmt: skip
+                )
         if len(kept) > _MOST:
             st.html(hits.paragraphs(f"{plural(len(kept) - _MOST, 'conversation')} before these."))
         _offer_to_delete_all(viewer, [each.id for each in kept])
@@ -254,9 +259,12 @@ def _offer_to_delete_all(viewer: Viewer, conversations: Sequence[str]) -> None:
     st.html(hits.sentences("They cannot be brought back.", status=True))
     with st.container(horizontal=True):
         st.button(
-            f"Delete {plural(len(conversations), 'conversation')}", key="ask_delete_sure", type="primary",
-            on_click=_forget, args=(viewer, conversations),
-        )  # fmt: skip
+            f"Delete {plural(len(conversations), 'conversation')}",
+            key="ask_delete_sure",
+            type="primary",
+            on_click=_forget,
+            args=(viewer, conversations),
+        )
         st.button("Keep them", key="ask_delete_keep", on_click=sure, args=({_SURE: False},))
 
 

@@ -96,22 +96,16 @@ def show_document(viewer: Viewer, asked: Asked) -> None:
 
 
 def _show_way_back(store: str, search: dict[str, list[str]] | None) -> None:
-    conversation = st.query_params.get(CONVERSATION, "")
-    if conversation:
-        st.page_link(
-            ASK_PAGE, label="Answer", icon=":material/arrow_back:", query_params={CONVERSATION: conversation},
-            help="Back to the answer",
-        )  # fmt: skip
+    back = ":material/arrow_back:"
+    if conversation := st.query_params.get(CONVERSATION, ""):
+        answer = {CONVERSATION: conversation}
+        st.page_link(ASK_PAGE, label="Answer", icon=back, query_params=answer, help="Back to the answer")
     elif search:
-        st.page_link(
-            SEARCH_PAGE, label="Results", icon=":material/arrow_back:", query_params=search,
-            help="Back to the results",
-        )  # fmt: skip
+        st.page_link(SEARCH_PAGE, label="Results", icon=back, query_params=search, help="Back to the results")
     else:
         st.page_link(
-            FILES_PAGE, label="Files", icon=":material/arrow_back:", query_params=listed(store),
-            help="Back to the list of files",
-        )  # fmt: skip
+            FILES_PAGE, label="Files", icon=back, query_params=listed(store), help="Back to the list of files"
+        )
 
 
 def _origin(search: dict[str, list[str]]) -> Origin:
@@ -132,9 +126,15 @@ def _show_text(viewer: Viewer, view: DocumentView, asked: Asked, origin: Origin)
         if len(text) <= MOST_RENDERED:
             leads = {link.target: link.path for link in view.links_out if link.path is not None}
             place = Place(
-                file.store, file.path, view.chunks[0].start_line, leads, origin.search, origin.query, lines,
+                file.store,
+                file.path,
+                view.chunks[0].start_line,
+                leads,
+                origin.search,
+                origin.query,
+                lines,
                 asked.heading,
-            )  # fmt: skip
+            )
             if file.file_type == "markdown" and not asked.source:
                 return _show_note(text, place, file.title)
             st.html(_render_code(text, file.file_type, place))

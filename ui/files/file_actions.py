@@ -46,9 +46,13 @@ def show_actions(viewer: Viewer, file: Document) -> None:
         actions.insert(0, ("Read again", ":material/refresh:", read, "Reads this one file, changed or not."))
     for name, icon, act, helped in actions:
         st.button(
-            name, key=f"file_{name}", icon=icon, help=helped,
-            on_click=_do, args=(act, name, viewer, file.store, file.path),
-        )  # fmt: skip
+            name,
+            key=f"file_{name}",
+            icon=icon,
+            help=helped,
+            on_click=_do,
+            args=(act, name, viewer, file.store, file.path),
+        )
 
 
 def _do(act: _Act, name: str, viewer: Viewer, store: str, path: str) -> None:

@@ -44,9 +44,13 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
         if len(stores) > 1:
             st.session_state[STORE_BOX] = store if store in stores else None
             st.selectbox(
-                "Store", stores, key=STORE_BOX, on_change=_choose_store, label_visibility="collapsed",
+                "Store",
+                stores,
+                key=STORE_BOX,
+                on_change=_choose_store,
+                label_visibility="collapsed",
                 width=240,
-            )  # fmt: skip
+            )
     active = runs_now(viewer, store)
     found = listing(viewer, store)
     file_filters.restore(
@@ -82,21 +86,33 @@ def _list(viewer: Viewer, store: str, found: Listing, total: int) -> None:
     changed = partial(push, store)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="filters"):
         st.text_input(
-            "Words in path or title", key=key("q"), type="search", placeholder="Words in path or title",
-            on_change=changed, label_visibility="collapsed",
-        )  # fmt: skip
+            "Words in path or title",
+            key=key("q"),
+            type="search",
+            placeholder="Words in path or title",
+            on_change=changed,
+            label_visibility="collapsed",
+        )
         select("Type", key("type"), _with_chosen("type", found.types), str, changed)
         select("Tag", key("tag"), _with_chosen("tag", found.tags), lambda tag: f"#{tag}", changed)
         st.selectbox(
-            "Order", _offered_orders(found), key=key("sort"), on_change=changed,
-            format_func=lambda name: ORDERS[name][1], placeholder="By folder", label_visibility="collapsed",
-        )  # fmt: skip
+            "Order",
+            _offered_orders(found),
+            key=key("sort"),
+            on_change=changed,
+            format_func=lambda name: ORDERS[name][1],
+            placeholder="By folder",
+            label_visibility="collapsed",
+        )
     if len(found.states) > 1:
         st.pills(
-            "State", _offered_states(found), key=key("state"), on_change=changed,
+            "State",
+            _offered_states(found),
+            key=key("state"),
+            on_change=changed,
             label_visibility="collapsed",
             format_func=lambda state: f"{found.states.get(state, 0):,} {said(state)}",
-        )  # fmt: skip
+        )
     rows = chosen_rows(found.rows, current())
     _count(store, len(rows), total, has_states=len(found.states) > 1)
     show_missing_file(viewer, store)
@@ -149,8 +165,10 @@ def _chosen(viewer: Viewer, store: str) -> None:
         st.html(passages.heading(file))
         with st.container(horizontal=True, vertical_alignment="center"):
             st.page_link(
-                FILES_PAGE, label="Open document", icon=":material/description:",
+                FILES_PAGE,
+                label="Open document",
+                icon=":material/description:",
                 query_params=address(store, file.path),
-            )  # fmt: skip
+            )
             if viewer.is_owner:
                 show_actions(viewer, file)

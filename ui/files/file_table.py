@@ -204,9 +204,12 @@ def show_table(store: str, rows: pd.DataFrame) -> None:
     if table not in st.session_state:  # it was not drawn the last time, so none of its rows is chosen
         st.session_state.pop(CHOSEN, None)
     opens = st.column_config.ButtonColumn(
-        "Open", width=75, type="tertiary", key=f"{table}_open",
+        "Open",
+        width=75,
+        type="tertiary",
+        key=f"{table}_open",
         on_click=lambda: go({"store": [store], "path": [paths[st.session_state[f"{table}_open"]["row"]]]}),
-    )  # fmt: skip
+    )
 
     def choose() -> None:
         rows = st.session_state[table]["selection"]["rows"]

@@ -48,9 +48,13 @@ def _show_programs(viewer: Viewer, file: Document, marked: Neighbour | None) -> 
         )
     if viewer == OWNER:  # who may sit at another computer than the files are on otherwise
         st.button(
-            "Show in folder", icon=":material/folder_open:", type="tertiary", key="note_folder",
-            on_click=_open_folder, args=(viewer, file.store, file.path),
-        )  # fmt: skip
+            "Show in folder",
+            icon=":material/folder_open:",
+            type="tertiary",
+            key="note_folder",
+            on_click=_open_folder,
+            args=(viewer, file.store, file.path),
+        )
     with st.container(key="copy_path"):
         st.code(hits.one_line(f"{whole}:{line}" if line else whole), language=None)
 
@@ -76,22 +80,28 @@ def _show_rest(
             )
     if file.file_type == "markdown":
         st.page_link(
-            FILES_PAGE, label="As it looks" if shows_source else "Show source", icon=":material/article:",
+            FILES_PAGE,
+            label="As it looks" if shows_source else "Show source",
+            icon=":material/article:",
             query_params=here if shows_source else here | {"source": "1"},
-        )  # fmt: skip
+        )
     if viewer.is_owner:
         query = searched(search).get("q", [""])[-1].strip()
         st.page_link(
-            FILES_PAGE, label="Why is it found?" if file.chunks else "Why is it not found?",
+            FILES_PAGE,
+            label="Why is it found?" if file.chunks else "Why is it not found?",
             icon=":material/help:",
             query_params={"store": file.store, WHY: query or "1", OF: file.path},
-        )  # fmt: skip
+        )
         if query:
             st.button(
-                "Mark as right for this search", icon=":material/check_circle:", key="note_right",
+                "Mark as right for this search",
+                icon=":material/check_circle:",
+                key="note_right",
                 help="`commonplace eval` measures how well searches find the right answers.",
-                on_click=_mark, args=(viewer, query, file.path),
-            )  # fmt: skip
+                on_click=_mark,
+                args=(viewer, query, file.path),
+            )
         show_actions(viewer, file)
 
 

@@ -65,10 +65,19 @@ def _search(
     generations: tuple[tuple[str, int], ...],  # noqa: ARG001 - part of the key
 ) -> Answer:
     return _library(settings).searching.search(
-        viewer, request.q, request.store, mode=mode, top_k=request.top_k, offset=request.offset,
-        min_score=request.min, filters=request.filters, max_tokens=_NO_BUDGET,
-        group="document", facets=True, sort=request.sort,
-    )  # fmt: skip
+        viewer,
+        request.q,
+        request.store,
+        mode=mode,
+        top_k=request.top_k,
+        offset=request.offset,
+        min_score=request.min,
+        filters=request.filters,
+        max_tokens=_NO_BUDGET,
+        group="document",
+        facets=True,
+        sort=request.sort,
+    )
 
 
 def facets(viewer: Viewer, stores: Sequence[str]) -> Facets:

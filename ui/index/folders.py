@@ -37,9 +37,12 @@ def choose_folder(viewer: Viewer) -> Path | None:
     offer_folders(viewer)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         typed = st.text_input(
-            "Folder", key=BOX, placeholder="Path of a folder, such as ~/notes", persist_state="session",
+            "Folder",
+            key=BOX,
+            placeholder="Path of a folder, such as ~/notes",
+            persist_state="session",
             autocomplete="off",
-        )  # fmt: skip
+        )
         st.button("Browse", key="index_browse", icon=":material/folder_open:", on_click=open_picker)
     if PICKER in st.session_state:
         _picker()
@@ -65,9 +68,12 @@ def offer_folders(viewer: Viewer) -> None:
             icon, kind = _KINDS[each.kind]
             st.button(
                 f"**{label(shown(each.path.relative_to(each.path.parent)))}** {kind}",
-                key=f"index_offered_{number}", icon=icon, on_click=_take, args=(each.path,),
+                key=f"index_offered_{number}",
+                icon=icon,
+                on_click=_take,
+                args=(each.path,),
                 help=label(shown(each.path)),
-            )  # fmt: skip
+            )
 
 
 @st.cache_data(max_entries=8, ttl=_OFFERED_S, show_spinner=False)
@@ -191,18 +197,25 @@ def _picker() -> None:
 
 def _go_button(name: str, what: str, path: Path | None, icon: str) -> None:
     st.button(
-        name, key=_key(what, path), icon=icon or None, type="tertiary",
-        on_click=st.session_state.update, args=({PICKER: path},),
-    )  # fmt: skip
+        name,
+        key=_key(what, path),
+        icon=icon or None,
+        type="tertiary",
+        on_click=st.session_state.update,
+        args=({PICKER: path},),
+    )
 
 
 def _folder_list(at: Path | None, folders: Sequence[Path]) -> None:
     wanted = ""
     if len(folders) > _MANY:
         wanted = st.text_input(
-            "Narrow the list", key=_key("narrow", at), placeholder="Part of a name", live=True,
+            "Narrow the list",
+            key=_key("narrow", at),
+            placeholder="Part of a name",
+            live=True,
             autocomplete="off",
-        )  # fmt: skip
+        )
     found = [f for f in folders if wanted.casefold() in shown(Path(f.name)).casefold()]
     with st.container(height=320, border=True, gap="xxsmall", key=_key("list", at)):  # each begins at its top
         for folder in found[:_MOST]:

@@ -95,9 +95,13 @@ def show_start(viewer: Viewer, choice: FileChoice, store: Callable[[], str]) -> 
             fill_chooser(ADDING, (), ())
 
     st.button(
-        "Index now", key="index_now", type="primary", icon=":material/play_arrow:", disabled=not sure,
+        "Index now",
+        key="index_now",
+        type="primary",
+        icon=":material/play_arrow:",
+        disabled=not sure,
         on_click=add_and_start,
-    )  # fmt: skip
+    )
 
 
 _MOST_SUFFIXES: Final = 8
@@ -145,14 +149,20 @@ def choose_files(viewer: Viewer, root: Path, chooser: str = ADDING) -> FileChoic
     with st.expander("Include and exclude", chooser != ADDING, type="compact", key=f"{chooser}_patterns"):
         left, right = st.columns(2)
         left.text_area(
-            "Include", key=box, height=96, persist_state="session",
+            "Include",
+            key=box,
+            height=96,
+            persist_state="session",
             help=f"{_LINES} * stays inside a name, ** crosses folders, {{md,txt}} lists alternatives.",
-        )  # fmt: skip
+        )
         right.text_area(
-            "Exclude", key=f"{chooser}_exclude", height=96, persist_state="session",
+            "Exclude",
+            key=f"{chooser}_exclude",
+            height=96,
+            persist_state="session",
             placeholder="for example drafts/**",
             help=f"{_LINES} Keys, hidden files and what .gitignore names are left out anyway.",
-        )  # fmt: skip
+        )
     patterns = patterns_in_boxes(chooser)
     with st.container(gap="xsmall"):
         found = _preview(os.fsencode(root), *patterns)
@@ -180,9 +190,14 @@ def _choose_suffixes(root: Path, chooser: str) -> None:
 
     if len(offered) > 1:
         st.pills(
-            "Suffixes", offered, key=key, selection_mode="multi", on_change=fill,
-            format_func=lambda suffix: f"{suffix} {there[suffix]:,}", label_visibility="collapsed",
-        )  # fmt: skip
+            "Suffixes",
+            offered,
+            key=key,
+            selection_mode="multi",
+            on_change=fill,
+            format_func=lambda suffix: f"{suffix} {there[suffix]:,}",
+            label_visibility="collapsed",
+        )
 
 
 def choice_in_boxes(root: Path, chooser: str = ADDING) -> FileChoice | None:

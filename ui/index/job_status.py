@@ -113,9 +113,12 @@ def _show_ended(
     with st.container(horizontal=True, vertical_alignment="center"):
         if asked or unfinished:
             st.button(
-                "Resume", key="index_go_on", icon=":material/play_arrow:", on_click=go_on,
+                "Resume",
+                key="index_go_on",
+                icon=":material/play_arrow:",
+                on_click=go_on,
                 args=(viewer, store),
-            )  # fmt: skip
+            )
         _link_to_search(store)
 
 

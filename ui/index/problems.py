@@ -60,9 +60,12 @@ def _show_each(viewer: Viewer, store: str, problems: Sequence[Problem], key: str
                     with st.expander("Which files", type="compact"):
                         st.text(_names(problem.files))
                 st.button(
-                    "Try again", key=f"{key}_{number}", icon=":material/refresh:",
-                    on_click=ask, args=(viewer, store, partial(library().jobs.retry, viewer, store, problem)),
-                )  # fmt: skip
+                    "Try again",
+                    key=f"{key}_{number}",
+                    icon=":material/refresh:",
+                    on_click=ask,
+                    args=(viewer, store, partial(library().jobs.retry, viewer, store, problem)),
+                )
     if len(problems) > _MOST_GROUPS:
         st.caption(f"And {plural(len(problems) - _MOST_GROUPS, 'more reason')}.")
 

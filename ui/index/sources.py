@@ -36,15 +36,25 @@ def show_sources(viewer: Viewer, info: StoreInfo, *, active: bool, read: bool) -
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header("Folders", anchor=False)
         st.button(
-            "Update now", key="index_again", icon=":material/sync:", disabled=active,
-            on_click=start_run, args=(viewer, info.name), help="Reads what changed in all folders.",
-        )  # fmt: skip
+            "Update now",
+            key="index_again",
+            icon=":material/sync:",
+            disabled=active,
+            on_click=start_run,
+            args=(viewer, info.name),
+            help="Reads what changed in all folders.",
+        )
         with st.popover("More", icon=":material/more_horiz:", disabled=active, key="index_more_runs"):
             st.button(
-                "Read everything again", key="index_force", type="tertiary", icon=":material/restart_alt:",
-                on_click=start_run, args=(viewer, info.name), kwargs={"force": True},
+                "Read everything again",
+                key="index_force",
+                type="tertiary",
+                icon=":material/restart_alt:",
+                on_click=start_run,
+                args=(viewer, info.name),
+                kwargs={"force": True},
                 help="Reads every file again. Unchanged passages keep their vectors.",
-            )  # fmt: skip
+            )
     asked = library().jobs.requests(viewer, info.name) if active else ()
     named = {root for each in asked for root in each.folders or ()}
     every = any(each.folders is None for each in asked)
@@ -93,9 +103,13 @@ def _show(viewer: Viewer, info: StoreInfo, found: SourceInfo, *, busy: str, acti
                 library().jobs.request(viewer, info.name, [kept.id])
 
             st.button(
-                "Keep it after all", key=f"source_keep_{info.name}_{source.id}", type="tertiary",
-                icon=":material/undo:", on_click=ask, args=(viewer, info.name, keep),
-            )  # fmt: skip
+                "Keep it after all",
+                key=f"source_keep_{info.name}_{source.id}",
+                type="tertiary",
+                icon=":material/undo:",
+                on_click=ask,
+                args=(viewer, info.name, keep),
+            )
         case _:
             _actions(viewer, info.name, source, active=active)
 
@@ -121,9 +135,11 @@ def _keep_up_to_date(viewer: Viewer, store: str, source: Source) -> None:
 
     st.session_state[key] = not source.paused
     st.toggle(
-        "Kept up to date", key=key, on_change=pause,
+        "Kept up to date",
+        key=key,
+        on_change=pause,
         help="If off, changes are not read; what was read can still be found.",
-    )  # fmt: skip
+    )
 
 
 def _actions(viewer: Viewer, store: str, source: Source, *, active: bool) -> None:
@@ -144,9 +160,14 @@ def _actions(viewer: Viewer, store: str, source: Source, *, active: bool) -> Non
     with st.container(horizontal=True, gap="small"):
         for name, icon, act, waits in actions:
             st.button(
-                name, key=f"source_{name.split()[0].lower()}_{key}", icon=icon, type="tertiary", on_click=act,
-                disabled=waits, help=_WAIT if waits else None,
-            )  # fmt: skip
+                name,
+                key=f"source_{name.split()[0].lower()}_{key}",
+                icon=icon,
+                type="tertiary",
+                on_click=act,
+                disabled=waits,
+                help=_WAIT if waits else None,
+            )
 
 
 def _edit(viewer: Viewer, info: StoreInfo, source: Source) -> None:

@@ -57,9 +57,12 @@ def choose_store(viewer: Viewer) -> StoreChoice | None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox("Store", names, key=_BOX, on_change=_choose, label_visibility="collapsed")
         st.button(
-            "New store", key="index_new_store", icon=":material/add:",
-            on_click=st.session_state.update, args=({_CREATING: True},),
-        )  # fmt: skip
+            "New store",
+            key="index_new_store",
+            icon=":material/add:",
+            on_click=st.session_state.update,
+            args=({_CREATING: True},),
+        )
     read = active[name] and has_read(viewer, name)
     info = library().stores.info(viewer, name)
     if not active[name]:  # else the numbers move, and the status shows them
@@ -88,9 +91,12 @@ def new_store(viewer: Viewer, *, has_others: bool) -> None:
     if has_others:
         st.header("New store", anchor=False)
         st.button(
-            "Cancel", key="index_keep_store", type="tertiary",
-            on_click=st.session_state.pop, args=(_CREATING, None),
-        )  # fmt: skip
+            "Cancel",
+            key="index_keep_store",
+            type="tertiary",
+            on_click=st.session_state.pop,
+            args=(_CREATING, None),
+        )
     folder = choose_folder(viewer)
     start = st.container()
     choice = choose_files(viewer, folder) if folder is not None else None

@@ -41,13 +41,18 @@ def show_missing_file(viewer: Viewer, store: str) -> None:
     with st.expander("Why is a file not found?", WHY in st.query_params, type="compact", key="missing_file"):
         with st.form("missing_file_form", border=False):
             path = st.text_input(
-                "Name or path of the file", key="missing_file_path", placeholder="tea.md", autocomplete="off",
-                help="A name is enough if no other file has it. A path is as this page or the disk has it.",
-            ).strip()  # fmt: skip
-            query = st.text_input(
-                "Query that should find it", key="missing_file_query", placeholder="Optional",
+                "Name or path of the file",
+                key="missing_file_path",
+                placeholder="tea.md",
                 autocomplete="off",
-            ).strip()  # fmt: skip
+                help="A name is enough if no other file has it. A path is as this page or the disk has it.",
+            ).strip()
+            query = st.text_input(
+                "Query that should find it",
+                key="missing_file_query",
+                placeholder="Optional",
+                autocomplete="off",
+            ).strip()
             asked = st.form_submit_button("Tell me why", key="missing_file_ask")
         now = library().stores.generations(viewer, [store])
         if asked or (is_new and path):

@@ -37,10 +37,16 @@ def show(answer: Answer, viewer: Viewer) -> None:
     with st.container(horizontal=True, width="content"):
         for kind, (called, mime) in _KINDS.items():
             st.download_button(
-                f"{which} as {called}", partial(_made, answer, viewer, kind, session), f"{name}.{kind}",
-                mime, key=f"download_{kind}", on_click="ignore", type="tertiary", icon=":material/download:",
+                f"{which} as {called}",
+                partial(_made, answer, viewer, kind, session),
+                f"{name}.{kind}",
+                mime,
+                key=f"download_{kind}",
+                on_click="ignore",
+                type="tertiary",
+                icon=":material/download:",
                 help=f"The {plural(count, 'passage')} shown here",
-            )  # fmt: skip
+            )
 
 
 def _made(answer: Answer, viewer: Viewer, kind: Kind, session: str) -> bytes:

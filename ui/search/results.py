@@ -253,10 +253,15 @@ def _answered(shown: Shown, viewer: Viewer, request: Request, answer: Answer) ->
     count = said_of(answer) + " by words · the model is loading" * is_by_words
     shown = _with_state(shown, viewer, answer.stores, count)
     return replace(
-        shown, cards=cards, said=tuple(said), offers=offers(viewer, request, answer),
-        quick=quick(viewer, request, cards), others=_others(viewer, answer, search),
-        has_more=answer.has_more, end="" if answer.has_more or not answer.offset else "That is all.",
-    )  # fmt: skip
+        shown,
+        cards=cards,
+        said=tuple(said),
+        offers=offers(viewer, request, answer),
+        quick=quick(viewer, request, cards),
+        others=_others(viewer, answer, search),
+        has_more=answer.has_more,
+        end="" if answer.has_more or not answer.offset else "That is all.",
+    )
 
 
 def _others(viewer: Viewer, answer: Answer, search: str) -> Others | None:

@@ -26,10 +26,11 @@ def show_configuration() -> None:
     """Every setting as it counts now. Secrets are never shown, only that they are set."""
     settings = library().settings
     st.header(
-        "Configuration", anchor=False,
+        "Configuration",
+        anchor=False,
         help="The first that has a value wins: an option, an environment variable, .env, config.yaml."
         " Changes of these files apply when they are saved.",
-    )  # fmt: skip
+    )
     for warning in settings.warnings:
         show_warning(warning)
     rows = [

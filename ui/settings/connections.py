@@ -40,10 +40,13 @@ def show_connections(viewer: Viewer) -> list[Connection]:
         st.button("Check again", key="settings_check", icon=":material/refresh:", on_click=_look.clear)
         if any(each.unasked for each in found):
             st.button(
-                "Ask Amazon", key="settings_ask_amazon", icon=":material/cloud:",
-                on_click=st.session_state.update, args=({_ASK_ALL: True},),
+                "Ask Amazon",
+                key="settings_ask_amazon",
+                icon=":material/cloud:",
+                on_click=st.session_state.update,
+                args=({_ASK_ALL: True},),
                 help="Amazon S3 Vectors is asked for one bucket with the credentials of this computer.",
-            )  # fmt: skip
+            )
         st.html(hits.paragraphs(f"Checked at {at:%H:%M:%S}.", status=True))
     unused = [each for each in found if each.state == "not set up" and not each.is_missed]
     for each in found:

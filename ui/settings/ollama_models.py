@@ -55,9 +55,12 @@ def show_ollama(viewer: Viewer, found: Sequence[Connection]) -> None:
     ):
         st.text_input("Model", key=_BOX, placeholder="embeddinggemma", autocomplete="off")
         st.form_submit_button(
-            "Download", icon=":material/download:", disabled=at_work, key="settings_pull_start",
+            "Download",
+            icon=":material/download:",
+            disabled=at_work,
+            key="settings_pull_start",
             on_click=start,
-        )  # fmt: skip
+        )
     st.html(hits.paragraphs(_KNOWN))
     show_tasks(("pull",), polling=at_work)
 

@@ -50,14 +50,21 @@ def show_people(viewer: Viewer, found: Tailscale) -> None:
         _offer_known([login for login in found.logins if login not in people and login != found.login])
         with st.form("settings_share"):
             st.text_input(
-                "Share with", key=_LOGIN, placeholder="ada@example.com", autocomplete="off",
+                "Share with",
+                key=_LOGIN,
+                placeholder="ada@example.com",
+                autocomplete="off",
                 help="The login that Tailscale shows for the person.",
-            )  # fmt: skip
+            )
             _choose(stores, _STORES, _ASK, Person(""))
             st.form_submit_button(
-                "Share", icon=":material/person_add:", key="settings_share_add", type="primary",
-                on_click=_share, args=(viewer, "", _STORES, _ASK),
-            )  # fmt: skip
+                "Share",
+                icon=":material/person_add:",
+                key="settings_share_add",
+                type="primary",
+                on_click=_share,
+                args=(viewer, "", _STORES, _ASK),
+            )
     else:
         st.html(hits.paragraphs("There is no store to share yet."))
     with st.expander("Name another owner", key="settings_owner"):
@@ -71,9 +78,13 @@ def _offer_known(strangers: Sequence[str]) -> None:
 
     if strangers:
         st.selectbox(
-            "Somebody of your tailnet", strangers, None, key=_KNOWN, placeholder="Choose somebody",
+            "Somebody of your tailnet",
+            strangers,
+            None,
+            key=_KNOWN,
+            placeholder="Choose somebody",
             on_change=fill_in_known,
-        )  # fmt: skip
+        )
 
 
 def fill_in(login: str) -> None:
@@ -111,9 +122,13 @@ def _actions(person: Person) -> None:
     with st.container(horizontal=True, gap="small"):
         for name, what, icon in offered:
             st.button(
-                name, key=f"settings_person_{what}_{person.login}", icon=icon, type="tertiary",
-                on_click=st.session_state.update, args=({_OPEN: (person.login, what)},),
-            )  # fmt: skip
+                name,
+                key=f"settings_person_{what}_{person.login}",
+                icon=icon,
+                type="tertiary",
+                on_click=st.session_state.update,
+                args=({_OPEN: (person.login, what)},),
+            )
 
 
 def _change(viewer: Viewer, person: Person, stores: Sequence[str]) -> None:
@@ -123,13 +138,19 @@ def _change(viewer: Viewer, person: Person, stores: Sequence[str]) -> None:
         _choose(stores, chosen, may_ask, person)
         with st.container(horizontal=True):
             st.form_submit_button(
-                "Save", key=f"settings_person_save_{person.login}", type="primary",
-                on_click=_share, args=(viewer, person.login, chosen, may_ask), kwargs={"only": True},
-            )  # fmt: skip
+                "Save",
+                key=f"settings_person_save_{person.login}",
+                type="primary",
+                on_click=_share,
+                args=(viewer, person.login, chosen, may_ask),
+                kwargs={"only": True},
+            )
             st.form_submit_button(
-                "Leave as it is", key=f"settings_person_leave_{person.login}",
-                on_click=st.session_state.pop, args=(_OPEN, None),
-            )  # fmt: skip
+                "Leave as it is",
+                key=f"settings_person_leave_{person.login}",
+                on_click=st.session_state.pop,
+                args=(_OPEN, None),
+            )
 
 
 def _choose(stores: Sequence[str], chosen: str, may_ask: str, person: Person) -> None:
@@ -147,13 +168,19 @@ def _confirm_removal(viewer: Viewer, person: Person) -> None:
     st.html(hits.sentences(f"Remove {person.login}? {_REMOVED}"))
     with st.container(horizontal=True):
         st.button(
-            "Remove them", key=f"settings_person_removed_{person.login}", type="primary",
-            on_click=_do, args=(remove,), kwargs={"waits": False},
-        )  # fmt: skip
+            "Remove them",
+            key=f"settings_person_removed_{person.login}",
+            type="primary",
+            on_click=_do,
+            args=(remove,),
+            kwargs={"waits": False},
+        )
         st.button(
-            "Keep them", key=f"settings_person_keep_{person.login}",
-            on_click=st.session_state.pop, args=(_OPEN, None),
-        )  # fmt: skip
+            "Keep them",
+            key=f"settings_person_keep_{person.login}",
+            on_click=st.session_state.pop,
+            args=(_OPEN, None),
+        )
 
 
 def _offer_ownership(viewer: Viewer, own_login: str) -> None:
@@ -167,18 +194,24 @@ def _offer_ownership(viewer: Viewer, own_login: str) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.html(hits.paragraphs(f"In your tailnet you are {own_login}."))
             st.button(
-                "Fill in", key="settings_owner_self", type="tertiary",
-                on_click=st.session_state.update, args=({_OWNER: own_login},),
-            )  # fmt: skip
+                "Fill in",
+                key="settings_owner_self",
+                type="tertiary",
+                on_click=st.session_state.update,
+                args=({_OWNER: own_login},),
+            )
     with (
         st.form("settings_owner_form", border=False),
         st.container(horizontal=True, vertical_alignment="bottom"),
     ):
         st.text_input("Login of the owner", key=_OWNER, placeholder="ada@example.com", autocomplete="off")
         st.form_submit_button(
-            "Make owner", icon=":material/shield_person:", key="settings_owner_make",
-            on_click=_do, args=(make,),
-        )  # fmt: skip
+            "Make owner",
+            icon=":material/shield_person:",
+            key="settings_owner_make",
+            on_click=_do,
+            args=(make,),
+        )
 
 
 def _share(viewer: Viewer, login: str, stores: str, may_ask: str, *, only: bool = False) -> None:

@@ -22,9 +22,13 @@ def switch(viewer: Viewer, name: str, title: str, effect: str) -> None:
     """A row with a switch for the setting ``name``."""
     with _row(viewer, name, title, effect) as (key, is_fixed):
         st.toggle(
-            title, key=key, disabled=is_fixed, label_visibility="collapsed",
-            on_change=_save, args=(viewer, name, key),
-        )  # fmt: skip
+            title,
+            key=key,
+            disabled=is_fixed,
+            label_visibility="collapsed",
+            on_change=_save,
+            args=(viewer, name, key),
+        )
 
 
 def choose(
@@ -36,10 +40,16 @@ def choose(
     offered = dict(options) if value in options else {value: str(value), **options}
     with _row(viewer, name, title, effect) as (key, is_fixed):
         st.selectbox(
-            title, list(offered), key=key, disabled=is_fixed, label_visibility="collapsed",
-            format_func=lambda each: offered.get(each, str(each)), on_change=_save, args=(viewer, name, key),
+            title,
+            list(offered),
+            key=key,
+            disabled=is_fixed,
+            label_visibility="collapsed",
+            format_func=lambda each: offered.get(each, str(each)),
+            on_change=_save,
+            args=(viewer, name, key),
             accept_new_options=typed,
-        )  # fmt: skip
+        )
 
 
 @contextmanager
@@ -61,9 +71,13 @@ def _row(viewer: Viewer, name: str, title: str, effect: str) -> Iterator[tuple[s
             yield key, is_fixed
             if origin.layer == "config.yaml":
                 st.button(
-                    "Reset", key=f"{key}_reset", type="tertiary", on_click=_change, args=(viewer, name, None),
+                    "Reset",
+                    key=f"{key}_reset",
+                    type="tertiary",
+                    on_click=_change,
+                    args=(viewer, name, None),
                     help="Back to the default",
-                )  # fmt: skip
+                )
 
 
 def _save(viewer: Viewer, name: str, key: str) -> None:

@@ -37,9 +37,12 @@ _BADGES: Final[Mapping[TailscaleState, tuple[str, str, _Colour]]] = {
 def show_sharing(viewer: Viewer) -> None:
     """What Tailscale says, which may take seconds, and who has access."""
     whole = st.expander(
-        "Share with other people", SHARE in st.query_params, icon=":material/group_add:",
-        key="settings_sharing", on_change="rerun",
-    )  # fmt: skip
+        "Share with other people",
+        SHARE in st.query_params,
+        icon=":material/group_add:",
+        key="settings_sharing",
+        on_change="rerun",
+    )
     if whole.open:
         with whole:
             _show_all(viewer)
@@ -61,9 +64,12 @@ def _show_tailscale(viewer: Viewer) -> Tailscale:
         st.markdown("**Tailscale**", width="content")
         st.badge(name, icon=icon, color=colour)
         st.button(
-            "Look again", key="settings_tailscale_look", icon=":material/refresh:", type="tertiary",
+            "Look again",
+            key="settings_tailscale_look",
+            icon=":material/refresh:",
+            type="tertiary",
             on_click=_look.clear,
-        )  # fmt: skip
+        )
     typed = (
         ("The address that guests open", found.address, "address"),
         ("", found.command, "command"),
@@ -128,20 +134,28 @@ def _show_knocks(refused: Sequence[Visit]) -> None:
             requests = plural(sum(visit.requests for visit in visits), "request")
             st.html(hits.paragraphs(f"was refused: {requests}, last {moment(visits[0].last_at)}"))
             st.button(
-                "Share …", key=f"settings_knock_share_{login}", icon=":material/person_add:",
-                type="tertiary", on_click=fill, args=(login,),
+                "Share …",
+                key=f"settings_knock_share_{login}",
+                icon=":material/person_add:",
+                type="tertiary",
+                on_click=fill,
+                args=(login,),
                 help="Fills the login into the form above; nothing is shared yet.",
-            )  # fmt: skip
+            )
 
 
 def _show_table(visits: Sequence[Visit]) -> None:
     rows = [
         (
-            visit.login, not visit.refused, _DOORS[visit.door],
-            moment(visit.last_at), moment(visit.started_at), visit.requests,
+            visit.login,
+            not visit.refused,
+            _DOORS[visit.door],
+            moment(visit.last_at),
+            moment(visit.started_at),
+            visit.requests,
         )
         for visit in visits
-    ]  # fmt: skip
+    ]
     with st.container(key="settings_visits"):
         st.dataframe(
             pd.DataFrame(rows, columns=list(_COLUMNS)),

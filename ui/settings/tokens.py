@@ -51,13 +51,19 @@ def _show_all(viewer: Viewer, make: Callable[[], None], revoke: Callable[[str], 
             st.markdown(f"**{hits.label(token.name)}**", width="content")
             st.html(hits.paragraphs(f"made {moment(token.created_at)}"))
             st.button(
-                "Revoke", key=f"settings_revoke_{token.name}", icon=":material/key_off:",
+                "Revoke",
+                key=f"settings_revoke_{token.name}",
+                icon=":material/key_off:",
                 help=f"Scripts that send the token {token.name} are refused from now on.",
-                on_click=revoke, args=(token.name,),
-            )  # fmt: skip
+                on_click=revoke,
+                args=(token.name,),
+            )
     with st.form("settings_token", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(
-            "Name of a new token", key=_NAME, placeholder="letters, digits, - and _", autocomplete="off",
+            "Name of a new token",
+            key=_NAME,
+            placeholder="letters, digits, - and _",
+            autocomplete="off",
             help=_WHAT_FOR,
-        )  # fmt: skip
+        )
         st.form_submit_button("Make token", icon=":material/key:", key="settings_token_make", on_click=make)

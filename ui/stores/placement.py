@@ -59,19 +59,23 @@ def choose(
     look_for_others(viewer, key)
     kinds = library().placement.backends(viewer)
     where = st.selectbox(
-        "Vectors", list(kinds), key=f"{key}_backend",
+        "Vectors",
+        list(kinds),
+        key=f"{key}_backend",
         index=list(kinds).index(backend if backend in kinds else LOCAL),  # its package may be gone
         format_func=lambda kind: _KINDS.get(kind, kind),
         help="The numbers that find passages of similar meaning.",
-    )  # fmt: skip
+    )
     leaving = [each for each in (goes, kinds[where]) if "stays" not in each]
     if leaving:
         st.html(hits.paragraphs(f"Text of your notes {' and '.join(dict.fromkeys(leaving))}."))
     leaves = bool(leaving)
     private = leaves and st.checkbox(
-        "Private notes, too", sends_private, key=f"{key}_private",
+        "Private notes, too",
+        sends_private,
+        key=f"{key}_private",
         help="If off, private notes stay on this machine and are found by words only.",
-    )  # fmt: skip
+    )
     return Placed(chosen, where, bool(private) if leaves else sends_private)
 
 
@@ -91,9 +95,14 @@ def choose_shape(key: str, placed: Placed) -> tuple[Metric, int | None]:
     dimension = None
     if takes_dimension(placed.embedder):
         dimension = st.number_input(
-            "Dimension", min_value=1, value=None, step=1, key=f"{key}_dimension",
-            placeholder="The model's own", help="Numbers in each vector. Not every model can give fewer.",
-        )  # fmt: skip
+            "Dimension",
+            min_value=1,
+            value=None,
+            step=1,
+            key=f"{key}_dimension",
+            placeholder="The model's own",
+            help="Numbers in each vector. Not every model can give fewer.",
+        )
     return metric, dimension
 
 
@@ -114,13 +123,17 @@ def show_placement(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
             key = f"placement_{info.name}"
             placed = choose(viewer, key, info.embedder, info.backend, sends_private=info.sends_private)
             rechunk = st.checkbox(
-                "Cut the documents again", key=f"{key}_rechunk",
+                "Cut the documents again",
+                key=f"{key}_rechunk",
                 help="For a model that reads less of a passage than the old one.",
-            )  # fmt: skip
+            )
             st.button(
-                "Switch", key=f"{key}_start", type="primary", on_click=_begin,
+                "Switch",
+                key=f"{key}_start",
+                type="primary",
+                on_click=_begin,
                 args=(viewer, info, placed, rechunk),
-            )  # fmt: skip
+            )
     show_waiting(_PLACE)
 
 
@@ -152,34 +165,37 @@ def _under_way(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
     name, _, address = info.switching.partition(" in ")
     target = embedder(name) + (f" in {address}" if address else "")
     left = f"{info.to_switch:,} texts are still to embed" if info.to_switch else "All texts are embedded"
-    st.html(hits.paragraphs(
-        f"It switches to {target}. {'It is being done now' if running else left}; until the end"
-        f" searches use {embedder(info.embedder)}.",
-        status=True,
-    ))  # fmt: skip
+    state = "It is being done now" if running else left
+    until = f"until the end searches use {embedder(info.embedder)}."
+    st.html(hits.paragraphs(f"It switches to {target}. {state}; {until}", status=True))
     if running:
         show_run(viewer, info.name)
     with st.container(horizontal=True):
         if not running:
             st.button("Go on", key=f"placement_go_on_{info.name}", on_click=go_on)
         st.button(
-            "Stay with the old ones", key=f"placement_abandon_{info.name}", disabled=running,
-            on_click=abandon, help="Once the run has ended." if running else None,
-        )  # fmt: skip
+            "Stay with the old ones",
+            key=f"placement_abandon_{info.name}",
+            disabled=running,
+            on_click=abandon,
+            help="Once the run has ended." if running else None,
+        )
 
 
 def _attached(viewer: Viewer, info: StoreInfo) -> None:
-    st.html(hits.paragraphs(
-        f"This is a read-only copy of {info.address}, which another installation writes. If you take it over,"
-        " this installation writes it, and the other one stops.",
-    ))  # fmt: skip
+    copy = f"This is a read-only copy of {info.address}, which another installation writes."
+    taken_over = "If you take it over, this installation writes it, and the other one stops."
+    st.html(hits.paragraphs(f"{copy} {taken_over}"))
     actions = (("Bring up to date", "again", False), ("Take over", "take_over", True))
     with st.container(horizontal=True):
         for title, key, take_over in actions:
             st.button(
-                title, key=f"placement_{key}_{info.name}", on_click=start_attaching,
-                args=(viewer, info.address, info.name), kwargs={"take_over": take_over},
-            )  # fmt: skip
+                title,
+                key=f"placement_{key}_{info.name}",
+                on_click=start_attaching,
+                args=(viewer, info.address, info.name),
+                kwargs={"take_over": take_over},
+            )
     show_tasks(("attach",), info.address, polling=under_way(("attach",), info.address))
 
 
@@ -191,16 +207,22 @@ def offer_attaching(viewer: Viewer) -> None:
     if _VISIBLE in st.session_state:
         _show_visible(st.session_state[_VISIBLE])
     address = st.text_input(
-        "Address", key=_ADDRESS, placeholder="s3vectors://BUCKET/INDEX", autocomplete="off",
+        "Address",
+        key=_ADDRESS,
+        placeholder="s3vectors://BUCKET/INDEX",
+        autocomplete="off",
         help="The page of a store of another computer shows it, if its vectors are in a service.",
-    )  # fmt: skip
+    )
     st.text_input("Name", key=_NAME, placeholder="Leave empty to keep the name it has", autocomplete="off")
     st.button(
-        "Attach", key="stores_attach", type="primary", disabled=not address.strip(),
+        "Attach",
+        key="stores_attach",
+        type="primary",
+        disabled=not address.strip(),
         on_click=lambda: start_attaching(
             viewer, st.session_state[_ADDRESS].strip(), st.session_state[_NAME].strip()
         ),
-    )  # fmt: skip
+    )
 
 
 def _show_visible(visible: Sequence[VisibleIndexes]) -> None:
@@ -213,9 +235,13 @@ def _show_visible(visible: Sequence[VisibleIndexes]) -> None:
 
     if addresses:
         st.selectbox(
-            "Found", addresses, index=None, key=_CHOSEN, on_change=take,
+            "Found",
+            addresses,
+            index=None,
+            key=_CHOSEN,
+            on_change=take,
             placeholder=f"Choose one of {len(addresses):,}",
-        )  # fmt: skip
+        )
     else:
         st.html(hits.paragraphs("No index was found that is not here already.", status=True))
     st.html(hits.paragraphs(*(listed.problem for listed in visible if listed.problem)))

@@ -45,20 +45,31 @@ def _show_rules(viewer: Viewer, info: StoreInfo, found: Privacy) -> None:
             st.markdown(f"**{hits.label(rule)}**", width="content")
             st.html(hits.paragraphs(f"hides {plural(count, 'file')}" if count else "hides nothing yet"))
             st.button(
-                "Remove", key=f"private_remove_{info.name}_{number}", icon=":material/visibility:",
+                "Remove",
+                key=f"private_remove_{info.name}_{number}",
+                icon=":material/visibility:",
                 help="Guests see these notes again, unless another rule hides them.",
-                on_click=_change, args=(viewer, info.name), kwargs={"show": rule},
-            )  # fmt: skip
+                on_click=_change,
+                args=(viewer, info.name),
+                kwargs={"show": rule},
+            )
     box = f"private_new_{info.name}"
     glob = st.text_input(
-        "Folder, note or pattern", key=box, placeholder="journal, or journal/**/*.md", autocomplete="off",
+        "Folder, note or pattern",
+        key=box,
+        placeholder="journal, or journal/**/*.md",
+        autocomplete="off",
         help="In a pattern, `*` stays inside a folder and `**` crosses folders. A note with"
         " `private: true` in its front matter is private, too. Guests never find private notes.",
-    ).strip()  # fmt: skip
+    ).strip()
     st.button(  # above what moves when the box is left: a click would miss it
-        "Keep private", key=f"private_add_{info.name}", icon=":material/visibility_off:",
-        on_click=_change, args=(viewer, info.name), kwargs={"box": box},
-    )  # fmt: skip
+        "Keep private",
+        key=f"private_add_{info.name}",
+        icon=":material/visibility_off:",
+        on_click=_change,
+        args=(viewer, info.name),
+        kwargs={"box": box},
+    )
     if glob:
         try:
             count = library().privacy.hidden_by(viewer, info.name, glob)

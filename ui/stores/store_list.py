@@ -78,9 +78,11 @@ def _rows(viewer: Viewer, names: Sequence[str], *, polling: bool) -> None:
 def _row(viewer: Viewer, name: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.page_link(
-            STORES_PAGE, label=f"**{hits.label(name)}**", icon=":material/database:",
+            STORES_PAGE,
+            label=f"**{hits.label(name)}**",
+            icon=":material/database:",
             query_params={"store": name},
-        )  # fmt: skip
+        )
         place = st.container()
     try:
         info = library().stores.info(viewer, name)
@@ -108,9 +110,14 @@ def _new_store(viewer: Viewer) -> None:
         return
     try:
         made = library().stores.create(
-            viewer, typed_name(name), placed.embedder, metric=metric, dimension=dimension,
-            backend=placed.backend, sends_private=placed.sends_private,
-        )  # fmt: skip
+            viewer,
+            typed_name(name),
+            placed.embedder,
+            metric=metric,
+            dimension=dimension,
+            backend=placed.backend,
+            sends_private=placed.sends_private,
+        )
     except RagError as error:
         with refused:
             show_error(error)
@@ -143,13 +150,18 @@ def offer_import(viewer: Viewer) -> None:
     with st.container(horizontal=True, gap="small"):
         for number, file in enumerate(sorted(exports().glob(f"*{SUFFIX}"))[:_MOST_EXPORTS]):
             st.button(
-                hits.label(shown(Path(file.name))), key=f"stores_import_{number}", icon=":material/save:",
-                on_click=state.update, args=({_PATH: shown(file)},),
-            )  # fmt: skip
+                hits.label(shown(Path(file.name))),
+                key=f"stores_import_{number}",
+                icon=":material/save:",
+                on_click=state.update,
+                args=({_PATH: shown(file)},),
+            )
     st.text_input(
-        "File on this computer", key=_PATH, placeholder=f"Type or paste a path, such as ~/notes{SUFFIX}",
+        "File on this computer",
+        key=_PATH,
+        placeholder=f"Type or paste a path, such as ~/notes{SUFFIX}",
         autocomplete="off",
-    )  # fmt: skip
+    )
     st.file_uploader("Or drop it here", type=SUFFIX.removeprefix("."), key=_UPLOAD)
     st.text_input(
         "Name", key=_IMPORT_NAME, placeholder="Leave empty to keep the name it has", autocomplete="off"

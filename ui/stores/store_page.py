@@ -107,17 +107,25 @@ def _health(viewer: Viewer, name: str) -> None:
     with st.expander("Health", icon=":material/health_and_safety:", key=f"store_health_{name}"):
         files = st.checkbox("Also compare the notes with their files", key=f"store_files_{name}")
         st.button(
-            "Verify", key=f"store_verify_{name}", disabled=at_work, on_click=_begin,
+            "Verify",
+            key=f"store_verify_{name}",
+            disabled=at_work,
+            on_click=_begin,
             args=("verify", name, verify),
             help="Compares texts, words, vectors and links. It changes nothing.",
-        )  # fmt: skip
+        )
     with st.container(horizontal=True):
         if VECTOR_INDEX in faults:
             st.button(
-                "Heal the vector index", key=f"store_heal_{name}", icon=":material/healing:", type="primary",
-                disabled=at_work, on_click=_begin, args=("heal", name, heal),
+                "Heal the vector index",
+                key=f"store_heal_{name}",
+                icon=":material/healing:",
+                type="primary",
+                disabled=at_work,
+                on_click=_begin,
+                args=("heal", name, heal),
                 help="Sends missing vectors, and removes surplus ones.",
-            )  # fmt: skip
+            )
         if faults - {VECTOR_INDEX}:
             _repair_button(viewer, name, at_work=at_work)
     show_tasks(_HEALTH, name, polling=at_work)
@@ -132,10 +140,15 @@ def _repair_button(viewer: Viewer, name: str, *, at_work: bool) -> None:
         return repaired
 
     st.button(
-        "Repair", key=f"store_repair_{name}", icon=":material/build:", type="primary",
-        disabled=at_work, on_click=_begin, args=("repair", name, repair),
+        "Repair",
+        key=f"store_repair_{name}",
+        icon=":material/build:",
+        type="primary",
+        disabled=at_work,
+        on_click=_begin,
+        args=("repair", name, repair),
         help="Reads its folders into a new file, which keeps your decisions and the vectors that are whole.",
-    )  # fmt: skip
+    )
 
 
 def _begin(kind: Kind, name: str, act: Callable[[tasks.Report], Health | Repair]) -> None:
@@ -163,9 +176,12 @@ def _export(viewer: Viewer, name: str) -> None:
         st.text_input("Folder or file", key=box, autocomplete="off")
         st.checkbox(f"Replace a file of the same name ({name}{SUFFIX})", key=force)
         st.button(
-            "Export", key=f"store_export_start_{name}", icon=":material/save:", disabled=at_work,
+            "Export",
+            key=f"store_export_start_{name}",
+            icon=":material/save:",
+            disabled=at_work,
             on_click=start,
-        )  # fmt: skip
+        )
     show_waiting(_EXPORT)
     show_tasks(("export",), name, polling=at_work)
 

@@ -108,9 +108,12 @@ def _show_ended(task: Task, key: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         _offer_next(task.result, key)
         st.button(
-            "Close", key=f"task_close_{key}", type="tertiary",
-            on_click=tasks.close, args=(library_name(), task),
-        )  # fmt: skip
+            "Close",
+            key=f"task_close_{key}",
+            type="tertiary",
+            on_click=tasks.close,
+            args=(library_name(), task),
+        )
 
 
 def _offer_next(result: Result | None, key: str) -> None:
@@ -119,9 +122,14 @@ def _offer_next(result: Result | None, key: str) -> None:
         st.page_link(STORES_PAGE, label="Open the store", icon=":material/database:", query_params=goal)
     if isinstance(result, Exported) and result.size_bytes <= _MOST_DOWNLOADED and result.path.is_file():
         st.download_button(
-            "Download", result.path.read_bytes, result.path.name, "application/octet-stream",
-            key=f"task_download_{key}", on_click="ignore", icon=":material/download:",
-        )  # fmt: skip
+            "Download",
+            result.path.read_bytes,
+            result.path.name,
+            "application/octet-stream",
+            key=f"task_download_{key}",
+            on_click="ignore",
+            icon=":material/download:",
+        )
 
 
 def _counted(found: Exported | StoreInfo) -> str:
