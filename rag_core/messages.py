@@ -136,5 +136,5 @@ TEXTS = {
     "no_embedder": "Nothing is found by meaning now. {error}",
     "by_meaning": "{count:passage} can be found by meaning.",
     "private": "It is private, {why}: only the owner finds it.",
-}  # fmt: skip
+}
 """Code → sentence. The values in braces are the message's data."""

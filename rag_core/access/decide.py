@@ -87,9 +87,13 @@ class Sender:
 
 
 def decide(
-    peer: str | None, headers: Iterable[Header], *, token: str = "", hosts: Sequence[str] = (),
+    peer: str | None,
+    headers: Iterable[Header],
+    *,
+    token: str = "",
+    hosts: Sequence[str] = (),
     port: int | None = None,
-) -> Sender | Refused:  # fmt: skip
+) -> Sender | Refused:
     """Judge one HTTP request or websocket handshake.
 
     Args:

@@ -47,9 +47,13 @@ class AccessGate:
     the server listens on; '' or None means every address."""
 
     def __init__(
-        self, app: ASGIApp, library: Callable[[], Library], visits: Visits, messages: PageMessages,
+        self,
+        app: ASGIApp,
+        library: Callable[[], Library],
+        visits: Visits,
+        messages: PageMessages,
         address: Callable[[], str | None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.app = app
         self._viewers = Viewers(library)
         self._rates = limits.RateLimiter()

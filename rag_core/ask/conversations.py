@@ -37,9 +37,12 @@ class Conversations:
 
     def __init__(self, data_dir: Path, busy_timeout_s: float) -> None:
         self._state = State(
-            data_dir, busy_timeout_s, tables=_TABLE,
-            called="The history of questions", without="the history starts empty",
-        )  # fmt: skip
+            data_dir,
+            busy_timeout_s,
+            tables=_TABLE,
+            called="The history of questions",
+            without="the history starts empty",
+        )
 
     def all_of(self, login: str) -> list[Conversation]:
         """The conversations of a login, newest first."""

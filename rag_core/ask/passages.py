@@ -45,10 +45,16 @@ def numbered(hits: Sequence[Hit], room: int, around: Around) -> tuple[list[Refer
             if each.split_part and abs(step) == 1 and each.key not in kept and takes <= room:
                 room -= takes
                 kept[each.key] = replace(
-                    hit, key=each.key, content=each.content, start_line=each.start_line,
-                    end_line=each.end_line, chunk_index=hit.chunk_index + step, split_part=each.split_part,
-                    score=0.0, relevant=False,
-                )  # fmt: skip
+                    hit,
+                    key=each.key,
+                    content=each.content,
+                    start_line=each.start_line,
+                    end_line=each.end_line,
+                    chunk_index=hit.chunk_index + step,
+                    split_part=each.split_part,
+                    score=0.0,
+                    relevant=False,
+                )
     groups: dict[tuple[str, int, int], list[Hit]] = {}  # of hits that follow each other, by the place behind
     for hit in sorted(kept.values(), key=lambda hit: (hit.store, hit.document.id, hit.chunk_index)):
         group = groups.pop((hit.store, hit.document.id, hit.chunk_index), [])

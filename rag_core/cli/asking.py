@@ -94,9 +94,12 @@ class _Score(click.ParamType[float]):
 
 
 min_score_option = options.setting_option(
-    "--min-score", setting="min_score", type=_Score(), metavar="SCORE",
+    "--min-score",
+    setting="min_score",
+    type=_Score(),
+    metavar="SCORE",
     help="Only passages of at least this score, such as 0.7 or 70%.",
-)  # fmt: skip
+)
 
 
 sort_option = click.option(

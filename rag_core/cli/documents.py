@@ -35,9 +35,12 @@ def _of_file(act: Callable[..., None]) -> click.Command:
 @click.command("list", cls=options.Answering)
 @options.store_option
 @click.option(
-    "--state", "states", multiple=True, type=click.Choice(get_args(FileState)),
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice(get_args(FileState)),
     help="Only files of this state; repeat for several.",
-)  # fmt: skip
+)
 def list_documents(store: str, states: tuple[str, ...]) -> None:
     """List the files of a store, each compared with the disk."""
     found = options.library_of_owner().files.all(OWNER, store)

@@ -29,9 +29,10 @@ _QUOTED = 300  # characters of what an app said that did not start
 @click.command("open", cls=Answering)
 @click.argument("query", nargs=-1)
 @click.option(
-    "--port", type=click.IntRange(1, 65535),
+    "--port",
+    type=click.IntRange(1, 65535),
     help="Where the app is. Without it: where it runs, else the setting port.",
-)  # fmt: skip
+)
 def open_app(query: Sequence[str], port: int | None) -> None:
     """Open the app in the browser, with QUERY in the search box.
 
@@ -79,9 +80,12 @@ def _start(port: int) -> int:
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "rag_core", "serve", "--port", str(port)],
-            stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-        )  # fmt: skip
+        )
         end = time.monotonic() + _START_S
         while time.monotonic() < end:
             if process.poll() is not None:

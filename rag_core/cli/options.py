@@ -109,9 +109,13 @@ def setting_option(*names: str, setting: str, **attributes: Any) -> Callable[[An
 
 
 json_option = click.option(
-    "--json", "as_json", is_flag=True, expose_value=False, help="Print JSON for programs.",
+    "--json",
+    "as_json",
+    is_flag=True,
+    expose_value=False,
+    help="Print JSON for programs.",
     callback=lambda ctx, _, value: ctx.meta.update({_AS_JSON: value}),
-)  # fmt: skip
+)
 
 
 class Answering(click.Command):
@@ -192,13 +196,20 @@ name_of_store: dict[str, Any] = {"metavar": "NAME", "shell_complete": _complete_
 """Attributes of every option that takes a store."""
 
 stores_option = click.option(
-    "--store", "stores", multiple=True, help="A store; repeat for several (default: every store).",
+    "--store",
+    "stores",
+    multiple=True,
+    help="A store; repeat for several (default: every store).",
     **name_of_store,
-)  # fmt: skip
+)
 store_option = setting_option(
-    "--store", "store", setting="default_store", callback=_or_the_only_store,
-    help="The store; not needed when there is only one.", **name_of_store,
-)  # fmt: skip
+    "--store",
+    "store",
+    setting="default_store",
+    callback=_or_the_only_store,
+    help="The store; not needed when there is only one.",
+    **name_of_store,
+)
 store_of_file_option = click.option(
     "--store", "store", help="The store; not needed when only one has the file.", **name_of_store
 )

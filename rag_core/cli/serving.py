@@ -77,9 +77,11 @@ def watch() -> None:
 
 @click.command()
 @setting_option(
-    "--allow-writes", setting="mcp_allow_writes", is_flag=True,
+    "--allow-writes",
+    setting="mcp_allow_writes",
+    is_flag=True,
     help="Let the assistant also index files and remove them from the index.",
-)  # fmt: skip
+)
 def mcp(allow_writes: bool) -> None:
     """Connect an assistant over MCP, on standard input and output.
 
@@ -99,9 +101,11 @@ def model() -> None:
 @model.command("install")
 @click.argument("name", required=False)
 @click.option(
-    "--from", "source", type=click.Path(exists=True, path_type=Path),
+    "--from",
+    "source",
+    type=click.Path(exists=True, path_type=Path),
     help="Take the files of the built-in model from this folder, not the network.",
-)  # fmt: skip
+)
 def model_install(name: str | None, source: Path | None) -> None:
     """Download and verify a model: the built-in one, or NAME.
 

@@ -93,9 +93,12 @@ def share_list() -> None:
 @share.command("remove")
 @click.argument("login")
 @click.option(
-    "--store", "stores", multiple=True, **options.name_of_store,
+    "--store",
+    "stores",
+    multiple=True,
+    **options.name_of_store,
     help="Take only this store from them; repeat for several.",
-)  # fmt: skip
+)
 def share_remove(login: str, stores: Sequence[str]) -> None:
     """Remove a person, or take stores from a guest.
 

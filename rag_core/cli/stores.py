@@ -32,14 +32,19 @@ def store() -> None:
     "--embedder", setting="embedder", help="What turns text into vectors; minilm is the built-in model."
 )
 @click.option(
-    "--metric", type=click.Choice(METRICS), default=METRICS[0], show_default=True,
+    "--metric",
+    type=click.Choice(METRICS),
+    default=METRICS[0],
+    show_default=True,
     help="How vectors are compared. They have length 1, so all three give the same order. Amazon S3 Vectors"
     " has no dot product: an index there says cosine.",
-)  # fmt: skip
+)
 @click.option(
-    "--dimension", type=click.IntRange(1), metavar="NUMBER",
+    "--dimension",
+    type=click.IntRange(1),
+    metavar="NUMBER",
     help="How many numbers a vector has, where the embedder leaves a choice.",
-)  # fmt: skip
+)
 @options.setting_option(
     "--backend", setting="backend", metavar="KIND", help="Where its vectors are: local, s3vectors, …"
 )
@@ -49,9 +54,8 @@ def store_create(
 ) -> None:
     """Create an empty store."""
     info = options.library_of_owner().stores.create(
-        OWNER, name, embedder, metric=metric, dimension=dimension, backend=backend,
-        sends_private=send_private,
-    )  # fmt: skip
+        OWNER, name, embedder, metric=metric, dimension=dimension, backend=backend, sends_private=send_private
+    )
     next_step = f"commonplace index FOLDER --store {name}"
     options.emit(answers.Store.of(info), f"Store {name!r} is ready. Next: {next_step}")
 

@@ -90,7 +90,7 @@ def show_documents(documents: Sequence[Document], states: Sequence[str] = ()) ->
     rows = [
         (d.path, d.file_type, str(d.chunks), f"{d.state}, private" if d.private else d.state, d.reason)
         for d in documents
-    ]  # fmt: skip
+    ]
     table(("file", "type", "passages", "state", ""), rows, empty=empty)
     if any(d.state == "changed" for d in documents):
         click.secho(wording.CHANGED_IN_LISTS, dim=True)
@@ -288,11 +288,14 @@ def show_jobs(jobs: Sequence[Job]) -> None:
     """The runs of a store, each in a line, then their messages."""
     rows = [
         (
-            str(job.id), wording.moment(job.start_time), job.state,
-            wording.duration(job.duration_ms / 1000), ", ".join(wording.outcomes(job.counts)),
+            str(job.id),
+            wording.moment(job.start_time),
+            job.state,
+            wording.duration(job.duration_ms / 1000),
+            ", ".join(wording.outcomes(job.counts)),
         )
         for job in jobs
-    ]  # fmt: skip
+    ]
     table(("number", "began", "state", "took", "files"), rows, empty="There was no run yet.")
     for job in jobs:
         if job.message:

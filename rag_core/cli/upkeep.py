@@ -29,9 +29,12 @@ files_option = click.option("--files", is_flag=True, help="Also compare each doc
 )
 @click.option("--query", metavar="TEXT", help="With --file: also its place for this query.")
 @click.option(
-    "--store", "stores", multiple=True, **options.name_of_store,
+    "--store",
+    "stores",
+    multiple=True,
+    **options.name_of_store,
     help="With --file: a store to look in; repeat for several (default: every store).",
-)  # fmt: skip
+)
 def doctor(path: str | None, query: str | None, stores: tuple[str, ...]) -> None:
     """Check the installation, or explain why a file is not found.
 

@@ -240,9 +240,14 @@ class Settings(BaseSettings):
     # fmt: on
 
     def __init__(
-        self, data_dir: Path | None = None, model_dir: Path | None = None,
-        roots: tuple[Path, ...] | None = None, *, sources: Sequence[Mapping[str, Any]] = (), **values: Any,
-    ) -> None:  # fmt: skip
+        self,
+        data_dir: Path | None = None,
+        model_dir: Path | None = None,
+        roots: tuple[Path, ...] | None = None,
+        *,
+        sources: Sequence[Mapping[str, Any]] = (),
+        **values: Any,
+    ) -> None:
         """What is passed by name wins over ``sources``, and the first of those over the next."""
         places = {"data_dir": data_dir, "model_dir": model_dir, "roots": roots}
         given = {name: each for name, each in places.items() if each is not None} | values

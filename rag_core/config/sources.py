@@ -67,9 +67,14 @@ def file_text(file: Origin) -> str:
 # Asked on every rerun of a page; the files' content is the key, so a change is seen at once.
 @lru_cache(maxsize=8)
 def _load(
-    given: tuple[tuple[str, str], ...], user: Path, data: Path, yaml: Origin, dotenv: Origin, in_yaml: str,
+    given: tuple[tuple[str, str], ...],
+    user: Path,
+    data: Path,
+    yaml: Origin,
+    dotenv: Origin,
+    in_yaml: str,
     in_dotenv: str,
-) -> Settings:  # fmt: skip
+) -> Settings:
     environment, borrowed, warnings = _from_environment(given)
     config = _from_yaml(in_yaml, yaml)
     layers = (environment, _from_dotenv(in_dotenv, dotenv), config, borrowed)

@@ -211,9 +211,12 @@ class Worker:
             try:
                 self._process = subprocess.Popen(
                     [sys.executable, "-P", "-c", _START, path, *limits],
-                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                    cwd=tempfile.gettempdir(), env=no_keys,
-                )  # fmt: skip
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    cwd=tempfile.gettempdir(),
+                    env=no_keys,
+                )
             except OSError as error:
                 raise NotStarted(
                     f"The process that reads files cannot be started: {error.strerror}.",

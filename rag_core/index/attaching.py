@@ -230,12 +230,18 @@ def _put(
     words = doc["words"].removesuffix(frontmatter.words(doc["front_matter"]))
     aliases = words.removeprefix(" ".join(doc["tags"])).strip()
     extracted = Extracted(
-        text="", segments=(),  # no record has the whole text
-        file_type=doc["file_type"], encoding=doc["encoding"],
-        title=doc["title"], title_from=doc["title_from"], tags=bounded(tuple(doc["tags"]))[0],
-        aliases=(aliases,) if aliases else (), date=doc["date"] or None,
-        private=doc["private"], metadata=doc["front_matter"],
-    )  # fmt: skip
+        text="",
+        segments=(),  # no record has the whole text
+        file_type=doc["file_type"],
+        encoding=doc["encoding"],
+        title=doc["title"],
+        title_from=doc["title_from"],
+        tags=bounded(tuple(doc["tags"]))[0],
+        aliases=(aliases,) if aliases else (),
+        date=doc["date"] or None,
+        private=doc["private"],
+        metadata=doc["front_matter"],
+    )
     stat = FileStat(os.fsencode(path), doc["size"], 0, 0, 0)
     file = FileRecord(source_id, path, stat, file_hash=doc["file_hash"])
     rows = replace(chunks.rows(path, extracted, passages), keys=tuple(row["key"] for row in group))

@@ -288,9 +288,13 @@ class Runner:
             self._log.phase("scanning", 0)
             try:
                 plan = make_plan(
-                    self.store, source, force=force and not scans, only=only,
-                    max_bytes=self.limits.max_file_bytes, on_progress=self._log.advance,
-                )  # fmt: skip
+                    self.store,
+                    source,
+                    force=force and not scans,
+                    only=only,
+                    max_bytes=self.limits.max_file_bytes,
+                    on_progress=self._log.advance,
+                )
             except Cancelled:
                 raise
             except RagError as error:

@@ -69,9 +69,11 @@ _FOLDERS = {
 
 TransferPhase = Literal["copying", "packing", "unpacking", "checking"]
 _PHASES: dict[TransferPhase, str] = {
-    "copying": "Copying the store", "packing": "Writing the file",
-    "unpacking": "Reading the file", "checking": "Checking the store",
-}  # fmt: skip
+    "copying": "Copying the store",
+    "packing": "Writing the file",
+    "unpacking": "Reading the file",
+    "checking": "Checking the store",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,8 +53,11 @@ _PAGE = 100
 _NEAR = 0.1  # a score; unrelated passages stay below 0.05
 
 _ENDINGS: dict[Outcome, Ending] = {
-    "done": "answered", "too long": "too long", "out of time": "too long", "stopped": "stopped",
-}  # fmt: skip
+    "done": "answered",
+    "too long": "too long",
+    "out of time": "too long",
+    "stopped": "stopped",
+}
 
 OnText = Callable[[Draft], None]
 _Search = Callable[..., Answer]
@@ -116,9 +119,13 @@ class Asking(Service):
         on_text = on_text or (lambda _: None)
         on_text(Draft(looking=True))
         search = partial(
-            self._searching.search, viewer,
-            stores=stores, filters=filters, min_score=min_score, max_tokens=_NO_BUDGET,
-        )  # fmt: skip
+            self._searching.search,
+            viewer,
+            stores=stores,
+            filters=filters,
+            min_score=min_score,
+            max_tokens=_NO_BUDGET,
+        )
         found = self._retrieve(viewer, question, k, min_score, history, search)
         answer = found.answer
         notices = list(answer.notices)
@@ -127,10 +134,15 @@ class Asking(Service):
             notices.append(Notice("private_kept", {"host": host}))
         fitting = [hit for hit in found.hits if hit.relevant]
         reply = Reply(
-            question, "nothing found", answer.stores, message=_NOTHING, notices=tuple(notices),
-            pending=answer.pending, timestamp=answer.timestamp,
+            question,
+            "nothing found",
+            answer.stores,
+            message=_NOTHING,
+            notices=tuple(notices),
+            pending=answer.pending,
+            timestamp=answer.timestamp,
             freshness=self._jobs.freshness(viewer, answer.stores) if viewer.is_owner else None,
-        )  # fmt: skip
+        )
         if fitting:
             stop = stop or threading.Event()
             with self._counted(viewer, stop):
@@ -285,9 +297,13 @@ class Asking(Service):
             reply = replace(reply, notices=(*reply.notices, cut))
         private = any(each.private and not self._sends_private(viewer, each.vault) for each in references)
         reply = replace(
-            reply, ending="no model", message=_NO_ANSWER, references=tuple(references),
-            retrieved_chunks=count, private=private,
-        )  # fmt: skip
+            reply,
+            ending="no model",
+            message=_NO_ANSWER,
+            references=tuple(references),
+            retrieved_chunks=count,
+            private=private,
+        )
         if self._settings.llm is None:
             reply = self._quoted(viewer, replace(reply, ending="quotes"))
             on_text(Draft(reply.references, reply.statements))
@@ -357,10 +373,12 @@ def _spoken(
     checker.end()
     on_text(checker.draft)
     said = replace(
-        reply, ending="broken off" if trouble else _ENDINGS[call.outcome],
-        statements=tuple(checker.statements), references=checker.references,
+        reply,
+        ending="broken off" if trouble else _ENDINGS[call.outcome],
+        statements=tuple(checker.statements),
+        references=checker.references,
         message="" if checker.statements else _SAID_NOTHING,
-    )  # fmt: skip
+    )
     if trouble:
         return _with_trouble(viewer, said, trouble)
     if said.ending == "too long":

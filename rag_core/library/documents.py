@@ -161,6 +161,10 @@ def _cut(passage: Neighbour, first: int, last: int) -> Neighbour | None:
 
     first, last = passage.start_line + before, passage.end_line - behind
     return replace(
-        passage, content=passage.content[start:end], start_line=first, end_line=last,
-        repeats=moved(passage.repeats), shown=(moved(passage.shown[0]), moved(passage.shown[1])),
-    )  # fmt: skip
+        passage,
+        content=passage.content[start:end],
+        start_line=first,
+        end_line=last,
+        repeats=moved(passage.repeats),
+        shown=(moved(passage.shown[0]), moved(passage.shown[1])),
+    )

@@ -69,9 +69,11 @@ class Evaluating(Service):
         with suppress(OSError, ValueError):
             before = json.loads(kept.read_text("utf-8"))
         found = Evaluation(
-            tuple(judged), figures(judged), before.get("figures", {}),
+            tuple(judged),
+            figures(judged),
+            before.get("figures", {}),
             {each["query"]: each["rank"] for each in before.get("queries", ())},
-        )  # fmt: skip
+        )
         kept.parent.mkdir(parents=True, exist_ok=True)
         _write(kept, json.dumps({"figures": found.figures, "queries": [asdict(each) for each in judged]}))
         return found

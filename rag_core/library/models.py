@@ -112,9 +112,14 @@ class Models(Service):
         done = time.perf_counter()
         beginning = tuple(float(number) for number in vector[:_SHOWN])
         return Trial(
-            embedder=name, identity=str(opened.identity), dimension=len(vector), beginning=beginning,
-            open_ms=(ready - began) * 1000, took_ms=(done - ready) * 1000, text=destination(opened.server),
-        )  # fmt: skip
+            embedder=name,
+            identity=str(opened.identity),
+            dimension=len(vector),
+            beginning=beginning,
+            open_ms=(ready - began) * 1000,
+            took_ms=(done - ready) * 1000,
+            text=destination(opened.server),
+        )
 
     def _used(self, viewer: Viewer) -> tuple[defaultdict[str, list[str]], defaultdict[str, list[str]]]:
         """The stores that use each provider and each kind of index, and the models of each provider that

@@ -175,9 +175,14 @@ class Placement(Service):
             path = self._stores.new_path(viewer, name)
             make_room = partial(self._access.forget_store, name)
         attaching.attach(
-            remote, address, backend_of(address), path, self._embedders.get,
-            make_room=make_room, progress=progress,
-        )  # fmt: skip
+            remote,
+            address,
+            backend_of(address),
+            path,
+            self._embedders.get,
+            make_room=make_room,
+            progress=progress,
+        )
         return self._shared.info(viewer, name)
 
     def take_over(self, viewer: Viewer, name: str, progress: attaching.Progress | None = None) -> StoreInfo:

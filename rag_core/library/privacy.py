@@ -76,6 +76,12 @@ def _privacy(db: sqlite3.Connection, store: str, *, due: bool = False) -> Privac
     private, by_note, by_rule = (sum(n for found, n in counts.items() if found & kind) for kind in kinds)
     rules = privacy.matches(db, privacy.rules(db))
     return Privacy(
-        store=store, rules=rules, documents=sum(counts.values()), private=private, by_note=by_note,
-        by_rule=by_rule, due=due, unsure=privacy.unsure(db),
-    )  # fmt: skip
+        store=store,
+        rules=rules,
+        documents=sum(counts.values()),
+        private=private,
+        by_note=by_note,
+        by_rule=by_rule,
+        due=due,
+        unsure=privacy.unsure(db),
+    )

@@ -22,9 +22,12 @@ class Recent:
 
     def __init__(self, data_dir: Path, busy_timeout_s: float) -> None:
         self._state = State(
-            data_dir, busy_timeout_s, tables=_SQL,
-            called="What was searched last", without="nothing is remembered",
-        )  # fmt: skip
+            data_dir,
+            busy_timeout_s,
+            tables=_SQL,
+            called="What was searched last",
+            without="nothing is remembered",
+        )
 
     def searches(self) -> list[str]:
         """The last texts searched for."""

@@ -162,9 +162,14 @@ class Stores(Service):
             ask_index(self._shared.open_remote(address, number, metric).owner, address)
         facts = {"sends_private": "1" if sends_private else "0", **({"remote": address} if address else {})}
         Store.create(
-            path, embedder=embedder, spec=spec, backend=backend, metric=metric, facts=facts,
+            path,
+            embedder=embedder,
+            spec=spec,
+            backend=backend,
+            metric=metric,
+            facts=facts,
             make_room=partial(self._access.forget_store, name),
-        ).close()  # fmt: skip
+        ).close()
         if address:
             self._prepare_index(self._stores.open(viewer, name).store, address, number)
         return self.info(viewer, name)

@@ -31,9 +31,14 @@ class OnnxEmbedder(InProcess):
     the passage's prompt."""
 
     def __init__(
-        self, encoder: Encoder, identity: EmbedderIdentity, max_tokens: int, prompts: Prompts = NO_PROMPTS,
-        *, latin: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        encoder: Encoder,
+        identity: EmbedderIdentity,
+        max_tokens: int,
+        prompts: Prompts = NO_PROMPTS,
+        *,
+        latin: bool = True,
+    ) -> None:
         super().__init__(identity, max_tokens, prompts, latin=latin)
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         self._pool = ThreadPoolExecutor(cores, thread_name_prefix=identity.provider)

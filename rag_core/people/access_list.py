@@ -35,9 +35,12 @@ class AccessList:
 
     def __init__(self, data_dir: Path, busy_timeout_s: float) -> None:
         self._state = State(
-            data_dir, busy_timeout_s, tables=_TABLES,
-            called="The access list", without="only the owner at this computer has access",
-        )  # fmt: skip
+            data_dir,
+            busy_timeout_s,
+            tables=_TABLES,
+            called="The access list",
+            without="only the owner at this computer has access",
+        )
         self.rows = self._state.rows
 
     @contextmanager

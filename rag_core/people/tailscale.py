@@ -22,10 +22,13 @@ from rag_core.reports import Tailscale, TailscaleState
 TIMEOUT_S = 4.0
 """Seconds for each call; on Windows two seconds and more are usual."""
 PLACES = (
-    "/usr/bin/tailscale", "/usr/local/bin/tailscale", "/opt/homebrew/bin/tailscale", "/snap/bin/tailscale",
+    "/usr/bin/tailscale",
+    "/usr/local/bin/tailscale",
+    "/opt/homebrew/bin/tailscale",
+    "/snap/bin/tailscale",
     "/Applications/Tailscale.app/Contents/MacOS/Tailscale",
     "C:\\Program Files\\Tailscale\\tailscale.exe",
-)  # fmt: skip
+)
 """Places of the program besides the PATH."""
 
 _PORTS = (443, 8443, *range(10000, 10100))
@@ -130,10 +133,13 @@ def _running(program: str, status: dict[str, Any], port: int, hosts: Sequence[st
     known = Tailscale("running", sentence, name=name, funnel=is_funnel, warnings=tuple(warnings))
     if site := next((each for each in here if each.host == name), None):
         return replace(
-            known, sentence="Tailscale runs and forwards your guests to this app.",
+            known,
+            sentence="Tailscale runs and forwards your guests to this app.",
             next_step="Share a store with somebody, and send them the address.",
-            undo=_typed(program, "serve", site.flag, "off"), address=site.address, forwards=True,
-        )  # fmt: skip
+            undo=_typed(program, "serve", site.flag, "off"),
+            address=site.address,
+            forwards=True,
+        )
     taken = {port, *(each.port for each in forwards)}
     free = next((each for each in _PORTS if each not in taken), _PORTS[0])
     options = [] if free == _PORTS[0] else [f"--https={free}"]
@@ -155,10 +161,14 @@ def _ask(program: str, *words: str) -> dict[str, Any]:
     try:
         done = subprocess.run(
             [shutil.which(program) or program, *words],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             env={**os.environ, "TAILSCALE_BE_CLI": "1"},  # the app of macOS would open its window
-            timeout=TIMEOUT_S, check=True, creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-        )  # fmt: skip
+            timeout=TIMEOUT_S,
+            check=True,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
         return _object(json.loads(done.stdout.decode(errors="replace") or "null"))
     except (OSError, subprocess.SubprocessError, ValueError, RecursionError) as error:
         raise NoAnswerError(str(error).rstrip(".")) from None

@@ -88,12 +88,14 @@ def rows(display: str, doc: Extracted, passages: Sequence[Passage], repeated: Se
     for passage in distinct:
         headings = passage.headings or " > ".join(passage.heading_path)
         digest, words, *found = derived(passage, headings)
-        values.append((
-            *(digest, len(values), passage.start, passage.end),
-            *(passage.start_line, passage.end_line, json.dumps(passage.heading_path, ensure_ascii=False)),
-            *(passage.anchor_type, passage.anchor_ref, passage.split_part, passage.prefix),
-            *(doc.title, headings, display, tags, passage.text, terms, words, *found),
-        ))  # fmt: skip
+        values.append(
+            (
+                *(digest, len(values), passage.start, passage.end),
+                *(passage.start_line, passage.end_line, json.dumps(passage.heading_path, ensure_ascii=False)),
+                *(passage.anchor_type, passage.anchor_ref, passage.split_part, passage.prefix),
+                *(doc.title, headings, display, tags, passage.text, terms, words, *found),
+            )
+        )
     return Rows(values, len(passages) - len(values), shapes)
 
 

@@ -193,9 +193,13 @@ def _update(
 
 
 def _put_names(
-    db: sqlite3.Connection, document_id: int, path: str, file_type: str, titles: Sequence[str],
+    db: sqlite3.Connection,
+    document_id: int,
+    path: str,
+    file_type: str,
+    titles: Sequence[str],
     aliases: Sequence[str],
-) -> None:  # fmt: skip
+) -> None:
     """Write the names of a document: titles, aliases, tails of its path (of notes also without suffix)."""
     names: set[tuple[str, int]] = set()
     for kind, called in ((_TITLE, titles), (_ALIAS, aliases)):

@@ -34,9 +34,15 @@ _WILD = re.compile(r"[*?]")
 
 
 def metadata(
-    path: str, *, file_type: str, folded_tags: Iterable[str], date: str, private: bool,
-    anchor_type: str = "", anchor_ref: str = "",
-) -> Metadata:  # fmt: skip
+    path: str,
+    *,
+    file_type: str,
+    folded_tags: Iterable[str],
+    date: str,
+    private: bool,
+    anchor_type: str = "",
+    anchor_ref: str = "",
+) -> Metadata:
     """What can be asked of a chunk at ``path`` (the document's, as shown). ``folded_tags`` come with their
     parents, as the store keeps them; ``date`` is an ISO day or "". A key without a value is left out. Letter
     case is folded here and in the conditions alike."""

@@ -70,9 +70,15 @@ class Refused(VectorError):
     ``name`` the service's own. ``about_records``: a record may be at fault, not the request."""
 
     def __init__(
-        self, message: str, suggestion: str, status: int, reason: str = "", name: str = "",
-        *, about_records: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        message: str,
+        suggestion: str,
+        status: int,
+        reason: str = "",
+        name: str = "",
+        *,
+        about_records: bool = False,
+    ) -> None:
         super().__init__(message, suggestion)
         self.status, self.reason, self.name, self.about_records = status, reason, name, about_records
 
@@ -280,9 +286,12 @@ class Program(Service[_Settings]):
         """The program understood the request and will not do it."""
         reason = _quoted(said)
         return Refused(
-            f"{self.called} refuses: {reason}.", "Check the collection and the address in the configuration.",
-            status, reason, about_records=status in _ABOUT_RECORDS,
-        )  # fmt: skip
+            f"{self.called} refuses: {reason}.",
+            "Check the collection and the address in the configuration.",
+            status,
+            reason,
+            about_records=status in _ABOUT_RECORDS,
+        )
 
     def mistaken(self) -> VectorError:
         """Another program answers at the address."""

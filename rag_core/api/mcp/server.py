@@ -87,9 +87,13 @@ def server(
         return protocol.CallToolResult(content=[text], structured_content=value, is_error=is_error)
 
     return Server(
-        "commonplace", version=__version__, title="Commonplace", instructions=INSTRUCTIONS,
-        on_list_tools=list_tools, on_call_tool=call_tool,
-    )  # fmt: skip
+        "commonplace",
+        version=__version__,
+        title="Commonplace",
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
 
 
 async def _asked_by(viewer_of: ViewerOf, request: Request) -> tuple[Who, Viewer | None]:
@@ -145,13 +149,20 @@ def _tool(viewer: Viewer, name: str, allow_writes: Callable[[], bool]) -> Tool:
 
 def _described(tool: Tool) -> protocol.Tool:
     hints = protocol.ToolAnnotations(
-        title=tool.title, read_only_hint=not tool.writes, destructive_hint=tool.kind == "takes out",
-        idempotent_hint=True, open_world_hint=False,
-    )  # fmt: skip
+        title=tool.title,
+        read_only_hint=not tool.writes,
+        destructive_hint=tool.kind == "takes out",
+        idempotent_hint=True,
+        open_world_hint=False,
+    )
     return protocol.Tool(
-        name=tool.name, title=tool.title, description=tool.description,
-        input_schema=tool.shown, output_schema=_ANSWER, annotations=hints,
-    )  # fmt: skip
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.shown,
+        output_schema=_ANSWER,
+        annotations=hints,
+    )
 
 
 def serve_stdio(library: Library, *, allow_writes: bool) -> None:

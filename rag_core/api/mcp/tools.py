@@ -87,10 +87,7 @@ _ASK = {
     "top_k": requests.K,
     "min_score": requests.MinScore,
 }
-_OPEN = {
-    **_ONE_STORE,
-    "file_path": _File, "id": _Id, "start_line": _Line, "end_line": _Line, "start_id": _Id,
-}  # fmt: skip
+_OPEN = {**_ONE_STORE, "file_path": _File, "id": _Id, "start_line": _Line, "end_line": _Line, "start_id": _Id}
 _NEIGHBORS = {
     **_ONE_STORE,
     "id": Annotated[_Id, requests.said("The `id` of a search result.")],
