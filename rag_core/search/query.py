@@ -164,7 +164,7 @@ def _check_limits(filters: Sequence[object], exact: Sequence[str]) -> None:
     if len(longest) > MAX_PHRASE:
         raise InvalidInput(
             f"The exact words {longest[:40] + '…'!r} are {len(longest):,} characters long.",
-            f"Use at most {MAX_PHRASE} between quotes or behind a minus.",
+            f"Use at most {MAX_PHRASE} between quotes or after a minus.",
         )
 
 

@@ -301,7 +301,7 @@ _ALPHABET_OF = {letter: letters for letters in _ALPHABETS for letter in letters}
 
 
 def one_edit_away(word: str) -> set[str]:
-    """The strings that a slip makes of ``word`` or ``word`` of them: one letter more, fewer or another, or
+    """The strings that a typing error makes of ``word`` or ``word`` of them: one letter more, fewer or another, or
     two neighbours swapped (P. Norvig, "How to write a spelling corrector", 2007)."""
     letters = _ALPHABET_OF.get(word[0], "")
     found: set[str] = set()
@@ -314,7 +314,7 @@ def one_edit_away(word: str) -> set[str]:
 
 
 def alternatives(unit: str) -> list[str]:
-    """The words that a unit stands for: itself, or those that a word with a slip may mean
+    """The words that a unit stands for: itself, or those that a word with a typing error may mean
     (``login|logic``)."""
     return unit.split("|")
 

@@ -171,7 +171,7 @@ class Qdrant(Remote[QdrantService]):
     def existing(cls, address: str, options: QdrantOptions) -> Qdrant:
         index = super().existing(address, options)
         if not index.owner():
-            advice = "Check the name of the store behind the '#', and the collection."
+            advice = "Check the name of the store after the '#', and the collection."
             raise Refused(f"There is no store at {address!r}.", advice, 404)
         return index
 

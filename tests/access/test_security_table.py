@@ -83,7 +83,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 def table() -> list[tuple[str, ...]]:
     """Door, action, and a cell for each role."""
     rows = [line.strip("| ").split(" | ") for line in PAGE.read_text("utf-8").splitlines() if "|" in line]
-    head = next(number for number, row in enumerate(rows) if row[:2] == ["door", "action"])
+    head = next(number for number, row in enumerate(rows) if row[:2] == ["way in", "action"])
     assert tuple(rows[head][2:]) == ROLES
     body = itertools.takewhile(lambda row: len(row) == len(rows[head]), rows[head + 2 :])
     return [(row[0], action, *row[2:]) for row in body for action in re.findall("`([^`]+)`", row[1])]
@@ -335,7 +335,7 @@ def closed(house: House) -> str:
     settings = house.place.library.settings
     files = [settings.store_dir, *settings.data_dir.rglob("*.db")]
     open_to_others = [path.name for path in files if path.stat().st_mode & 0o077]
-    return "no door" if os.name == "nt" or not open_to_others else f"open: {open_to_others}"
+    return "no way in" if os.name == "nt" or not open_to_others else f"open: {open_to_others}"
 
 
 # --- every walk -------------------------------------------------------------------------

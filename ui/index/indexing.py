@@ -119,7 +119,7 @@ KINDS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class FileChoice:
-    """A folder and the patterns that choose its files. ``doubt`` says why it may be a slip, if it may."""
+    """A folder and the patterns that choose its files. ``doubt`` says why it may be a mistake, if it may."""
 
     root: Path
     include: tuple[str, ...]

@@ -139,7 +139,7 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "neighbors", "Read around a passage", "reads",
-        "The passages before and behind a search result, in reading order, the documents that its document"
+        "The passages before and after a search result, in reading order, the documents that its document"
         " links to (`links_out`) and is linked from (`links_in`), and those that are near to the passage in"
         f" meaning (`similar`). {_DATA}",
         _given(_NEIGHBORS, "id"), reading.neighbors,
