@@ -42,9 +42,14 @@ _UNREADABLE: Final = Refused(
 
 
 class AccessGate:
-    """ASGI middleware: refuses a request, or passes it on with who sent it. ``library`` may take a moment,
-    and raise RagError. ``messages`` reads websocket messages of a page. ``address`` gives the address that
-    the server listens on; '' or None means every address."""
+    """ASGI middleware: refuses a request, or passes it on with who sent it.
+
+    Args:
+        library: Gives the open library. It may take a moment, and raise RagError.
+        messages: Reads the websocket messages of a page.
+        address: Gives the address that the server listens on; '' or None means every address.
+
+    """
 
     def __init__(
         self,
@@ -111,16 +116,14 @@ class AccessGate:
             return Refused("the owner has not given its login access")
         if not viewer.is_owner and not _is_for_guests(scope):
             return Refused("only the owner may do this")
-        declared = [value for name, value in headers if name.lower() == "content-length"]
-        sizes = (int(each) if each.isdecimal() and len(each) < 16 else 10**16 for each in declared)
-        if not is_upload(path) and (refused := limits.refuse_larger(max(sizes, default=0), settings)):
+        if not is_upload(path) and (refused := limits.refuse_larger(_declared_size(headers), settings)):
             return refused
         if not viewer.is_owner and self._viewers.count(sender.login) >= limits.MAX_OPEN:
             return limits.too_many(1)
         if sender.login and (scope["type"] == "websocket" or is_program(path)):
             self._visits.count(sender.login, path)
-            per_minute = settings.guest_requests_per_minute
-            if not viewer.is_owner and (wait := self._rates.take(sender.login, per_minute)):
+            limit = settings.guest_requests_per_minute
+            if not viewer.is_owner and (wait := self._rates.take(sender.login, limit)):
                 return limits.too_many(wait)
         identified = with_identity(scope["headers"], sender.login or viewer.login, is_owner=viewer.is_owner)
         on_message = self._on_message if sender.login else None
@@ -152,6 +155,13 @@ class AccessGate:
             while wait := self._rates.take(login, per_minute):
                 await asyncio.sleep(wait)
         await self._viewers.check(request)
+
+
+def _declared_size(headers: Sequence[Header]) -> int:
+    """The size of the body that a request declares, in bytes; 0 if none, too large for what is no number."""
+    declared = [value for name, value in headers if name.lower() == "content-length"]
+    sizes = (int(value) if value.isdecimal() and len(value) < 16 else 10**16 for value in declared)
+    return max(sizes, default=0)
 
 
 def _is_for_guests(scope: Scope) -> bool:

@@ -19,7 +19,7 @@ Edit = tuple[Span, str]
 _LONGEST = 2000  # characters of a statement; longer ones are cut
 
 _STOPS = ".!?…。！？"
-_WIDE_STOPS = "。！？"  # a sentence ends behind these without a space
+_WIDE_STOPS = "。！？"  # a sentence ends after these without a space
 _PLAIN = re.compile(r"[\w ]+")
 _UNFINISHED = re.compile(
     r"(?:[\[【［][^\]】］\n]{0,60}|&[\#\w]{0,6}|</?(?:[qb][^<>\n]{0,112})?|\\|,|`)$", re.IGNORECASE
@@ -79,23 +79,33 @@ class Checker:
         text, is_block = said[lead:], ">" in said[:lead]
         named = citations(text)
         spoken = [Quoted(0, len(text), 0, len(text))] if is_block else quotes(text)
-        found = [quote for each in spoken if (quote := self._quote(each, text, named))]
+        checked = [quote for quoted in spoken if (quote := self._quote(quoted, text, named))]
         if not is_block:  # a number in a quote that holds is part of what was quoted
-            held = [quote for quote in found if quote.holds]
-            named = [each for each in named if not any(each.within(q.start, q.end) for q in held)]
-        numbers = tuple(dict.fromkeys(n for each in named for n in each.numbers if n in self._held))
+            held = [quote for quote in checked if quote.holds]
+            named = [
+                cited for cited in named if not any(cited.within(quote.start, quote.end) for quote in held)
+            ]
+        all_numbers = [number for cited in named for number in cited.numbers]
+        numbers = tuple(dict.fromkeys(number for number in all_numbers if number in self._held))
         self._cited.update(numbers)
-        quoted = any(quote.holds and quote.number in numbers for quote in found)
-        support: Support = "quoted" if quoted else "cited" if numbers else "none"
-        edits: list[Edit] = []  # instead of citations with numbers that no passage has
-        for each in named:
-            good = [str(number) for number in each.numbers if number in self._held]
-            if len(good) < len(each.numbers):
-                edits.append(((each.start, each.end), f" [{', '.join(good)}]" if good else ""))
-        text = _edited(text, edits)
-        moved = tuple(replace(q, start=_moved(q.start, edits), end=_moved(q.end, edits)) for q in found)
-        wrong = sum(number not in self._held for each in named for number in each.numbers)
-        return Statement(said[:lead], text, support, numbers, moved, wrong)
+        edits = self._without_wrong_numbers(named)
+        return Statement(
+            said[:lead],
+            _edited(text, edits),
+            _support(checked, numbers),
+            numbers,
+            tuple(_shifted(quote, edits) for quote in checked),
+            sum(number not in self._held for number in all_numbers),
+        )
+
+    def _without_wrong_numbers(self, named: Sequence[Citation]) -> list[Edit]:
+        """The edits that leave citations only with numbers of passages that exist."""
+        edits: list[Edit] = []
+        for citation in named:
+            good = [str(number) for number in citation.numbers if number in self._held]
+            if len(good) < len(citation.numbers):
+                edits.append(((citation.start, citation.end), f" [{', '.join(good)}]" if good else ""))
+        return edits
 
     def _quote(self, quoted: Quoted, text: str, named: Sequence[Citation]) -> Quote | None:
         """The check of one quoted span; None for one without words."""
@@ -126,6 +136,18 @@ class Checker:
             if held := [number for number in dict.fromkeys(numbers) if number in self._held]:
                 return held
         return list(self._held)
+
+
+def _support(quotes: Sequence[Quote], numbers: Sequence[int]) -> Support:
+    """How a statement that cites the passages ``numbers`` is supported."""
+    if any(quote.holds and quote.number in numbers for quote in quotes):
+        return "quoted"
+    return "cited" if numbers else "none"
+
+
+def _shifted(quote: Quote, edits: Sequence[Edit]) -> Quote:
+    """A quote where it stands after ``edits`` of the text."""
+    return replace(quote, start=_moved(quote.start, edits), end=_moved(quote.end, edits))
 
 
 def _edited(text: str, edits: Sequence[Edit]) -> str:
@@ -202,7 +224,7 @@ def _step(text: str, at: int, *, final: bool) -> tuple[int, bool] | None:
 
 def _end_behind(text: str, start: int, at: int, *, final: bool) -> int | Literal["open", "goes on"]:
     """Where the statement ends whose sentence may end at ``at``; *open*: that depends on what follows."""
-    uncited = at  # behind the brackets, emphasis and quotes that end with the sentence
+    uncited = at  # after the brackets, emphasis and quotes that end with the sentence
     while uncited < len(text):
         mark = mark_at(text, uncited)
         if not (mark and mark.closes) and text[uncited] not in "*_)]":

@@ -105,7 +105,7 @@ def answer(
     candidates = list(dict.fromkeys(sentences(references)))
     held = {reference.number: Held(reference.content) for reference in references}
     weights = _weights(question, candidates, similarities)
-    ranked = sorted(zip(weights, candidates, strict=True), key=lambda each: -each[0])
+    ranked = sorted(zip(weights, candidates, strict=True), key=lambda pair: -pair[0])
     best = [sentence for weight, sentence in ranked if weight >= _CLOSE * ranked[0][0]]
     chosen: list[Sentence] = []
     spans: dict[int, list[Span]] = {reference.number: [] for reference in references}
@@ -115,8 +115,8 @@ def answer(
             chosen.append(sentence)
             spans[sentence.number].append(span)
     marked = [
-        replace(each, spans=tuple(sorted(spans[each.number])), cited=bool(spans[each.number]))
-        for each in references
+        replace(reference, spans=tuple(sorted(spans[reference.number])), cited=bool(spans[reference.number]))
+        for reference in references
     ]
     return [_statement(sentence) for sentence in chosen], marked
 
@@ -138,12 +138,7 @@ def _weights(question: str, candidates: Sequence[Sentence], similarities: Simila
     """How well each sentence answers the question."""
     shares = _shares(question, candidates)
     asked = [_has_asked(question, sentence.text) for sentence in candidates]
-    first = sorted(range(len(candidates)), key=lambda index: -shares[index])[:_MOST_COMPARED]
-    meaning = [0.0] * len(candidates)
-    if first:
-        texts = [f"{candidates[index].context}\n{candidates[index].text}" for index in first]
-        for index, similarity in zip(first, similarities(texts), strict=True):
-            meaning[index] = max(0.0, similarity)
+    meaning = _meanings(candidates, shares, similarities)
     best = max((sentence.score for sentence in candidates), default=0.0) or 1.0
     share_of = {sentence.text: share for sentence, share in zip(candidates, shares, strict=True)}
     weights: list[float] = []
@@ -153,6 +148,19 @@ def _weights(question: str, candidates: Sequence[Sentence], similarities: Simila
         weight += _ASKED * asked[index] + _PASSAGE * sentence.score / best
         weights.append(weight if sentence.text[-1] in _STOPS else _FRAGMENT * weight)
     return weights
+
+
+def _meanings(
+    candidates: Sequence[Sentence], shares: Sequence[float], similarities: Similarities
+) -> list[float]:
+    """How near each sentence is in meaning to the question; 0 but for those with the largest ``shares``."""
+    first = sorted(range(len(candidates)), key=lambda index: -shares[index])[:_MOST_COMPARED]
+    meaning = [0.0] * len(candidates)
+    if first:
+        texts = [f"{candidates[index].context}\n{candidates[index].text}" for index in first]
+        for index, similarity in zip(first, similarities(texts), strict=True):
+            meaning[index] = max(0.0, similarity)
+    return meaning
 
 
 def _shares(question: str, candidates: Sequence[Sentence]) -> list[float]:

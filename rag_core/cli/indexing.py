@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 import click
@@ -83,9 +83,15 @@ def _refuse_if_huge(
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 @yes_option
 def index(
-    patterns: tuple[str, ...], store: str, root: Path | None, exclude: tuple[str, ...], incremental: bool,
-    force: bool, dry_run: bool, yes: bool,
-) -> None:  # fmt: skip
+    patterns: tuple[str, ...],
+    store: str,
+    root: Path | None,
+    exclude: tuple[str, ...],
+    incremental: bool,
+    force: bool,
+    dry_run: bool,
+    yes: bool,
+) -> None:
     """Bring a store up to date, or add files to it by patterns.
 
     Without PATTERN, the store's folders are read. A pattern such as '**/*.md' (in quotes) adds the folder
@@ -95,43 +101,72 @@ def index(
         raise click.UsageError("Give --incremental or --force, not both.")
     library = options.library_of_owner()
     if not patterns and (exclude or root):
-        edit = f"`commonplace source edit NUMBER --store {store}`"
-        raise InvalidInput("--exclude and --root need a PATTERN.", f"To change a folder: {edit}.")
-    wanted: dict[Path, list[str]] = {}
-    for whole in patterns:
-        folder, pattern = (root, whole) if root else split_glob(whole)
-        wanted.setdefault(folder, []).append(pattern)
-    info = library.stores.info(OWNER, store)
-    if not (info.sources or wanted):
-        example = f"commonplace index '**/*.md' --store {store}"
-        raise InvalidInput(f"Store {store!r} has no folder yet.", f"Name files, like: {example}")
-    if len(patterns) > 1 and all(Path(each).is_file() for each in patterns):
+        raise InvalidInput(
+            "--exclude and --root need a PATTERN.",
+            f"To change a folder: `commonplace source edit NUMBER --store {store}`.",
+        )
+    wanted = _by_folder(patterns, root)
+    paused = _paused(library, store, has_patterns=bool(wanted))
+    if len(patterns) > 1 and all(Path(pattern).is_file() for pattern in patterns):
         warn("These are single files: new ones are not taken. Put a pattern in quotes, like '**/*.md'.")
     for folder, chosen in wanted.items():
         if not (dry_run or yes):
             _refuse_if_huge(library, store, folder, chosen, exclude)
         _explain(library, store, folder, chosen, exclude)
         warn(*library.sources.idle_excludes(OWNER, real_folder(folder), exclude))
-    paused = "" if wanted else _said_of_paused(info)
     if dry_run:
         warn(paused)
-        drafts = [
-            library.sources.draft(OWNER, store, each, chosen, exclude) for each, chosen in wanted.items()
-        ]
-        plans = [library.sources.plan(OWNER, store, draft, force=force) for draft in drafts]
-        plans = plans or library.sources.plans(OWNER, store, force=force)
-        options.emit(reports.plan(plans), lambda: show_plans(plans))
-        files = (file for plan in plans for found in plan.to_read.values() for file in found)
-        suffixes = Counter(PurePosixPath(file.display).suffix.lower() for file in files)
-        warn(library.sources.said_of_pictures(OWNER, suffixes))
+        _show_dry_run(library, store, wanted, exclude, force=force)
         return
-    sources = [library.sources.add(OWNER, store, each, chosen, exclude) for each, chosen in wanted.items()]
-    library.jobs.request(OWNER, store, [source.id for source in sources] or None, force=force)
+    added = [
+        library.sources.add(OWNER, store, folder, chosen, exclude).id for folder, chosen in wanted.items()
+    ]
+    library.jobs.request(OWNER, store, added or None, force=force)
     run_requests(library, store, lambda: paused)
 
 
-def _said_of_paused(info: StoreInfo) -> str:
-    """The paused folders of a store, and the command that resumes one; '' for none."""
+def _by_folder(patterns: Sequence[str], root: Path | None) -> dict[Path, list[str]]:
+    """The patterns by the folder that they start from: ``root``, or the one that each names."""
+    by_folder: defaultdict[Path, list[str]] = defaultdict(list)
+    for whole in patterns:
+        folder, pattern = (root, whole) if root else split_glob(whole)
+        by_folder[folder].append(pattern)
+    return by_folder
+
+
+def _show_dry_run(
+    library: Library,
+    store: str,
+    wanted: Mapping[Path, Sequence[str]],
+    exclude: Sequence[str],
+    *,
+    force: bool,
+) -> None:
+    """Print what a run would read: of the folders ``wanted``, or of all folders of the store."""
+    drafts = [
+        library.sources.draft(OWNER, store, folder, chosen, exclude) for folder, chosen in wanted.items()
+    ]
+    plans = [library.sources.plan(OWNER, store, draft, force=force) for draft in drafts]
+    plans = plans or library.sources.plans(OWNER, store, force=force)
+    options.emit(reports.plan(plans), lambda: show_plans(plans))
+    suffixes = Counter(
+        PurePosixPath(file.display).suffix.lower()
+        for plan in plans
+        for files in plan.to_read.values()
+        for file in files
+    )
+    warn(library.sources.said_of_pictures(OWNER, suffixes))
+
+
+def _paused(library: Library, store: str, *, has_patterns: bool) -> str:
+    """The paused folders of a store, and the command that resumes one; '' for none, and with patterns. Raises
+    InvalidInput if there is nothing to read."""
+    info = library.stores.info(OWNER, store)
+    if not (info.sources or has_patterns):
+        example = f"commonplace index '**/*.md' --store {store}"
+        raise InvalidInput(f"Store {store!r} has no folder yet.", f"Name files, like: {example}")
+    if has_patterns:
+        return ""
     paused = [each for each in info.sources if each.paused and not each.removed]
     if not paused:
         return ""

@@ -70,25 +70,38 @@ def table(
     if not rows:
         click.echo(empty)
         return
-    filled = [any(row[at] not in ("", "0") for row in rows) for at in range(len(header))]
-    shown = [at for at, name in enumerate(header) if filled[at] or name not in if_any]
-    cells = [[line(row[at]) for at in shown] for row in (header, *rows)]
-    widths = [max(_measure(row[i]) for row in cells) for i in range(len(shown))]
+    shown = [
+        column
+        for column, name in enumerate(header)
+        if name not in if_any or any(row[column] not in ("", "0") for row in rows)
+    ]
+    cells = [[line(row[column]) for column in shown] for row in (header, *rows)]
+    widths = [max(map(_measure, column)) for column in zip(*cells, strict=True)]
     on_terminal = sys.stdout is not None and sys.stdout.isatty()  # None: the shell closed it
     left = _columns(sys.stdout) - sum(widths[:-1]) - 2 * (len(shown) - 1)
     if on_terminal and left < min(widths[-1], _LEAST):
-        for first, *others in cells[1:]:
-            click.secho(first, bold=True)
-            named = zip(cells[0][1:], others, strict=True)
-            facts = " · ".join(f"{name} {cell}".strip() for name, cell in named if cell)
-            for part in wrapped(facts, _columns(sys.stdout) - 2):
-                click.echo(f"  {part}")
-        return
+        _print_sentences(*cells)
+    else:
+        _print_columns(cells, widths, left if on_terminal else None)
+
+
+def _print_sentences(names: Sequence[str], *rows: Sequence[str]) -> None:
+    """Print each row as a heading and a sentence of named cells."""
+    for first, *others in rows:
+        click.secho(first, bold=True)
+        named = zip(names[1:], others, strict=True)
+        facts = " · ".join(f"{name} {cell}".strip() for name, cell in named if cell)
+        for part in wrapped(facts, _columns(sys.stdout) - 2):
+            click.echo(f"  {part}")
+
+
+def _print_columns(cells: Sequence[Sequence[str]], widths: Sequence[int], last: int | None) -> None:
+    """Print rows, the first in bold, in columns of ``widths``; the last column is wrapped to ``last``."""
     for number, row in enumerate(cells):
         front = "".join(
-            cell + " " * (size + 2 - _measure(cell)) for cell, size in zip(row[:-1], widths, strict=False)
+            cell + " " * (width + 2 - _measure(cell)) for cell, width in zip(row[:-1], widths, strict=False)
         )
-        parts = wrapped(row[-1], left) if on_terminal and _measure(row[-1]) > left else [row[-1]]
+        parts = [row[-1]] if last is None or _measure(row[-1]) <= last else wrapped(row[-1], last)
         for part in parts:
             click.secho(f"{front}{part}".rstrip(), bold=number == 0 or None)
             front = " " * _measure(front)

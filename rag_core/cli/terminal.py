@@ -15,7 +15,18 @@ from rag_core.hits import facts
 from rag_core.index.plan import Plan
 from rag_core.reports import Diagnosis, Evaluation, Health, Problem, Repair, SourceInfo, Step
 from rag_core.search.shown import extract, shown_text
-from rag_core.types import Answer, Document, DocumentView, Freshness, Hit, Job, Similar, Source, StoreInfo
+from rag_core.types import (
+    Answer,
+    Document,
+    DocumentLink,
+    DocumentView,
+    Freshness,
+    Hit,
+    Job,
+    Similar,
+    Source,
+    StoreInfo,
+)
 
 if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
@@ -115,10 +126,14 @@ def show_document(view: DocumentView) -> None:
         click.secho(f"\n{line(where).rstrip()}", dim=True)
         read = chunk.content[slice(*chunk.shown)]
         click.echo(plain(read.lstrip(" " if chunk.shown[0] else "")).strip("\r\n"))
-    for name, links in (("Links to", view.links_out), ("Linked from", view.links_in)):
-        shown = [line(f"  {each.path or f'{each.target}  (nothing in this store)'}") for each in links]
-        if shown:
-            click.echo("\n".join((click.style(f"\n{name}", bold=True), *dict.fromkeys(shown))))
+    _show_links("Links to", view.links_out)
+    _show_links("Linked from", view.links_in)
+
+
+def _show_links(title: str, links: Sequence[DocumentLink]) -> None:
+    shown = [line(f"  {link.path or f'{link.target}  (nothing in this store)'}") for link in links]
+    if shown:
+        click.echo("\n".join((click.style(f"\n{title}", bold=True), *dict.fromkeys(shown))))
 
 
 def show_similar(found: Sequence[Similar]) -> None:
@@ -137,7 +152,7 @@ def show_similar(found: Sequence[Similar]) -> None:
 
 
 def show_evaluation(found: Evaluation) -> None:
-    """The figures of a golden set beside the last ones, and the queries whose first document moved."""
+    """The figures of a golden set next to the previous ones, and the queries whose first document moved."""
     rows = []
     for name, value in found.figures.items():
         last = found.before.get(name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -30,8 +30,9 @@ Given = dict[str, Any]
 
 
 def load(environ: Mapping[str, str] | None = None, *, config_text: str | None = None) -> Settings:
-    """The settings that the environment (default: this process's) and the two files give; ``config_text``
-    stands for what is in config.yaml. Raises InvalidSettings that names the place and what is allowed."""
+    """The settings from the environment (default: of this process) and from both files. ``config_text``
+    replaces the content of config.yaml. Raises InvalidSettings, which names the place and the allowed
+    values."""
     env = os.environ if environ is None else environ
     ours = ((name, value) for name, value in env.items() if name.startswith(PREFIX) or name in BORROWED)
     given = tuple(sorted((name, value) for name, value in ours if value and name != HOME))
@@ -76,21 +77,23 @@ def _load(
     in_dotenv: str,
 ) -> Settings:
     environment, borrowed, warnings = _from_environment(given)
-    config = _from_yaml(in_yaml, yaml)
-    layers = (environment, _from_dotenv(in_dotenv, dotenv), config, borrowed)
-    merged = {name: value for layer in reversed(layers) for name, value in layer.items()}
+    layers = (environment, _from_dotenv(in_dotenv, dotenv), _from_yaml(in_yaml, yaml), borrowed)
     placed = {
         "data_dir": data,
         "model_dir": data / "models",
         "roots": (user,),
         "config_file": Path(yaml.file),
         "env_file": Path(dotenv.file),
-        "origins": {name: value.origin for name, value in merged.items()},
+        "origins": _origins(layers),
         "warnings": tuple(warnings),
     }
-    sources = [{BY_NAME[name].attribute: value for name, value in layer.items()} for layer in layers]
+    return _checked([_by_attribute(layer) for layer in layers], placed)
+
+
+def _checked(sources: Sequence[dict[str, Any]], placed: dict[str, Any]) -> Settings:
+    """The settings of all ``sources``; an earlier one wins. Each is checked as a whole."""
     for source in sources:
-        Settings(sources=(source, placed))  # each is checked as a whole
+        Settings(sources=(source, placed))
     settings = Settings(sources=(*sources, placed))
     if settings.chunk_overlap is not None:
         origin = settings.origin("chunk_overlap")
@@ -98,6 +101,16 @@ def _load(
             raise origin.error(f"{origin.name} is set without a chunk_size", "Give both, or none.")
         check_overlap(settings.chunk_size, settings.chunk_overlap, origin)
     return settings
+
+
+def _by_attribute(layer: Given) -> dict[str, Any]:
+    return {BY_NAME[name].attribute: value for name, value in layer.items()}
+
+
+def _origins(layers: Sequence[Given]) -> dict[str, Origin]:
+    """Where the value of each setting is from: the first of the ``layers`` that has it."""
+    merged = {name: value for layer in reversed(layers) for name, value in layer.items()}
+    return {name: value.origin for name, value in merged.items()}
 
 
 def _from_yaml(text: str, file: Origin) -> Given:

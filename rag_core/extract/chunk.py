@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from operator import itemgetter
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -41,7 +41,7 @@ CHUNK_SIZES: dict[str, tuple[int, int]] = {
 """File type → (size, overlap) in characters; all others are cut like text."""
 
 RECORD = 2
-"""A record of JSON Lines, such as a message, may be so many times as long before it is cut."""
+"""A record of JSON Lines, such as a message, is cut only if it is longer than this multiple of a passage."""
 
 _APART = frozenset({"page", "slide", "row", "chapter", "message", "attachment", "picture"})
 SMALL = 50
@@ -67,7 +67,7 @@ _PROSE = frozenset({"markdown", "text", "rst", "html", "org", "asciidoc", "latex
 _SENTENCES = (r"(?<=[。！？；])", r"(?<=[.!?])[ ]")
 _BOUNDARIES = ("\n\n", "\n", "。", "！", "？", ". ", "; ", "，", "、", " ")
 """Where a passage with too many tokens is cut, best first; without any, between characters."""
-_OVERLAP_BOUNDARIES = ("\n", "。", ". ", " ")  # what is repeated of the passage before starts behind one
+_OVERLAP_BOUNDARIES = ("\n", "。", ". ", " ")  # what is repeated of the previous passage starts after one
 _WINDOW_BOUNDARIES = ("\n\n", "\n", " ")
 
 _PUNCTUATION = bytes(range(33, 48)) + bytes(range(58, 65)) + bytes(range(91, 97)) + bytes(range(123, 127))
@@ -113,56 +113,73 @@ def cut(extracted: Extracted, spec: ChunkSpec, count_tokens: TokenCounter | None
     limit, by a cautious estimate without it. Of a large block of base64 the first passage is kept. A document
     without text gives one empty passage, so that its name can be found.
     """
-    text = extracted.text
     size, overlap = spec.sizes.get(extracted.file_type, spec.sizes["text"])
     cutter = _Cutter(extracted, size, overlap, spec.max_tokens, count_tokens)
     of_records = replace(cutter, size=RECORD * size)
     if chunker := spec.chunkers.get(extracted.file_type):
-        groups = [[each] for each in cut_by(chunker, extracted, size, overlap)]
-        cutter = of_records = replace(cutter, size=max(1, len(text)))
+        groups = [[segment] for segment in cut_by(chunker, extracted, size, overlap)]
+        cutter = of_records = replace(cutter, size=max(1, len(extracted.text)))
     else:
-        groups = _joined(text, extracted.segments, size)
-    named = extracted.title, extracted.title_from
-    blocks = prose.blocks(text)
-    minified = prose.minified(text) if extracted.file_type in _MAY_BE_MINIFIED else []
-    newline = "\n" if "\n" in text or "\r" not in text else "\r"
-    line, at = 1, 0
+        groups = _joined(extracted.text, extracted.segments, size)
+    blocks = prose.blocks(extracted.text)
+    labeller = _Labeller(extracted)
     passages: list[Passage] = []
     for group in groups:
-        one = of_records if group[-1].anchor_type == "record" else cutter
-        prefix = max([prefix_of(*named, each.heading_path) for each in group], key=len)
-        spans: list[Span] = []
-        start, stop = group[0].start, group[-1].end
-        for first, last in _within(blocks, start, stop):
-            spans += one.spans(prefix, start, first) + one.spans(prefix, first, min(last, first + size))
-            start = last
-        spans += one.spans(prefix, start, stop)
+        group_cutter = of_records if group[-1].anchor_type == "record" else cutter
+        passages += labeller.passages(group, group_cutter.of_group(group, blocks, size))
+    return passages or [_of_names(extracted)]
+
+
+def _of_names(extracted: Extracted) -> Passage:
+    """The empty passage of a document without text: its aliases, and its title if it is not the file name."""
+    names = (() if extracted.title_from == "file name" else (extracted.title,)) + extracted.aliases
+    prefix = _narrow("\n".join(names), PREFIX_LIMIT)
+    return Passage("", 0, 0, 1, 1, (), "title", "", prefix=prefix)
+
+
+class _Labeller:
+    """Makes passages of the spans of one document, which come in order: with lines, headings and anchor."""
+
+    def __init__(self, document: Extracted) -> None:
+        text = document.text
+        self._document = document
+        self._minified = prose.minified(text) if document.file_type in _MAY_BE_MINIFIED else []
+        self._newline = "\n" if "\n" in text or "\r" not in text else "\r"
+        self._offset = 0
+        self._line = 1  #: Line of the offset.
+
+    def passages(self, group: Sequence[Segment], spans: Sequence[Span]) -> list[Passage]:
+        """The passages of the segments of ``group``, which were cut at ``spans``."""
+        text = self._document.text
+        passages = []
         for number, (start, end) in enumerate(spans, 1):
-            spanned = [each for each in group if each.start < end and start < each.end]
+            spanned = [segment for segment in group if segment.start < end and start < segment.end]
             label = spanned[0] if len(spanned) == 1 else _label(text, spanned)
-            line += text.count(newline, at, start)
-            at = start
-            marks = [f"{'#' * level} " for level in label.levels] or [""] * len(label.heading_path)
-            passages.append(
-                Passage(
-                    text[start:end],
-                    start,
-                    end,
-                    line,
-                    line + text.count(newline, start, end),
-                    label.heading_path,
-                    DATA if _is_data(text, minified, start, end) else label.anchor_type,
-                    label.anchor_ref,
-                    number if len(spans) > 1 else 0,
-                    prefix_of(*named, label.heading_path),
-                    " > ".join(map(str.__add__, marks, label.heading_path)),
-                )
+            self._line += text.count(self._newline, self._offset, start)
+            self._offset = start
+            passage = Passage(
+                text=text[start:end],
+                start=start,
+                end=end,
+                start_line=self._line,
+                end_line=self._line + text.count(self._newline, start, end),
+                heading_path=label.heading_path,
+                anchor_type=DATA if _is_data(text, self._minified, start, end) else label.anchor_type,
+                anchor_ref=label.anchor_ref,
+                split_part=number if len(spans) > 1 else 0,
+                prefix=prefix_of(self._document.title, self._document.title_from, label.heading_path),
+                headings=_headings(label),
             )
-    if not passages:  # its aliases, and its title unless that is the file name
-        names = (() if extracted.title_from == "file name" else (extracted.title,)) + extracted.aliases
-        prefix = _narrow("\n".join(names), PREFIX_LIMIT)
-        passages.append(Passage("", 0, 0, 1, 1, (), "title", "", prefix=prefix))
-    return passages
+            passages.append(passage)
+        return passages
+
+
+def _headings(label: Segment) -> str:
+    """The headings in one line, with their levels as Markdown marks them."""
+    if not label.levels:
+        return " > ".join(label.heading_path)
+    marked = zip(label.levels, label.heading_path, strict=False)
+    return " > ".join(f"{'#' * level} {heading}" for level, heading in marked)
 
 
 def _is_data(text: str, minified: list[Span], start: int, end: int) -> bool:
@@ -177,16 +194,20 @@ def _is_data(text: str, minified: list[Span], start: int, end: int) -> bool:
 
 def _within(spans: list[Span], start: int, end: int) -> Iterator[Span]:
     """The parts of ``spans``, which are in order, between two offsets."""
-    for at in range(bisect_right(spans, start, key=itemgetter(1)), len(spans)):
-        if spans[at][0] >= end:
+    following = bisect_right(spans, start, key=lambda span: span[1])
+    for first, last in islice(spans, following, None):
+        if first >= end:
             return
-        yield max(spans[at][0], start), min(spans[at][1], end)
+        yield max(first, start), min(last, end)
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens ``text`` takes: one for each mark, each character beyond ASCII and each short
-    word, more for long words and numbers. Of MiniLM's WordPiece on notes, prose and code: median 1.0 of the
-    exact count, 0.8 to 1.3 for 98 of 100 passages."""
+    """Estimate how many tokens ``text`` takes.
+
+    Each mark, each character beyond ASCII and each short word counts one, long words and numbers more.
+    Compared with MiniLM's WordPiece on notes, prose and code: median 1.0 of the exact count, 0.8 to 1.3 for
+    98 of 100 passages.
+    """
     data = text.encode("ascii", "replace")
     marks = len(data) - len(data.translate(None, _PUNCTUATION))
     digits = len(data) - len(data.translate(None, b"0123456789"))
@@ -241,9 +262,11 @@ def _joined(text: str, segments: tuple[Segment, ...], size: int) -> list[list[Se
 
 
 def _label(text: str, spanned: list[Segment]) -> Segment:
-    """What a passage that spans these segments is labelled by: their common ancestor, or where they share
-    none what it begins in. Text before any heading, and a heading with no text of its own above the next one,
-    do not count."""
+    """The segment that names a passage across several: their common ancestor, else the first of them.
+
+    Text before any heading does not count, nor does a heading directly above the next one, with no text
+    between.
+    """
     named = [each for each in spanned if each.heading_path] or spanned[:1]
     while len(named) > 1:
         path, following = named[0].heading_path, named[1].heading_path
@@ -282,6 +305,19 @@ class _Cutter:
     max_tokens: int
     count: TokenCounter | None
 
+    def of_group(self, group: Sequence[Segment], blocks: list[Span], kept: int) -> list[Span]:
+        """The passages of segments that go together; of each of the ``blocks`` of base64 the first ``kept``
+        characters."""
+        title, title_from = self.document.title, self.document.title_from
+        prefix = max([prefix_of(title, title_from, segment.heading_path) for segment in group], key=len)
+        spans: list[Span] = []
+        start, end = group[0].start, group[-1].end
+        for first, last in _within(blocks, start, end):
+            spans += self.spans(prefix, start, first)
+            spans += self.spans(prefix, first, min(last, first + kept))
+            start = last
+        return spans + self.spans(prefix, start, end)
+
     def spans(self, prefix: str, start: int, end: int) -> list[Span]:
         """The passages of a stretch, in order, trimmed of blank lines, with room for ``prefix``."""
         start, end = self._trimmed(start, end)
@@ -290,11 +326,7 @@ class _Cutter:
         if end - start <= self.size and self._fits(prefix, start, end):
             return [(start, end)]
         text = self.document.text
-        sample = text[start : min(end, start + _WINDOW)]
-        # As dense in tokens as this text is: 800 Chinese characters are 800 tokens.
-        room = max(self.max_tokens // 4, self.max_tokens - _SPECIAL_TOKENS - estimate_tokens(prefix))
-        size = min(self.size, int(room * len(sample) / max(1.0, _SLACK * estimate_tokens(sample))))
-        size = max(_LEAST_SIZE, size)
+        size = self._size(prefix, text[start : min(end, start + _WINDOW)])
         overlap = min(size // 2, self.overlap * size // self.size)
         spans: list[Span] = []
         for begin, stop in self._pieces(start, end, size, overlap):
@@ -305,6 +337,13 @@ class _Cutter:
                 if first < last:
                     spans.append((first, last))
         return spans
+
+    def _size(self, prefix: str, sample: str) -> int:
+        """How many characters fit next to ``prefix`` of a text as dense in tokens as ``sample``: 800 Chinese
+        characters are 800 tokens."""
+        room = max(self.max_tokens // 4, self.max_tokens - _SPECIAL_TOKENS - estimate_tokens(prefix))
+        size = int(room * len(sample) / max(1.0, _SLACK * estimate_tokens(sample)))
+        return max(_LEAST_SIZE, min(self.size, size))
 
     def _pieces(self, start: int, end: int, size: int, overlap: int) -> list[Span]:
         """A gapless partition into pieces that have at most ``size`` characters with the overlap; small ones
@@ -376,7 +415,7 @@ class _Cutter:
 def _behind(
     find: Callable[[str, int, int], int], boundaries: tuple[str, ...], low: int, high: int, most: int
 ) -> int:
-    """The offset behind the first kind of boundary that is found between two offsets, at ``most``; or 0."""
+    """The offset after the first kind of boundary found between two offsets, at most ``most``; 0 for none."""
     for boundary in boundaries:
         found = find(boundary, low, high)
         if found >= 0 and found + len(boundary) <= most:

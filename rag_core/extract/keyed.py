@@ -111,8 +111,8 @@ def terraform_segments(text: str) -> tuple[Segment, ...]:
 
 
 def _records(text: str) -> list[int]:
-    """Where each record of JSON Lines begins: an object or array a line, of which the first one is read and
-    the last may still be in the making. None for anything else."""
+    """Where each record of JSON Lines begins; empty for other files. Each line is an object or array; only
+    the first is parsed, and the last may be incomplete."""
     starts: list[int] = []
     for match in _RECORD.finditer(text):
         is_begun = starts and match[1] in "{[" and match.end() == len(text)
@@ -171,6 +171,18 @@ def _grouped(text: str, entries: list[_Entry], anchor: str, share: bool = True) 
     heading path."""
     if not entries:
         return (Segment(0, len(text)),) if text else ()
+    found: list[Segment] = []
+    groups = _groups(text, entries, share=share)
+    for (begin, names), (end, _) in pairwise([*groups, (len(text), [])]):
+        name = one_line(names[0])
+        path = (name,) if len(names) == 1 and anchor != "record" else ()
+        ref = "-".join(dict.fromkeys((names[0], names[-1]))) if anchor == "record" else name
+        found.append(Segment(begin, end, path, anchor, ref))
+    return tuple(found)
+
+
+def _groups(text: str, entries: list[_Entry], *, share: bool) -> list[tuple[int, list[str]]]:
+    """Where each group of entries begins, and their names."""
     groups: list[tuple[int, list[str]]] = []
     begin, was_large = 0, False
     for (start, name), (end, _) in pairwise([*entries, (len(text), "")]):
@@ -180,13 +192,7 @@ def _grouped(text: str, entries: list[_Entry], anchor: str, share: bool = True) 
             groups.append((begin, []))
         groups[-1][1].append(name)
         was_large = is_large
-    found: list[Segment] = []
-    for (begin, names), (end, _) in pairwise([*groups, (len(text), [])]):
-        name = one_line(names[0])
-        path = (name,) if len(names) == 1 and anchor != "record" else ()
-        ref = "-".join(dict.fromkeys((names[0], names[-1]))) if anchor == "record" else name
-        found.append(Segment(begin, end, path, anchor, ref))
-    return tuple(found)
+    return groups
 
 
 # --- tables -----------------------------------------------------------------------------
@@ -195,20 +201,7 @@ def _grouped(text: str, entries: list[_Entry], anchor: str, share: bool = True) 
 def row_segments(text: str, delimiter: str) -> tuple[Segment, ...]:
     """Groups of at most 50 rows, closed early when they get long. ``anchor_ref`` is ``2-51``: records counted
     from 1, the names of the columns being the first."""
-    line_ends = [match.end() for match in _LINE.finditer(text) if match.end() > match.start()]
-    lines = (text[begin:end] for begin, end in zip([0, *line_ends], line_ends, strict=False))
-    reader = csv.reader(lines, delimiter=delimiter)
-    ends: list[int] = []  # of the records
-    header = ""  # the names of the columns, unless the first row is data
-    try:
-        for row in reader:
-            if not ends:
-                cells = [" ".join(cell.split()) for cell in row]
-                is_data = len(cells) < 2 or any(not cell or _NUMBER.fullmatch(cell) for cell in cells)
-                header = "" if is_data else ", ".join(cells)[:_COLUMNS_LIMIT]
-            ends.append(line_ends[reader.line_num - 1])
-    except csv.Error:
-        ends = line_ends
+    ends, header = _row_ends(text, delimiter)
     path = (header,) if header else ()
     found: list[Segment] = []
     begin, first = 0, 1 + bool(header)
@@ -221,3 +214,22 @@ def row_segments(text: str, delimiter: str) -> tuple[Segment, ...]:
                 found.append(Segment(begin, stop, path, "rows", f"{min(first, number)}-{number}"))
             begin, first = stop, number + 1
     return tuple(found)
+
+
+def _row_ends(text: str, delimiter: str) -> tuple[list[int], str]:
+    """Where each row ends, and the names of the columns; '' if the first row is data."""
+    line_ends = [match.end() for match in _LINE.finditer(text) if match.end() > match.start()]
+    lines = (text[begin:end] for begin, end in zip([0, *line_ends], line_ends, strict=False))
+    reader = csv.reader(lines, delimiter=delimiter)
+    ends: list[int] = []
+    header = ""
+    try:
+        for row in reader:
+            if not ends:
+                cells = [" ".join(cell.split()) for cell in row]
+                is_data = len(cells) < 2 or any(not cell or _NUMBER.fullmatch(cell) for cell in cells)
+                header = "" if is_data else ", ".join(cells)[:_COLUMNS_LIMIT]
+            ends.append(line_ends[reader.line_num - 1])
+    except csv.Error:
+        ends = line_ends
+    return ends, header

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from operator import attrgetter
 from urllib.parse import unquote
 
 from rag_core.extract import frontmatter
@@ -89,7 +88,7 @@ def read(text: str, name: str, encoding: str, warning: str) -> Extracted:
     title_from: TitleSource = "file name"
     if title := frontmatter.title(front.values):
         title_from = "front matter"
-    elif outline.headings and (first := min(outline.headings, key=attrgetter("level"))).level < 3:
+    elif outline.headings and (first := min(outline.headings, key=lambda heading: heading.level)).level < 3:
         title, title_from = first.text, "heading" if first.level == 1 else "section"
     kept, left_out = tags.bounded(frontmatter.unique([*frontmatter.tags(front.values), *outline.tags]))
     return Extracted(
@@ -269,37 +268,47 @@ def _hide_code(line: str) -> str:
 def _links(line: str, hidden: str, start: int) -> tuple[list[Link], str]:
     """The links of a line at the offset ``start``, and the line with them blanked out; ``hidden`` is the line
     without its code."""
-    found: list[Link] = []
+    wikilinks, hidden = _wikilinks(line, hidden, start)
+    inline, hidden = _inline_links(line, hidden, start) if "](" in hidden else ([], hidden)
+    return sorted([*wikilinks, *inline], key=lambda link: link.start), hidden
+
+
+def _wikilinks(line: str, hidden: str, start: int) -> tuple[list[Link], str]:
+    """The links ``[[note#heading|label]]``, as in `_links`."""
+    links: list[Link] = []
     spans: list[Span] = []
-    at = 0
-    while (close := hidden.find("]]", at)) >= 0:
-        begin = hidden.rfind("[[", at, close)
-        at = close + 2
+    end = 0
+    while (close := hidden.find("]]", end)) >= 0:
+        begin = hidden.rfind("[[", end, close)
+        end = close + 2
         if begin >= 0:
-            spans.append((begin, at))
+            spans.append((begin, end))
             target, _, label = line[begin + 2 : close].partition("|")
             target, _, heading = target.removesuffix("\\").partition("#")  # tables write [[a\|b]]
-            found.append(_link("wikilink", line, begin, start, target.strip(), heading.strip(), label))
-    hidden = _blank(hidden, spans)
-    if "](" in hidden:
-        spans, at = [], 0
-        opened: list[int] = []
-        while match := _BRACKET.search(hidden, at):
-            at = match.end()
-            if match[0] == "[":
-                opened.append(match.start())
-            elif match[0] == "]" and opened:
-                begin = opened.pop()
-                if inside := _DESTINATION.match(hidden, at, at + _MAX_DESTINATION):
-                    label, at = line[begin + 1 : match.start()], inside.end()
-                    spans.append((begin, at))
-                    destination = inside[1] or inside[2]
-                    if destination and not _URL.match(destination):
-                        path, _, heading = map(unquote, destination.partition("#"))
-                        found.append(_link("markdown", line, begin, start, path, heading, label))
-        hidden = _blank(hidden, sorted(spans))
-    found.sort(key=attrgetter("start"))
-    return found, hidden
+            links.append(_link("wikilink", line, begin, start, target.strip(), heading.strip(), label))
+    return links, _blank(hidden, spans)
+
+
+def _inline_links(line: str, hidden: str, start: int) -> tuple[list[Link], str]:
+    """The links ``[label](path#heading)``, as in `_links`."""
+    links: list[Link] = []
+    spans: list[Span] = []
+    opened: list[int] = []
+    end = 0
+    while match := _BRACKET.search(hidden, end):
+        end = match.end()
+        if match[0] == "[":
+            opened.append(match.start())
+        elif match[0] == "]" and opened:
+            begin = opened.pop()
+            if inside := _DESTINATION.match(hidden, end, end + _MAX_DESTINATION):
+                label, end = line[begin + 1 : match.start()], inside.end()
+                spans.append((begin, end))
+                destination = inside[1] or inside[2]
+                if destination and not _URL.match(destination):
+                    path, _, heading = map(unquote, destination.partition("#"))
+                    links.append(_link("markdown", line, begin, start, path, heading, label))
+    return links, _blank(hidden, sorted(spans))
 
 
 def _link(kind: LinkType, line: str, begin: int, start: int, target: str, heading: str, label: str) -> Link:

@@ -29,15 +29,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
             raise needs_password(path)
         content = xml(member(archive, "content.xml"))
         facts = xml(member(archive, "meta.xml")) if "meta.xml" in archive.namelist() else content
-    for deleted in [*content.iter(f"{_TEXT}tracked-changes")]:
-        deleted.getparent().remove(deleted)
-    for note in content.iter(*_NOTES):
-        note.text = f" {note.text or ''}"  # it would run into the word before it
-        note.tail = f" {note.tail or ''}"
-    for spaces in content.iter(f"{_TEXT}s"):
-        spaces.text = " " * min(100, int(spaces.get(f"{_TEXT}c", "1")))
-    for mark in content.iter(f"{_TEXT}tab", f"{_TEXT}line-break"):
-        mark.text = "\t" if mark.tag == f"{_TEXT}tab" else "\n"
+    _write_spaces(content)
     is_slides = path.suffix.lower() == ".odp"
     if is_slides:
         for number, page in enumerate(content.iter(f"{_DRAW}page"), 1):
@@ -55,6 +47,19 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
         date=made if len(made) == 10 else None,
         metadata={"author": author} if author else {},
     )
+
+
+def _write_spaces(content: _Element) -> None:
+    """Write spaces, tabs and line breaks as text, part notes from words, and leave out what was deleted."""
+    for deleted in [*content.iter(f"{_TEXT}tracked-changes")]:
+        deleted.getparent().remove(deleted)
+    for note in content.iter(*_NOTES):
+        note.text = f" {note.text or ''}"  # it would run into the word before it
+        note.tail = f" {note.tail or ''}"
+    for spaces in content.iter(f"{_TEXT}s"):
+        spaces.text = " " * min(100, int(spaces.get(f"{_TEXT}c", "1")))
+    for mark in content.iter(f"{_TEXT}tab", f"{_TEXT}line-break"):
+        mark.text = "\t" if mark.tag == f"{_TEXT}tab" else "\n"
 
 
 def _add(builder: Builder, root: _Element) -> None:

@@ -77,10 +77,10 @@ class _Answer:
 
 @dataclass
 class Worker:
-    """A process that reads files; started when the first one comes, and again when it ended.
+    """A process that reads files. It starts with the first file, and again after it ended.
 
-    ``ocr`` is the setting of that name, ``pictures`` the folder that keeps what was read in pictures. For one
-    thread. To be closed, and may be used again then.
+    ``ocr`` is the setting of that name, ``pictures`` the folder that caches the text of pictures. Use it from
+    one thread. After `close` it may be used again.
     """
 
     limit_s: float = TIME_LIMIT_S
@@ -229,33 +229,17 @@ class Worker:
 
 
 def _checked(found: Extracted, file_type: str, name: str) -> Extracted:
-    """``found`` as a store keeps it: offsets inside the text, names in one line, and the file's name for
-    want of a title. Raises ValueError with what is wrong."""
-    text, end, is_day = found.text, 0, False
-    if len(text) > MOST_TEXT:
-        raise ValueError(f"the text has {len(text):,} characters, and {MOST_TEXT:,} are allowed")
-    for each in found.segments:
-        if not end <= each.start <= each.end <= len(text):
-            where = f"the segment from {each.start} to {each.end}"
-            raise ValueError(f"{where} does not lie between the one before it and the end of the text")
-        end = each.end
-    if any(not 0 <= link.start <= len(text) for link in found.links):
-        raise ValueError("a link does not lie in the text")
-    with suppress(ValueError):
-        is_day = found.date is None or date.fromisoformat(found.date).isoformat() == found.date
-    if not is_day:
-        raise ValueError(f"the date is {found.date!r:.40}, not one like '2026-03-15'")
+    """``found`` as a store keeps it: offsets inside the text, names in one line, and the file's name if
+    there is no title. Raises ValueError with what is wrong."""
+    _check_places(found)
+    _check_date(found.date)
     aliases = unique(map(one_line, found.aliases))
     metadata = {**found.metadata, **({"aliases": [*aliases]} if aliases else {})}
     if len(json.dumps(metadata)) > _MOST_METADATA:
         raise ValueError(f"metadata takes more than {_MOST_METADATA:,} characters")
-    segments: list[Segment] = []
-    for each in found.segments:
-        if each.start < each.end:
-            path, ref = tuple(filter(None, map(one_line, each.heading_path))), one_line(each.anchor_ref)
-            segments.append(replace(each, heading_path=path, anchor_ref=ref, levels=()))
-    if text.strip() and not segments:
-        segments = [Segment(0, len(text))]
+    segments = [_in_one_line(segment) for segment in found.segments if segment.start < segment.end]
+    if found.text.strip() and not segments:
+        segments = [Segment(0, len(found.text))]
     kept, left_out = tags.bounded(unique([one_line(tag).lstrip("#") for tag in found.tags]))
     title = one_line(found.title) if found.title_from != "file name" else ""
     return replace(
@@ -269,6 +253,34 @@ def _checked(found: Extracted, file_type: str, name: str) -> Extracted:
         metadata=metadata,
         warnings=tuple(filter(None, (*found.warnings, left_out))),
     )
+
+
+def _check_places(found: Extracted) -> None:
+    """Raise ValueError if the text is too long, or segments and links do not lie in it."""
+    size, end = len(found.text), 0
+    if size > MOST_TEXT:
+        raise ValueError(f"the text has {size:,} characters, and {MOST_TEXT:,} are allowed")
+    for segment in found.segments:
+        if not end <= segment.start <= segment.end <= size:
+            where = f"the segment from {segment.start} to {segment.end}"
+            raise ValueError(f"{where} does not lie between the one before it and the end of the text")
+        end = segment.end
+    if any(not 0 <= link.start <= size for link in found.links):
+        raise ValueError("a link does not lie in the text")
+
+
+def _check_date(day: str | None) -> None:
+    """Raise ValueError for what is no day as in ISO 8601."""
+    with suppress(ValueError):
+        if day is None or date.fromisoformat(day).isoformat() == day:
+            return
+    raise ValueError(f"the date is {day!r:.40}, not one like '2026-03-15'")
+
+
+def _in_one_line(segment: Segment) -> Segment:
+    """A segment whose headings and reference are in one line each, without empty headings."""
+    path = tuple(heading for each in segment.heading_path if (heading := one_line(each)))
+    return replace(segment, heading_path=path, anchor_ref=one_line(segment.anchor_ref), levels=())
 
 
 # --- the process ------------------------------------------------------------------------
@@ -309,8 +321,11 @@ def main(limit_s: int, memory: int, pictures: str) -> None:
 
 
 def _answered(line: bytes, data: bytes) -> bytes:
-    """The answer to a request: a line of JSON that names the entry point, the file, what reads its pictures,
-    how many of them, and a place in it to show, if it is to be shown; and the bytes of the file."""
+    """The answer to a request: ``line`` says in JSON what to do with the file in ``data``.
+
+    It names the entry point, the file, what reads its pictures and how many of them, and the place to show as
+    a picture, if any.
+    """
     about, file, engine, most_pictures, *place = json.loads(line)
     started_s = sum(os.times()[:4])
     ocr.reader.begin(engine, data, most_pictures)

@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
-from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -89,18 +88,26 @@ def attach(
     ):
         maker, sample = _gather(records, index, address, progress)
         embedder = open_embedder(maker.embedder)
-        is_same = embedder.identity == maker.identity
-        if is_same and sample and not embedder.identity.digest:  # its server does not tell which model it has
-            is_same = embeddings.same_canary(sample[1], embedder.embed_documents([sample[0]])[0])
-        if not is_same:
+        if not _is_same(embedder, maker, sample):
             raise EmbedderError(
                 f"The vectors at {address!r} are from {maker.identity}, not {embedder.identity}.",
                 "Install the same version of the model, then attach again.",
             )
-        spec, metric, name = maker.spec, maker.metric, maker.embedder
-        store = Store.create(unfinished, embedder=name, spec=spec, backend=backend, metric=metric)
+        store = Store.create(
+            unfinished, embedder=maker.embedder, spec=maker.spec, backend=backend, metric=maker.metric
+        )
         with closing(store):
             _fill(store, records, embedder, address)
+
+
+def _is_same(embedder: Embedder, maker: Maker, sample: tuple[str, Vectors] | None) -> bool:
+    """Whether an embedder makes the vectors of the index. A ``sample`` of them decides where the embedder's
+    server does not tell which model it has."""
+    if embedder.identity != maker.identity:
+        return False
+    if not sample or embedder.identity.digest:
+        return True
+    return embeddings.same_canary(sample[1], embedder.embed_documents([sample[0]])[0])
 
 
 def maker_at(index: RemoteIndex, address: str) -> Maker:
@@ -205,33 +212,48 @@ def _fill(store: Store, records: sqlite3.Connection, embedder: Embedder, address
         sources.change_source(db, replace(source, paused=True))
     rows = records.execute("SELECT * FROM records ORDER BY path, number, key")
     with store.write() as db:
-        for path, group in groupby(rows, itemgetter("path")):
-            once: dict[str, sqlite3.Row] = {}  # a passage is there once
-            for row in group:
-                once.setdefault(row["text"], row)
-            vectors = {}
-            for digest, written in _put(db, source.id, path, list(once.values())).items():
-                vectors[digest] = np.frombuffer(written, np.float32)
-                if reason_against(vectors[digest], dimension):
-                    raise _not_ours(address, f"has a record without a vector of {dimension} dimensions")
+        for path, group in groupby(rows, lambda row: row["path"]):
+            vectors = _put(db, source.id, path, _distinct(group))
+            if any(reason_against(vector, dimension) for vector in vectors.values()):
+                raise _not_ours(address, f"has a record without a vector of {dimension} dimensions")
             pending = [embeddings.Pending(digest, "") for digest in vectors]
             embeddings.put_vectors(db, identity_id, pending, np.stack([*map(unit, vectors.values())]))
     with store.decide() as db:
         switch.attach(db, address)
 
 
+def _distinct(rows: Iterable[sqlite3.Row]) -> list[sqlite3.Row]:
+    """The first record of each text."""
+    once: dict[str, sqlite3.Row] = {}
+    for row in rows:
+        once.setdefault(row["text"], row)
+    return list(once.values())
+
+
 def _put(
     db: sqlite3.Connection, source_id: int, path: str, group: Sequence[sqlite3.Row]
-) -> dict[bytes, bytes]:
+) -> dict[bytes, Vectors]:
     """Write a document; returns the vectors of its passages by the hash of what was embedded."""
     docs = [json.loads(row["doc"]) for row in group]
     passages = [_passage(doc, row["text"]) for doc, row in zip(docs, group, strict=True)]
-    doc = docs[0]
+    doc, extracted = docs[0], _extracted(docs[0])
+    stat = FileStat(os.fsencode(path), doc["size"], 0, 0, 0)
+    file = FileRecord(source_id, path, stat, file_hash=doc["file_hash"])
+    rows = replace(chunks.rows(path, extracted, passages), keys=tuple(row["key"] for row in group))
+    documents.put(db, file, extracted, rows, EXTRACTOR_VERSION)
+    return {
+        digest: np.frombuffer(row["vector"], np.float32)
+        for (digest, *_), row in zip(rows.values, group, strict=True)
+    }
+
+
+def _extracted(doc: Mapping[str, Any]) -> Extracted:
+    """What records tell of a document; none has the whole text."""
     words = doc["words"].removesuffix(frontmatter.words(doc["front_matter"]))
     aliases = words.removeprefix(" ".join(doc["tags"])).strip()
-    extracted = Extracted(
+    return Extracted(
         text="",
-        segments=(),  # no record has the whole text
+        segments=(),
         file_type=doc["file_type"],
         encoding=doc["encoding"],
         title=doc["title"],
@@ -242,11 +264,6 @@ def _put(
         private=doc["private"],
         metadata=doc["front_matter"],
     )
-    stat = FileStat(os.fsencode(path), doc["size"], 0, 0, 0)
-    file = FileRecord(source_id, path, stat, file_hash=doc["file_hash"])
-    rows = replace(chunks.rows(path, extracted, passages), keys=tuple(row["key"] for row in group))
-    documents.put(db, file, extracted, rows, EXTRACTOR_VERSION)
-    return {digest: row["vector"] for (digest, *_), row in zip(rows.values, group, strict=True)}
 
 
 def _maker(written: Any, address: str) -> Maker:

@@ -9,8 +9,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import filterfalse, repeat
-from operator import attrgetter
+from itertools import repeat
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, NamedTuple
 
@@ -28,7 +27,7 @@ from rag_core.types import Outcome, Source
 from rag_core.wording import plural, some
 
 MAX_FILE_BYTES = 64_000_000
-_STRAYS = 10  # so many times fewer files than documents may lie where a disk should be
+_STRAYS = 10  # a folder with this many times fewer files than documents may be an unmounted disk
 _FRESH_NS = 2_000_000_000  # a file this young at its last scan may have changed again unseen
 
 _HashOf = Callable[[FileRecord], str]
@@ -129,8 +128,7 @@ def make_plan(
     if only is not None and only <= (out := forgetting_excluded(store, source, only)).excluded:
         return out
     started_ns = time.time_ns()
-    root = Path(source.root)
-    walk = scan(root, source.include, source.exclude, on_progress=on_progress)
+    walk = scan(Path(source.root), source.include, source.exclude, on_progress=on_progress)
     with store.read() as db:
         sides = _sides(db, source, walk, only, force=force, max_bytes=max_bytes)
 
@@ -139,31 +137,44 @@ def make_plan(
         if on_progress:
             on_progress(len(walk.files))
         try:
-            return hashlib.sha256(read_bytes(root, file.stat.path, max_bytes)).hexdigest()
+            return hashlib.sha256(read_bytes(Path(source.root), file.stat.path, max_bytes)).hexdigest()
         except (ExtractError, OSError):
             return ""
 
-    read, touched = _compare(source, sides, hash_of, started_ns, force=force)
-    moved, gone = _moved(source, sides, walk, hash_of, read, started_ns) if sides.known else ([], [])
+    return _difference(store, _Seen(source, walk, sides, hash_of, started_ns), only, force=force)
+
+
+def _difference(store: Store, seen: _Seen, only: Set[bytes] | None, *, force: bool) -> Plan:
+    source, walk, sides = seen.source, seen.walk, seen.sides
+    read, touched = _compare(seen, force=force)
+    moved, gone = _moved(seen, read) if sides.known else ([], [])
     if not moved and len(walk.files) * _STRAYS <= sides.documents:
         _refuse_emptied(store, source, walk)
-    skipped = sides.still_skipped + [*map(attrgetter("known.state"), touched)].count("skipped")
-    unchanged = len(sides.files) - len(sides.unsettled) + len(touched) - skipped
-    excluded = sides.excluded & set(map(attrgetter("stat.path"), gone))
-    left_alone = {"unchanged": unchanged} | ({"still_skipped": skipped} if skipped else {})
-    warnings = _warnings(source, walk, only) if walk.skipped or walk.unreadable or not walk.files else ()
-    partial, pictures = bool(walk.vanished), sides.pictures
-    return Plan(source, read, moved, touched, gone, excluded, left_alone, partial, warnings, pictures)
+    skipped = sides.still_skipped + sum(move.known.state == "skipped" for move in touched)
+    left_alone = {"unchanged": len(sides.files) - len(sides.unsettled) + len(touched) - skipped}
+    if skipped:
+        left_alone["still_skipped"] = skipped
+    return Plan(
+        source,
+        read,
+        moved,
+        touched,
+        gone,
+        excluded=sides.excluded & {known.stat.path for known in gone},
+        left_alone=left_alone,
+        is_partial=bool(walk.vanished),
+        warnings=_warnings(source, walk, only) if walk.skipped or walk.unreadable or not walk.files else (),
+        pictures=sides.pictures,
+    )
 
 
-def _compare(
-    source: Source, sides: _Sides, hash_of: _HashOf, started_ns: int, *, force: bool
-) -> tuple[dict[Outcome, list[FileRecord]], list[Move]]:
+def _compare(seen: _Seen, *, force: bool) -> tuple[dict[Outcome, list[FileRecord]], list[Move]]:
     """The files to read and those that were only touched. One that may have changed is hashed."""
+    sides, hash_of = seen.sides, seen.hash_of
     read: dict[Outcome, list[FileRecord]] = {"added": [], "changed": [], "reread": []}
     touched: list[Move] = []
     for stat in sides.unsettled:
-        file = FileRecord(source.id, shown_path(source.label, stat.path), stat, started_ns)
+        file = seen.record(stat)
         known = sides.known.get(stat.path)
         if known is None or known.extractor == NAMED:
             read["added"].append(file)
@@ -207,6 +218,20 @@ class _Sides(NamedTuple):
     pictures: EmbeddedPictures
 
 
+class _Seen(NamedTuple):
+    """What a scan found of a source, and how it goes on looking."""
+
+    source: Source
+    walk: Walk
+    sides: _Sides
+    hash_of: _HashOf
+    started_ns: int
+
+    def record(self, stat: FileStat) -> FileRecord:
+        """A file of the source as this scan found it."""
+        return FileRecord(self.source.id, shown_path(self.source.label, stat.path), stat, self.started_ns)
+
+
 def _sides(
     db: sqlite3.Connection,
     source: Source,
@@ -218,28 +243,45 @@ def _sides(
 ) -> _Sides:
     excluded = excluded_below(db, source.root).keys()
     left_out = excluded | _indexed_elsewhere(db, source)
-    files = walk.files
     pictures = EmbeddedPictures(source, walk.files, excluded)
     stale = pictures.changed(db)
     only = None if only is None else only | stale
-    if left_out or only is not None:
-        files = [f for f in files if f.path not in left_out and (only is None or f.path in only)]
-    unsettled, skipped = files, 0
-    if not force:
-        left = list(filterfalse(_settled(db, source.id, "indexed", max_bytes).__contains__, files))
-        passed_over = _settled(db, source.id, "skipped", max_bytes) if left else set()
-        unsettled = list(filterfalse(passed_over.__contains__, left))
-        skipped = len(left) - len(unsettled)
-        if again := stale.difference(map(attrgetter("path"), unsettled)):
-            unsettled += [file for file in files if file.path in again]
+    files = _chosen(walk.files, left_out, only)
+    unsettled, skipped = (files, 0) if force else _unsettled(db, source, files, stale, max_bytes)
     (count,) = db.execute("SELECT count(*) FROM documents WHERE source_id = ?", (source.id,)).fetchone()
     known = _known(db, source.id) if unsettled or len(files) < count else {}
-    beside: list[FileStat] = []
-    if only is not None:
-        others = known.keys() | left_out | only
-        beside = [file for file in walk.files if file.path not in others]
-        known = {path: each for path, each in known.items() if path in only}
-    return _Sides(files, unsettled, skipped, known, beside, excluded, count, stale, pictures)
+    sides = _Sides(files, unsettled, skipped, known, [], excluded, count, stale, pictures)
+    return sides if only is None else _narrowed(sides, walk, left_out, only)
+
+
+def _chosen(files: list[FileStat], left_out: Set[bytes], only: Set[bytes] | None) -> list[FileStat]:
+    if only is None and not left_out:
+        return files
+    return [file for file in files if file.path not in left_out and (only is None or file.path in only)]
+
+
+def _unsettled(
+    db: sqlite3.Connection, source: Source, files: Sequence[FileStat], stale: Set[bytes], max_bytes: int
+) -> tuple[list[FileStat], int]:
+    """The files that may have changed, and how many of the others were skipped. A note is among them if it is
+    ``stale``: if its embedded pictures changed."""
+    indexed = _settled(db, source.id, "indexed", max_bytes)
+    not_indexed = [file for file in files if file not in indexed]
+    skipped = _settled(db, source.id, "skipped", max_bytes) if not_indexed else set()
+    unsettled = [file for file in not_indexed if file not in skipped]
+    count = len(not_indexed) - len(unsettled)
+    if again := stale - {file.path for file in unsettled}:
+        unsettled += [file for file in files if file.path in again]
+    return unsettled, count
+
+
+def _narrowed(sides: _Sides, walk: Walk, left_out: Set[bytes], only: Set[bytes]) -> _Sides:
+    """Both sides of the files ``only``, with those that a missing one may have become."""
+    others = sides.known.keys() | left_out | only
+    return sides._replace(
+        beside=[file for file in walk.files if file.path not in others],
+        known={path: known for path, known in sides.known.items() if path in only},
+    )
 
 
 def _warnings(source: Source, walk: Walk, only: Set[bytes] | None) -> tuple[str, ...]:
@@ -317,28 +359,46 @@ def _below(path: bytes, folders: Sequence[bytes]) -> bool:
     return any(folder in (b"", b".") or path.startswith(folder + b"/") for folder in folders)
 
 
-def _moved(
-    source: Source,
-    sides: _Sides,
-    walk: Walk,
-    hash_of: _HashOf,
-    read: dict[Outcome, list[FileRecord]],
-    now: int,
-) -> tuple[list[Move], list[Known]]:
-    """Pair documents whose file is not there any more, or excluded, with new files of the same content and
-    type, first by name; returns the moves and what is still gone. Moved files are read only if outdated."""
-    present, unknown = {file.path for file in sides.files}, [*walk.unreadable, *walk.vanished]
-    gone: list[Known] = []
-    left: dict[tuple[str, str], list[Known]] = {}
-    for path, known in sides.known.items():
-        if path in sides.excluded or not (path in present or _below(path, unknown)):
-            gone.append(known)
-            if known.state == "indexed" and known.file_hash:
-                left.setdefault((known.file_hash, _type(known)), []).append(known)
-    sizes = {known.stat.size for group in left.values() for known in group}
-    others = [FileRecord(source.id, shown_path(source.label, f.path), f, now) for f in sides.beside]
-    same_size = [file for file in read["added"] + others if file.stat.size in sizes]
-    candidates = [(file, left.get((hash_of(file), _type(file)), [])) for file in same_size]
+def _moved(seen: _Seen, read: dict[Outcome, list[FileRecord]]) -> tuple[list[Move], list[Known]]:
+    """The moves, and the documents whose file is still gone or excluded. A moved file is taken out of what to
+    ``read``, unless its text is outdated."""
+    gone = _gone(seen)
+    new = read["added"] + [seen.record(stat) for stat in seen.sides.beside]
+    moves = _paired(_candidates(gone, new, seen.hash_of))
+    new_paths = {move.file.stat.path for move in moves}
+    old_paths = {move.known.stat.path for move in moves}
+    read["added"] = [file for file in read["added"] if file.stat.path not in new_paths]
+    read["reread"] += [move.file for move in moves if not move.known.is_current]
+    return moves, [known for known in gone if known.stat.path not in old_paths]
+
+
+def _gone(seen: _Seen) -> list[Known]:
+    """The documents whose file is excluded, or not there any more in a folder that could be listed."""
+    sides = seen.sides
+    present = {file.path for file in sides.files}
+    unlisted = [*seen.walk.unreadable, *seen.walk.vanished]
+    return [
+        known
+        for path, known in sides.known.items()
+        if path in sides.excluded or not (path in present or _below(path, unlisted))
+    ]
+
+
+def _candidates(
+    gone: Sequence[Known], new: Sequence[FileRecord], hash_of: _HashOf
+) -> list[tuple[FileRecord, list[Known]]]:
+    """Each new file as large as a missing one, with the missing documents of the same content and type."""
+    missing: defaultdict[tuple[str, str], list[Known]] = defaultdict(list)
+    for known in gone:
+        if known.state == "indexed" and known.file_hash:
+            missing[known.file_hash, _type(known)].append(known)
+    sizes = {known.stat.size for group in missing.values() for known in group}
+    same_size = [file for file in new if file.stat.size in sizes]
+    return [(file, missing.get((hash_of(file), _type(file)), [])) for file in same_size]
+
+
+def _paired(candidates: Sequence[tuple[FileRecord, list[Known]]]) -> list[Move]:
+    """New files with a missing document each: one of the same name if there is one."""
     moves: list[Move] = []
     paired: set[bytes] = set()
     for by_name in (True, False):
@@ -349,10 +409,7 @@ def _moved(
                 group.remove(best)
                 paired.add(file.stat.path)
                 moves.append(Move(best, file))
-    read["added"] = [file for file in read["added"] if file.stat.path not in paired]
-    read["reread"] += [move.file for move in moves if not move.known.is_current]
-    moved = {move.known.stat.path for move in moves}
-    return moves, [known for known in gone if known.stat.path not in moved]
+    return moves
 
 
 def _name(file: Known | FileRecord) -> str:

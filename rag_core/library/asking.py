@@ -32,7 +32,7 @@ from rag_core.library.documents import Documents
 from rag_core.library.jobs import Jobs
 from rag_core.library.searching import Searching
 from rag_core.library.service import Service, Shared, open_to_all
-from rag_core.models import LLMOptions, open_llm
+from rag_core.models import LLMOptions, Message, open_llm
 from rag_core.models.addresses import host_of, leaves
 from rag_core.models.chat import Call, Outcome, server_of, stream_answer
 from rag_core.replies import DEFAULT_K, MAX_K, Conversation, Draft, Ending, Reply, Turn
@@ -72,6 +72,11 @@ class _Found(NamedTuple):
     hits: tuple[Hit, ...]
     answer: Answer
     withheld: int = 0
+
+    @property
+    def fitting(self) -> list[Hit]:
+        """The hits that fit the question."""
+        return [hit for hit in self.hits if hit.relevant]
 
 
 class Asking(Service):
@@ -127,13 +132,21 @@ class Asking(Service):
             max_tokens=_NO_BUDGET,
         )
         found = self._retrieve(viewer, question, k, min_score, history, search)
+        reply = self._without_answer(viewer, question, found)
+        if found.fitting:
+            stop = stop or threading.Event()
+            with self._counted(viewer, stop):
+                reply = self._answered(viewer, reply, found.fitting, history, on_text, stop)
+        return replace(reply, took_ms=(time.perf_counter() - started) * 1000)
+
+    def _without_answer(self, viewer: Viewer, question: str, found: _Found) -> Reply:
+        """The reply if nothing fits the question."""
         answer = found.answer
         notices = list(answer.notices)
         if found.withheld:
             host = host_of(server_of(self._llm(), self._options))
             notices.append(Notice("private_kept", {"host": host}))
-        fitting = [hit for hit in found.hits if hit.relevant]
-        reply = Reply(
+        return Reply(
             question,
             "nothing found",
             answer.stores,
@@ -143,11 +156,6 @@ class Asking(Service):
             timestamp=answer.timestamp,
             freshness=self._jobs.freshness(viewer, answer.stores) if viewer.is_owner else None,
         )
-        if fitting:
-            stop = stop or threading.Event()
-            with self._counted(viewer, stop):
-                reply = self._answered(viewer, reply, fitting, history, on_text, stop)
-        return replace(reply, took_ms=(time.perf_counter() - started) * 1000)
 
     def _count(self, k: int | None, top_k: int | None) -> int:
         """How many passages to answer from. Raises InvalidInput."""
@@ -218,30 +226,27 @@ class Asking(Service):
         history: Sequence[Turn],
         search: _Search,
     ) -> _Found:
-        """The ``k`` best passages for a question. A follow-up may not name its subject, so the question
-        before it is searched together with it. If the follow-up does name one, only passages near it count:
-        else they would answer the question before."""
+        """The ``k`` best passages for a question.
+
+        A follow-up may not name its subject, so the previous question is searched together with it. If the
+        follow-up does name a subject, only passages near it count, so that the previous question is not
+        answered again.
+        """
         found = self._best(viewer, question, k, search)
         before = parse(history[-1].question).text if history else ""
         together = f"{before[: MAX_LENGTH - len(question) - 1]} {question}"
         if not before or len(together) > MAX_LENGTH:
             return found
         least = self._settings.min_score if min_score is None else min_score
-        of_any_score = self._best(viewer, question, k, partial(search, min_score=0.0)) if least else found
-        near = {hit.key for hit in of_any_score.hits if hit.score >= _NEAR}
+        unlimited = self._best(viewer, question, k, partial(search, min_score=0.0)) if least else found
+        near = {hit.key for hit in unlimited.hits if hit.score >= _NEAR}
         leans = leans_back(parse(question).text)
         if not (leans or near):
             return found
         more = self._best(viewer, together, k, search)
-        added = [hit for hit in more.hits if leans or hit.key in near]
-        best: dict[str, Hit] = {}
-        for hit in sorted((*found.hits, *added), key=lambda hit: -hit.score):
-            best.setdefault(hit.key, hit)
-        hits = tuple(replace(hit, rank=rank) for rank, hit in enumerate(best.values(), 1))[:k]
-        further = [each for each in more.answer.notices if each.code != "too_new"]  # its number may differ
-        notices = tuple(dict.fromkeys((*found.answer.notices, *further)))
-        withheld = max(found.withheld, more.withheld if leans else 0)
-        return _Found(hits, replace(found.answer, notices=notices), withheld)
+        if not leans:
+            more = more._replace(hits=tuple(hit for hit in more.hits if hit.key in near), withheld=0)
+        return _merged(found, more, k)
 
     def _best(self, viewer: Viewer, text: str, k: int, search: _Search) -> _Found:
         """The ``k`` best passages that the model may read, those that fit first; pages on past those it may
@@ -282,8 +287,28 @@ class Asking(Service):
         heard = [turn for turn in history if not (turn.private and self._leaves())]
         before = conversation(heard, options.context)
         question = beginning(reply.question, options.context)
+        reply = self._with_passages(viewer, reply, hits, question, before)
+        if self._settings.llm is None:
+            reply = self._quoted(viewer, replace(reply, ending="quotes"))
+            on_text(Draft(reply.references, reply.statements))
+            return reply
+        on_text(Draft(reply.references))
+        try:
+            llm, call = open_llm(self._llm(), options), Call()
+            reply = replace(reply, model=self._llm() if viewer.is_owner else "")
+            prompt = messages(question, reply.references, before)
+            with closing(stream_answer(llm, prompt, options, stop, call)) as pieces:
+                return _spoken(viewer, reply, pieces, call, options, on_text)
+        except (InvalidInput, LLMError) as error:
+            return _with_trouble(viewer, self._quoted(viewer, reply), error)
+
+    def _with_passages(
+        self, viewer: Viewer, reply: Reply, hits: Sequence[Hit], question: str, before: Sequence[Message]
+    ) -> Reply:
+        """The reply with the passages that fit into the prompt, next to ``question`` (what the model gets of
+        it) and the conversation ``before``."""
         fixed = (SYSTEM_PROMPT, RULES, question, *(message.content for message in before))
-        room = budget(options.context, options.max_tokens, *fixed)
+        room = budget(self._options.context, self._options.max_tokens, *fixed)
 
         def around(hit: Hit, count: int) -> Sequence[Neighbour]:
             try:
@@ -296,7 +321,7 @@ class Asking(Service):
             cut = Notice("question_cut", {"given": len(question), "length": len(reply.question)})
             reply = replace(reply, notices=(*reply.notices, cut))
         private = any(each.private and not self._sends_private(viewer, each.vault) for each in references)
-        reply = replace(
+        return replace(
             reply,
             ending="no model",
             message=_NO_ANSWER,
@@ -304,19 +329,6 @@ class Asking(Service):
             retrieved_chunks=count,
             private=private,
         )
-        if self._settings.llm is None:
-            reply = self._quoted(viewer, replace(reply, ending="quotes"))
-            on_text(Draft(reply.references, reply.statements))
-            return reply
-        on_text(Draft(reply.references))
-        try:
-            llm, call = open_llm(self._llm(), options), Call()
-            reply = replace(reply, model=self._llm() if viewer.is_owner else "")
-            said = stream_answer(llm, messages(question, references, before), options, stop, call)
-            with closing(said) as pieces:
-                return _spoken(viewer, reply, pieces, call, options, on_text)
-        except (InvalidInput, LLMError) as error:
-            return _with_trouble(viewer, self._quoted(viewer, reply), error)
 
     def _quoted(self, viewer: Viewer, reply: Reply) -> Reply:
         """The reply with the sentences of its passages that answer the question."""
@@ -354,6 +366,17 @@ class Asking(Service):
         if self._settings.llm is None:
             raise LLMError("No model is set up to answer questions.", f"{GET_A_MODEL} in config.yaml.")
         return self._settings.llm
+
+
+def _merged(found: _Found, more: _Found, k: int) -> _Found:
+    """The ``k`` best hits of two searches, with the notices of both."""
+    best: dict[str, Hit] = {}
+    for hit in sorted((*found.hits, *more.hits), key=lambda hit: -hit.score):
+        best.setdefault(hit.key, hit)
+    hits = tuple(replace(hit, rank=rank) for rank, hit in enumerate(best.values(), 1))[:k]
+    further = [notice for notice in more.answer.notices if notice.code != "too_new"]  # its number may differ
+    notices = tuple(dict.fromkeys((*found.answer.notices, *further)))
+    return _Found(hits, replace(found.answer, notices=notices), max(found.withheld, more.withheld))
 
 
 def _spoken(

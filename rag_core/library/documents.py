@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, dropwhile
 
 from rag_core.errors import InvalidInput, NotFound, StoreError
 from rag_core.extract.chunk import estimate_tokens
@@ -87,32 +87,35 @@ class Documents(Service):
         *,
         start: str = "",
     ) -> DocumentView:
-        """The passages of these lines of a document, each cut to them (``last_line`` None: to the end), from
-        the passage called ``start`` on, as far as they fit into `EXCERPT_TOKENS`. Raises NotFound,
-        InvalidInput for impossible lines."""
+        """The passages of these lines of a document, each cut to them; ``last_line`` None means to the
+        end.
+
+        ``start`` is the key of the first passage to return. They are as many as fit into `EXCERPT_TOKENS`.
+        Raises NotFound, and InvalidInput for impossible lines.
+        """
         if first_line < 1 or (last_line is not None and last_line < first_line):
             raise InvalidInput(f"There are no lines from {first_line} to {last_line}.", "Count from 1.")
         found = self.get(viewer, store, path)
         passages = found.chunks
         if start:
-            keys = [each.key for each in passages]
-            if start not in keys:
+            passages = tuple(dropwhile(lambda passage: passage.key != start, passages))
+            if not passages:
                 raise _gone()
-            passages = passages[keys.index(start) :]
         wanted: list[Neighbour] = []
-        for each in passages:
-            part = _cut(each, first_line, last_line or sys.maxsize)
-            if part is each or (part and part.content[part.repeats if wanted else 0 :].strip()):
+        for passage in passages:
+            part = _cut(passage, first_line, last_line or sys.maxsize)
+            if part is passage or (part and part.content[part.repeats if wanted else 0 :].strip()):
                 wanted.append(part)  # else it only repeats the one before
         if not wanted and found.chunks:
             where = f"in lines {first_line} to {last_line}" if last_line else f"from line {first_line} on"
-            first, last = found.chunks[0].start_line, found.chunks[-1].end_line
-            said = f"Its first line with text is {first}, its last is {last}."
-            raise NotFound(f"{path!r} has no text {where}.", said)
-        totals = accumulate(estimate_tokens(each.content) for each in wanted)
-        fitting = max(1, sum(total <= EXCERPT_TOKENS for total in totals))
-        left = wanted[fitting].key if fitting < len(wanted) else None
-        return replace(found, chunks=tuple(wanted[:fitting]), next_key=left)
+            raise NotFound(
+                f"{path!r} has no text {where}.",
+                f"Its first line with text is {found.chunks[0].start_line}, its last is"
+                f" {found.chunks[-1].end_line}.",
+            )
+        fitting = max(1, _fitting(wanted, EXCERPT_TOKENS))
+        next_key = wanted[fitting].key if fitting < len(wanted) else None
+        return replace(found, chunks=tuple(wanted[:fitting]), next_key=next_key)
 
     @open_to_all
     def around(self, viewer: Viewer, store: str, key: str, around: int = 0) -> DocumentView:
@@ -168,3 +171,9 @@ def _cut(passage: Neighbour, first: int, last: int) -> Neighbour | None:
         repeats=moved(passage.repeats),
         shown=(moved(passage.shown[0]), moved(passage.shown[1])),
     )
+
+
+def _fitting(passages: Sequence[Neighbour], tokens: int) -> int:
+    """How many of the passages fit together into ``tokens``."""
+    totals = accumulate(estimate_tokens(passage.content) for passage in passages)
+    return sum(total <= tokens for total in totals)

@@ -46,11 +46,14 @@ class Placement(Service):
         *,
         rechunk: bool = False,
     ) -> StoreInfo:
-        """Let the next runs embed a store again with ``embedder``, or keep its vectors in ``backend``
-        (None: as it is, or as the switch under way has it). Searches use the old vectors until all are there.
+        """Let the next runs embed a store again with ``embedder``, or keep its vectors in ``backend``.
 
-        ``rechunk`` also cuts the documents again, for an embedder that reads less than the old one. Raises
-        InvalidInput when it is missing then, or nothing would change; EmbedderError, VectorError, StoreBusy.
+        None leaves one as it is, or as the switch under way has it. Searches use the old vectors until all
+        new ones are there. ``rechunk`` also cuts the documents again, for an embedder that reads less than
+        the old one.
+
+        Raises InvalidInput when ``rechunk`` is missing then, or nothing would change; EmbedderError,
+        VectorError, StoreBusy.
         """
         store = self._own(viewer, name)
         with store.hold("switch"):
@@ -80,17 +83,15 @@ class Placement(Service):
         )
         same_place = backend == store.backend
         if same_model and same_place and not rechunk:
-            said = "Nothing was changed; a switch that is under way can be abandoned."
-            raise InvalidInput(f"Store {store.name!r} has this embedder and vector index already.", said)
+            raise InvalidInput(
+                f"Store {store.name!r} has this embedder and vector index already.",
+                "Nothing was changed; a switch that is under way can be abandoned.",
+            )
         if not (same_model and same_place):
             beside = embedder.identity if address and same_place else None
             address = address_of(backend, store.name, self._shared.vector_options, beside)
         if address:
-            remote = self._stores.remote(store, address, embedder.identity.dimension)
-            ask_index(remote.owner, remote.server or address)
-            with store.decide() as db:  # first: a failure must not lose track of the index
-                switch.retire(db, address)
-            remote.prepare(store.id)
+            self._prepare(store, address, embedder.identity.dimension)
         with store.decide() as db:
             identity_id = embeddings.add_identity(db, embedder.identity, canary)
             to = switch.Switch(name, identity_id, backend, address)
@@ -99,6 +100,14 @@ class Placement(Service):
             if rechunk:
                 sizes = self._settings.chunk_sizes, dict(self._settings.chunking)
                 switch.cut_again(db, chunk_spec(embedder.max_tokens, *sizes))
+
+    def _prepare(self, store: Store, address: str, dimension: int) -> None:
+        """Make the vector index at ``address`` ready for the store."""
+        remote = self._stores.remote(store, address, dimension)
+        ask_index(remote.owner, remote.server or address)
+        with store.decide() as db:  # first: a failure must not lose track of the index
+            switch.retire(db, address)
+        remote.prepare(store.id)
 
     def abandon_switch(self, viewer: Viewer, name: str) -> StoreInfo:
         """Keep the embedder and the vector index that searches use. Raises InvalidInput when no switch is
@@ -121,8 +130,8 @@ class Placement(Service):
         index.request(store, [])
 
     def visible_indexes(self, viewer: Viewer) -> list[VisibleIndexes]:
-        """The vector indexes that the credentials of this computer can see and that no store here has, by
-        kind. A service that cannot be asked says why; a folder that does not exist is none."""
+        """The vector indexes that this computer's credentials can see and that no store here uses, by
+        kind. A service that cannot be asked says why; a folder that does not exist has none."""
         named = self._addresses(viewer)
         asked = {kind: each for kind, each in self._shared.vector_options.items() if each.is_there}
         listings = [

@@ -73,13 +73,14 @@ class Saved(Service):
             viewer, text, stores, filters=filters, min_score=min_score, top_k=1
         )  # or raises
         seen = json.dumps(self._fitting(viewer, saved))
-        search = json.dumps({key: each for key, each in asdict(saved).items() if key in _KEPT})
+        parts = asdict(saved)
+        search = json.dumps({key: parts[key] for key in parts if key in _KEPT})
         with self._state.open() as db:
             (count,) = db.execute("SELECT count(*) FROM saved_searches WHERE name <> ?", (name,)).fetchone()
             if count >= _MOST:
                 raise InvalidInput(f"There are {_MOST} saved searches.", "Remove one first.")
-            row = (name, search, saved.opened_at, seen)
-            db.execute("INSERT OR REPLACE INTO saved_searches VALUES (?, ?, ?, ?)", row)
+            insert = "INSERT OR REPLACE INTO saved_searches VALUES (?, ?, ?, ?)"
+            db.execute(insert, (name, search, saved.opened_at, seen))
         return saved
 
     def searches(self, viewer: Viewer) -> list[SavedSearch]:
@@ -115,8 +116,8 @@ class Saved(Service):
         self._state.rows("DELETE FROM saved_searches WHERE name = ?", self._get(name)[0].name)
 
     def open(self, viewer: Viewer, name: str, **wish: Any) -> Answer:
-        """Search for a saved search; what it finds is new no more. ``wish`` are further arguments of
-        `Searching.search`, which win over what is saved. Raises NotFound, also if all its stores are gone."""
+        """Run a saved search; its hits are not new any more. ``wish`` are further arguments of
+        `Searching.search`, which replace saved ones. Raises NotFound, also if all its stores are gone."""
         saved, _ = self._get(name)
         opened = replace(saved, opened_at=now())
         stores = self._existing(viewer, saved)

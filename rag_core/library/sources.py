@@ -206,32 +206,43 @@ class Sources(Service):
             return None
         with opened.read() as db:
             held = [source for source, _ in places.places(db, path)]
-        globs = {_ESCAPED.sub("", glob) for source in held for glob in source.include} - {"*"}
-        if any(source.paused for source in held) or any(map(_WILD.search, globs)):  # not for single files
+        if any(source.paused or _takes_many(source) for source in held):
             return None
-        for root in roots:
-            with suppress(InvalidInput):
-                real = files.contained(Path(path), [root])
-                top = root.resolve()
-                break
-        else:
-            raise InvalidInput(
-                f"{path!r} is not in a folder of store {store!r}, and nothing may be added there.",
-                f"Name something below {', '.join(map(str, roots))}; the setting mcp_roots has others added.",
-            )
-        if refusal := files.why_skipped(top, os.fsencode(real.relative_to(top).as_posix()), EVERYTHING):
-            said = f"{path!r} is not read: it {refusal.text}."
-            raise InvalidInput(said, "Choose a folder that holds documents.")
-        folder, pattern = files.split_glob(str(real))
+        folder, pattern = files.split_glob(str(_readable_below(path, roots, store)))
         if pattern == EVERYTHING[0] and not recursive:
             pattern = "*"
         if any(source.root == str(folder) and pattern in source.include for source in held):
             return None
         if pattern == EVERYTHING[0]:
-            found = files.preview(folder, [pattern], max_files=files.MANY_FILES)
-            if why := doubt(folder, [pattern], found):
+            preview = files.preview(folder, [pattern], max_files=files.MANY_FILES)
+            if why := doubt(folder, [pattern], preview):
                 raise InvalidInput(why, "Choose a folder inside it.")
         return self.add(viewer, store, folder, [pattern])
+
+
+def _takes_many(source: Source) -> bool:
+    """Whether a source takes more than single files."""
+    globs = {_ESCAPED.sub("", glob) for glob in source.include} - {"*"}
+    return any(_WILD.search(glob) for glob in globs)
+
+
+def _readable_below(path: str, roots: Sequence[Path], store: str) -> Path:
+    """``path`` without links, if it lies below one of ``roots``. Raises InvalidInput if it does not, or if it
+    is never read."""
+    for root in roots:
+        with suppress(InvalidInput):
+            real = files.contained(Path(path), [root])
+            top = root.resolve()
+            break
+    else:
+        raise InvalidInput(
+            f"{path!r} is not in a folder of store {store!r}, and nothing may be added there.",
+            f"Name something below {', '.join(map(str, roots))}; the setting mcp_roots has others added.",
+        )
+    if refusal := files.why_skipped(top, os.fsencode(real.relative_to(top).as_posix()), EVERYTHING):
+        reason = f"{path!r} is not read: it {refusal.text}."
+        raise InvalidInput(reason, "Choose a folder that holds documents.")
+    return real
 
 
 def _source(db: sqlite3.Connection, store: str, source_id: int) -> Source:

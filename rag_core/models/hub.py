@@ -47,16 +47,10 @@ def fetch(name: str, model_dir: Path, report: Report = lambda _line: None) -> st
         EmbedderError: the hub cannot be reached, or has no such model with an ONNX graph.
 
     """
-    shape = _NAME.fullmatch(name)
-    if shape is None:
-        step = f"Did you mean hf:{name}?" if _NAME.fullmatch(f"hf:{name}") else f"Write it like {SHAPE}."
-        if Path(name.removeprefix("onnx:")).expanduser().is_dir():
-            step = "A folder needs no installing: name it as the embedder or reranker, like onnx:FOLDER."
-        raise InvalidInput(f"{name[:80]!r} names no model of the hub.", step)
-    repo, api = shape["repo"], HfApi(token=False)
+    (repo, wanted), api = _parsed(name), HfApi(token=False)
     try:
         report(f"Asking {api.endpoint} for {repo} …")
-        told = api.model_info(repo, revision=shape["revision"], files_metadata=True)
+        told = api.model_info(repo, revision=wanted, files_metadata=True)
     except _HUB_ERRORS as error:
         raise _away(api, repo, error) from None
     files = _needed({each.rfilename: each for each in told.siblings or ()}, repo)
@@ -75,19 +69,35 @@ def fetch(name: str, model_dir: Path, report: Report = lambda _line: None) -> st
             _verify(staged / file, listed)
         rmtree(staged / ".cache", ignore_errors=True)  # of the hub's client
         write_manifest(staged, files, source=f"hf:{repo}", revision=revision)
-        try:
-            card, _ = opened_card(staged)
-            Transformer(card.graph, card.tokenizer)
-        except MODEL_ERRORS as error:
-            raise cannot_run(repo, error) from error
+        _require_runnable(staged, repo)
         put_in_place(staged, target, work)
     report(f"Installed {repo} at revision {revision}.")
     return repo
 
 
+def _parsed(name: str) -> tuple[str, str | None]:
+    """``hf:ORG/NAME@REVISION`` as ORG/NAME and the revision, if any. Raises InvalidInput."""
+    shape = _NAME.fullmatch(name)
+    if shape is None:
+        step = f"Did you mean hf:{name}?" if _NAME.fullmatch(f"hf:{name}") else f"Write it like {SHAPE}."
+        if Path(name.removeprefix("onnx:")).expanduser().is_dir():
+            step = "A folder needs no installing: name it as the embedder or reranker, like onnx:FOLDER."
+        raise InvalidInput(f"{name[:80]!r} names no model of the hub.", step)
+    return shape["repo"], shape["revision"]
+
+
+def _require_runnable(folder: Path, repo: str) -> None:
+    """Raise EmbedderError if the model in ``folder`` does not run here."""
+    try:
+        card, _ = opened_card(folder)
+        Transformer(card.graph, card.tokenizer)
+    except MODEL_ERRORS as error:
+        raise cannot_run(repo, error) from error
+
+
 def _needed(listed: dict[str, Any], repo: str) -> dict[str, Any]:
     """The files to fetch out of those that the hub lists. Raises EmbedderError without graph or tokenizer."""
-    graph = next(filter(listed.__contains__, GRAPHS), "")
+    graph = next((name for name in GRAPHS if name in listed), "")
     if not graph or TOKENIZER not in listed:
         said = f"{repo!r} has no {TOKENIZER if graph else GRAPHS[0]}."
         raise EmbedderError(said, "Choose a model that was exported to ONNX.")

@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -105,8 +105,11 @@ def _running(program: str, status: dict[str, Any], port: int, hosts: Sequence[st
     name = _text(_object(status.get("Self")).get("DNSName")).rstrip(".").lower()
     is_on = _object(status.get("CurrentTailnet")).get("MagicDNSEnabled", True) is not False
     if not (is_on and _DNS_NAME.fullmatch(name)):
-        step = "Turn MagicDNS on at login.tailscale.com/admin/dns."
-        return Tailscale("running", "Tailscale runs, but gives this computer no name.", step)
+        return Tailscale(
+            "running",
+            "Tailscale runs, but gives this computer no name.",
+            "Turn MagicDNS on at login.tailscale.com/admin/dns.",
+        )
     forwards: list[_Forward] = []
     sentence = f"Tailscale runs. This computer is {name}; nothing forwards to this app yet."
     try:
@@ -114,23 +117,11 @@ def _running(program: str, status: dict[str, Any], port: int, hosts: Sequence[st
     except NoAnswerError as error:
         sentence = f"Tailscale runs. Whether it forwards to this app is not known: {error}."
     here = [each for each in forwards if each.target == port]
-    warnings = []
-    for each in here:
-        if not each.address:
-            warnings.append(
-                f"Port {each.port} forwards to this app as plain TCP, without logins: anybody there can"
-                f" pass for you. Undo it now: {_typed(program, 'serve', each.flag, 'off')}"
-            )
-        elif each.is_funnel:
-            close = _typed(program, "serve", "--bg", each.flag, str(each.target))
-            warnings.append(
-                f"Funnel opens {each.address} to the whole internet. This app refuses all who come that way;"
-                f" close it all the same: {close}"
-            )
+    warnings = _unsafe(program, here)
     if not name.endswith(".ts.net") and name not in hosts:
         warnings.append(f"The app does not answer to {name}. Write into config.yaml: access_hosts: [{name}]")
-    is_funnel = any(each.is_funnel for each in here)
-    known = Tailscale("running", sentence, name=name, funnel=is_funnel, warnings=tuple(warnings))
+    has_funnel = any(each.is_funnel for each in here)
+    known = Tailscale("running", sentence, name=name, funnel=has_funnel, warnings=tuple(warnings))
     if site := next((each for each in here if each.host == name), None):
         return replace(
             known,
@@ -140,7 +131,12 @@ def _running(program: str, status: dict[str, Any], port: int, hosts: Sequence[st
             address=site.address,
             forwards=True,
         )
-    taken = {port, *(each.port for each in forwards)}
+    return _with_command(known, program, port, {forward.port for forward in forwards})
+
+
+def _with_command(known: Tailscale, program: str, port: int, ports: Set[int]) -> Tailscale:
+    """``known`` with the commands that forward to this app, and undo it; ``ports`` forward elsewhere."""
+    taken = {port, *ports}
     free = next((each for each in _PORTS if each not in taken), _PORTS[0])
     options = [] if free == _PORTS[0] else [f"--https={free}"]
     return replace(
@@ -149,6 +145,24 @@ def _running(program: str, status: dict[str, Any], port: int, hosts: Sequence[st
         command=_typed(program, "serve", "--bg", *options, str(port)),
         undo=_typed(program, "serve", f"--https={free}", "off"),
     )
+
+
+def _unsafe(program: str, forwards: Sequence[_Forward]) -> list[str]:
+    """A warning for each forward to this app without logins, or open to the internet."""
+    warnings = []
+    for forward in forwards:
+        if not forward.address:
+            warnings.append(
+                f"Port {forward.port} forwards to this app as plain TCP, without logins: anybody there can"
+                f" pass for you. Undo it now: {_typed(program, 'serve', forward.flag, 'off')}"
+            )
+        elif forward.is_funnel:
+            close = _typed(program, "serve", "--bg", forward.flag, str(forward.target))
+            warnings.append(
+                f"Funnel opens {forward.address} to the whole internet. This app refuses all who come that"
+                f" way; close it all the same: {close}"
+            )
+    return warnings
 
 
 def _typed(program: str, *words: str) -> str:
@@ -181,25 +195,34 @@ def _login(user: object) -> str:
 
 def _forwards(known: dict[str, Any]) -> list[_Forward]:
     """All forwards by port: those in the background, and those of commands that still run."""
-    found = []
+    forwards: list[_Forward] = []
     for config in map(_object, (known, *_object(known.get("Foreground")).values())):
-        ports, funnel = _object(config.get("TCP")), _object(config.get("AllowFunnel"))
-        for place, server in _object(config.get("Web")).items():
-            if match := _HOST_PORT.fullmatch(place):
-                host, port = match[1].lower(), int(match[2])
-                is_http = _object(ports.get(match[2])).get("HTTP") is True
-                scheme, usual = ("http", 80) if is_http else ("https", 443)
-                address = f"{scheme}://{host}{'' if port == usual else f':{port}'}/"
-                top = _object(_object(_object(server).get("Handlers")).get("/"))
-                target, is_funnel = _target(top.get("Proxy")), funnel.get(place) is True
-                found.append(_Forward(port, target, f"--{scheme}={port}", is_funnel, host, address))
-        for number, value in ports.items():
-            forward = _text(_object(value).get("TCPForward"))
-            if forward and number.isdecimal():
-                flag = "tls-terminated-tcp" if _object(value).get("TerminateTLS") else "tcp"
-                is_funnel = any(place.endswith(f":{number}") for place in funnel)
-                found.append(_Forward(int(number), _target(forward), f"--{flag}={number}", is_funnel))
-    return sorted(found, key=lambda each: (each.port, each.host))
+        forwards += _web_forwards(config)
+        forwards += _tcp_forwards(config)
+    return sorted(forwards, key=lambda forward: (forward.port, forward.host))
+
+
+def _web_forwards(config: dict[str, Any]) -> Iterator[_Forward]:
+    ports, funnel = _object(config.get("TCP")), _object(config.get("AllowFunnel"))
+    for place, server in _object(config.get("Web")).items():
+        if match := _HOST_PORT.fullmatch(place):
+            host, port = match[1].lower(), int(match[2])
+            is_http = _object(ports.get(match[2])).get("HTTP") is True
+            scheme, usual = ("http", 80) if is_http else ("https", 443)
+            address = f"{scheme}://{host}{'' if port == usual else f':{port}'}/"
+            top = _object(_object(_object(server).get("Handlers")).get("/"))
+            target, is_funnel = _target(top.get("Proxy")), funnel.get(place) is True
+            yield _Forward(port, target, f"--{scheme}={port}", is_funnel, host, address)
+
+
+def _tcp_forwards(config: dict[str, Any]) -> Iterator[_Forward]:
+    funnel = _object(config.get("AllowFunnel"))
+    for number, value in _object(config.get("TCP")).items():
+        forward = _text(_object(value).get("TCPForward"))
+        if forward and number.isdecimal():
+            flag = "tls-terminated-tcp" if _object(value).get("TerminateTLS") else "tcp"
+            is_funnel = any(place.endswith(f":{number}") for place in funnel)
+            yield _Forward(int(number), _target(forward), f"--{flag}={number}", is_funnel)
 
 
 def _target(value: object) -> int | None:

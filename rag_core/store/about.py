@@ -23,7 +23,6 @@ def info(store: Store, viewer: Viewer) -> StoreInfo:
         to, left = switch.under_way(db) if owns else None, outbox.backlog(db)
         read = f"FROM documents WHERE {seen} AND extractor <> {NAMED}"
         states = _counts(db, f"SELECT state, count(*) {read} GROUP BY state")
-        pages, page_size = (db.execute(f"PRAGMA {it}").fetchone()[0] for it in ("page_count", "page_size"))
         indexed = f"{read} AND state = 'indexed'"
         chunks = f"FROM chunks c JOIN documents d ON d.id = c.document_id AND c.anchor_type <> '{NAME}'"
         return StoreInfo(
@@ -42,7 +41,7 @@ def info(store: Store, viewer: Viewer) -> StoreInfo:
             withheld=withheld_count(db) if owns else 0,
             failed=states.get("failed", 0) if owns else 0,
             skipped=states.get("skipped", 0) if owns else 0,
-            size_bytes=pages * page_size if owns else 0,  # of all that is committed
+            size_bytes=_size(db) if owns else 0,
             generation=int(about["generation"]),
             sources=tuple(all_sources(db)) if owns else (),
             types=_counts(db, f"SELECT file_type, count(*) {indexed} GROUP BY 1 ORDER BY 2 DESC, 1"),
@@ -55,6 +54,13 @@ def info(store: Store, viewer: Viewer) -> StoreInfo:
             sends_private=owns and about.get("sends_private") == "1",
             attached=about.get("attached") == "1",
         )
+
+
+def _size(db: sqlite3.Connection) -> int:
+    """The bytes of all that is committed."""
+    (pages,) = db.execute("PRAGMA page_count").fetchone()
+    (page_size,) = db.execute("PRAGMA page_size").fetchone()
+    return int(pages * page_size)
 
 
 def _counts(db: sqlite3.Connection, sql: str) -> dict[str, int]:

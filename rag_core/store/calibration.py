@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from rag_core.store import find
 from rag_core.store.embeddings import count, vectors_of
 from rag_core.store.file import Store, active_identity, target_identity
-from rag_core.types import OWNER, Viewer
+from rag_core.types import OWNER, Vectors, Viewer
 
 SAMPLE = 400
 """The most passages that are measured, two of each document."""
@@ -35,13 +35,12 @@ _GUEST = Viewer("")  # sees what every viewer may see
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The median cosine of passages of different documents (``unrelated``) and of passages that follow each
-    other in one (``neighbours``), and how many ``passages`` they were measured on, of ``vectors`` then."""
+    """What an embedder's similarities mean in a store."""
 
-    unrelated: float
-    neighbours: float
-    passages: int
-    vectors: int
+    unrelated: float  #: Median cosine of passages of different documents.
+    neighbours: float  #: Median cosine of passages that follow each other in a document.
+    passages: int  #: Number of passages measured.
+    vectors: int  #: Number of vectors that the store had then.
 
     def apply(self, similarity: float) -> float:
         """The similarity on the built-in model's scale: linear between the levels and below, and above up to
@@ -117,19 +116,28 @@ def measure(db: sqlite3.Connection, identity_id: int, *, is_public: bool = False
             pairs.append((first, second))
     if len(firsts) < _LEAST:
         return None
-    found, rows = vectors_of(db, identity_id, [*firsts, *(second for _, second in pairs)])
-    place = {chunk: at for at, chunk in enumerate(found)}
-    start = rows[[place[first] for first in firsts]]
+    chunks, vectors = vectors_of(db, identity_id, [*firsts, *(second for _, second in pairs)])
+    unrelated, neighbours = _levels(firsts, pairs, chunks, vectors)
+    if neighbours - unrelated < _LEAST_GAP or 1 - neighbours < _LEAST_GAP:
+        return None
+    return Calibration(unrelated, neighbours, len(chunks), _vectors(db, identity_id, is_public=is_public))
+
+
+def _levels(
+    firsts: Sequence[int], pairs: Sequence[tuple[int, int]], chunks: Sequence[int], vectors: Vectors
+) -> tuple[float, float]:
+    """The median similarity of the first passages of different documents, and of neighbours in one.
+    ``vectors`` has a row for each of ``chunks``."""
+    row_of = {chunk: row for row, chunk in enumerate(chunks)}
+    start = vectors[[row_of[first] for first in firsts]]
     unrelated = float(np.median((start @ start.T)[np.triu_indices(len(firsts), 1)]))
     if len(pairs) < _LEAST:  # documents of one passage: the level is taken as between the other one and 1
         neighbours = 1 - (1 - unrelated) * (1 - NEIGHBOURS) / (1 - UNRELATED)
     else:
-        left, right = (rows[[place[pair[side]] for pair in pairs]] for side in (0, 1))
+        left = vectors[[row_of[first] for first, _ in pairs]]
+        right = vectors[[row_of[second] for _, second in pairs]]
         neighbours = float(np.median((left * right).sum(1)))
-    if neighbours - unrelated < _LEAST_GAP or 1 - neighbours < _LEAST_GAP:
-        return None
-    vectors = _vectors(db, identity_id, is_public=is_public)
-    return Calibration(unrelated, neighbours, len(found), vectors)
+    return unrelated, neighbours
 
 
 def drop_unused(db: sqlite3.Connection) -> None:
@@ -149,7 +157,7 @@ def _vectors(db: sqlite3.Connection, identity_id: int, *, is_public: bool) -> in
 
 
 def _sampled(db: sqlite3.Connection, identity_id: int, *, is_public: bool) -> Iterator[tuple[int, int]]:
-    """The first passage with a vector of documents spread over the store, and the one behind it or 0."""
+    """The first passage with a vector of documents spread over the store, and the passage after it or 0."""
     condition = find.visible(_GUEST if is_public else OWNER).sql
     documents = [
         row[0] for row in db.execute(f"SELECT d.id FROM documents d WHERE {condition} ORDER BY d.id")

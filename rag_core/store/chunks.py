@@ -10,7 +10,6 @@ import uuid
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import chain
-from operator import attrgetter
 from typing import Any
 
 from rag_core.extract import frontmatter
@@ -58,14 +57,12 @@ _Row = tuple[Any, ...]  # the values of _COLUMNS
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The chunks of a document as they will be stored: ``values`` of _COLUMNS. ``skipped``: how many repeat
-    another one. ``shapes``: those of its lines, None for a type without furniture. ``keys``: those of new
-    chunks, if not rebuilt."""
+    """The chunks of a document as they will be stored."""
 
     values: list[_Row]
-    skipped: int
-    shapes: frozenset[int] | None = None
-    keys: tuple[str, ...] = ()
+    skipped: int  #: Number of chunks left out because they repeat another one.
+    shapes: frozenset[int] | None = None  #: Of its lines; None for a type without furniture.
+    keys: tuple[str, ...] = ()  #: Of the chunks, if they have some already; () makes new ones.
 
 
 def embed_hash(text: str) -> bytes:
@@ -74,8 +71,8 @@ def embed_hash(text: str) -> bytes:
 
 
 def rows(display: str, doc: Extracted, passages: Sequence[Passage], repeated: Set[int] | None = None) -> Rows:
-    """All that can be made of a document shown as ``display`` before its transaction begins. ``repeated`` are
-    the shapes that are furniture; without them the passages say what is kept of them."""
+    """The rows of a document shown as ``display``, made before its transaction begins. ``repeated`` are
+    the shapes of lines that are furniture; None if the passages say themselves what is kept of them."""
     tags = " ".join((*doc.tags, *doc.aliases, frontmatter.words(doc.metadata))).strip()
     terms = extra_terms(f"{doc.title} {tags} {display}")
     once: dict[str, Passage] = {}  # by text: the first of equal ones stays
@@ -103,11 +100,11 @@ def furnished(
     file_type: str, passages: Sequence[Passage], repeated: Set[int]
 ) -> tuple[list[Passage], frozenset[int] | None]:
     """The passages of a document with what is ``kept`` of them, and the shapes of its lines."""
-    places = list(map(attrgetter("start", "text"), passages))
+    places = [(passage.start, passage.text) for passage in passages]
     if (layout := furniture.layout(file_type, places)) is None:
         return list(passages), None
     found = layout.furniture(repeated) if repeated or layout.comments else []
-    if not found and not any(map(attrgetter("kept"), passages)):
+    if not found and not any(passage.kept for passage in passages):
         return list(passages), layout.shapes
     kept = furniture.kept(found, places)
     return [replace(each, kept=part) for each, part in zip(passages, kept, strict=True)], layout.shapes
@@ -127,14 +124,13 @@ def derived(passage: Passage, headings: str) -> tuple[bytes, str, str | None, st
     return digest, terms, passage.kept, read, aside
 
 
+_NAMED = "SELECT key FROM chunks WHERE document_id = ? AND anchor_type = ?"
+
+
 def put(db: sqlite3.Connection, document_id: int, new: Rows) -> int:
     """Give a document these chunks and no others; returns how many are new. Equal texts keep row and key."""
-    names = "SELECT key FROM chunks WHERE document_id = ? AND anchor_type = ?"
-    named = db.execute(names, (document_id, NAME)).fetchall()
-    old: dict[tuple[str, str], tuple[int, _Row]] = {}
-    sql = f"SELECT id, {', '.join(_COLUMNS)} FROM chunks WHERE document_id = ?"
-    for chunk_id, *columns in db.execute(sql, (document_id,)):
-        old[columns[_PREFIX], columns[_TEXT]] = chunk_id, tuple(columns)
+    named = db.execute(_NAMED, (document_id, NAME)).fetchall()
+    old = _stored(db, document_id)
     dropped: list[bytes] = []
     added: list[_Row] = []
     moved: list[_Row] = []
@@ -151,20 +147,34 @@ def put(db: sqlite3.Connection, document_id: int, new: Rows) -> int:
         elif row != before:
             moved.append((*row[1:_FIRST_INDEXED], chunk_id))
     db.executemany(_MOVE, moved)
-    for sql, values in ((_INSERT, added), (_UPDATE, changed)):
-        for start in range(0, len(values), _ROWS_A_STATEMENT):
-            part = values[start : start + _ROWS_A_STATEMENT]
-            marks = ", ".join([f"({', '.join('?' * len(part[0]))})"] * len(part))
-            db.execute(sql.format(rows=marks), [*chain.from_iterable(part)])
+    _write(db, _INSERT, added)
+    _write(db, _UPDATE, changed)
     if old:
         db.execute(_DELETE, (json.dumps([chunk_id for chunk_id, _ in old.values()]),))
         dropped += [row[0] for _, row in old.values()]
     if dropped:
         drop_from_queue(db, dropped)
     enqueue(db, document_id)
-    named += db.execute(names, (document_id, NAME)).fetchall()
+    named += db.execute(_NAMED, (document_id, NAME)).fetchall()
     db.executemany("DELETE FROM outbox WHERE key = ?", named)  # no vector index ever has a mere name
     return len(added)
+
+
+def _stored(db: sqlite3.Connection, document_id: int) -> dict[tuple[str, str], tuple[int, _Row]]:
+    """The chunks of a document, (prefix, text) → (id, columns)."""
+    stored: dict[tuple[str, str], tuple[int, _Row]] = {}
+    sql = f"SELECT id, {', '.join(_COLUMNS)} FROM chunks WHERE document_id = ?"
+    for chunk_id, *columns in db.execute(sql, (document_id,)):
+        stored[columns[_PREFIX], columns[_TEXT]] = chunk_id, tuple(columns)
+    return stored
+
+
+def _write(db: sqlite3.Connection, sql: str, rows: Sequence[_Row]) -> None:
+    """Run ``sql`` with many rows in each statement."""
+    for start in range(0, len(rows), _ROWS_A_STATEMENT):
+        part = rows[start : start + _ROWS_A_STATEMENT]
+        marks = ", ".join([f"({', '.join('?' * len(part[0]))})"] * len(part))
+        db.execute(sql.format(rows=marks), [*chain.from_iterable(part)])
 
 
 def derive(

@@ -91,14 +91,7 @@ def put(db: sqlite3.Connection, file: FileRecord, doc: Extracted, rows: chunks.R
     furniture.put(db, document_id, rows.shapes)
     for table in ("tags", "names", "links"):
         db.execute(f"DELETE FROM {table} WHERE document_id = ?", (document_id,))
-    tags: dict[str, str | None] = {}
-    for tag in doc.tags:
-        key = name_key(tag)
-        for end, letter in enumerate(key):
-            if letter == "/":  # the parent of a nested tag, which has no spelling of its own
-                tags.setdefault(key[:end], None)
-        tags[key] = tag
-    db.executemany(f"INSERT INTO tags VALUES ({document_id:d}, ?, ?)", tags.items())
+    _put_tags(db, document_id, doc.tags)
     properties.put(db, document_id, properties.rows(doc.metadata, doc.file_type, doc.title))
     titles = (doc.title, *frontmatter.ids(doc.metadata))
     _put_names(db, document_id, file.display, doc.file_type, titles, doc.aliases)
@@ -112,21 +105,33 @@ def put(db: sqlite3.Connection, file: FileRecord, doc: Extracted, rows: chunks.R
     return added
 
 
+def _put_tags(db: sqlite3.Connection, document_id: int, tags: Sequence[str]) -> None:
+    """Write the tags of a document, with the parents of nested ones, which have no spelling of their own."""
+    spelled: dict[str, str | None] = {}
+    for tag in tags:
+        key = name_key(tag)
+        for end, letter in enumerate(key):
+            if letter == "/":
+                spelled.setdefault(key[:end], None)
+        spelled[key] = tag
+    db.executemany(f"INSERT INTO tags VALUES ({document_id:d}, ?, ?)", spelled.items())
+
+
 def put_name(db: sqlite3.Connection, file: FileRecord) -> None:
     """Let a new file be found by its name, by the owner alone, until it is read."""
     _put_name(db, file, {"state": "indexed", "extractor": NAMED})
 
 
 def forget_named(db: sqlite3.Connection, source_id: int) -> None:
-    """Forget the documents of a source of which only the name is known."""
+    """Forget the documents of a source that are known only by name."""
     sql = "SELECT id FROM documents WHERE source_id = ? AND extractor = ?"
     for row in db.execute(sql, (source_id, NAMED)).fetchall():
         remove(db, row["id"])
 
 
 def _put_name(db: sqlite3.Connection, file: FileRecord, about: dict[str, Any]) -> None:
-    """Store a document of which nothing but the name is known, in one empty passage. Whether it is private is
-    not known either, so only the owner finds it."""
+    """Store a document that is known only by name, as one empty passage. Whether it is private is not known
+    either, so only the owner finds it."""
     path = PurePosixPath(file.display)
     kind = type_of_suffix(path.suffix.lower()) or TYPE_BY_NAME.get(path.name.lower(), "")
     title = title_of_name(path)
@@ -240,9 +245,11 @@ BEST_TARGET = best_target()
 
 
 def resolve_links(db: sqlite3.Connection, document_id: int, known_as: str) -> None:
-    """Point the links of a document, and those that may mean it, at the best match. A path outranks an alias,
-    the linking note's own folder outranks others, then the shortest path wins, as in Obsidian. ``known_as``
-    is JSON of the names that the document had before."""
+    """Point the links of a document, and those that may mean it, at their best targets.
+
+    A path wins over an alias, then the folder of the linking note, then the shortest path, as in Obsidian.
+    ``known_as`` is JSON of the names that the document had before.
+    """
     sql = f"""UPDATE links SET target_id = ({BEST_TARGET}) WHERE key <> '' AND (document_id = :id OR key IN (
                   SELECT key FROM names WHERE document_id = :id UNION SELECT value FROM json_each(:names)
               ))"""
@@ -322,7 +329,7 @@ def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str 
     """Give a document a new path, and a ``title`` if it is named after its file; chunks and vectors stay."""
     sql = "SELECT id FROM documents WHERE source_id = ? AND path = ? AND id <> ?"
     for row in db.execute(sql, (file.source_id, file.stat.path, document_id)).fetchall():
-        remove(db, row["id"])  # of which only the name was known
+        remove(db, row["id"])  # it was known only by name
     sql = "SELECT file_type, title, private, metadata FROM documents WHERE id = ?"
     row = db.execute(sql, (document_id,)).fetchone()
     known_as = _names(db, document_id)

@@ -31,11 +31,11 @@ _Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """Pairs of a document (its place among all) and one of the values of a kind."""
+    """Pairs of a document and one of the values of a kind."""
 
     values: tuple[str, ...]
-    places: _Numbers
-    numbers: _Numbers
+    places: _Numbers  #: Of the document among all.
+    numbers: _Numbers  #: Of the value among ``values``.
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,10 @@ class _Properties:
 
 @dataclass(frozen=True, slots=True)
 class _Documents:
-    """The ids of all documents, ascending, and what is counted of them by kind; ``written`` are their tags as
-    spelled there, which only the viewers of a document may know."""
+    """What is counted of all documents."""
 
-    ids: _Numbers
-    columns: dict[str, _Column]
+    ids: _Numbers  #: Ascending.
+    columns: dict[str, _Column]  #: By kind; ``written`` are the tags as spelled, for viewers of the document.
 
 
 def of_all(db: sqlite3.Connection, store: str, viewer: Viewer) -> Facets:
@@ -123,13 +122,7 @@ def _matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible) -> t
     if not query.text:
         found = "SELECT id FROM documents d WHERE EXISTS (SELECT 1 FROM chunks WHERE document_id = d.id)"
         return (found, ()) if is_all else (sql, allowed.values)
-    numbers = [each for each in query.terms.numbers if each.wholes]
-    spelled = {unit for each in numbers for unit in (*each.parts, *each.wholes)}
-    words = [
-        *([unit] for unit in query.terms.forms if unit not in spelled),
-        *(each.wholes for each in numbers),
-    ]
-    every = " AND ".join(f"({find.match_any(units)})" for units in words)
+    every = _match_every(query)
     if is_all:  # by the index alone: rows of chunks are large, and lie apart
         return (
             """SELECT DISTINCT c.document_id AS id FROM words
@@ -140,6 +133,17 @@ def _matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible) -> t
     is_many = rarest * _SCANS > kept(db, lexical.chunk_count)  # then a look at each chunk is faster
     chunk = "+c.id" if is_many else "c.id"
     return f"{sql} AND {chunk} IN (SELECT rowid FROM words WHERE words MATCH ?)", (*allowed.values, every)
+
+
+def _match_every(query: Query) -> str:
+    """An FTS5 expression for the passages that have every word of a query, in any of its forms."""
+    numbers = [number for number in query.terms.numbers if number.wholes]
+    spelled = {unit for number in numbers for unit in (*number.parts, *number.wholes)}
+    words = [
+        *([unit] for unit in query.terms.forms if unit not in spelled),
+        *(number.wholes for number in numbers),
+    ]
+    return " AND ".join(f"({find.match_any(units)})" for units in words)
 
 
 def _documents(db: sqlite3.Connection) -> _Documents:
@@ -175,8 +179,8 @@ def joined(some: Iterable[Facets]) -> Facets:
 
 
 def count_properties(db: sqlite3.Connection, result_of: Mapping[int, int]) -> Facets:
-    """The commonest properties of the results, as in `count`, by name, each with its commonest values.
-    One with many values, each of one result, such as an address, is left out."""
+    """The most frequent properties of the results, as in `count`, by name, with their most frequent
+    values. A property is left out if it has many values with one result each, such as an address."""
     known = kept(db, _properties)
     results = _results(known.ids, result_of)
     counts = _distinct(results, known.value_of[known.numbers], len(known.key_of))
@@ -191,11 +195,17 @@ def count_properties(db: sqlite3.Connection, result_of: Mapping[int, int]) -> Fa
             break
         numbers = held[known.key_of[held] == key]
         commonest = numbers[np.argsort(-counts[numbers], kind="stable")[:MOST_VALUES]].tolist()
-        shown = [known.spellings[_commonest_spelling(known, number, spelled)] for number in commonest]
-        values = found.setdefault(shown[0][0], {})
-        for number, (_, written) in zip(commonest, shown, strict=True):
-            values[written] = values.get(written, 0) + int(counts[number])
+        _add_values(found, known, {number: int(counts[number]) for number in commonest}, spelled)
     return found
+
+
+def _add_values(found: Facets, known: _Properties, counts: Mapping[int, int], spelled: _Numbers) -> None:
+    """Add the values of one property with their ``counts``, each in its commonest spelling; the property has
+    the name that the first value has."""
+    shown = [known.spellings[_commonest_spelling(known, number, spelled)] for number in counts]
+    values = found.setdefault(shown[0][0], {})
+    for count, (_, written) in zip(counts.values(), shown, strict=True):
+        values[written] = values.get(written, 0) + count
 
 
 def _commonest_spelling(known: _Properties, value: int, counts: _Numbers) -> int:

@@ -1,5 +1,5 @@
-"""One document to read: its text as it is meant to look, with the passage that was found marked; beside it
-what it links to; behind two buttons what can be done with it."""
+"""One document to read: its text as it is meant to look, with the passage that was found marked; next to it
+what it links to; in two menus what can be done with it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import streamlit as st
 
 from rag_core.errors import NotFound, RagError
 from rag_core.search.query import parse
-from rag_core.types import DocumentView, Viewer
+from rag_core.types import Document, DocumentView, Similar, Viewer
 from rag_core.wording import unread
 from ui.files.file_actions import is_asked_for, runs_now, show_file_outcome, show_run
 from ui.files.file_filters import listed
@@ -90,9 +90,14 @@ def show_document(viewer: Viewer, asked: Asked) -> None:
         place = st.empty()
         st.html(passages.details(view))
         with suppress(RagError):  # a vector index that does not answer keeps nobody from reading
-            near = library().searching.similar(viewer, file.store, file.path, limit=_SIMILAR)
-            if shown := [each for each in near if each.relevant and not each.is_linked]:
-                place.html(passages.similar(shown, origin))
+            if near := _similar(viewer, file):
+                place.html(passages.similar(near, origin))
+
+
+def _similar(viewer: Viewer, file: Document) -> list[Similar]:
+    """Documents with similar text that are not linked with this one."""
+    found = library().searching.similar(viewer, file.store, file.path, limit=_SIMILAR)
+    return [document for document in found if document.relevant and not document.is_linked]
 
 
 def _show_way_back(store: str, search: dict[str, list[str]] | None) -> None:
@@ -139,12 +144,18 @@ def _show_text(viewer: Viewer, view: DocumentView, asked: Asked, origin: Origin)
                 return _show_note(text, place, file.title)
             st.html(_render_code(text, file.file_type, place))
             return None
-    start, end = window(view, asked.first)
-    turning = passages.turning(view, start, end, PAGE, origin)
-    parts = [turning, passages.text(view, start, end, origin), turning] if view.chunks else []
-    for part in filter(None, parts):
-        st.html(part)
+    if view.chunks:
+        _show_passages(view, asked.first, origin)
     return None
+
+
+def _show_passages(view: DocumentView, first: int, origin: Origin) -> None:
+    """A page of passages, between links to the pages before and after it."""
+    start, end = window(view, first)
+    turning = passages.turning(view, start, end, PAGE, origin)
+    for part in (turning, passages.text(view, start, end, origin), turning):
+        if part:
+            st.html(part)
 
 
 def _show_note(text: str, place: Place, title: str) -> Rendered:

@@ -242,26 +242,31 @@ def _answered(shown: Shown, viewer: Viewer, request: Request, answer: Answer) ->
     cards = tuple(
         card(viewer, hit, search, answer.query, with_store=several, today=today) for hit in answer.hits
     )
-    corrections = [notice for notice in answer.notices if notice.code == "corrected"]
-    in_status = [notice for notice in answer.notices if notice.code == "too_new" and viewer.is_owner]
-    said = [sentence(each) for each in answer.notices if each not in [*corrections, *in_status]]
-    if answer.pending and not viewer.is_owner:  # whose status says it
-        said.append(sentence(say("pending_guest", count=answer.pending)))
-    if viewer.is_owner and any(info.failed for info in store_infos(viewer)):
-        said += map(sentence, library().searching.failed_files(viewer, answer))
     is_by_words = answer.mode == "lexical" != request.mode
     count = said_of(answer) + " by words · the model is loading" * is_by_words
     shown = _with_state(shown, viewer, answer.stores, count)
     return replace(
         shown,
         cards=cards,
-        said=tuple(said),
+        said=_sentences(viewer, answer),
         offers=offers(viewer, request, answer),
         quick=quick(viewer, request, cards),
         others=_others(viewer, answer, search),
         has_more=answer.has_more,
         end="" if answer.has_more or not answer.offset else "That is all.",
     )
+
+
+def _sentences(viewer: Viewer, answer: Answer) -> tuple[str, ...]:
+    """What is said above the results. Corrections stand elsewhere, and the status tells the owner how many
+    passages are new."""
+    elsewhere = {"corrected", "too_new"} if viewer.is_owner else {"corrected"}
+    sentences = [sentence(notice) for notice in answer.notices if notice.code not in elsewhere]
+    if answer.pending and not viewer.is_owner:
+        sentences.append(sentence(say("pending_guest", count=answer.pending)))
+    if viewer.is_owner and any(info.failed for info in store_infos(viewer)):
+        sentences += map(sentence, library().searching.failed_files(viewer, answer))
+    return tuple(sentences)
 
 
 def _others(viewer: Viewer, answer: Answer, search: str) -> Others | None:
@@ -284,7 +289,7 @@ def other_passages(viewer: Viewer, answer: Answer, hit: Hit, search: str) -> tup
 
 
 def _without_repeats(hit: Hit, shown: Sequence[Hit]) -> Hit:
-    """A passage without what the one before or behind it has shown: passages overlap."""
+    """A passage without what its neighbours have shown: passages overlap."""
     hidden = [*hit.hidden]
     for other in shown:
         if other.chunk_index == hit.chunk_index - 1:
@@ -371,7 +376,7 @@ def _passage(viewer: Viewer, hit: Hit, search: str) -> Passage:
 
 def _text(viewer: Viewer, hit: Hit) -> tuple[Block, ...]:
     """The text of a passage without a heading that repeats the title; where there is nothing else, the text
-    of the passage behind it."""
+    of the next passage."""
     blocks, title = shown_text(hit), hit.document.title.casefold()
     if not blocks or blocks[0].kind != "heading" or blocks[0].text.casefold() != title:
         return blocks
@@ -387,7 +392,7 @@ def _without_text(hit: Hit) -> str:
 
 
 def _facts(hit: Hit) -> dict[str, str]:
-    """What is known of a hit beside its text."""
+    """What is known of a hit besides its text."""
     known = {
         "Found by": ", ".join(hit.reasons),
         "Score": f"{hit.score:.0%}",
