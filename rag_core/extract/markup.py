@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from operator import attrgetter
 
 from rag_core.extract.building import one_line
 from rag_core.types import Segment
@@ -39,8 +38,8 @@ def sections(
     begin = start
     for heading in (*headings, Heading(end, 1, "")):
         if begin < heading.start:
-            path = tuple(map(attrgetter("text"), stack))
-            levels = tuple(map(attrgetter("level"), stack)) if marked else ()
+            path = tuple(above.text for above in stack)
+            levels = tuple(above.level for above in stack) if marked else ()
             anchor, name = ("heading", path[-1]) if path else ("text", "")
             found.append(Segment(begin, heading.start, path, anchor, name, levels))
         while stack and stack[-1].level >= heading.level:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -116,7 +116,7 @@ class _Walker:
         root = self.rules.top.full
         self._read_below(self.rules.top)
         while self._folder_links:
-            waiting, self._folder_links = sorted(self._folder_links, key=attrgetter("rel")), []
+            waiting, self._folder_links = sorted(self._folder_links, key=lambda link: link.rel), []
             for place in waiting:
                 target = self.rules.target(place.rel[:-1])
                 if isinstance(target, str):

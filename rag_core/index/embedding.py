@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from operator import attrgetter
 
 import numpy as np
 
@@ -157,12 +156,12 @@ class Embedding:
         if rest:
             with self.store.write() as db:
                 embeddings.put_vectors(db, self._identity_id, rest, np.empty((len(rest), 0), np.float32))
-            self._met_unreadable |= not all(map(attrgetter("is_data"), rest))
+            self._met_unreadable |= any(not item.is_data for item in rest)
             self.log.estimate.texts.note(len(rest))
             self.log.advance(count=len(rest) if is_phase else 0)
         if not readable:
             return
-        texts = list(map(attrgetter("text"), readable))
+        texts = [item.text for item in readable]
         try:
             steps = [texts] if embedder.server else self.tools.priority.steps(texts)
             vectors = np.concatenate(list(map(embedder.embed_documents, steps)))
@@ -199,8 +198,8 @@ class Embedding:
             self._flush(is_phase=True)
 
     def _flush(self, *, is_phase: bool = False) -> None:
-        """Send what is queued, and count it where that is a phase of its own. During a switch also remove
-        what is gone or private by now from the former index, which searches still ask."""
+        """Send what is queued, and count it if that is a phase of its own. During a switch, chunks that
+        are gone or private now are also removed from the former index, which searches still use."""
         if self._former is not None:
             try:
                 private = not withholds_private(self.store, self._former.server)

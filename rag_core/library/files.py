@@ -7,7 +7,6 @@ import posixpath
 import re
 from contextlib import suppress
 from dataclasses import replace
-from operator import attrgetter
 from pathlib import Path
 
 from rag_core.errors import NotFound, RagError, SeveralFiles
@@ -49,9 +48,11 @@ class Files(Service):
     def all(
         self, viewer: Viewer, store: str, path: str | None = None, *, compared: bool = True
     ) -> list[Document]:
-        """Every file of a store by path, excluded ones included; with ``path`` only those called so. Its
-        ``state`` is compared with the disk just now, by content for ``path``; without ``compared`` it is that
-        of the last reading, the same until the store changes."""
+        """Every file of a store by path, also excluded ones; with ``path`` only the files of that name.
+
+        Each ``state`` is compared with the disk now, for ``path`` by content. Without ``compared`` it is the
+        state when the file was last read, which stays the same until the store changes.
+        """
         with self._stores.open(viewer, store).store.read() as db:
             rows = find.document_rows(db, viewer, None if path is None else documents.ids(db, path))
             excluded = sources.excluded_files(db)
@@ -65,7 +66,9 @@ class Files(Service):
         for place, row in enumerate(rows if left else ()):
             if out := left.pop(with_sep(row["root"]) + row["path"], None):
                 listed[place] = replace(listed[place], state="excluded", reason=out.reason)
-        return sorted([*listed, *(_excluded(store, out) for out in left.values())], key=attrgetter("path"))
+        return sorted(
+            [*listed, *(_excluded(store, out) for out in left.values())], key=lambda file: file.path
+        )
 
     def states(self, viewer: Viewer, store: str) -> dict[int, FileState]:
         """The state of each document by its id, compared with the disk just now; exclusions are not looked
@@ -82,9 +85,12 @@ class Files(Service):
         raise places.no_file(self._stores.open(viewer, store).store, path)
 
     def path_of(self, viewer: Viewer, store: str, path: str, here: Path | None = None) -> str:
-        """The store's name for the file ``path``, which is absolute, as the store calls it, the end of that
-        if one file alone has it (``tea.md``), or, if the file exists, relative to ``here``. Raises NotFound,
-        InvalidInput for a path outside of its folders."""
+        """The store's name for the file ``path``. Raises NotFound, and InvalidInput for a path outside of
+        its folders.
+
+        ``path`` may be absolute, the store's own name, the end of that if it is unique (``tea.md``), or
+        relative to ``here`` if the file exists.
+        """
         opened = self._stores.open(viewer, store).store
         with opened.read() as db:
             if here is None and documents.ids(db, path):
@@ -115,9 +121,11 @@ class Files(Service):
         return self.path_of(viewer, store, found[1], here), lines
 
     def stores_meant(self, viewer: Viewer, path: str, here: Path | None = None) -> list[str]:
-        """The stores that can be meant by a file named as in `path_and_lines`. These are the stores that list
-        the file, else those with a folder around it; the configured one alone if it is among them. Raises
-        NotFound if several stores exist and none holds it."""
+        """The stores that may be meant by a file named as in `path_and_lines`.
+
+        These are the stores that list the file, else those with a folder around it. The default store alone,
+        if it is one of them. Raises NotFound if there are several stores and none has the file.
+        """
         names = self._stores.names(viewer)
         listing: list[str] = []
         holding: list[str] = []

@@ -1,5 +1,5 @@
-"""Transformers exported to ONNX, run one text at a time on onnxruntime: no padding, so what a text gives does
-not depend on the texts beside it."""
+"""Transformers exported to ONNX, run one text at a time on onnxruntime: no padding, so the vector of a text
+does not depend on the other texts."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Transformer:
         self.tokenizer.no_truncation()
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        """All tokens of each text, with the model's marks in front and behind."""
+        """All tokens of each text, with the model's marks before and after."""
         clean = [well_formed(text) for text in texts]
         # Only the tokenizer's batch methods release the GIL.
         return [encoding.ids for encoding in self.tokenizer.encode_batch_fast(clean)]
@@ -79,7 +79,7 @@ class Encoder:
     def __init__(self, graph: Path, tokenizer: Path, max_tokens: int, pooling: Pooling = "mean") -> None:
         model = Transformer(graph, tokenizer)
         ranks = model.outputs
-        pooled = next(filter(ranks.__contains__, _POOLED), None)
+        pooled = next((name for name in _POOLED if name in ranks), None)
         states = next((name for name, rank in ranks.items() if rank == 3), next(iter(ranks)))
         self.pools = pooled is not None
         self.tokens = model.tokens

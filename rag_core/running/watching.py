@@ -60,8 +60,8 @@ class _Written:
 
 @dataclass
 class Pace:
-    """Lets a file that is written all the time, such as a log, through at most every 30 seconds: after each
-    time it is held twice as long, until it was left alone for a second."""
+    """Limits how often a file that is written all the time, such as a log, is read: each wait is twice as
+    long, up to 30 seconds, until the file was left alone for a second."""
 
     _files: dict[str, _Written] = field(default_factory=dict)
 
@@ -71,15 +71,16 @@ class Pace:
             file = self._files.setdefault(path, _Written(due=now))
             file.changed, file.is_held = now, True
         is_quiet = {path: now - file.changed >= _QUIET_S for path, file in self._files.items()}
-        found = {
+        ready = {
             path for path, file in self._files.items() if file.is_held and (now >= file.due or is_quiet[path])
         }
-        for file in map(self._files.__getitem__, found):
+        for path in ready:
+            file = self._files[path]
             file.due, file.is_held = now + file.wait, False
             file.wait = min(2 * file.wait, _LONGEST_WAIT_S)
         for path in [path for path in self._files if is_quiet[path]]:
             del self._files[path]
-        return found
+        return ready
 
 
 def watch(

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import dataclass
-from operator import itemgetter
 
 from rag_core.extract.filetypes import TO_CUT
 from rag_core.store import chunks, outbox
@@ -36,11 +35,11 @@ class Switch:
 
 def under_way(db: sqlite3.Connection) -> Switch | None:
     """The change that was begun and not ended, if there is one."""
-    found = meta(db)
-    if not (found.keys() >= {*_NEXT[:3]} and found["next_identity_id"].isdecimal()):
+    about = meta(db)
+    if not (about.keys() >= {*_NEXT[:3]} and about["next_identity_id"].isdecimal()):
         return None
-    embedder, identity_id, backend = map(found.__getitem__, _NEXT[:3])
-    return Switch(embedder, int(identity_id), backend, found.get("next_remote", ""))
+    embedder, identity_id, backend = (about[key] for key in _NEXT[:3])
+    return Switch(embedder, int(identity_id), backend, about.get("next_remote", ""))
 
 
 def begin(db: sqlite3.Connection, to: Switch) -> None:
@@ -130,7 +129,7 @@ def retire(db: sqlite3.Connection, address: str) -> None:
 def retired(db: sqlite3.Connection) -> list[str]:
     """The addresses of remote indexes that no search asks any more, and that are still there."""
     sql = f"SELECT substr(key, {len(_RETIRED) + 1}) FROM meta WHERE key GLOB 'retired *' ORDER BY 1"
-    return list(map(itemgetter(0), db.execute(sql)))
+    return [address for (address,) in db.execute(sql)]
 
 
 def forget_retired(db: sqlite3.Connection, address: str) -> None:

@@ -16,7 +16,6 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from operator import itemgetter
 
 from rag_core.text.numbers import Span
 
@@ -90,7 +89,7 @@ def layout(file_type: str, passages: Iterable[tuple[int, str]]) -> Layout | None
             elif match["end"] or match["percent"]:
                 comments.append(span)
     lines = tuple(_lines(text, code))
-    return Layout(tuple(comments), lines, frozenset(map(itemgetter(2), lines)))
+    return Layout(tuple(comments), lines, frozenset(shape for _, _, shape in lines))
 
 
 def _lines(text: str, code: Sequence[Span]) -> Iterable[tuple[int, int, int]]:
@@ -125,12 +124,12 @@ def _number(shape: str) -> int | None:
 
 
 def kept(furniture: Sequence[Span], passages: Sequence[tuple[int, str]]) -> list[str | None]:
-    """What is kept of each passage, as JSON of spans in it; None for all of it. A document without anything
-    else keeps its names with its first passage."""
+    """What is kept of each passage, as JSON of spans in it; None keeps all. A document that is furniture
+    only keeps its names with its first passage."""
     found: list[str | None] = []
     for start, text in passages:
         hidden: list[Span] = []
-        for first, last in furniture[bisect_right(furniture, start, key=itemgetter(1)) :]:
+        for first, last in furniture[bisect_right(furniture, start, key=lambda span: span[1]) :]:
             if first >= start + len(text):
                 break
             hidden.append((max(first, start) - start, min(last, start + len(text)) - start))

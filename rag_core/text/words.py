@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import filterfalse, pairwise
+from itertools import pairwise
 
 from rag_core.text.numbers import MONTH_NAMES, MONTH_OF_YEAR, Span, codes, numbers
 from rag_core.text.prose import without_runs
@@ -142,7 +142,7 @@ def extra_terms(text: str) -> str:
     for number in numbers(text):
         month = number.month if number.month not in number.parts else ""
         terms += filter(None, (*number.wholes, number.day, month))
-    terms += map(MONTH_NAMES.__getitem__, MONTH_OF_YEAR.findall(text))
+    terms += (MONTH_NAMES[month] for month in MONTH_OF_YEAR.findall(text))
     return " ".join(terms)
 
 
@@ -175,12 +175,12 @@ def _pieces(word: str) -> Iterator[str]:
 def query_words(text: str) -> tuple[str, ...]:
     """The words of a query in order, folded, without repetitions; stop words only if all are."""
     words = dict.fromkeys(split_words(text, parts=True))
-    return tuple(filterfalse(STOP_WORDS.__contains__, words)) or tuple(words)
+    return tuple(word for word in words if word not in STOP_WORDS) or tuple(words)
 
 
 def typed_words(text: str) -> tuple[dict[str, Sequence[str]], list[Number]]:
-    """The words of a query as typed, each with its units (a number with its signs or a name in code is one
-    word), and the numbers, dates and codes among them."""
+    """The words of a query as typed, each with its units, and the numbers, dates and codes among them. A
+    number with its signs and a name in code are one word."""
     text = _POSSESSIVE.sub("", unicodedata.normalize("NFKC", text))
     figures = [*numbers(text), *codes(text)]
     places = [(each.span, each.parts) for each in figures]
@@ -249,8 +249,8 @@ _PAST = re.compile(r"(?<!e)ed\Z|ing\Z")
 _EVERY_MARK = frozenset(_MARKS)
 _VOWEL = re.compile("[aeiouy]")
 _DOUBLED = re.compile(r"(?<=..)([^aeiouflsz])\1\Z")
-_CLOSED = re.compile("[^aeiouy]*[aeiouy][^aeiouwxy]")  # an e behind it makes another word: hop, hope
-_DERIVED = re.compile(  # behind so many letters that it is an ending: investor, not letter
+_CLOSED = re.compile("[^aeiouy]*[aeiouy][^aeiouwxy]")  # an e after it makes another word: hop, hope
+_DERIVED = re.compile(  # after enough letters to be an ending: investor, not letter
     r"(?<=.{3}[^aeiou])at(?:e|or|ion(?:al)?)\Z|(?<=.{4})e?ment(?:ation)?\Z"
     r"|(?<=.{5})(?:er|or|ion|(?:ion)?(?<!i)al|(?<!b)e?ly)\Z"
 )
@@ -301,8 +301,8 @@ _ALPHABET_OF = {letter: letters for letters in _ALPHABETS for letter in letters}
 
 
 def one_edit_away(word: str) -> set[str]:
-    """The strings that a typing error makes of ``word`` or ``word`` of them: one letter more, fewer or another, or
-    two neighbours swapped (P. Norvig, "How to write a spelling corrector", 2007)."""
+    """The strings one typing error away from ``word``: one letter added, left out or replaced, or two
+    neighbours swapped (P. Norvig, "How to write a spelling corrector", 2007)."""
     letters = _ALPHABET_OF.get(word[0], "")
     found: set[str] = set()
     for at in range(len(word) + 1):
@@ -314,7 +314,7 @@ def one_edit_away(word: str) -> set[str]:
 
 
 def alternatives(unit: str) -> list[str]:
-    """The words that a unit stands for: itself, or those that a word with a typing error may mean
+    """The words that a unit stands for: itself, or its corrections if it may be mistyped
     (``login|logic``)."""
     return unit.split("|")
 
@@ -397,9 +397,11 @@ def with_words(
 
 
 def with_corrections(query: Query, meant: Mapping[str, Sequence[str]]) -> Query:
-    """``query`` with other words in place of those in ``meant``, outside its phrases: any of them is looked
-    for, and the first is named in reasons. A word that stands among its own is not corrected, but completed.
-    What is embedded stays as it was typed."""
+    """``query`` with the words of ``meant`` replaced by their corrections, outside its phrases.
+
+    Passages with any correction of a word are searched; reasons name the first. A word that is among its own
+    corrections is completed, not corrected. The text that is embedded stays as it was typed.
+    """
     quoted = {word for phrase in query.phrases for word in split_words(phrase.text)}
     instead = {word: "|".join(others) for word, others in meant.items() if word not in quoted}
     if not instead:

@@ -16,7 +16,6 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +28,7 @@ from rag_core.store.file import Known, active_identity, generation
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import EVERYTHING, Match
 
-LARGE = 20_000 * 384  # so many numbers are compared in 3 ms on one core; above, the signs choose
+LARGE = 20_000 * 384  # numbers that are compared in 3 ms on one core; with more, sign bits choose candidates
 FEWEST_SIGNS = 256  # vectors of fewer numbers have too few signs to choose by
 _ADDED_UP, _READ = 40, 6  # vectors for each one that is wanted
 _BLOCK = 16_384  # vectors whose columns fit into a core's cache
@@ -79,7 +78,7 @@ class LocalVectors:
                     found = [Match(key, near[id_]) for key, id_ in sorted(rows)]  # equally near ones by keys
                     break
                 count *= 4
-        return sorted(found, key=itemgetter(1), reverse=True)[:k]
+        return sorted(found, key=lambda match: match.similarity, reverse=True)[:k]
 
     def _follow(self, db: sqlite3.Connection, active: Known) -> Matrix:
         now = kept(db, generation)
@@ -103,7 +102,7 @@ def _refreshed(db: sqlite3.Connection, active: Known, matrix: Matrix) -> Matrix:
 
 
 def _extended(db: sqlite3.Connection, identity_id: int, matrix: Matrix) -> Matrix:
-    """The matrix with the vectors behind its last one."""
+    """The matrix, with the vectors that were added since."""
     columns, rows = ("bits", "FROM signs WHERE identity_id = ?") if matrix.is_large else ("vector", _MINE)
     sql = f"""SELECT json_group_array(id), CAST(group_concat({columns}, '') AS BLOB) FROM (
                   SELECT id, {columns} {rows} AND id > ? ORDER BY id LIMIT {_VECTORS_A_READ})"""
@@ -158,8 +157,8 @@ class Matrix:
         return cls(dimension, np.empty(room, np.int64), rows, signs, is_large)
 
     def extended(self, ids: Ids, data: bytes) -> Matrix:
-        """These vectors behind the others: their numbers in 16 bits, or the signs of these. Only the newest
-        matrix may be extended: it is done in place."""
+        """The matrix with these vectors added: their numbers in 16 bits, or the sign bits of these. Only the
+        newest matrix may be extended: it is done in place."""
         count = self.count + len(ids)
         known = self if count <= len(self.ids) else self._with_room(max(count, _GROWTH * self.count))
         new = slice(self.count, count)

@@ -10,7 +10,6 @@ import html
 import re
 from collections.abc import Sequence
 from itertools import groupby
-from operator import attrgetter
 from typing import Final, Literal
 
 from rag_core.replies import Draft, Reference, Statement, fault, lacks
@@ -120,9 +119,9 @@ def _passage(each: Reference) -> str:
     if len(blocks) > 1 and blocks[0].kind == "heading" and blocks[0].text == each.title:
         blocks = blocks[1:]
     said = ""
-    for kind, found in groupby(blocks, key=attrgetter("kind")):
+    for kind, group in groupby(blocks, key=lambda block: block.kind):
         tag = _TAGS[kind]
-        items = "".join(f"<{tag}>{_pieces(block)}</{tag}>" for block in found)
+        items = "".join(f"<{tag}>{_pieces(block)}</{tag}>" for block in group)
         said += f"<ul>{items}</ul>" if kind == "item" else items
     return said
 

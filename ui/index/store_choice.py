@@ -75,7 +75,7 @@ def _follow_address(viewer: Viewer, active: Mapping[str, bool]) -> None:
     asked = st.query_params.get(PARAM)
     if asked is not None and asked not in active:
         show_unknown_store(viewer, asked)
-    at_work = max(active, key=active.__getitem__)  # the first at work, else the first
+    at_work = max(active, key=lambda name: active[name])  # the first at work, else the first
     name = asked if asked is not None and asked in active else visit.last_store(active) or at_work
     visit.remember_store(name)
     st.session_state[_BOX] = name

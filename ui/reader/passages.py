@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from operator import attrgetter
 from pathlib import PurePosixPath
 
 from rag_core.search.snippet import highlight
@@ -107,7 +106,7 @@ def facts(view: DocumentView) -> str:
 
 
 def beside(view: DocumentView, headings: Sequence[Heading], origin: Origin) -> str:
-    """The column beside the text: its contents, and the links out of it and to it."""
+    """The column next to the text: its contents, and the links out of it and to it."""
     parts = [_contents(headings)]
     parts += [_links(name, view.document.store, found, origin) for name, found in _both(view)]
     return f'<nav class="cp cp-beside-text" aria-label="In this document">{"".join(parts)}</nav>'
@@ -157,7 +156,7 @@ def details(view: DocumentView) -> str:
 
 
 def _links(name: str, store: str, found: Sequence[DocumentLink], origin: Origin) -> str:
-    """The documents behind links, each once; those that are not there are counted."""
+    """The documents that links lead to, each once; those that are not there are counted."""
     there = {link.path: link for link in found if link.path is not None}
     nowhere = sorted({one_line(link.target) for link in found if link.path is None})
     items = [f"<li>{_link(store, link, origin)}</li>" for link in there.values()]
@@ -184,8 +183,10 @@ def text(view: DocumentView, start: int, end: int, origin: Origin) -> str:
     parts = []
     trail: tuple[str, ...] = ()
     is_sheet, is_slides = (view.document.file_type == kind for kind in ("sheet", "slides"))
-    one = (lambda each: (each.heading_path, "")) if is_sheet else attrgetter("heading_path", "anchor")
-    for (path, named), part in groupby(view.chunks[start:end], one):
+    places = groupby(
+        view.chunks[start:end], lambda chunk: (chunk.heading_path, "" if is_sheet else chunk.anchor)
+    )
+    for (path, named), part in places:
         if path != trail and (trail := path) and not is_slides:
             parts.append(f"<h2>{html.escape(' › '.join(map(one_line, trail)))}</h2>")
         if is_sheet:
@@ -287,7 +288,7 @@ def _passage(document: Document, chunk: Neighbour, origin: Origin) -> str:
 
 
 def turning(view: DocumentView, start: int, end: int, most: int, origin: Origin) -> str:
-    """Which passages are shown, and links to those before and behind them; nothing when all are."""
+    """Which passages are shown, and links to those before and after them; nothing when all are."""
     total = len(view.chunks)
     if end - start == total:
         return ""

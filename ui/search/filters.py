@@ -46,9 +46,12 @@ def chips(
     counts: Facets | None = None,
     least: Collection[str] = (),
 ) -> tuple[Chip, ...]:
-    """Filters with the ``counts`` of what was found, else of all that is ``offered``; those of the kinds
-    ``least`` are lower bounds. A filter that would find nothing has no options. An option that holds is taken
-    away by pressing it again."""
+    """The filters of the Search page, with the ``counts`` of what was found, else of all that is
+    ``offered``.
+
+    The counts of the kinds in ``least`` are lower bounds. A filter that would find nothing has no options. An
+    option that holds is taken away by pressing it again.
+    """
     all_of = {"type": offered.types, "tag": offered.tags, "folder": offered.folders, "store": {}}
     shown = {kind: _numbers((counts or all_of).get(kind, {}), is_least=kind in least) for kind in all_of}
     if "" in shown["folder"]:
@@ -63,7 +66,7 @@ def chips(
 
 
 def _numbers(counts: Mapping[str, int], *, is_least: bool) -> dict[str, str]:
-    """The number of results to show beside each value."""
+    """The number of results to show next to each value."""
     return {value: _number(count, is_least=is_least) for value, count in counts.items()}
 
 
@@ -137,9 +140,11 @@ def minimum(
     *,
     goes_on: bool = False,
 ) -> Chip:
-    """The least score, with the ``counts`` of `Answer.score_counts`, if any. ``usual`` is the least score
-    where the address has none. The tenths ``offered`` are by default those that leave something. If the list
-    ``goes_on``, a tenth that leaves all of it is a lower bound."""
+    """The choice of the lowest score, with the ``counts`` of `Answer.score_counts` if there are any.
+
+    ``usual`` is the lowest score where the address has none. The tenths ``offered`` are by default those that
+    leave something. If the list ``goes_on``, a tenth that leaves all of it is a lower bound.
+    """
     tenths = offered or [tenth for tenth in range(1, len(counts)) if counts[tenth]]
     options = tuple(
         Way(
@@ -279,7 +284,7 @@ def select(
     changed: Callable[[], None],
 ) -> None:
     """A box with each value and its count: all values, or the most frequent where a browser would choke."""
-    kept = {*nlargest(_MOST, counts, key=counts.__getitem__), st.session_state[key]}
+    kept = {*nlargest(_MOST, counts, key=lambda value: counts[value]), st.session_state[key]}
     st.selectbox(
         name,
         [value for value in counts if value in kept],
