@@ -1,5 +1,5 @@
-"""Settings: what the owner chooses, sharing, and under Advanced everything else. What asks a server is drawn
-beside the rest of the page, or only once it is opened."""
+"""Settings: what the owner chooses, sharing, and under Advanced everything else. Parts that ask a server are
+drawn at the same time as the rest of the page, or only once they are opened."""
 
 from __future__ import annotations
 

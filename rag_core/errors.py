@@ -40,7 +40,7 @@ class RagError(Exception):
         return say("error", message=self.message, next=self.next_step)
 
     def as_dict(self) -> dict[str, dict[str, str]]:
-        """The shape every face sends: ``{"error": {"code", "message", "suggestion"}}``."""
+        """The shape that every interface sends: ``{"error": {"code", "message", "suggestion"}}``."""
         return {"error": {"code": self.code, "message": self.message, "suggestion": self.suggestion}}
 
 

@@ -1,4 +1,4 @@
-"""A document, a passage that was found in it, and what every face shows of both.
+"""A document, a passage that was found in it, and what every interface shows of both.
 
 A new field is declared here and filled in where its value is known: `store.find.as_documents` for a document,
 `search.show` for a hit. A plain field is in JSON, under its name. With `fact` people see it too: in CSV,
@@ -17,7 +17,7 @@ from rag_core.anchors import anchor_in_words
 PrivateBy = Literal["note", "rule"]
 
 INNER = {"inner": True}
-"""The metadata of a field that no face shows."""
+"""The metadata of a field that no interface shows."""
 
 
 View = Literal["brief", "table", "whole"]

@@ -68,8 +68,8 @@ class Reference:
 
     @property
     def place(self) -> str:
-        """Where it is, as the faces show it: ``vault/rel_path :: heading_path``, without Markdown's marks and
-        without a heading that only says the file's name again."""
+        """Where it is, as every interface shows it: ``vault/rel_path :: heading_path``, without Markdown's
+        marks and without a heading that only says the file's name again."""
         path, headings = f"{self.vault}/{self.rel_path}", self.heading_path
         if self.file_type == "markdown":
             headings = _HEADING_MARK.sub(r"\1", headings)
@@ -172,7 +172,7 @@ class Conversation:
 
 
 def marked(statement: Statement) -> str:
-    """A statement as plain text, with a mark behind every false quote, and one for what it lacks."""
+    """A statement as plain text, with a mark after every false quote, and one for what it lacks."""
     parts: list[str] = []
     at = 0
     for quote in statement.quotes:

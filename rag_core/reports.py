@@ -32,12 +32,11 @@ class SourceInfo:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request to a store's run: bring ``folders`` up to date (None: all that are not paused; (): only
-    embed), or read so many ``files`` of them again (0: all). ``force``: unchanged ones, too."""
+    """A request to a store's run: to bring folders up to date, or to read some files again."""
 
-    folders: tuple[str, ...] | None
-    files: int = 0
-    force: bool = False
+    folders: tuple[str, ...] | None  #: None for all that are not paused, () to embed only.
+    files: int = 0  #: Number of files to read again; 0 for whole folders.
+    force: bool = False  #: Whether unchanged files are read, too.
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,17 +181,16 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Why a file is found in a store or not. ``rank`` (from 1) is that of its best passage for a query that
-    was asked, None when it is not among the hits, and ``relevant`` whether it fits."""
+    """Why a file is found in a store or not."""
 
     store: str
     path: str
     steps: tuple[Step, ...]
     advice: str | Message = ""
     query: str = ""
-    rank: int | None = None
+    rank: int | None = None  #: Of its best passage for the query, from 1; None if it is not among the hits.
     score: float | None = None
-    relevant: bool = False
+    relevant: bool = False  #: Whether that passage fits the query.
 
     @property
     def findable(self) -> bool:
@@ -202,17 +200,16 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class Privacy:
-    """What of a store only its owner sees, ``by_note`` or ``by_rule``. ``rules``: how many documents each
-    hides. ``due``: the next run has work to do for it. ``unsure``: path → why privacy is not certain."""
+    """Which documents of a store only its owner sees, and why."""
 
     store: str
-    rules: dict[str, int]
+    rules: dict[str, int]  #: Private rules with the number of documents that each hides.
     documents: int
     private: int
-    by_note: int
+    by_note: int  #: Number of documents whose front matter says so.
     by_rule: int
-    due: bool = False
-    unsure: dict[str, str] = field(default_factory=dict)
+    due: bool = False  #: Whether the next run has work to do for it.
+    unsure: dict[str, str] = field(default_factory=dict)  #: path → why its privacy is not certain.
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,14 +226,14 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What somebody did through one ``door`` without a long break. ``refused``: nobody had let them in."""
+    """Requests of one person without a long break."""
 
     login: str
-    door: Door
+    door: Door  #: The interface: pages, REST or MCP.
     started_at: str
     last_at: str
     requests: int
-    refused: bool = False
+    refused: bool = False  #: Whether they were refused, as the owner has not given them access.
 
 
 @dataclass(frozen=True, slots=True)

@@ -267,7 +267,7 @@ class Notice(Message):
 
     @property
     def message(self) -> str:
-        """The sentence that every face but the pages says."""
+        """The sentence that every interface shows; pages may have their own."""
         return str(self)
 
 

@@ -304,7 +304,7 @@ def take_back(path: str, store: str) -> str:
 
 
 def lines(start: int, end: int) -> str:
-    """Line numbers as they stand behind a path: ``35``, ``35-40``."""
+    """Line numbers as they follow a path: ``35``, ``35-40``."""
     return str(start) if start == end else f"{start}-{end}"
 
 
@@ -363,7 +363,7 @@ def read_nothing(job: Job) -> bool:
 def freshness(now: Freshness) -> str:
     """How far stores are behind their folders, in one line."""
     behind = "looking for changed files" if now.looking else "up to date"
-    if now.reading:  # the passages behind it still get more
+    if now.reading:  # later passages still get more
         behind = f"reading {plural(now.reading, 'file')}"
     elif now.waiting:
         behind = f"{plural(now.waiting, 'passage')} not embedded yet"
@@ -386,7 +386,7 @@ def new_hits(saved: SavedSearch) -> str:
 
 
 def unshown(answer: Answer) -> str:
-    """How many near misses follow behind those shown; '' for none."""
+    """How many near misses follow those shown; '' for none."""
     return f"Near misses not shown: at least {answer.unshown:,}." if answer.unshown else ""
 
 

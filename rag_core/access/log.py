@@ -26,7 +26,7 @@ SERVER_LOGGERS: Final = ("asyncio", "uvicorn.error")  # websockets writes to the
 _EVERY_S: Final = 1.0
 _WRITTEN_EVERY_S: Final = 10.0
 _MAX_CALLS: Final = 6
-_MAX_WAITING: Final = 200  # logins and doors; a tailnet has fewer, a flood of invented names has more
+_MAX_WAITING: Final = 200  # logins, by interface; a tailnet has fewer, a flood of invented names more
 _LOG = logging.getLogger(__name__)
 
 

@@ -26,8 +26,8 @@ def is_program(path: str) -> bool:
 
 
 def sent_token(path: str, headers: Iterable[Header]) -> str | None:
-    """The token in a request to REST or MCP; '' for other or repeated credentials, None for none. Pages take
-    no tokens, so for their paths it is None, too."""
+    """The token in a request to REST or MCP: None without credentials, '' for other or repeated ones. It
+    is always None for pages, which take no tokens."""
     sent = [value for name, value in headers if name.lower() == "authorization"]
     if not is_program(path) or not sent:
         return None

@@ -50,7 +50,7 @@ _M = TypeVar("_M", bound=Shown)
 
 def shows(*values: type, without: str = "") -> Callable[[type[_M]], type[_M]]:
     """Adds to a model the fields of frozen ``values``, but those that it has under some name, those
-    ``without``, and those that no face shows."""
+    ``without``, and those that no interface shows."""
 
     def complete(model: type[_M]) -> type[_M]:
         named = {*without.split(), *model.model_fields}
@@ -176,7 +176,7 @@ class Answer(Shown):
 
     @classmethod
     def with_freshness(cls, answer: types.Answer, now: types.Freshness | None) -> Self:
-        """The model of what a search found, and of how far its stores are behind."""
+        """The model of what a search found, and of how up to date its stores are."""
         return cls.of(answer).model_copy(update={"freshness": Freshness.of(now) if now else None})
 
 

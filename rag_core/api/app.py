@@ -43,7 +43,7 @@ _NO_PARAMETERS = Kind(Nothing)
 
 
 def picture_workers() -> Workers:
-    """The threads that wait for pictures, of every face."""
+    """The threads that wait for pictures, for all interfaces."""
     return Workers(_PICTURES_AT_ONCE, "pictures")
 
 

@@ -38,7 +38,7 @@ def _search(library: Library, viewer: Viewer, given: requests.Search) -> answers
 
 
 def what_was_found(library: Library, viewer: Viewer, answer: types.Answer) -> answers.Answer:
-    """What a search found; for the owner with how far its stores are behind."""
+    """What a search found; for the owner with how up to date its stores are."""
     now = library.jobs.freshness(viewer, answer.stores) if viewer.is_owner else None
     return answers.Answer.with_freshness(answer, now)
 

@@ -55,7 +55,7 @@ def numbered(hits: Sequence[Hit], room: int, around: Around) -> tuple[list[Refer
                     score=0.0,
                     relevant=False,
                 )
-    groups: dict[tuple[str, int, int], list[Hit]] = {}  # of hits that follow each other, by the place behind
+    groups: dict[tuple[str, int, int], list[Hit]] = {}  # of hits in sequence, by the next place
     for hit in sorted(kept.values(), key=lambda hit: (hit.store, hit.document.id, hit.chunk_index)):
         group = groups.pop((hit.store, hit.document.id, hit.chunk_index), [])
         groups[hit.store, hit.document.id, hit.chunk_index + 1] = [*group, hit]

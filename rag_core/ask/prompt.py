@@ -43,7 +43,7 @@ _POINTING = frozenset(
 )
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _NUMBER = re.compile(r"\s?\[(?:\d[\d,\s-]*|no quote)\]")
-_SHARE = 4  # the conversation and the question get at most one in so many tokens of the context each
+_SHARE = 4  # the conversation and the question each get at most a fourth of the context's tokens
 _SHORT_QUESTION = 2000  # characters
 _LONGEST_TURN = 2000  # characters of an earlier answer
 

@@ -1,5 +1,5 @@
 """The quotes in what a model says. A quote mark may be one of the characters below, doubled (``""``), HTML
-(``&quot;``, ``<q>``), LaTeX (two backticks) or behind a backslash."""
+(``&quot;``, ``<q>``), LaTeX (two backticks) or escaped with a backslash."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OTHER_CLOSERS = {"“": '"', "”": '"', "„": '"', "‟": '"'}
 """Closing marks to try where no regular one follows in the line: a quote may mix two kinds of marks."""
 _SINGLE = frozenset("‘’'‚‛❛＇´")
 _INCHES = frozenset('"″＂')
-_CLOSES_TOO = frozenset("”’»›")  # these open only behind a space
+_CLOSES_TOO = frozenset("”’»›")  # these open only after a space
 SIGNS = frozenset("".join((*_CLOSERS, *_CLOSERS.values()))) - {"`"}
 """Every character that is a quote mark."""
 _CLOSE = frozenset("".join(_CLOSERS.values())) - frozenset("“‘")
@@ -43,16 +43,15 @@ _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A quote mark between ``start`` and ``end``: ``count`` times the character ``sign``, and the characters
-    ``before`` and ``after`` it. A *weak* one may be an apostrophe: it opens only what is closed."""
+    """A quote mark in a text."""
 
     start: int
     end: int
-    sign: str
-    count: int
-    weak: bool
-    before: str
-    after: str
+    sign: str  #: The character.
+    count: int  #: How many times it is there.
+    weak: bool  #: Whether it may be an apostrophe, which opens a quote only if another mark closes it.
+    before: str  #: The character before the mark.
+    after: str  #: The character after it.
 
     @property
     def closes(self) -> bool:
@@ -61,7 +60,7 @@ class Mark:
 
 
 def mark_at(text: str, at: int) -> Mark | None:
-    """The quote mark that begins at ``at``, with those of the same kind right behind it."""
+    """The quote mark that begins at ``at``, with those of the same kind directly after it."""
     if text[at] not in _FIRST or not (match := _MARK.match(text, at)) or not (sign := _sign(match[0])):
         return None
     weak = sign in _SINGLE or match[0] in ("``", ",,")
@@ -156,7 +155,7 @@ class Quoted:
 
 
 def quotes(text: str) -> Iterator[Quoted]:
-    """The quoted spans of a statement, in order, but for those in a fenced block of code. A mark that is
+    """The quoted spans of a statement, in order, without those in a fenced block of code. A mark that is
     never closed quotes up to the next number, or the end."""
     at = 0
     while at < len(text):

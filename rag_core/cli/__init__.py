@@ -1,4 +1,4 @@
-"""The command line: a thin face of the library. Tables for people, ``--json`` for programs.
+"""The command line: a thin interface to the library. Tables for people, ``--json`` for programs.
 
 Answers go to standard output, progress and errors to standard error. Exit status: 0 ok,
 1 failed or some files failed, 2 wrong usage, 3 no passage fits a question, 130 Ctrl-C, 141 broken pipe.

@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"-k=?([0-9]+)")
 
 class _Worded(click.Command):
     """A command that is given words. One with a minus (``-kale``) is left out of what is found, so only a
-    single letter behind a minus is an option."""
+    single letter after a minus is an option."""
 
     def __init__(self, name: str | None, **kwargs: Any) -> None:
         settings = {"ignore_unknown_options": True, "help_option_names": ["--help"]}

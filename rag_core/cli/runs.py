@@ -51,10 +51,10 @@ def _cancel(library: Library, store: str) -> None:
 def run_requests(
     library: Library, store: str, next_steps: Callable[[], str] = lambda: "", *, queued: str = ""
 ) -> None:
-    """Run what is requested of a store and print the job, then ``next_steps`` if the run ended well.
+    """Run the requests of a store and print the job, then ``next_steps`` if it ended well.
 
-    Exits with 1 if it did not, or if a file failed. A process that runs the store already takes the request;
-    then it prints ``queued``, or what such a process does with any request.
+    Exits with 1 if it did not, or if a file failed. If another process runs the store, it takes the request;
+    then ``queued`` is printed, or what that process does with any request.
     """
     last: Progress | None = None
     with ProgressLine(every=_EVERY_S) as moving:

@@ -25,7 +25,7 @@ _NOT_DECLARABLE = frozenset(
 
 _CONTROLS = bytes(b for b in range(32) if b not in b"\t\n\v\f\r\x1b\b") + b"\x7f"
 _SAMPLE = 65_536
-_TEXT_A_ZERO = 20  # so many bytes of a text for each zero byte among them
+_TEXT_A_ZERO = 20  # bytes of a text for each zero byte in it
 _COMMON_HANZI = frozenset(
     "的一是不了在人有我他这中大来上国个到说们为和地出要以时会就可也你对生能而子那得于着下自之年过发后作里"
 )

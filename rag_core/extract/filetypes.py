@@ -27,7 +27,7 @@ TO_CUT = 1
 """The number of a document that is to be read again and cut into passages of other sizes."""
 
 NAMED = 2
-"""The number of a document of which only the name is known yet."""
+"""The extractor number of a document that is known only by its name."""
 
 _PACKAGES = 2**32
 """Numbers from here on stand for packages and their versions, the ones below are EXTRACTOR_VERSION's."""

@@ -19,7 +19,7 @@ _MOST_PIXELS = 4_500_000
 """Pixels of a picture, such as that of a screen, that is looked at as it is; larger ones are photos."""
 _LONGEST_SIDE = 1300  # pixels of the copy of a photo
 _SMALLEST_SIDE = 50  # of the smallest copy: a piece and a pixel
-_SURROUNDINGS = 12  # pixels to each side, of which a stroke differs
+_SURROUNDINGS = 12  # pixels to each side, which a stroke differs from
 _CONTRAST = 32  # levels by which it does, where the picture has all 256
 _NOISES = 5  # times the usual difference of two pixels
 _LEAST_RANGE = 64  # levels that a picture of little contrast is taken to have
@@ -51,7 +51,8 @@ def may_hold_text(picture: Image) -> bool:
 
 
 def _contrast(levels: npt.NDArray[np.uint8]) -> int:
-    """By how many levels a stroke differs from what is around it: more where there is contrast or noise."""
+    """Levels of brightness by which a stroke differs from its surroundings: more in pictures with contrast
+    or noise."""
     darkest, lightest = (_quantile(levels[::3, ::3], share) for share in (0.001, 0.999))
     few = levels[::9]
     steps = np.maximum(few[:, 1:], few[:, :-1]) - np.minimum(few[:, 1:], few[:, :-1])

@@ -126,10 +126,10 @@ def _largest_text(pdf: PdfDocument) -> str:
 
 
 def _text(pdf: PdfDocument, index: int) -> tuple[str, list[str]]:
-    """The text of a page, with what was filled in and with comments, and what is seen in its pictures.
+    """The text of a page, with its form fields, comments and the text in its pictures.
 
-    A page without any text, such as a scan, is a picture as a whole. What PDFium keeps of a page is freed at
-    once, as a document may have thousands.
+    A page without any text, such as a scan, is read as one picture. PDFium's memory of the page is freed at
+    once, as a document may have thousands of pages.
     """
     page = pdf[index]
     try:

@@ -64,8 +64,11 @@ def of_unreadable(block: str, why: str) -> Claim:
 
 
 def of_beginning(text: str) -> Claim:
-    """The claim of a text without front matter that begins as if it had some: not in the first line, never
-    closed, or TOML. Below a line of dashes only what looks like front matter counts: it may be a rule."""
+    """Whether a text claims to be private that begins almost as if it had front matter.
+
+    The front matter may start after the first line, have no end, or be TOML. Text below a line of dashes
+    counts only if it looks like front matter: the line may be a horizontal rule.
+    """
     opening = _OPEN.match(text)
     if not opening:
         return Claim()

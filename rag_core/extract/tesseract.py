@@ -41,7 +41,7 @@ class Tesseract:
 
 @cache
 def _languages() -> tuple[str, ...]:
-    """The languages that Tesseract has; none where they are so many that its default is better."""
+    """The languages that Tesseract has; none if there are too many, when its default is better."""
     listed = subprocess.run(
         ["tesseract", "--list-langs"], capture_output=True, text=True, timeout=10, check=True
     )

@@ -63,8 +63,8 @@ class Workers:
     def ahead(
         self, items: Iterable[_Item], work: Callable[[_Item], _Result], begins_early: Callable[[_Item], bool]
     ) -> Generator[tuple[_Item, Future[_Result] | None]]:
-        """Each item in its order; where ``begins_early(item)``, with ``work(item)``, begun before its
-        turn, in another thread. When the iterator is closed, the processes of what is still at work are
+        """Yield each item in order, with ``work(item)`` where ``begins_early(item)``: it was begun in
+        another thread before its turn. When the iterator is closed, the processes of unfinished work are
         killed."""
         threads = ThreadPoolExecutor(len(self._all))
         begun = deque[tuple[_Item, Future[_Result] | None]]()
@@ -98,5 +98,6 @@ class Workers:
             worker.kill()
 
     def _is_full(self, begun: Iterable[tuple[object, Future[_Result] | None]]) -> bool:
-        """Whether there is one more than the processes can be reading: what was read takes memory."""
+        """Whether the read-ahead buffer is full: one item more than the processes can read. Results take
+        memory."""
         return sum(future is not None for _, future in begun) > len(self._all)

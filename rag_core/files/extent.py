@@ -29,9 +29,11 @@ def doubt(root: Path, include: Sequence[str], found: Preview) -> str:
 
 
 def leaves_out(root: Path, pattern: str) -> bool:
-    """Whether anything below ``root`` matches an exclude pattern, including what no scan would take. True
-    where that cannot be told soon: too many names, a link to a folder, a folder that cannot be listed. Raises
-    InvalidInput for a pattern that is none."""
+    """Whether anything below ``root`` matches an exclude pattern, even something that no scan would read.
+
+    It is also True where this cannot be told quickly: too many names, a link to a folder, or a folder that
+    cannot be listed. Raises InvalidInput for an invalid pattern.
+    """
     covered, top = Coverage((pattern,), dots=True), len(with_sep(os.fsencode(root)))
     unlisted: list[OSError] = []
     seen = 0

@@ -48,7 +48,7 @@ _LEFTOVER_PREFIXES = (b"~$", b".~lock.", b"._")
 
 
 def is_leftover(name: bytes) -> bool:
-    """Whether a file of this name is what a program or the system left behind, and nobody's document."""
+    """Whether a program or the system leaves files of this name, which are no documents."""
     lower = name.lower()
     return lower in _LEFTOVERS or lower.startswith(_LEFTOVER_PREFIXES)
 
@@ -73,7 +73,7 @@ class IgnoreRule(NamedTuple):
 def _match_all(segments: Sequence[re.Pattern[str] | None], parts: Sequence[str]) -> bool:
     """Whether ``segments`` match all of ``parts``. All ways are followed at once: of many ``**`` in a hostile
     line there would be millions."""
-    last, reached = len(segments) - 1, {0}  # so many segments may stand for the parts before
+    last, reached = len(segments) - 1, {0}  # numbers of segments that may match the parts before
     for part in parts:
         following: set[int] = set()
         for at in reached:

@@ -44,7 +44,7 @@ def display(path: bytes) -> str:
             visible += character.encode("unicode_escape").decode("ascii")
         else:
             visible += character
-    return unicodedata.normalize("NFC", visible)  # an accent may stand behind an escape
+    return unicodedata.normalize("NFC", visible)  # an accent may follow an escape
 
 
 def expanded(path: str | Path) -> Path:

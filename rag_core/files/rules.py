@@ -137,8 +137,8 @@ class Rules:
         return replace(place, ignores=place.ignores + found) if found else place
 
     def target(self, link: bytes) -> tuple[bytes, os.stat_result] | str:
-        """Where ``link`` leads below the root and what is there, or why it is not followed. What is hidden,
-        ignored, excluded or secret is not reached by another name either."""
+        """Where ``link`` leads below the root and what is there, or why it is not followed. A link is no
+        way to what is hidden, ignored, excluded or secret."""
         try:
             real = os.path.realpath(self.root + link, strict=True)
             status = os.stat(real)  # noqa: PTH116  (bytes)

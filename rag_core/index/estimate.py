@@ -1,9 +1,9 @@
 """How long a run still takes: what is left of each kind of work, by the pace of the last minute.
 
-Files are read first; then texts are embedded while pictures are read beside them, with what processors have
-to spare: a picture may take ten times as long as it takes alone. When the texts are done, pictures go on as
-fast as one process can read them. What one takes alone is known before that by its processor time. A page of
-a scan takes longer than a picture, and comes later, so the two are counted apart.
+Files are read first; then texts are embedded while pictures are read at the same time, with what processors
+have to spare: a picture may take ten times as long as it takes alone. When the texts are done, pictures go on
+as fast as one process can read them. What one takes alone is known before that by its processor time. A page
+of a scan takes longer than a picture, and comes later, so the two are counted apart.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Mean:
     _past: deque[tuple[float, float, float]] = field(default_factory=deque)  # (when, how many, seconds)
 
     def note(self, count: float, seconds: float) -> None:
-        """Note that ``count`` were read in so many seconds."""
+        """Note that ``count`` were read in ``seconds``."""
         self._past.append((self.now(), count, seconds))
         while self._past[0][0] < self.now() - WINDOW_S:
             self._past.popleft()
@@ -88,8 +88,8 @@ class Cost:
         self._beside, self._alone, self._computing = Mean(now), Mean(now), Mean(now)
 
     def note(self, count: float, seconds: float, computing_s: float, *, beside: bool) -> None:
-        """Note that ``count`` were read in so many seconds, ``computing_s`` of which no other process had;
-        ``beside``: while texts were embedded."""
+        """Note that ``count`` were read in ``seconds``, of these ``computing_s`` on a processor; ``beside``:
+        while texts were embedded."""
         (self._beside if beside else self._alone).note(count, seconds)
         self._computing.note(count, computing_s)
         self.left = max(0.0, self.left - count)

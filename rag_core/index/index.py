@@ -251,13 +251,13 @@ class Runner:
     # --- words ----------------------------------------------------------------------
 
     def _read(self, requests: Sequence[Request]) -> bool:
-        """Bring every source that is asked for up to date, once however often it is. Returns False if it gave
-        way to another request, such as for a note that was saved, and is to be gone on with."""
+        """Bring every requested source up to date, each once. Returns False if it stopped early for
+        another request, such as for a note that was just saved, and has to be continued."""
         with self.store.read() as db:
             every = sources.all_sources(db)
         every.sort(key=lambda source: source.removed, reverse=True)  # another one may take their files
         read: list[Source] = []
-        again: dict[int, Source] = {}  # those that may take what one behind them gave up
+        again: dict[int, Source] = {}  # those that may take what a later one gave up
         for source in every:
             forgets, whole, parts = wanted(requests, source)
             if forgets:

@@ -41,7 +41,7 @@ def flush(
         is_doubtful, maker = rows.wants_recheck(db), rows.maker(db, store.name)
     if is_doubtful:
         _queue_differences(store, index, private)
-    # Deletes first: a note that was private and is not any more may come again behind them.
+    # Deletes first: a note that was private and is not any more may be sent again after them.
     deletes = _Sending(store, "delete", private, progress)
     deleted = index.delete((entry.key for entry in deletes), deletes.settled)
     puts = _Sending(store, "put", private, progress)
@@ -59,8 +59,8 @@ def forget(store: Store, index: RemoteIndex, *, private: bool = False) -> None:
 
 @dataclass
 class _Sending:
-    """One pass for one action over what is in the outbox when it begins, so that no key is met twice; no
-    connection is held while something is sent."""
+    """One pass for one action over the outbox as it is at the beginning, so that no key is processed
+    twice. No connection is held while something is sent."""
 
     store: Store
     action: rows.Action

@@ -157,7 +157,7 @@ class PictureQueue:
             estimate.note_pictures(unread.left - left, *took, are_pages=are_pages)
 
     def _pictures_of(self, source: Source) -> EmbeddedPictures:
-        """The pictures that the notes of a source may embed, of which no plan was made in this run."""
+        """The pictures that the notes of a source may embed, if no plan of it was made in this run."""
         with self.reading.store.read() as db:
             excluded = excluded_below(db, source.root).keys()
         files = scan(Path(source.root), source.include, source.exclude).files

@@ -158,7 +158,7 @@ class Packed:
 
 
 class _Bounded(io.BufferedReader):
-    """A file of which no more than a block is read at once; zipfile reads any directory whole."""
+    """A file that is read one block at a time; zipfile reads any directory whole."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is not None and size > _BLOCK:

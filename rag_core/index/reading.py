@@ -169,8 +169,8 @@ class Reading:
                     write.put_name(db, file)
 
     def _embed_one(self) -> bool:
-        """Embed one text, on one core, while other processes read; returns False where there is none, or a
-        server makes the vectors: its answer may take longer than the file."""
+        """Embed one text on one core while other processes read. Returns False if there is none, or if a
+        server makes the vectors: its answer may take longer than reading a file."""
         embedder = self.embedding.embedder
         if not self.embeds_meanwhile or embedder is None or embedder.server:
             return False
@@ -226,9 +226,12 @@ class Reading:
         outcome: Outcome | None,
         started: float,
     ) -> FileResult | None:
-        """Store a document that was read, with the pictures that it embeds, and record its ``outcome``, if it
-        has one. None, and nothing, if the owner excluded its file meanwhile: the rules are asked again here,
-        as reading may take long."""
+        """Store a document that was read, with the pictures that it embeds, and record its ``outcome``, if
+        any.
+
+        Returns None and stores nothing if the owner excluded the file meanwhile: reading may take long, so
+        the rules are asked again here.
+        """
         whole = with_pictures(doc, pictures)
         rows = self._rows(whole, file)
         with self.store.write() as db:
@@ -328,8 +331,8 @@ class Reading:
 
 
 def _cost(file: write.FileRecord) -> tuple[int, int, int]:
-    """The order in which files are read: text, then documents, then pictures; of each the smaller ones first,
-    and the newest first among those of about the same size."""
+    """The order in which files are read: text, then documents, then pictures. Smaller files of each come
+    first, and of about the same size the newest."""
     path, size = PurePosixPath(file.display), file.stat.size
     dear = bool(reader_in_worker(path)) + (file_type(path) == "picture")
     return dear, max(size.bit_length() - _STEP_OF_SIZE, 0), -file.stat.mtime_ns

@@ -79,9 +79,11 @@ class Evaluating(Service):
         return found
 
     def mark(self, viewer: Viewer, query: str, path: str, file: Path | None = None) -> None:
-        """Add ``path`` to what is relevant for ``query`` in a golden set (None: `usual_file`), which is made
-        if needed; all else in it, comments too, stays. Raises InvalidInput for a query that asks for nothing,
-        and for a file that is none or cannot be written."""
+        """Add ``path`` to the relevant documents of ``query`` in a golden set (None: `usual_file`).
+
+        The file is created if needed; everything else in it stays, comments too. Raises InvalidInput for a
+        query that asks for nothing, and for a file that is no golden set or cannot be written.
+        """
         asked(query)
         file = file or self.usual_file
         entry = [{"query": query, "relevant": [path]}]
@@ -164,7 +166,7 @@ def _golden(text: str, file: Path) -> dict[tuple[str, str], list[str]]:
 
 
 def _with_item(text: str, item: str) -> str:
-    """The golden set ``text`` with ``item``, the YAML of one more, behind its last query."""
+    """The golden set ``text`` with ``item``, the YAML of one more query, after its last."""
     whole: Any = yaml.compose(text)
     queries = next(value for key, value in whole.value if key.value == "queries")
     at = queries.end_mark.index

@@ -28,8 +28,8 @@ class Jobs(Service):
     def request(
         self, viewer: Viewer, store: str, source_ids: Sequence[int] | None = None, *, force: bool = False
     ) -> None:
-        """Request that the store is brought up to date with its sources; `run` does it. None stands for all
-        that are not paused; an empty list only embeds what waits for it."""
+        """Request that `run` brings the store up to date with its sources. None means all that are not
+        paused; an empty list only embeds waiting texts."""
         index.request(self._own(viewer, store), source_ids, force=force)
 
     def request_file(self, viewer: Viewer, store: str, *paths: str) -> None:

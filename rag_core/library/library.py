@@ -1,4 +1,4 @@
-"""The library of one owner: one object that every face (app, CLI, REST, MCP) calls."""
+"""The library of one owner: one object that every interface (app, CLI, REST, MCP) calls."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
 
 class Library:
-    """Every store of one owner, as services. Cheap to make, safe to share between threads. A service checks
-    its caller once: only the owner may call a method that is not open to guests.
+    """All stores of one owner, as services. Cheap to open, safe to share between threads.
+
+    A service checks the viewer of each call: only the owner may call a method that is not open to guests.
 
     What a script needs most is here as well, for the owner of this computer:
     ``Library.open().search("green tea")``.

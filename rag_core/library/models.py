@@ -67,8 +67,8 @@ class Models(Service):
         ]
 
     def answering(self, viewer: Viewer) -> list[str]:
-        """The names of the models that can answer questions now, as the setting ``llm`` takes them: those of
-        Ollama, then those of the server that is set. Empty where neither answers."""
+        """The names of the models that can answer questions now, as the setting ``llm`` takes them: those
+        of Ollama, then those of the configured server. Empty if neither answers."""
         return connections.listed(CHAT_MODELS, options_from(self._settings, LLMOptions))
 
     def rerankers(self, viewer: Viewer) -> list[str]:
@@ -85,24 +85,24 @@ class Models(Service):
     def pull(
         self, viewer: Viewer, model: str, report: Callable[[Pulling], None] = lambda _: None
     ) -> OllamaModel:
-        """Have Ollama fetch a model from its library; ``report`` hears how far it is, and what it raises
-        ends it. What was fetched is kept, and the next time goes on from there.
+        """Have Ollama download a model from its library. ``report`` is called with the progress; an error
+        it raises stops the download, which the next call continues.
 
-        Raises InvalidInput for what can be no name, ModelMissing when there is no such model, another
-        EmbedderError when Ollama does not answer or cannot fetch it.
+        Raises InvalidInput for an impossible name, ModelMissing for an unknown model, and another
+        EmbedderError when Ollama does not answer or cannot download it.
         """
         from rag_core.models import ollama
 
         return ollama.pull(self._embedders.options.ollama_url, model, report)
 
     def destination_of(self, viewer: Viewer, embedder: str) -> str:
-        """Where text goes that an embedder gets, in words; nobody is asked. Raises InvalidInput for a name
-        that is none."""
+        """Where an embedder sends texts, in words; no server is asked. Raises InvalidInput for an unknown
+        name."""
         return connections.goes(parse_name(embedder).row, self._embedders.options)
 
     def try_embedder(self, viewer: Viewer, embedder: str, sentence: str) -> Trial:
-        """Embed a sentence, as the question of a search is embedded, and say what came of it. Raises
-        InvalidInput for an empty sentence or a name that is none, EmbedderError as a search does."""
+        """Embed a sentence as the question of a search, and report the result. Raises InvalidInput for an
+        empty sentence or an unknown name, EmbedderError as a search does."""
         if not sentence.strip():
             raise InvalidInput("There is no sentence.", "Type one.")
         name, began = full_name(embedder), time.perf_counter()

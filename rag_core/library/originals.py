@@ -160,8 +160,8 @@ def _whole_text(row: sqlite3.Row, found: DocumentView) -> str:
 
 
 def _places(db: sqlite3.Connection, document: Document, target: str) -> Iterator[tuple[Source, bytes]]:
-    """Where a picture can be that a note shows as ``target``: beside the note, from the top of its folder,
-    or where the store has a file of that name."""
+    """Where a picture can be that a note shows as ``target``: next to the note, at that path in the store's
+    folder, or wherever the store has a file of that name."""
     by_id = {source.id: source for source in sources.all_sources(db) if not source.removed}
     excluded = {(each.source_id, each.path) for each in sources.excluded_files(db)}
     row = db.execute("SELECT source_id, path FROM documents WHERE id = ?", (document.id,)).fetchone()

@@ -62,10 +62,11 @@ class Pictures(Service):
         side: int = SIDE,
         is_over: Callable[[], bool] = lambda: False,
     ) -> bytes:
-        """WebP of a ``place`` in the document called ``path``: the ``anchor`` of a hit, such as ``page 3``;
-        '' for the first page. Its longer side has at most ``side`` pixels (16 to 2,000), and it takes at most
-        100 bytes for each of them. A guest sees only places with a passage. Another thread may end the
-        drawing by ``is_over``.
+        """WebP of a ``place`` in the document called ``path``: the ``anchor`` of a hit, such as ``page
+        3``; '' for page 1.
+
+        Its longer side has at most ``side`` pixels (16 to 2,000), and it takes at most 100 bytes for each of
+        them. A guest sees only places with a passage. Another thread may end the drawing by ``is_over``.
 
         Raises NotFound where there is nothing to see, the file is not the one that was indexed, or drawing it
         failed before; InvalidInput for an impossible ``side``; Stopped once ``is_over()``.

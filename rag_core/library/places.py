@@ -72,9 +72,11 @@ def near(opened: Store, path: str) -> Sequence[str]:
 def places(
     db: sqlite3.Connection, path: str, here: Path | None = None, *, removed: bool = False
 ) -> list[Place]:
-    """Each folder of a store that could hold ``path``, and the path below it. ``path`` is absolute, relative
-    to ``here``, or as the store calls it. ``removed``: also folders that are being removed. A file on the
-    disk goes before what the store calls so."""
+    """Each folder of a store that could hold ``path``, and the path below it; a file on disk goes first.
+
+    ``path`` is absolute, relative to ``here``, or the store's own name of a file. With ``removed``, folders
+    that are being removed count, too.
+    """
     folders = {source.id: source for source in sources.all_sources(db) if removed or not source.removed}
     here = Path(os.sep) if expanded(path).is_absolute() else here
     files = absolute(path, here) if here else ()

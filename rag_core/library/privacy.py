@@ -1,4 +1,4 @@
-"""Private rules: path patterns that hide documents from guests, beside what a note says of itself."""
+"""Private rules: path patterns that hide documents from guests, in addition to what a note says of itself."""
 
 from __future__ import annotations
 

@@ -257,8 +257,8 @@ class Searching(Service):
 
     @open_to_all
     def suggest(self, viewer: Viewer, text: str, stores: Sequence[str] = (), limit: int = 6) -> Suggestions:
-        """What ``text`` may begin: documents and tags by name; for no text what was searched, opened and
-        changed last, the first two for the owner alone. Stores that cannot be read are left out."""
+        """Completions of ``text``: documents and tags by name. Without text, what was searched, opened and
+        changed last; only the owner gets the first two. Stores that cannot be read are left out."""
         opened, _ = self._stores.each(viewer, stores)
         names = list(opened)
         named: list[Named] = []
@@ -312,7 +312,7 @@ class Searching(Service):
         return ""
 
     def _scope(self, viewer: Viewer, query: Query, mode: Mode, opened: Opened) -> Scope:
-        """A store ready to search, by words alone if its embedder is unavailable or not the one of its
+        """A store ready to search; by words alone if its embedder is unavailable or did not make its
         vectors. Only the owner is told why, as the reason may name a server."""
         if mode == "lexical" or not query.text:
             return Scope(opened.store, opened.local)
@@ -359,7 +359,7 @@ class _OtherScript(EmbedderError):
 
 
 def _within(answer: Answer, max_tokens: int) -> Answer:
-    """The answer with the first hits whose text has at most so many tokens together."""
+    """The answer with only the first hits, whose text has at most ``max_tokens`` together."""
     tokens = 0
     for count, hit in enumerate(answer.hits):
         tokens += estimate_tokens(hit.content)

@@ -69,9 +69,12 @@ class Sharing(Service):
         return self._access.people()[name]
 
     def unshare(self, viewer: Viewer, login: str, stores: Sequence[str] = ()) -> None:
-        """Withdraw these stores from a guest; a guest without any is removed. Without ``stores``, remove the
-        guest or owner. Raises NotFound for an unknown login or a store that was not granted, InvalidInput for
-        stores of an owner, and for an owner whom the configuration names."""
+        """Withdraw ``stores`` from a guest, who is removed with the last one; without ``stores`` remove
+        the person.
+
+        Raises NotFound for an unknown login or a store that was not granted, InvalidInput for stores of an
+        owner, and for an owner whom the configuration names.
+        """
         self._refuse_configured(login)
         people = self._access.people()
         known = people.get(login.lower())

@@ -36,7 +36,7 @@ OpenRemote = Callable[[str, int, Metric], RemoteIndex]
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An open store with its vectors, as long as the file behind the name is the same."""
+    """An open store with its vectors, as long as the file of that name is the same."""
 
     inode: int
     store: Store

@@ -35,20 +35,19 @@ _POOLINGS: dict[str, Pooling] = {
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """``graph`` and ``tokenizer`` are files. ``more`` names a layer behind the pooling that the configuration
-    asks for and only a graph that pools by itself can hold. ``reranks``: it scores pairs of texts."""
+    """What the files of a model say about it."""
 
-    graph: Path
-    tokenizer: Path
+    graph: Path  #: A file.
+    tokenizer: Path  #: A file.
     max_tokens: int
     pooling: Pooling
     prompts: Prompts
-    more: str = ""
-    reranks: bool = False
+    more: str = ""  #: A layer after the pooling, which only a graph that pools by itself can contain.
+    reranks: bool = False  #: Whether it scores pairs of texts.
 
     @property
     def files(self) -> list[Path]:
-        """The files that vectors depend on; large graphs keep their weights beside them."""
+        """The files that vectors depend on; large graphs keep their weights in files next to them."""
         return [*sorted(self.graph.parent.glob(f"{self.graph.name}*")), self.tokenizer]
 
 

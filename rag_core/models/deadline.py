@@ -30,9 +30,9 @@ def in_background(name: str, work: Callable[[], _T]) -> Future[_T]:
 
 
 def ask_index(act: Callable[[], _T], server: str, within_s: float | None = None) -> _T:
-    """What ``act`` returns or raises. Raises VectorsUnreachable after ``within_s``, while it goes on in its
-    thread. A timeout of the connection is not enough: names and credentials are looked up before there is
-    one."""
+    """Call ``act`` in a thread and return what it returns, or raise what it raises. Raises
+    VectorsUnreachable after ``within_s``. A connection timeout is not enough: names and credentials are
+    looked up before it."""
     seconds = ANSWER_S if within_s is None else within_s
     try:
         return in_background("asking a server", act).result(seconds)

@@ -44,7 +44,7 @@ def read_manifest(folder: Path, called: str, remedy: Any) -> dict[str, Any]:
 
 @contextmanager
 def installing(model_dir: Path) -> Iterator[Path]:
-    """An empty folder beside the installed models, for one installation at a time; it is removed at the end.
+    """An empty folder next to the installed models, for one installation at a time; it is removed at the end.
     Raises EmbedderError when files cannot be written."""
     try:
         model_dir.mkdir(parents=True, exist_ok=True)

@@ -36,8 +36,8 @@ _WORDS_REMEMBERED = 65_536  # 6 MB
 
 
 def read_manifest(model_dir: Path) -> dict[str, Any]:
-    """The ``kind`` and ``digest`` of what is installed in ``model_dir``, its files verified (about 25 ms).
-    Raises ModelMissing when one is absent or is not what was installed."""
+    """The ``kind`` and ``digest`` of the model installed in ``model_dir``, after its files were verified
+    (about 25 ms). Raises ModelMissing when a file is absent or was changed."""
     try:
         return installed.read_manifest(model_dir / MODEL_NAME, "The built-in model", say("install_model"))
     except FileNotFoundError:

@@ -106,7 +106,7 @@ def cannot_run(model: str, error: BaseException) -> EmbedderError:
 
 
 def installed_models(model_dir: Path, *, reranking: bool) -> list[str]:
-    """The ORG/NAME of each model that was fetched: of those that rerank, or of those that embed."""
+    """The ORG/NAME of each downloaded model, either of rerankers or of embedders."""
     folders = (path.parent for path in model_dir.glob(f"*/*/{MANIFEST_FILE}"))
     return sorted(str(each.relative_to(model_dir)) for each in folders if reranks(each) is reranking)
 

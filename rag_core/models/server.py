@@ -26,14 +26,16 @@ QUESTION_S = 15.0  # to wait for the vector of a question
 CHECK_S = 3.0
 _LONGEST_WAIT_S = 30.0
 _QUOTED = 160
-_PIECE = 12  # so many characters in a row are repeated, not a coincidence
+_PIECE = 12  # this many equal characters in a row are a repetition, not a coincidence
 _WORD = 4  # a shorter text appears in many answers
 
 
 class Failure(Exception):
-    """What a server said instead of an answer; ``reason`` is the end of a sentence. *away*: nothing answers.
-    *busy*: try again, after ``wait_s`` if it tells. *failed*: its own error. *slow*: no answer in time.
-    *too long*, *crashed*, *refused*: one of the texts may be the cause."""
+    """What a server said instead of an answer. ``reason`` ends a sentence.
+
+    *away*: nothing answers. *busy*: try again, after ``wait_s`` if it tells. *failed*: its own error. *slow*:
+    no answer in time. *too long*, *crashed*, *refused*: one of the texts may be the cause.
+    """
 
     def __init__(self, kind: Kind, reason: str = "", wait_s: float = 0.0) -> None:
         super().__init__(reason)

@@ -16,7 +16,7 @@ from rag_core.types import Filters, Mode, Vectors
 from rag_core.vectors import VectorIndex
 
 _SPARE = 20  # more that an index is asked for: it may round, or still know what is gone here
-_FEW = 2000  # so many chunks are compared one by one
+_FEW = 2000  # with at most this many chunks, each is compared
 _LEAST_EMBEDDED = 0.25  # of the texts, else only words are compared
 
 
@@ -34,7 +34,7 @@ class Scope:
 
 
 def mode_of(db: sqlite3.Connection, scope: Scope, asked: Interpreted, wanted: Mode, pending: int) -> Mode:
-    """The mode in which a store can be searched, ``pending`` texts of which are not embedded yet."""
+    """The mode in which a store can be searched while ``pending`` of its texts are not embedded yet."""
     if scope.vector is None or not asked.query.text:
         return "lexical"
     if wanted == "hybrid" and pending:  # a few vectors would displace better passages by words

@@ -1,6 +1,6 @@
-"""The last step of ranking, if the owner chose a reranker: a model reads the best hits beside the query and
-orders them again. Each hit keeps its own score and whether it fits, so scores may rise down the list, and a
-query that nothing fits still has no hit that fits."""
+"""The last step of ranking, if the owner chose a reranker: a model reads the best hits together with the
+query and orders them again. Each hit keeps its own score and whether it fits, so scores may rise down the
+list, and a query that nothing fits still has no hit that fits."""
 
 from __future__ import annotations
 

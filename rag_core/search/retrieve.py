@@ -60,7 +60,7 @@ class SearchOptions:
     reranker: SharedReranker | None = None  #: Orders the first hits again.
     recency: float = 0.0  #: How much newer documents come first, 0 to 1.
     sort: Sort = "best"  #: The order of what fits.
-    max_tokens: int | None = None  #: Keeps the first hits whose text has at most so many.
+    max_tokens: int | None = None  #: The most tokens of all hits together; the first hits are kept.
 
 
 @dataclass(slots=True)
@@ -141,7 +141,7 @@ class StoreList:
             self._count()
 
     def _extend(self, least: int, by_words: Future[lexical.Gathered] | None) -> bool:
-        """Look for at least so many candidates; returns whether the list is now as long as it is wanted."""
+        """Look for at least ``least`` candidates. Returns whether the list is long enough now."""
         scope, asked = self.scope, self._asked
         reach_by_words, reach_by_meaning = max(self._options.k_lex, least), max(self._options.k_vec, least)
         near: dict[int, float] = {}
@@ -197,7 +197,7 @@ class StoreList:
         *,
         is_all: bool,
     ) -> None:
-        """Add the first groups that are not in the list yet, at most so many."""
+        """Add the first groups that are not in the list yet, at most ``most``."""
         last = self.hits[-1].score if self.hits else 1.0
         for number, text in pool.texts.items():
             self._document_of[number] = text.document
@@ -230,7 +230,7 @@ class StoreList:
         return places[:room]
 
     def _is_long_enough(self, known: int) -> bool:
-        """Whether the list need not go on, of which so many results were ``known`` before."""
+        """Whether the list is long enough; ``known`` is the number of results that it had before."""
         tally = self.tally
         if len(self.hits) >= (self._depth if tally.fits_more else self._wanted) or tally.below:
             return True

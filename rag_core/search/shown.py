@@ -163,7 +163,7 @@ class _Marks:
         self.hidden = apart(marks, kept)
 
     def of_line(self, start: int, end: int) -> list[Span]:
-        """The hidden spans of a line of Markdown, beside those of the whole text."""
+        """The hidden spans of a line of Markdown, in addition to those of the whole text."""
         line = self.text[start:end]
         if self.file_type != "markdown" or not re.search(r"[\[\]*_~=`\\<^]", line):
             return []
@@ -185,7 +185,7 @@ class _Marks:
 
 def _blocks(marks: _Marks, spans: Sequence[Span]) -> Iterator[Block]:
     """The blocks of a text: neighbouring lines of text, of a quotation and of code are one each; of a PDF
-    only those that go on behind the edge of a column."""
+    only those that continue across the end of a column."""
     kind, pieces, width = None, [], 0
     is_pdf = marks.file_type == "pdf"
     for line_kind, line in _lines(marks, spans):

@@ -32,9 +32,11 @@ def mean_vector(db: sqlite3.Connection, identity_id: int, chunk_ids: Iterable[in
 def similar(
     scope: Scope, viewer: Viewer, limit: int, *, without: int | None = None, linked: Collection[str] = ()
 ) -> list[Similar]:
-    """The documents with the passages nearest to the vector of ``scope``, nearest first, each once and with
-    that passage; of copies the first by path. The document ``without`` and its copies are left out. Those
-    with a path in ``linked`` are marked."""
+    """The documents with the passages nearest to the vector of ``scope``, nearest first.
+
+    Each document is there once, with its nearest passage; of copies the first by path. The document
+    ``without`` and its copies are left out. Documents with a path in ``linked`` are marked.
+    """
     if scope.vector is None:
         return []
     count = _NEAREST

@@ -21,8 +21,8 @@ _A_WORD = 20  # characters by which an excerpt may be longer or shorter, to end 
 
 
 def highlight(text: str, words: Iterable[str], phrases: Iterable[Phrase] = ()) -> tuple[Span, ...]:
-    """The (start, end) of every place in ``text`` where one of these units of a query occurs, ordered,
-    disjoint. A unit also matches its inflections (``index`` in *indexing*), as in the stemmed index."""
+    """The (start, end) of every match of a query's units in ``text``, ordered and disjoint. A unit also
+    matches its inflections (``index`` in *indexing*), as in the stemmed index."""
     folded, origins = _fold_in_place(text)
     asked = _sought(tuple(words))
     places_held: list[Span] = []
@@ -116,8 +116,8 @@ def _window_around(text: str, spans: Sequence[Span], length: int, hidden: Sequen
 
 
 def _richest(text: str, spans: Sequence[Span], length: int) -> int:
-    """The start of the stretch with the most different highlights, a little before them. A phrase
-    counts its words, and what is rare in ``text`` up to double: a name in every line says little."""
+    """The start of the stretch with the most different highlights, a little before them. A phrase counts
+    its words. A rare word of ``text`` counts up to double: a name in every line says little."""
     marked = _stems(text, spans)
     weights: dict[str, float] = {}
     for words, count in Counter(marked).items():

@@ -42,7 +42,8 @@ _NEARLY = 0.49  # the highest score of what does not fit
 _K1, _B = 1.2, 0.75  # BM25's, as in SQLite's FTS5
 _BM25_BOUND = _K1 + 1  # what BM25 of one word tends to, as a multiple of its weight
 FEW_HOLDERS = 20
-"""At most so many passages with every word of a query fit for that: a reader can look through them."""
+"""If at most this many passages have every word of a query, they fit for that: a reader can look through
+them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Reading for a search: what may be found, the filters of queries, and the rows behind a hit.
+"""Reading for a search: what may be found, the filters of queries, and the rows of a hit.
 
 ``Eligible`` is the one place where filters, phrases, exclusions and the viewer become SQL. Every read joins
 ``chunks c`` with ``documents d`` under it, so that no private or filtered document is counted or shown.
@@ -269,8 +269,8 @@ _IN_ORDER: Mapping[Sort, str] = {
 def first_chunks(
     db: sqlite3.Connection, allowed: Eligible, limit: int, name: str | None = None, sort: Sort = "best"
 ) -> list[int]:
-    """The first chunk of each eligible document in the order ``sort``, where the best are the newest; with
-    ``name`` of those that are called so, the shortest paths first."""
+    """The first chunk of each eligible document in the order ``sort``, where *best* means newest. With
+    ``name`` only of documents with that name, the shortest paths first."""
     known_as, order, values = "1", _IN_ORDER[sort], allowed.values
     if name is not None:
         known_as, order = "d.id IN (SELECT document_id FROM names WHERE key = ?)", "length(d.display)"
@@ -393,7 +393,7 @@ def headings(chunk: sqlite3.Row, file_type: str) -> tuple[tuple[str, ...], str]:
 
 
 def neighbours(db: sqlite3.Connection, key: str, allowed: Eligible, around: int) -> list[sqlite3.Row]:
-    """The chunk called ``key`` and up to ``around`` before and behind it, in reading order."""
+    """The chunk called ``key`` and up to ``around`` chunks before and after it, in reading order."""
     sql = f"""SELECT c.*, d.file_type FROM chunks c JOIN documents d ON d.id = c.document_id
               JOIN chunks here ON here.document_id = c.document_id AND here.key = ?
               WHERE c.chunk_index BETWEEN here.chunk_index - ? AND here.chunk_index + ? AND {allowed.sql}

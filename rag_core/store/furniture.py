@@ -55,11 +55,11 @@ def put_repeated(db: sqlite3.Connection, now: Set[int]) -> None:
 
 
 def count(db: sqlite3.Connection) -> frozenset[int]:
-    """The shapes that enough documents have, of those that every viewer may see.
+    """The shapes of lines that many documents have, counted in documents that every viewer may see.
 
-    What is furniture changes scores, which must not tell what stands in private documents. Documents with the
-    same shapes are copies and count once. Shapes are counted only where those of their bucket are many enough
-    together, which are few of them.
+    Furniture changes scores, which must not tell what private documents say. Documents with the same shapes
+    are copies and count once. To save work, shapes are counted only in buckets that are large enough
+    together.
     """
     public = "FROM shapes s JOIN documents d ON d.id = s.document_id WHERE NOT d.private"
     distinct = f"SELECT min(s.document_id), s.hashes {public} GROUP BY s.hashes"

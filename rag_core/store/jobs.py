@@ -27,8 +27,8 @@ _RESULT = "source_file, outcome, chunks_added, chunks_skipped, message, processi
 
 
 def start_job(db: sqlite3.Connection) -> tuple[int, bool]:
-    """Open a job, which tries refused texts again; one that a dead runner left running becomes *interrupted*.
-    Returns the new one's id, and whether the one before, if there is one, was done to its end."""
+    """Open a job, which tries refused texts again. A job that a dead runner left running becomes
+    *interrupted*. Returns the new job's id, and whether the previous job, if any, was completed."""
     db.execute("UPDATE queue SET attempts = 0 WHERE attempts > 0")
     last = db.execute("SELECT state FROM jobs ORDER BY id DESC LIMIT 1").fetchone()
     sql = """UPDATE jobs SET state = 'interrupted', end_time = ?, message = trim(message || ' ' || ?)
@@ -77,8 +77,8 @@ def newest(db: sqlite3.Connection, store: str, *, running: bool, limit: int) -> 
 
 
 def _progress(row: sqlite3.Row) -> Progress:
-    """How far a job was when it last said so. The time since then counts as idle: the step of a run that says
-    nothing is not done yet, such as a batch that a server embeds."""
+    """The last reported progress of a job. The time since then counts as idle: a step that reports
+    nothing, such as a batch that a server embeds, is not done yet."""
     written = json.loads(row["progress"])
     progress = Progress(**written) if written else Progress("scanning", 0, 0)
     if row["state"] != "running":

@@ -259,8 +259,9 @@ def search_texts(
 
 
 def by_beginnings(db: sqlite3.Connection, words: Iterable[str], allowed: find.Eligible) -> list[int]:
-    """Chunks with a word that begins with one of ``words``, which no passage has; a few for each. The index
-    has stems (*univers*), so a little less than *universi* is looked for, and what is found is compared."""
+    """A few chunks for each of ``words``, which no passage has: chunks with a word that begins with it.
+    The index has stems (*univers*), so it is searched for a little less than *universi*, and the results
+    are compared."""
     sql = f"""SELECT c.id FROM words JOIN chunks c ON c.id = words.rowid
               JOIN documents d ON d.id = c.document_id WHERE words MATCH ? AND {allowed.sql} LIMIT {_BEGUN}"""
     ids_found: list[int] = []
@@ -293,8 +294,9 @@ def _counts(_: sqlite3.Connection) -> dict[tuple[str, str], int]:
 
 
 def holders(db: sqlite3.Connection, words: Sequence[str], condition: str = "1") -> dict[str, int]:
-    """How many passages hold each of ``words``, of those that meet ``condition`` on ``words.rowid``.
-    Remembered until the store is written: SQLite reads all passages with a word to count them."""
+    """Number of passages that hold each of ``words``, among those that meet ``condition`` on
+    ``words.rowid``. Cached until the store is written: to count them, SQLite reads all passages with a
+    word."""
     cached = kept(db, _counts)
     if len(cached) > _MOST_COUNTS:
         cached.clear()

@@ -91,8 +91,8 @@ def _read(store: Path) -> Work:
 
 
 def holder(store: Path) -> Work | None:
-    """What the holder of the lock does, in this or any other process; None when nobody holds it. This look
-    shares the lock, so that two looks do not see each other, but on Windows."""
+    """What the holder of the lock does, in this or another process; None when nobody holds it. This check
+    shares the lock, so that two checks do not see each other, except on Windows."""
     try:
         path = store.with_suffix(".lock").resolve(strict=True)
         if sys.platform == "win32":

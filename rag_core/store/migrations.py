@@ -432,10 +432,10 @@ class Part(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """A part that differs from a new store's. ``kind`` is that of the new store's, if there is one."""
+    """A part of a schema that differs from a new store's."""
 
     name: str
-    kind: str
+    kind: str  #: Of the new store's part, if it has one of this name.
     what: Literal["missing", "altered", "unknown"]
 
 

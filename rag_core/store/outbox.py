@@ -59,8 +59,8 @@ def target(db: sqlite3.Connection) -> str:
 
 
 def queue_all(db: sqlite3.Connection, among: str = "1") -> None:
-    """Have the copies of all chunks, or of those that fit the SQL ``among``, sent or removed again, if there
-    is an index to send them to; what is gone is still to be removed."""
+    """Queue the copies of all chunks, or of those that fit the SQL ``among``, to be sent or removed again,
+    if there is an index to send them to. Chunks that are gone stay queued to be removed."""
     if target(db):
         db.execute(f"INSERT OR REPLACE INTO outbox (key) SELECT key FROM chunks WHERE {among} ORDER BY id")
     else:
@@ -149,7 +149,7 @@ def entries(db: sqlite3.Connection, after: int, last: int, limit: int, *, privat
 
 
 def expected(db: sqlite3.Connection, *, private: bool) -> set[str]:
-    """The keys of all chunks that a remote index should hold now, but for what is still queued."""
+    """The keys of all chunks that a remote index should hold now, without those that are still queued."""
     sql = f"""SELECT c.key FROM chunks c JOIN documents d ON d.id = c.document_id {_VECTOR}
               WHERE e.vector <> x'' AND (NOT d.private OR ?)"""
     return {row[0] for row in db.execute(sql, (private,))}

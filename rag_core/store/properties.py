@@ -1,4 +1,4 @@
-"""The properties of documents: what front matter says beside title and tags, and who wrote a mail to whom.
+"""The properties of documents: what front matter says besides title and tags, and who wrote a mail to whom.
 
 They are kept in a table of their own, from the metadata of each document. A value is compared by its words:
 it fits ``author:jane`` if *jane* is one of them, and ``author:=jane`` if it is the only one. Values that

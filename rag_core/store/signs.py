@@ -11,8 +11,8 @@ from rag_core.types import Vectors
 
 
 def of_rows(rows: Vectors | npt.NDArray[np.int16]) -> npt.NDArray[np.uint8]:
-    """The signs of vectors of shape (vectors, dimension), a bit for each number that is set where it is
-    positive; shape (vectors, bytes), of whole words of 64 bits."""
+    """The sign bits of vectors, shape (vectors, dimension): a bit for each number, set where it is
+    positive. The result has the shape (vectors, bytes), in whole words of 64 bits."""
     packed = np.packbits(rows > 0, axis=1)
     missing = -packed.shape[1] % 8
     return np.pad(packed, ((0, 0), (0, missing))) if missing else packed

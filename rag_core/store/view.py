@@ -78,8 +78,8 @@ def neighbours(rows: list[sqlite3.Row], key: str) -> list[Neighbour]:
 
 
 def _shown(row: sqlite3.Row, read: int, hit: sqlite3.Row | None) -> tuple[int, int]:
-    """The part of a chunk's text to show when all up to ``read`` is shown: the whole hit; of other chunks
-    what is neither in one before nor in the hit."""
+    """The part of a chunk to show when the text up to ``read`` is shown already. The hit is shown whole;
+    other chunks without what overlaps with an earlier chunk or the hit."""
     start, end = row["start"], row["end"]
     if hit is not None and row["key"] == hit["key"]:
         return 0, end - start

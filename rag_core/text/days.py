@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from rag_core.text.numbers import MONTHS, month_number
 
 Span = tuple[str, str]
-"""The first day and the day behind the last, in ISO form."""
+"""The first day and the day after the last, in ISO form."""
 
 EXAMPLES = "2026, 2026-03, 2026-03-15, march 2026, today, last week or 3 months ago"
 
@@ -31,9 +31,11 @@ WORDS = (
 
 
 def span(text: str, today: date | None = None) -> Span | None:
-    """The days that ``text`` names, None for none. A week begins on Monday; a month without a year is the
-    latest that has begun. ``last 7 days`` end today, and ``3 months ago`` is the whole month. Of
-    ``2026-01..2026-03`` both months are meant, in either order."""
+    """The days that ``text`` names, from ``today`` where it needs one; None if it names none.
+
+    A week begins on Monday. A month without a year is the latest that has begun. ``last 7 days`` end today,
+    and ``3 months ago`` is that whole month. ``2026-01..2026-03`` includes both months, in either order.
+    """
     now = today or date.today()
     words = " ".join(re.sub(r"[\s_]+|(?<=[^\W\d])-|-(?=[^\W\d])", " ", text.casefold()).split())
     if match := _RANGE.fullmatch(text):
@@ -89,7 +91,7 @@ def _unit(unit: str, now: date, back: int) -> tuple[date, date]:
 
 
 def _back(now: date, months: int) -> date:
-    """The same day so many months before, or the last of that month if it has fewer days."""
+    """The same day ``months`` earlier, or the last day of that month if it is shorter."""
     first = _moved(now.replace(day=1), -months)
     last = _moved(first, 1) - timedelta(1)
     return first.replace(day=min(now.day, last.day))
@@ -100,6 +102,6 @@ def _months(first: date, count: int) -> tuple[date, date]:
 
 
 def _moved(first: date, months: int) -> date:
-    """The first day of a month, so many months on."""
+    """The first day of the month ``months`` later."""
     year, month = divmod(first.year * 12 + first.month - 1 + months, 12)
     return date(year, month + 1, 1)

@@ -110,8 +110,8 @@ def _day(sign: str | None, parts: tuple[str, ...]) -> date | None:
 
 
 def _written_out(text: str) -> Iterator[Number]:
-    """The dates of ``text`` whose month is written out, and the days of such a month without a year: *6
-    December*, *Dec 6th*."""
+    """The dates of ``text`` whose month is written out, and days of a month without a year: *6 December*,
+    *Dec 6th*."""
     for found in _DAY.finditer(text):
         start, end = found.span()
         if (behind := _MONTH_BEHIND.match(text, end)) and (month := _MONTHS.get(_plain(behind[1]))):

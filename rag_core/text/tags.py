@@ -32,7 +32,7 @@ def bounded(tags: Sequence[str]) -> tuple[tuple[str, ...], str]:
 
 
 def above(tag: str) -> Iterator[str]:
-    """A tag or folder behind those above it: ``a``, ``a/b``, ``a/b/c``."""
+    """The parents of a tag or folder, then itself: ``a``, ``a/b``, ``a/b/c``."""
     return accumulate(tag.split("/"), lambda outer, name: f"{outer}/{name}")
 
 

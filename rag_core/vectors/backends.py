@@ -39,8 +39,9 @@ def _opener(kind: str) -> Any:
 def address_of(
     kind: str, store: str, options: VectorOptions, identity: EmbedderIdentity | None = None
 ) -> str:
-    """The address of the index that a store called ``store`` gets, '' for its own file; with ``identity``
-    that of the one which a switch to this embedder builds. Raises InvalidInput for an unknown kind."""
+    """The address of the index for the store called ``store``, '' for its own file. With ``identity`` it
+    is the address of the index that a switch to this embedder builds. Raises InvalidInput for an unknown
+    kind."""
     variant = mark(str(identity)) if identity else ""
     return "" if kind == LOCAL else str(_opener(kind).address_of(store, variant, options.get(kind)))
 

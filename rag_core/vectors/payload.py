@@ -43,9 +43,19 @@ def metadata(
     anchor_type: str = "",
     anchor_ref: str = "",
 ) -> Metadata:
-    """What can be asked of a chunk at ``path`` (the document's, as shown). ``folded_tags`` come with their
-    parents, as the store keeps them; ``date`` is an ISO day or "". A key without a value is left out. Letter
-    case is folded here and in the conditions alike."""
+    """The fields of a chunk's record that filters ask, without empty values. Letter case is folded, as in
+    conditions.
+
+    Args:
+        path: The document's path as it is shown.
+        file_type: Its type, such as ``markdown``.
+        folded_tags: Its tags with their parents, folded as the store keeps them.
+        date: An ISO day, or ''.
+        private: Whether only the owner may see it.
+        anchor_type: What part of the document the chunk is in, such as ``page``.
+        anchor_ref: Which of these parts, such as ``12``.
+
+    """
     parts = path.split("/")
     folders = (name_key("/".join(parts[:depth])) for depth in range(1, len(parts) + 1))
     names = name_key(parts[-1]), name_key(posixpath.splitext(parts[-1])[0])
@@ -106,9 +116,11 @@ def conditions(filters: Filters) -> list[Condition]:
 def filter_objects(
     filters: Filters, most: int, contains: str, unfiltered: frozenset[str] | None = None
 ) -> dict[str, Any] | None:
-    """``filters`` as JSON objects, of at most ``most`` alternatives: the longest
-    conditions are left out; None when there is nothing to ask. ``contains`` is the operator for one value of
-    a list; ``unfiltered`` the keys that a record may lack for want of room (None: all)."""
+    """``filters`` as JSON objects with at most ``most`` alternatives; None when there is nothing to ask.
+
+    The longest conditions are left out. ``contains`` is the operator for one value of a list; ``unfiltered``
+    the keys that a record may lack because they did not fit (None: all).
+    """
     asked = []
     for each in sorted(conditions(filters), key=lambda condition: len(condition.values)):
         if len(each.values) >= most:

@@ -46,15 +46,15 @@ _BUCKET = re.compile(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class S3Options(Options):
-    """How to reach the service. Empty means: as the AWS configuration of this machine says, which also has
-    the credentials; ``profile`` names which. ``kms_key`` (an ARN) and ``tags`` are for what is created."""
+    """How to reach the service. An empty value stands for that of this machine's AWS configuration, which
+    also has the credentials."""
 
     region: str = setting("s3_region", "")
-    profile: str = setting("s3_profile", "")
+    profile: str = setting("s3_profile", "")  #: The credentials to use.
     endpoint_url: str = setting("s3_endpoint_url", "")
     bucket_prefix: str = setting("s3_bucket_prefix", "commonplace")
-    kms_key: str = setting("s3_kms_key", "")
-    tags: tuple[tuple[str, str], ...] = setting("s3_tags", ())
+    kms_key: str = setting("s3_kms_key", "")  #: An ARN, for what is created.
+    tags: tuple[tuple[str, str], ...] = setting("s3_tags", ())  #: For what is created.
 
     @property
     def server(self) -> str:

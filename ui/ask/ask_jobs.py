@@ -18,7 +18,7 @@ _ASK: Final = "ask"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, of which stores, after which turns."""
+    """A question, the stores to ask, and the turns before it."""
 
     text: str
     stores: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""A conversation on the Ask page: each question with its answer and the passages beside it."""
+"""A conversation on the Ask page: each question with its answer and the passages next to it."""
 
 from __future__ import annotations
 

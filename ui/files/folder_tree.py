@@ -1,4 +1,4 @@
-"""The folders of a store beside the list of its files: as HTML, the rules of `ui.frame.hits` hold."""
+"""The folders of a store next to the list of its files: as HTML, the rules of `ui.frame.hits` hold."""
 
 from __future__ import annotations
 

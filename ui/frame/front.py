@@ -37,7 +37,7 @@ class _PageName(StringConvertor):
 
 @cache
 def front_page() -> str:
-    """The installed Streamlit page, with our script before everything and our style behind everything."""
+    """The installed Streamlit page, with our script before everything and our style after everything."""
     page = files("streamlit").joinpath("static", "index.html").read_text(encoding="utf-8")
     style = "".join(path.read_text(encoding="utf-8") for path in _STYLES)
     page = page.replace(_HEAD, f"{_HEAD}<script>{_SCRIPT.read_text(encoding='utf-8')}</script>", 1)

@@ -55,9 +55,11 @@ def picture(document: Document, named: str) -> str:
 
 
 def program(document: Document, line: int = 0) -> tuple[str, str]:
-    """The address that opens a document in another program on this computer, and the program's name: Obsidian
-    for a note in a vault, VS Code for text and code. Two empty texts for other files, and for a guest, who is
-    not told where it is."""
+    """The address that opens a document in another program on this computer, and the program's name.
+
+    This is Obsidian for a note in a vault, and VS Code for text and code. Both are empty for other files, and
+    for a guest, who is not told where a file is.
+    """
     path = document.absolute_path
     if not path or document.file_type in IN_OWN_PROGRAM:
         return "", ""

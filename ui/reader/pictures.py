@@ -24,9 +24,11 @@ _HEADERS: Final = {"cache-control": "private, max-age=60", "content-disposition"
 
 
 def picture_route(library: Callable[[], Library], workers: Workers) -> Route:
-    """``GET /note-picture?store=&path=&target=``: the picture that a document shows as ``target``; with
-    ``place=`` instead, a page, a slide or the like as a picture. No content where there is none. ``workers``
-    are those of all pictures, so that pages never wait for them."""
+    """``GET /note-picture?store=&path=&target=``: the picture that a document shows as ``target``.
+
+    With ``place=`` instead it is a page, a slide or the like as a picture. The answer is empty where there is
+    no picture. ``workers`` read all pictures, so that pages never wait for them.
+    """
 
     async def answer(request: Request) -> Response:
         try:

@@ -141,7 +141,7 @@ def _key(heading: str) -> str:
 
 
 def _with_blank_lines(text: str, first: int, last: int) -> tuple[int, int]:
-    """The half-open range of lines, from 0, with the blank ones behind it: blocks end behind them, too."""
+    """The half-open range of lines, from 0, with the blank ones after it: blocks end after them, too."""
     rows = text.split("\n")
     while last < len(rows) and not rows[last].strip():
         last += 1
@@ -209,7 +209,7 @@ def _overlap(token: Token, first: int, last: int) -> tuple[bool, bool]:
 
 
 def _with_mark(rows: Sequence[str], first: int, last: int, name: str) -> list[str]:
-    """Rows of code of which those from ``first`` to ``last``, exclusive, are marked."""
+    """Rows of code; those from ``first`` to ``last``, exclusive, are marked."""
     named = f' id="{name}"' if name else ""
     return [*rows[:first], f'<span class="cp-here"{named}>', *rows[first:last], "</span>", *rows[last:]]
 

@@ -106,7 +106,7 @@ def _follows(value: str, first: str, today: date) -> bool:
 
 
 def _said(first: str, behind: str) -> str:
-    """The days from the first up to the one behind the last, in short."""
+    """The days from the first up to the one after the last, in short."""
     last = date.fromordinal(date.fromisoformat(behind).toordinal() - 1).isoformat()
     return first if first == last else f"{first} – {last}"
 

@@ -19,7 +19,7 @@ _NARROWING: Final = ("store", "type", "tag", "path", "has", "after", "before")
 
 
 def offers(viewer: Viewer, request: Request, answer: Answer) -> tuple[Way, ...]:
-    """What can be pressed beside an answer, the most likely first."""
+    """The buttons next to an answer, the most likely first."""
     ways = [_correction(request, notice) for notice in answer.notices if notice.code == "corrected"]
     ways += [way for notice in answer.notices for way in _values(request, notice)]
     if not answer.convincing:

@@ -226,7 +226,8 @@ def offer_attaching(viewer: Viewer) -> None:
 
 
 def _show_visible(visible: Sequence[VisibleIndexes]) -> None:
-    """The indexes that were found, of which one fills the box of the address, and what could not be asked."""
+    """The indexes that were found, one of which can be chosen as the address, and the services that could not
+    be asked."""
     addresses = [address for listed in visible for address in listed.addresses]
 
     def take() -> None:
