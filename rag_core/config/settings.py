@@ -175,7 +175,7 @@ class Settings(BaseSettings):
     k_vec: Annotated[int, whole(1, 2_000)] = _search(100, "The number of candidates by meaning.")
 
     reranker: kinds.Reranker | None = _search(
-        None, "A model that reads each of the best 50 hits together with the query, and sorts them again.", "none")
+        None, "A model that reads each of the best 50 hits with the query, and sorts them again.", "none")
     rerank_budget_ms: Annotated[int, whole(10, 60_000)] = _search(
         300, "The milliseconds that `reranker` may take; after that, results keep their order.")
     reranker_api_key: kinds.Secret | None = _search(None, _KEY.format("reranker"), "none", secret=True)

@@ -324,7 +324,7 @@ def said_of(answer: Answer) -> str:
 def card(viewer: Viewer, hit: Hit, search: str, query: Query, *, with_store: bool, today: date) -> Card:
     """A note that was found by a query, by its best passage. Its links lead back to the ``search``."""
     doc = hit.document
-    folder, _, name = doc.path.rpartition("/")
+    name = doc.path.rpartition("/")[2]
     anchor = hit.anchor if hit.anchor and doc.file_type != "picture" else ""
     title, crumb = _named(hit.store if with_store else "", doc.path, doc.title, anchor)
     app, app_name = program(doc, hit.start_line if hit.anchor is None else 0)
@@ -335,7 +335,7 @@ def card(viewer: Viewer, hit: Hit, search: str, query: Query, *, with_store: boo
         marked_title=with_marks(title, query),
         path=doc.path,
         name=hits.one_line(name),
-        folder=hits.one_line(folder),
+        folder=hits.one_line(doc.path.rpartition("/")[0]),
         crumb=crumb,
         day=doc.date[:10],
         age=age(doc.date[:10], today),
