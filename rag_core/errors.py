@@ -87,7 +87,7 @@ class StoreBusy(StoreError):
 
 
 class InUpkeep(StoreError):
-    """A store that is being made, mended, renamed or removed; nobody takes a request meanwhile."""
+    """A store is being created, repaired, renamed or removed; requests have to wait."""
 
 
 class ExtractError(RagError):
@@ -123,7 +123,7 @@ class VectorError(RagError):
 
 
 class VectorsUnreachable(VectorError):
-    """A vector index that cannot be reached now, or is too busy; what was to be sent waits."""
+    """A vector index cannot be reached now, or is too busy; the outbox keeps what was to be sent."""
 
 
 class Cancelled(RagError):

@@ -29,7 +29,7 @@ GET_A_MODEL = (
     f"Install Ollama (ollama.com), fetch a model such as `ollama pull {EXAMPLE_MODEL}`, then set"
     f" `{EXAMPLE_LINE}`"
 )
-"""What to do to get answers, but for where the setting is."""
+"""What to do to get answers, without the place of the setting."""
 
 
 def plural(count: int, noun: str) -> str:
@@ -63,7 +63,7 @@ _MOST_VALUES = 8
 
 
 def some(names: Sequence[str], noun: str) -> str:
-    """A few of these with how many there are more: ``a, b and c``, ``a, b, c and 2 more guests``."""
+    """The first few of these and the number of the others: ``a, b and c``, ``a, b, c and 2 more guests``."""
     if len(names) > _FEW:
         return f"{', '.join(names[:_FEW])} and {plural(len(names) - _FEW, f'more {noun}')}"
     *first, last = names
@@ -98,7 +98,7 @@ def unreadable(count: int) -> str:
 
 
 def left_out(failed: int, skipped: int, excluded: int = 0) -> list[str]:
-    """The files that come on top of those that were read: ``2 skipped``. None of a kind that is empty."""
+    """The files in addition to those that were read: ``2 skipped``, without kinds that have none."""
     kinds = ((failed, "failed"), (skipped, "skipped"), (excluded, "excluded"))
     return [f"{count:,} {kind}" for count, kind in kinds if count]
 
@@ -171,7 +171,7 @@ PHASES = {
 
 
 def progress(now: Progress) -> str:
-    """How far a run is, in one line: what it does, how much of how much, how fast, how long still."""
+    """The progress of a run in one line: what it does, how much of how much, how fast, how long still."""
     parts = [PHASES[now.phase]]
     if now.total or now.done:
         parts.append(f"{now.done:,} of {now.total:,}" if now.total else f"{now.done:,}")
@@ -212,7 +212,7 @@ def age(day: str, today: date) -> str:
 
 
 def embedder(name: str) -> str:
-    """An embedder for people: its name, but for the one that is built in."""
+    """An embedder in words: its name, except for the built-in one."""
     return "the built-in model" if name == "minilm" else name
 
 
@@ -261,7 +261,7 @@ def asked_by(saved: SavedSearch) -> str:
 
 
 def roots(sources: Iterable[Source]) -> str:
-    """Where the paths of a store begin on this computer; '' when nobody is to know."""
+    """The folder on this computer where the paths of a store begin; '' if the viewer may not know."""
     there = [each for each in sources if each.root and not each.removed]
     there.sort(key=lambda each: bool(each.label))
     said = [f"{each.label and f'{each.label}/ is '}{_shown(each.root)}" for each in there]
@@ -269,7 +269,7 @@ def roots(sources: Iterable[Source]) -> str:
 
 
 def top_folder(sources: Iterable[Source]) -> str:
-    """What the folder is called whose paths have no name before them; '' when nobody is to know."""
+    """The name of the folder whose paths have no label before them; '' if the viewer may not know."""
     names = [PurePath(_shown(source.root)).name for source in sources if not (source.label or source.removed)]
     return ", ".join(dict.fromkeys(filter(None, names)))
 
@@ -415,7 +415,7 @@ def only_title(hit: Hit) -> str:
 
 
 def unread(document: Document) -> str:
-    """Why nothing but the name of a document is found; '' if its text is, or for a guest."""
+    """Why a document is found only by its name; '' if its text is found, too, and for a guest."""
     match document.state:
         case "waiting":
             return document.reason or "It is not read yet."

@@ -91,8 +91,8 @@ class GuardedProtocol(HttpToolsProtocol):
             self._timeout = self.loop.call_later(self.head_timeout_s, self.transport.close)
 
     def _awaits_head(self) -> bool:
-        """Whether the next thing to arrive is a head, or the rest of a body that nobody reads any more. What
-        became a websocket, or was closed, is not among the connections."""
+        """Whether the connection waits for the head of a request, or for the rest of a body that is not read
+        any more. Websockets and closed connections do not count."""
         return self in self.connections and (self.cycle is None or self.cycle.response_complete)
 
 

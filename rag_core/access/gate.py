@@ -158,7 +158,8 @@ class AccessGate:
 
 
 def _declared_size(headers: Sequence[Header]) -> int:
-    """The size of the body that a request declares, in bytes; 0 if none, too large for what is no number."""
+    """The size of the body that a request declares, in bytes; 0 for none, more than allowed for an invalid
+    one."""
     declared = [value for name, value in headers if name.lower() == "content-length"]
     sizes = (int(value) if value.isdecimal() and len(value) < 16 else 10**16 for value in declared)
     return max(sizes, default=0)

@@ -139,8 +139,8 @@ class ActiveRequest:
 
 
 def current_session() -> str:
-    """Streamlit's session of the page whose message is being handled, also in a thread that Streamlit starts
-    to answer it; '' where there is none."""
+    """Streamlit's session of the page whose message is being handled, '' outside of one. It is also known in
+    threads that Streamlit starts to answer the message."""
     request = _current.get()
     return request.session if request is not None else ""
 

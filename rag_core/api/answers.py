@@ -49,7 +49,7 @@ _M = TypeVar("_M", bound=Shown)
 
 
 def shows(*values: type, without: str = "") -> Callable[[type[_M]], type[_M]]:
-    """Adds to a model the fields of frozen ``values``, but those that it has under some name, those
+    """Add to a model the fields of the dataclass ``values``, except those that it already has, those named in
     ``without``, and those that no interface shows."""
 
     def complete(model: type[_M]) -> type[_M]:

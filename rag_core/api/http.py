@@ -128,7 +128,7 @@ def json_response(value: Value, status: int = 200, headers: Mapping[str, str] = 
 
 
 def picture_response(picture: bytes) -> Response:
-    """A picture that no cache keeps, and that no browser takes for anything else."""
+    """A response with a picture: it is not cached, and browsers must not treat it as another type."""
     headers = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
     return Response(picture, 200, headers, media_type=PICTURE)
 

@@ -30,6 +30,5 @@ def where(found: Reference) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text for Markdown, shown as it stands; the numbers of passages stay as they are, where they cannot
-    become links."""
+    """Text escaped for Markdown. The numbers of passages stay unescaped where they cannot become links."""
     return _NUMBERS.sub(r"[\1]", _MARKS.sub(lambda match: f"\\{match[0]}", text))

@@ -153,7 +153,8 @@ def _weights(question: str, candidates: Sequence[Sentence], similarities: Simila
 def _meanings(
     candidates: Sequence[Sentence], shares: Sequence[float], similarities: Similarities
 ) -> list[float]:
-    """How near each sentence is in meaning to the question; 0 but for those with the largest ``shares``."""
+    """How near each sentence is in meaning to the question; only those with the largest ``shares`` are
+    compared, others get 0."""
     first = sorted(range(len(candidates)), key=lambda index: -shares[index])[:_MOST_COMPARED]
     meaning = [0.0] * len(candidates)
     if first:

@@ -106,8 +106,8 @@ class Held:
 
 
 def _folded(text: str, without: Sequence[int] = ()) -> tuple[str, list[int]]:
-    """``text`` as it is compared, ``without`` what is marked there, and the place in ``text`` of each of its
-    characters."""
+    """``text`` normalized for comparison, without the spans ``without``, and the offset in ``text`` of each
+    of its characters."""
     chars: list[str] = []
     places: list[int] = []
     for at, cluster in _clusters(text):
@@ -122,8 +122,8 @@ def _folded(text: str, without: Sequence[int] = ()) -> tuple[str, list[int]]:
 
 
 def _marks_of(text: str, held: str | None = None) -> bytearray:
-    """Where the marks of Markdown are. Of a quote, those that have words in them (an address, a tag) count
-    only if the passage, ``held``, has the same: else a model could hide there what it adds."""
+    """The spans of Markdown syntax. In a quote, syntax with words in it (an address, a tag) counts only if
+    the passage, ``held``, has the same: a model could hide additions in it."""
     marks = bytearray(len(text))
     for pattern in _MARKUP:
         for match in pattern.finditer(text):

@@ -38,7 +38,7 @@ class _Worded(click.Command):
         super().__init__(name, context_settings=settings, **kwargs)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does it, with the short options written out. Raises UsageError for one that is none."""
+        """Parse as click does, with the short options written out. Raises UsageError for an unknown one."""
         end = args.index("--") if "--" in args else len(args)
         given = [_NUMBER.sub(r"--top-k=\1", word) if _NUMBER.fullmatch(word) else word for word in args[:end]]
         given = [_SHORT.get(word, word) for word in given]
@@ -248,7 +248,7 @@ class _PrintedAnswer:
         self._count = 0
 
     def update(self, draft: Draft) -> None:
-        """Print the checked statements of a draft, or say what is awaited."""
+        """Print the checked statements of a draft, or what it is waiting for."""
         if self._streams and draft.statements:
             self.print(draft.statements)
         elif self._streams:

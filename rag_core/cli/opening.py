@@ -69,8 +69,8 @@ def _answers(port: int) -> bool:
     except httpx.HTTPError:
         found = None
     if found is None or "Commonplace" not in found.text:
-        said = f"Port {port} is in use, and what answers there is not Commonplace."
-        raise RagError(said, "Choose another port: set `port`, or use --port.")
+        message = f"Port {port} is in use, and what answers there is not Commonplace."
+        raise RagError(message, "Choose another port: set `port`, or use --port.")
     return True
 
 

@@ -72,7 +72,7 @@ ADVICE = "Change it, or leave it out for the default."
 
 
 def refused(written: Written, allowed: str, advice: str = ADVICE, *, hidden: bool = False) -> InvalidSettings:
-    """The error for a value that is not what is ``allowed``. A ``hidden`` value is not repeated."""
+    """The error for a value that is not ``allowed``. A ``hidden`` value is not repeated."""
     said = "a list" if isinstance(written, Listing) else "a table of names and values"
     if isinstance(written, Text):
         said = "(hidden)" if hidden else repr(str(written)[:80])

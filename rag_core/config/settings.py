@@ -248,7 +248,7 @@ class Settings(BaseSettings):
         sources: Sequence[Mapping[str, Any]] = (),
         **values: Any,
     ) -> None:
-        """What is passed by name wins over ``sources``, and the first of those over the next."""
+        """Values passed by name win over ``sources``, and earlier sources over later ones."""
         places = {"data_dir": data_dir, "model_dir": model_dir, "roots": roots}
         given = {name: each for name, each in places.items() if each is not None} | values
         made = tuple(InitSettingsSource(type(self), dict(each)) for each in (given, *sources))

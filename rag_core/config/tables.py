@@ -27,8 +27,8 @@ FOLDERS = ("root", "include", "exclude")
 
 
 def fields(table: Any, known: Collection[str], what: str) -> dict[str, Any]:
-    """The values of ``table``, without empty ones. Raises InvalidSettings for what is no table, and for a
-    name that is not ``known``."""
+    """The values of ``table``, without empty ones. Raises InvalidSettings if it is no table, or has a name
+    that is not ``known``."""
     if not isinstance(table, Table):
         raise refused(table, f"a table of {what}")
     for name in table:

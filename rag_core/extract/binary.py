@@ -55,7 +55,8 @@ SUFFIXES = frozenset(
         " .doc .ppt .mobi"
     ).split()
 )
-"""Suffixes that nothing reads and that are hardly ever text, so that reading one is likely to skip it."""
+"""Suffixes without an extractor whose files are hardly ever text, so that reading them is likely to skip
+them."""
 
 
 def signature(data: bytes) -> str | None:

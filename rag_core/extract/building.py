@@ -56,7 +56,7 @@ class Builder:
         self.opening = ""
         """The heading with which the document begins, '' where it begins with something else."""
         self.is_full = False
-        """The document has MOST_TEXT characters, and what is added to it is left out."""
+        """The document has MOST_TEXT characters; further text is left out."""
         self.private = False
         """A part of the document says that it is private."""
 
@@ -92,7 +92,8 @@ class Builder:
         self._length += len(text)
 
     def add_seen(self, text: str) -> None:
-        """Add what was read in a picture; a description of it as a segment of its own, in the same part."""
+        """Add the text of a picture. A description of the picture becomes a segment of its own, in the same
+        part."""
         transcribed, _, described = text.partition(DESCRIBED)
         self.add(transcribed)
         if described.strip():

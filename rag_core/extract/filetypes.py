@@ -30,7 +30,8 @@ NAMED = 2
 """The extractor number of a document that is known only by its name."""
 
 _PACKAGES = 2**32
-"""Numbers from here on stand for packages and their versions, the ones below are EXTRACTOR_VERSION's."""
+"""Numbers from here on are extractors of packages with their versions; smaller ones are values of
+EXTRACTOR_VERSION."""
 
 _ONE_SUFFIX = "cmake csv dart dockerfile go java lua nim nix org r rst svelte swift toml vue zig"
 _SUFFIXES_BY_TYPE: dict[str, str] = {name: f".{name}" for name in _ONE_SUFFIX.split()} | {

@@ -53,7 +53,7 @@ class FrontMatter:
 
 
 class _RefusedError(ValueError):
-    """Not YAML, or YAML that nobody writes by hand."""
+    """It is no YAML, or YAML of a kind that people do not write by hand."""
 
 
 def read(text: str) -> FrontMatter:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 _MOST_PIXELS = 4_500_000
-"""Pixels of a picture, such as that of a screen, that is looked at as it is; larger ones are photos."""
+"""The most pixels of a picture that is examined in full size, such as a screenshot; larger ones are
+photos."""
 _LONGEST_SIDE = 1300  # pixels of the copy of a photo
 _SMALLEST_SIDE = 50  # of the smallest copy: a piece and a pixel
 _SURROUNDINGS = 12  # pixels to each side, which a stroke differs from

@@ -151,7 +151,7 @@ def _skip(text: str, at: int) -> int:
 
 def _with_comments(text: str, entries: list[_Entry]) -> list[_Entry]:
     """Entries begin at the comment lines directly above them."""
-    found: list[_Entry] = []
+    commented: list[_Entry] = []
     floor = 0
     for start, name in entries:
         begin = start
@@ -160,9 +160,9 @@ def _with_comments(text: str, entries: list[_Entry]) -> list[_Entry]:
             if line >= begin or not _COMMENT_ABOVE.match(text, line, begin):
                 break
             begin = line
-        found.append((begin, name))
+        commented.append((begin, name))
         floor = text.find("\n", start) + 1 or len(text)
-    return found
+    return commented
 
 
 def _grouped(text: str, entries: list[_Entry], anchor: str, share: bool = True) -> tuple[Segment, ...]:
@@ -171,14 +171,14 @@ def _grouped(text: str, entries: list[_Entry], anchor: str, share: bool = True) 
     heading path."""
     if not entries:
         return (Segment(0, len(text)),) if text else ()
-    found: list[Segment] = []
+    segments: list[Segment] = []
     groups = _groups(text, entries, share=share)
     for (begin, names), (end, _) in pairwise([*groups, (len(text), [])]):
         name = one_line(names[0])
         path = (name,) if len(names) == 1 and anchor != "record" else ()
         ref = "-".join(dict.fromkeys((names[0], names[-1]))) if anchor == "record" else name
-        found.append(Segment(begin, end, path, anchor, ref))
-    return tuple(found)
+        segments.append(Segment(begin, end, path, anchor, ref))
+    return tuple(segments)
 
 
 def _groups(text: str, entries: list[_Entry], *, share: bool) -> list[tuple[int, list[str]]]:
@@ -203,7 +203,7 @@ def row_segments(text: str, delimiter: str) -> tuple[Segment, ...]:
     from 1, the names of the columns being the first."""
     ends, header = _row_ends(text, delimiter)
     path = (header,) if header else ()
-    found: list[Segment] = []
+    segments: list[Segment] = []
     begin, first = 0, 1 + bool(header)
     for number, (end, following) in enumerate(pairwise([*ends, 0]), 1):
         is_last = number == len(ends)
@@ -211,9 +211,9 @@ def row_segments(text: str, delimiter: str) -> tuple[Segment, ...]:
         if is_last or (number >= first and is_full):
             stop = len(text) if is_last else end
             if stop > begin:
-                found.append(Segment(begin, stop, path, "rows", f"{min(first, number)}-{number}"))
+                segments.append(Segment(begin, stop, path, "rows", f"{min(first, number)}-{number}"))
             begin, first = stop, number + 1
-    return tuple(found)
+    return tuple(segments)
 
 
 def _row_ends(text: str, delimiter: str) -> tuple[list[int], str]:

@@ -54,7 +54,7 @@ def _messages(mailbox: bytes) -> Iterator[bytes]:
 
 
 def _add_message(builder: Builder, message: EmailMessage, depth: int = 0) -> list[str]:
-    """Add a message with what is attached to it. Returns what could not be read of it."""
+    """Add a message with its attachments. Returns the parts that could not be read."""
     lines = (f"{name}: {text}" for name in _SHOWN if (text := _header(message, name)))
     builder.add("\n".join(lines))
     attached: list[tuple[str, MIMEPart]] = []

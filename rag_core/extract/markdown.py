@@ -131,7 +131,7 @@ def _without_markup(heading: str) -> str:
 
 @dataclass(slots=True)
 class _Scanner:
-    """What was found so far, and what is open between two lines: a fence, a block, a paragraph, a list."""
+    """The outline so far, and what is open between two lines: a fence, a block, a paragraph, a list."""
 
     text: str
     headings: list[Heading] = field(default_factory=list)

@@ -33,7 +33,7 @@ def sections(
 ) -> tuple[Segment, ...]:
     """One segment from each heading to the next, and one for what stands before the first, between the
     offsets ``start`` and ``end``; ``marked`` ones keep the levels of their headings."""
-    found: list[Segment] = []
+    segments: list[Segment] = []
     stack: list[Heading] = []
     begin = start
     for heading in (*headings, Heading(end, 1, "")):
@@ -41,12 +41,12 @@ def sections(
             path = tuple(above.text for above in stack)
             levels = tuple(above.level for above in stack) if marked else ()
             anchor, name = ("heading", path[-1]) if path else ("text", "")
-            found.append(Segment(begin, heading.start, path, anchor, name, levels))
+            segments.append(Segment(begin, heading.start, path, anchor, name, levels))
         while stack and stack[-1].level >= heading.level:
             stack.pop()
         stack.append(heading)
         begin = heading.start
-    return tuple(found)
+    return tuple(segments)
 
 
 def rst_segments(text: str) -> tuple[Segment, ...]:

@@ -260,7 +260,8 @@ def hold(folder: Path, document: str, pictures: Iterable[str]) -> None:
 
 
 def prune(folder: Path, documents: Set[str]) -> None:
-    """Remove the kept texts of pictures that none of ``documents``, by the sha256 of their bytes, holds."""
+    """Remove the cached texts of pictures that are in none of ``documents``, the sha256 hashes of their
+    bytes."""
     used: set[str] = set()
     for listed in folder.glob(f"{_LISTS}/*"):
         if listed.name in documents:

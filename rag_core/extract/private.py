@@ -38,14 +38,14 @@ _CLOSE_TOML = re.compile(r"^\+\+\+[ \t]*\r?$", re.M)
 
 
 class Claim(NamedTuple):
-    """Whether a note is private by what it says; ``unsure`` tells the owner why where that is not certain."""
+    """Whether a note says that it is private. ``unsure`` tells the owner why that is not certain."""
 
     private: bool = False
     unsure: str = ""
 
 
 def of_values(values: Mapping[str, Any]) -> Claim:
-    """The claim of front matter that could be read, including what it merges."""
+    """The claim of valid front matter, including merged mappings."""
     said = list(map(_plain, _settings(values)))
     if _NO.issuperset(said):
         return Claim()

@@ -98,8 +98,8 @@ class Worker:
         remote: Remote | None = None,
         most_pictures: int | None = None,
     ) -> Extracted:
-        """The file ``path`` as ``reader`` reads it, the pictures in it by ``remote`` if there is one; at most
-        ``most_pictures`` of those that were not read before. Raises NotText and ExtractError."""
+        """Read the file ``path`` with ``reader``, and its pictures with ``remote`` if there is one; at most
+        ``most_pictures`` that were not read before. Raises NotText and ExtractError."""
         answer = self._ask(reader, data, path.name, remote=remote, most_pictures=most_pictures)
         document, self.cpu_s = answer.document, self.cpu_s + answer.cpu_s
         try:
@@ -167,8 +167,8 @@ class Worker:
         return answer
 
     def _exchange(self, extension: Extension, line: bytes, data: bytes, remote: Remote | None) -> bytes:
-        """The answer to one request, after that of ``remote`` to each picture which the process sends. The
-        process is ended when it does not come in time."""
+        """Send one request and return the answer. Meanwhile ``remote`` answers for each picture that the
+        process sends. If no answer comes in time, the process is killed."""
         process = self._started()
         assert process.stdin is not None  # noqa: S101 - it has pipes
         assert process.stdout is not None  # noqa: S101
@@ -270,7 +270,7 @@ def _check_places(found: Extracted) -> None:
 
 
 def _check_date(day: str | None) -> None:
-    """Raise ValueError for what is no day as in ISO 8601."""
+    """Raise ValueError unless ``day`` is None or a date such as 2026-03-15."""
     with suppress(ValueError):
         if day is None or date.fromisoformat(day).isoformat() == day:
             return

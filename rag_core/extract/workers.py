@@ -93,7 +93,7 @@ class Workers:
                 self.kill()
 
     def kill(self) -> None:
-        """Kill all processes, from any thread; what they read fails."""
+        """Kill all processes, from any thread; the files that they read fail."""
         for worker in self._all:
             worker.kill()
 

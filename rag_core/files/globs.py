@@ -148,8 +148,8 @@ def split_glob(pattern: str) -> tuple[Path, str]:
     if len(rest) == 1 and os.path.lexists(root / first):
         return root.resolve(), _WILD.sub(r"[\g<0>]", first)
     if not _WILD.search(first):
-        said = f"There is no file or folder {str(root / first)!r}."
-        raise InvalidInput(said, "Check the spelling, or use a pattern such as '~/notes/**/*.md'.")
+        message = f"There is no file or folder {str(root / first)!r}."
+        raise InvalidInput(message, "Check the spelling, or use a pattern such as '~/notes/**/*.md'.")
     return root.resolve(), _tidy("/".join(map(str, rest)) + "/" * typed.endswith("/"))
 
 
@@ -184,8 +184,8 @@ def _alternatives(pattern: str) -> list[str]:
                 done.add(each)
         patterns = expanded
         if len(done) + len(patterns) > _MAX_ALTERNATIVES:
-            said = f"The pattern {pattern!r} stands for more than {_MAX_ALTERNATIVES} patterns."
-            raise InvalidInput(said, "Use fewer braces, or a wildcard.")
+            message = f"The pattern {pattern!r} stands for more than {_MAX_ALTERNATIVES} patterns."
+            raise InvalidInput(message, "Use fewer braces, or a wildcard.")
     return sorted(done)
 
 

@@ -60,8 +60,8 @@ def current_folder() -> Path:
     try:
         return Path.cwd()
     except OSError as error:
-        said = "The current folder no longer exists."
-        raise InvalidInput(said, "Change to another folder, or write whole paths.") from error
+        message = "The current folder no longer exists."
+        raise InvalidInput(message, "Change to another folder, or write whole paths.") from error
 
 
 def real_folder(root: str | Path) -> Path:
@@ -71,8 +71,8 @@ def real_folder(root: str | Path) -> Path:
         if folder.is_dir():
             return folder
         if folder.is_file():
-            said = f"{str(root)!r} is not a folder but a file."
-            raise InvalidInput(said, f"Give its folder: {str(folder.parent)!r}.")
+            message = f"{str(root)!r} is not a folder but a file."
+            raise InvalidInput(message, f"Give its folder: {str(folder.parent)!r}.")
     raise InvalidInput(f"{str(root)!r} is not a folder.", "Check the spelling, or mount its disk.")
 
 
@@ -96,8 +96,8 @@ def list_folders(folder: Path, roots: Sequence[Path]) -> list[Path]:
         with os.scandir(resolved) as entries:
             found = [Path(entry.path) for entry in entries if _can_be_opened(entry, roots)]
     except OSError as error:
-        said = f"The folder {str(folder)!r} {cannot_be_read(error)}."
-        raise InvalidInput(said, "Choose another folder.") from error
+        message = f"The folder {str(folder)!r} {cannot_be_read(error)}."
+        raise InvalidInput(message, "Choose another folder.") from error
     return sorted(found, key=lambda path: (path.name.casefold(), path.name))
 
 
@@ -134,8 +134,8 @@ def read_bytes(root: Path, path: bytes, max_bytes: int) -> bytes:
             "Check that it is still there and that you may read it, then index again.",
         ) from error
     if content is None or len(content) > max_bytes:
-        said = f"The file {shown!r} is larger than {max_bytes / 1e6:g} MB."
-        raise NotText(said, "Split it, or raise the limit in the settings.")
+        message = f"The file {shown!r} is larger than {max_bytes / 1e6:g} MB."
+        raise NotText(message, "Split it, or raise the limit in the settings.")
     return content
 
 
@@ -144,8 +144,8 @@ def _opened(root: Path, path: bytes) -> int:
     real = os.path.realpath(os.path.join(top, path), strict=True)  # noqa: PTH118  (bytes)
     inside = real.removeprefix(with_sep(top))
     if inside == real or not inside:
-        said = f"The file {display(path)!r} lies outside its folder."
-        raise NotText(said, "Add the folder that it lies in, too.")
+        message = f"The file {display(path)!r} lies outside its folder."
+        raise NotText(message, "Add the folder that it lies in, too.")
     _require_regular(os.lstat(real), display(path))  # a device is not even opened
     if not _BY_FOLDER_FD:
         return os.open(real, _READ)

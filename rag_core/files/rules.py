@@ -76,14 +76,16 @@ class Rules:
             mode = os.stat(real).st_mode  # noqa: PTH116  (bytes)
         except (OSError, ValueError) as error:
             why = "does not exist" if isinstance(error, FileNotFoundError) else cannot_be_read(error)
-            said = f"The folder {shown} {why}."
-            raise InvalidInput(said, "Check the spelling, or connect the drive it is on.") from error
+            message = f"The folder {shown} {why}."
+            raise InvalidInput(message, "Check the spelling, or connect the drive it is on.") from error
         if real != os.fsencode(root):  # a repository may put a link to anywhere in the place of a folder
-            said = f"The folder {shown} is a link to {display(real)!r} now, or lies in one."
-            raise InvalidInput(said, "If that is what you want to be read, add it, and remove this folder.")
+            message = f"The folder {shown} is a link to {display(real)!r} now, or lies in one."
+            raise InvalidInput(
+                message, "If that is what you want to be read, add it, and remove this folder."
+            )
         if not stat.S_ISDIR(mode):
-            said = f"{shown} is not a folder."
-            raise InvalidInput(said, "Choose the folder it is in and a pattern for its name.")
+            message = f"{shown} is not a folder."
+            raise InvalidInput(message, "Choose the folder it is in and a pattern for its name.")
         if SECRET_FOLDERS.intersection(real.lower().split(os.fsencode(os.sep))):
             raise InvalidInput(f"The folder {shown} {KEY_LIKE}.", "Choose a folder that holds documents.")
         self.root = with_sep(real)

@@ -19,8 +19,8 @@ _CLASS = re.compile(r"\[[^\]]*\]")
 
 
 def refuse_no_match(root: Path, include: Sequence[str], exclude: Sequence[str] = ()) -> None:
-    """Raise InvalidInput for patterns that choose none of the files of a folder. An empty folder may be
-    filled later; one too large to look through passes."""
+    """Raise InvalidInput for patterns that match no file of a folder. Empty folders pass, as they may be
+    filled later, and folders too large to search."""
     for names in (_A_FEW, MANY_FILES):
         found = preview(root, include, exclude, max_files=names)
         if found.count:
@@ -82,7 +82,8 @@ def _not_closed(glob: str) -> str:
 
 
 def covers(outer: Source, inner: Source) -> bool:
-    """Whether ``outer``, a folder above that of ``inner``, always takes every file that ``inner`` would."""
+    """Whether the source ``outer``, whose folder contains that of ``inner``, always reads every file that
+    ``inner`` would."""
     taken, left_out = (  # what means the same in every folder
         {glob for glob in globs if glob.startswith("**/")} for globs in (outer.include, inner.exclude)
     )

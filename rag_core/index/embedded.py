@@ -73,8 +73,8 @@ class EmbeddedPictures:
                 yield link, picture.path
 
     def changed(self, db: sqlite3.Connection) -> set[bytes]:
-        """The notes with a picture that came, changed or went after they were read. A time in the future says
-        nothing."""
+        """The notes with a picture that was added, changed or removed after they were read. Times in the
+        future are ignored."""
         now = time.time_ns()
         sql = """SELECT d.id, d.path, d.scanned_ns, l.target FROM links l
                  JOIN documents d ON d.id = l.document_id
@@ -134,8 +134,8 @@ def with_pictures(note: Extracted, pictures: Sequence[ReadPicture]) -> Extracted
 
 
 def with_picture(note: Extracted, link: Link, path: str, seen: Extracted) -> Extracted:
-    """A note with what was ``seen`` in the picture at ``path``, each part as a segment of its own, under the
-    heading where ``link`` shows it."""
+    """A note with the text ``seen`` in the picture at ``path``: each part is a segment of its own, under the
+    heading where ``link`` embeds it."""
     headings = next((s.heading_path for s in note.segments if s.start <= link.start < s.end), ())
     note = replace(
         note,

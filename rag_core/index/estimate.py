@@ -51,7 +51,7 @@ class Pace:
 
     @property
     def seconds(self) -> float | None:
-        """Seconds for what is left; None where the last minute saw none of it done."""
+        """Seconds for the remaining items; None if none was done in the last minute."""
         if not self.left:
             return 0.0
         is_sure = bool(self._past) and self.now() - self._past[0][0] >= _SURE_AFTER_S

@@ -24,8 +24,8 @@ class Furniture:
     _next: int = _FIRST
 
     def count_file(self) -> None:
-        """Note that a file was read. What repeats is looked for each time when twice as many were read, so
-        that few of them are written twice."""
+        """Note that a file was read. Repeated lines are searched whenever the number of files has doubled, so
+        that few documents are written twice."""
         self._read += 1
         if self._read >= self._next:
             self.settle()

@@ -160,7 +160,7 @@ class Runner:
         )
 
     def _read_requested(self) -> None:
-        """Read what is requested until now, then find its furniture."""
+        """Read the sources and files requested so far, then find their furniture."""
         requests, self._waiting = self._waiting, []
         with closing(self._reading.workers):
             if not self._read(requests):

@@ -47,8 +47,8 @@ class JobLog:
     def advance(
         self, done: int | None = None, current: str = "", count: int = 1, total: int | None = None
     ) -> None:
-        """Set how many steps are done, by default ``count`` more, and of how many; ``current`` is what was
-        just done."""
+        """Set the number of done steps, by default ``count`` more, and their total; ``current`` names the
+        last one."""
         before = self.job.progress
         done = before.done + count if done is None else done
         total = before.total if total is None else total
@@ -61,12 +61,12 @@ class JobLog:
             self._show(current)
 
     def working_on(self, current: str) -> None:
-        """Show what is being done while no step ends."""
+        """Show the current work while no step ends."""
         if time.monotonic() - self._noted >= _NOTE_EVERY_S:
             self._show(current)
 
     def _show(self, current: str) -> None:
-        """Write a snapshot, with the pace and what is left by it."""
+        """Write a snapshot, with the pace and the remaining time."""
         now, estimate = self.job.progress, self.estimate
         rate = {"reading": estimate.files.rate, "embedding": estimate.texts.rate}
         rate["pictures"] = estimate.ocr.rate
@@ -78,8 +78,8 @@ class JobLog:
         self._between()
 
     def count(self, result: FileResult) -> None:
-        """Count a file whose transaction was committed, as a step. One that failed and is read again counts
-        as what it became at last."""
+        """Count a committed file as a step. A file that failed and is read again counts with its last
+        outcome."""
         if result.source_file in self._failed:
             self._failed.remove(result.source_file)
             self.counts["failed"] -= 1

@@ -23,7 +23,7 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The keys that an index lacks and those that it should not have, apart from what is queued."""
+    """The keys that an index lacks, and those that it should not have, without queued ones."""
 
     missing: tuple[str, ...]
     extra: tuple[str, ...]
@@ -50,7 +50,8 @@ def flush(
 
 
 def forget(store: Store, index: RemoteIndex, *, private: bool = False) -> None:
-    """Remove what is gone or private by now from ``index``, if it is the store's. Raises VectorError."""
+    """Remove from ``index`` the chunks that are gone or private now, if it is the store's. Raises
+    VectorError."""
     with store.read() as db:
         keys = rows.gone(db, private=private)
     if keys and index.owner() == store.id:
@@ -84,7 +85,7 @@ class _Sending:
                     yield entry
 
     def settled(self, receipt: Receipt) -> None:
-        """Remove what the index received from the outbox, and record what it refused."""
+        """Remove received chunks from the outbox, and record refused ones."""
         done = [self._ids.pop(key) for key in receipt.sent]
         refused = {self._ids.pop(key): reason for key, reason in receipt.refused.items()}
         with self.store.note() as db:
@@ -103,7 +104,7 @@ def _record(entry: rows.Entry, maker: Mapping[str, Any]) -> VectorRecord:
 
 
 def compare(store: Store, index: RemoteIndex, *, private: bool = False) -> Comparison:
-    """Compare what ``index`` holds with what it should. It lists the whole index and changes nothing."""
+    """Compare ``index`` with the chunks that it should hold. It lists the whole index and changes nothing."""
     there = {*index.keys()}
     with store.read() as db:
         wanted, queued = rows.expected(db, private=private), rows.queued(db)
@@ -113,11 +114,11 @@ def compare(store: Store, index: RemoteIndex, *, private: bool = False) -> Compa
 
 
 def heal(store: Store, index: RemoteIndex, *, private: bool = False) -> Comparison:
-    """Send what is missing, remove what should not be there, and try refused copies again; returns what it
-    found. Raises VectorError when the index is another owner's."""
+    """Send missing chunks, remove surplus ones, and try refused ones again. Returns the differences. Raises
+    VectorError when the index is another owner's."""
     if index.owner() != store.id:
-        said = f"The vector index of store {store.name!r} belongs to another installation."
-        raise VectorError(said, "Nothing was changed there. To use it for this store, take it over first.")
+        message = f"The vector index of store {store.name!r} belongs to another installation."
+        raise VectorError(message, "Nothing was changed there. To use it for this store, take it over first.")
     found = _queue_differences(store, index, private)
     with store.note() as db:
         rows.retry(db)

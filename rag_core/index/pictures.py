@@ -41,7 +41,7 @@ class PictureQueue:
     is_over: Callable[[], bool]
     """Whether the run is to end. For any thread."""
     total: int = 0
-    """Pictures that were to be read when the queue was looked at last, and that it read before."""
+    """The numbers of pictures to read and already read when the queue was checked last."""
     done: int = 0
     """Pictures read by this run."""
     current: str = ""
@@ -53,7 +53,7 @@ class PictureQueue:
     _workers: Workers | None = None
 
     def advance(self) -> bool:
-        """Store what was read since the last call, and begin the next step; returns whether there is more."""
+        """Store the results since the last call, and begin the next step. Returns whether there is more."""
         if not self.reading.limits.reads_pictures:
             return False
         if self._step is not None:

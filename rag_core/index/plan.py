@@ -286,16 +286,16 @@ def _narrowed(sides: _Sides, walk: Walk, left_out: Set[bytes], only: Set[bytes])
 
 def _warnings(source: Source, walk: Walk, only: Set[bytes] | None) -> tuple[str, ...]:
     """A sentence for each reason for which paths were left out, or for globs that match no file."""
-    said: list[str] = []
+    sentences: list[str] = []
     left_out: defaultdict[str, list[str]] = defaultdict(list)
     if not (walk.files or walk.unreadable or walk.vanished):
-        said.append(str(no_match(Path(source.root), source.include, source.exclude)))
+        sentences.append(str(no_match(Path(source.root), source.include, source.exclude)))
     unlisted = zip(walk.unreadable, repeat("the folder cannot be listed"))
     for path, why in (*walk.skipped, *unlisted):
         if only is None or path in only or any(_below(each, [path]) for each in only):
             left_out[why].append(display(path))
-    said += [f"Left out {some(paths, 'file')}: {why}." for why, paths in left_out.items()]
-    return tuple(said)
+    sentences += [f"Left out {some(paths, 'file')}: {why}." for why, paths in left_out.items()]
+    return tuple(sentences)
 
 
 def _refuse_emptied(store: Store, source: Source, walk: Walk) -> None:
@@ -346,13 +346,13 @@ def _settled(
 def _indexed_elsewhere(db: sqlite3.Connection, source: Source) -> set[bytes]:
     """Paths below this root that another source of the store indexes already."""
     here = with_sep(os.fsencode(source.root))
-    found: set[bytes] = set()
+    elsewhere: set[bytes] = set()
     for row in db.execute("SELECT id, root FROM sources WHERE id <> ?", (source.id,)):
         there = with_sep(row["root"])
         if here.startswith(there) or there.startswith(here):
             paths = db.execute("SELECT path FROM documents WHERE source_id = ?", (row["id"],))
-            found |= {(there + path)[len(here) :] for (path,) in paths if (there + path).startswith(here)}
-    return found
+            elsewhere |= {(there + path)[len(here) :] for (path,) in paths if (there + path).startswith(here)}
+    return elsewhere
 
 
 def _below(path: bytes, folders: Sequence[bytes]) -> bool:

@@ -93,12 +93,12 @@ class Transfer:
 
 
 Report = Callable[[Transfer], None]
-"""Called again and again during an export or import; what it raises ends that, and nothing is left."""
+"""Called repeatedly during an export or import; an error it raises ends that, and no file is left."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A portable file that was written: where, how large, and what is in it."""
+    """A portable file that was written: its path, size and content."""
 
     store: str
     path: Path
@@ -274,8 +274,7 @@ def _is_folder(path: Path) -> bool:
 
 
 def _vacuum(store: Path, copy: Path, report: Report) -> None:
-    """Write one consistent, compact copy without the text of what was deleted; neither searches nor a run
-    wait for it."""
+    """Write one consistent, compact copy without deleted text. Searches and runs do not wait for it."""
     with closing(connect(store, "ro")) as db:
         pages, unused, page_size = (
             int(db.execute(f"PRAGMA {name}").fetchone()[0])

@@ -59,7 +59,7 @@ Extraction = tuple[str, Extracted | RagError]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What bounds a run, and what it reads pictures with."""
+    """The limits of a run, and its reader of pictures."""
 
     batch_size: int = BATCH  #: Texts embedded at once.
     max_file_bytes: int = MAX_FILE_BYTES  #: Bytes of the largest file that is read.
@@ -318,7 +318,8 @@ class Reading:
             return worker.read(reader, data, path, remote, max(most, 0))
 
     def remote_ocr(self, file: write.FileRecord) -> Remote | None:
-        """The server that may read the pictures in a file: one elsewhere gets none of private documents."""
+        """The server that may read the pictures in a file; one on another machine gets none of private
+        documents."""
         remote = self.limits.remote_ocr
         if remote is None or not remote.leaves:
             return remote

@@ -395,7 +395,7 @@ def _spoken(
         trouble = error
     checker.end()
     on_text(checker.draft)
-    said = replace(
+    spoken = replace(
         reply,
         ending="broken off" if trouble else _ENDINGS[call.outcome],
         statements=tuple(checker.statements),
@@ -403,13 +403,13 @@ def _spoken(
         message="" if checker.statements else _SAID_NOTHING,
     )
     if trouble:
-        return _with_trouble(viewer, said, trouble)
-    if said.ending == "too long":
+        return _with_trouble(viewer, spoken, trouble)
+    if spoken.ending == "too long":
         why = f"{options.timeout_s:g} seconds" if call.cut_off else f"{options.max_tokens:,} tokens"
         setting = "llm_timeout_s" if call.cut_off else "llm_max_tokens"
         notice = Notice("answer_cut", {"limit": why, "setting": setting})
-        return replace(said, notices=(*said.notices, notice))
-    return said
+        return replace(spoken, notices=(*spoken.notices, notice))
+    return spoken
 
 
 def _with_trouble(viewer: Viewer, reply: Reply, error: RagError) -> Reply:

@@ -56,7 +56,7 @@ def run_checks(checks: Sequence[Check], within_s: float = 5.0) -> list[Connectio
 
 
 def goes(row: Provider, options: Any) -> str:
-    """Where text goes that a provider gets, in words; nobody is asked."""
+    """Where a provider's texts go, in words; no server is asked."""
     return row.goes or (sent_to(getattr(options, row.server)) if row.server else destination(""))
 
 

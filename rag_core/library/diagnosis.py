@@ -59,7 +59,7 @@ def explain(store: Store, path: str, here: Path, missing: Missing) -> Diagnosis:
 
 
 def _by_name(db: sqlite3.Connection, name: str, others: list[Place]) -> tuple[list[Place], list[str]]:
-    """The one file that is called so, or the paths of several; ``others`` where there is none."""
+    """The one file with this name, or the paths of several; ``others`` if there is none."""
     paths = documents.called(db, name, _MOST_CALLED)
     if len(paths) == 1:
         return places(db, paths[0])[:1], []
@@ -171,7 +171,7 @@ def _reading(store: str, row: sqlite3.Row) -> _Followed:
 
 
 def _as_read(row: sqlite3.Row, again: Message, index: Message) -> _Followed:
-    """How a document was read, and what is missing of it."""
+    """How a document was read, and which parts are missing."""
     path, warnings = PurePosixPath(row["display"]), json.loads(row["warnings"])
     by = f" by {reader_of(path)}" if is_current(row["extractor"], path) else ""
     yield Step("ok", say("read", type=row["file_type"], by=by, when=moment(row["indexed_at"]))), None

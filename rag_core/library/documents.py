@@ -146,8 +146,8 @@ def _gone() -> NotFound:
 
 
 def _cut(passage: Neighbour, first: int, last: int) -> Neighbour | None:
-    """The lines of a passage from ``first`` to ``last``, None if it has none of them; the whole of one that
-    was not read line by line."""
+    """A passage cut to the lines ``first`` to ``last``, None if it has none of them. A passage without line
+    numbers stays whole."""
     if passage.end_line < first or passage.start_line > last:
         return None
     rows = passage.content.splitlines(keepends=True)

@@ -54,8 +54,8 @@ class Evaluating(Service):
         *,
         mode: Mode | None = None,
     ) -> Evaluation:
-        """How the queries of a golden set (None: `usual_file`) are answered now, and how they were the last
-        time. Raises InvalidInput for a file that is none."""
+        """Answer the queries of a golden set (None: `usual_file`) and compare with the last time. Raises
+        InvalidInput if the file is no golden set."""
         file = file or self.usual_file
         golden = _golden(_text(file), file)
         judged = [
@@ -116,7 +116,7 @@ class Evaluating(Service):
         )
 
     def _path(self, viewer: Viewer, name: str, stores: Sequence[str]) -> str:
-        """The path of a document by the id of a passage; any other name as it is."""
+        """The path of a document by the id of a passage; another name is returned unchanged."""
         for store in stores:
             with suppress(NotFound):
                 return self._documents.around(viewer, store, name).document.path

@@ -128,7 +128,8 @@ def _start(program: str, *arguments: str) -> None:
 
 
 def raster_type(data: bytes) -> str | None:
-    """The media type of a picture that a browser shows and that runs nothing, by its first bytes."""
+    """The media type of a picture, by its first bytes; only types that browsers show and that cannot run
+    code."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for beginning, kind in _RASTER if data.startswith(beginning)), None)
@@ -148,7 +149,8 @@ def joined(found: DocumentView) -> str:
 
 
 def _whole_text(row: sqlite3.Row, found: DocumentView) -> str:
-    """The text of the file while it is what was indexed; '' if it is not, or was made while it was read."""
+    """The text of the file if it is unchanged since it was indexed; else '', also if it was written
+    meanwhile."""
     if any(chunk.anchor is not None for chunk in found.chunks):
         return ""
     root = Path(os.fsdecode(row["root"]))

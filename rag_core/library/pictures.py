@@ -32,8 +32,8 @@ _Key = tuple[str, str, str, int]  # and the side
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """A file to be shown: ``path`` below ``root``, the ``place`` in it, and the hash of what was indexed, ''
-    for a picture that a note embeds."""
+    """A file to show: ``path`` below ``root``, the ``place`` in it, and the hash of the indexed file, '' for
+    a picture that a note embeds."""
 
     root: Path
     path: bytes

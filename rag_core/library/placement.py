@@ -210,7 +210,7 @@ class Placement(Service):
         return self._shared.info(viewer, name)
 
     def can_send(self, viewer: Viewer, name: str) -> bool:
-        """Whether a store has something to send to its remote vector index, and that answers just now."""
+        """Whether a store has chunks to send to its remote vector index, and the index answers now."""
         store = self._stores.open(viewer, name).store
         try:
             remote = self._stores.target(store)

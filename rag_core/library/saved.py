@@ -134,7 +134,7 @@ class Saved(Service):
         return answer
 
     def get(self, viewer: Viewer, name: str) -> SavedSearch:
-        """The saved search of this name, without a count of what is new. Raises NotFound."""
+        """The saved search of this name, without its number of new hits. Raises NotFound."""
         return self._get(name)[0]
 
     def _get(self, name: str) -> tuple[SavedSearch, _Seen]:
@@ -165,8 +165,8 @@ class Saved(Service):
         )
 
     def _fitting(self, viewer: Viewer, saved: SavedSearch) -> _Seen:
-        """The documents that fit a saved search and were read since it was opened, MOST_NEW + 1 at most and
-        those of that second."""
+        """The documents that fit a saved search and were read since it was opened, at most MOST_NEW + 1, with
+        those of the same second."""
         stores = self._existing(viewer, saved)
         if (saved.stores and not stores) or not self._changed(viewer, stores, saved.opened_at):
             return []

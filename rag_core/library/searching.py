@@ -166,7 +166,8 @@ class Searching(Service):
         return tuple(others[:MOST_OTHERS])
 
     def failed_files(self, viewer: Viewer, answer: Answer) -> list[Notice]:
-        """Files that could not be read and that the query names: in whole if something else fits it."""
+        """Unreadable files that the query names. If something else fits the query, it has to name them in
+        full."""
         text, whole = answer.query.text, answer.convincing
         failed: list[Notice] = []
         for name in answer.stores:
@@ -209,8 +210,8 @@ class Searching(Service):
     def _compared(
         self, viewer: Viewer, opened: Opened, path: str, key: str
     ) -> tuple[DocumentView | None, Scope]:
-        """A document, None where neither a path nor the key of a passage is given; and its store, to be
-        searched for the mean vector of its passages, or for that of the passage."""
+        """The document (None if only a text is given), and its store ready for a search with the mean vector
+        of its passages, or with that of one passage."""
         scope, store = Scope(opened.store, opened.local), opened.store.name
         with opened.store.read() as db:
             if rows := find.neighbours(db, key, find.visible(viewer), 0) if key else []:
@@ -231,7 +232,7 @@ class Searching(Service):
     @open_to_all
     def with_file_states(self, viewer: Viewer, answer: Answer) -> Answer:
         """``answer`` with the present FileState of each hit's file, ``unknown`` if the disk is slow, and
-        without hits whose file is gone. For an answer that was kept for a while; a guest's stays as it is."""
+        without hits whose file is gone. This is for cached answers; a guest's stays unchanged."""
         if not viewer.is_owner:
             return answer
         ids_of: dict[str, set[int]] = {}
@@ -288,7 +289,7 @@ class Searching(Service):
         self._recent.add(text.strip()[:MAX_LENGTH], document)
 
     def forget(self, viewer: Viewer) -> None:
-        """Forget what was searched for and opened."""
+        """Forget the last searches and opened documents."""
         self._recent.clear()
 
     def _opened(self, viewer: Viewer, stores: Sequence[str]) -> list[Named]:

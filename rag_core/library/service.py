@@ -81,7 +81,7 @@ class Shared:
         )
 
     def prune_pictures(self) -> None:
-        """Remove what was read in pictures that no store holds any more, unless a store cannot be read."""
+        """Remove cached texts of pictures that no store holds any more, unless a store cannot be read."""
         held: set[str] = set()
         with suppress(StoreError, OSError):
             for name in self.stores.names(OWNER):

@@ -112,7 +112,7 @@ class Sharing(Service):
         return tuple(each.login for each in self.people(viewer) if store in each.stores)
 
     def visits(self, viewer: Viewer, limit: int = 50) -> list[Visit]:
-        """The last visits through the network, the latest first, without what was asked for."""
+        """The last visits through the network, the latest first, without the content of requests."""
         rows = self._access.rows(
             """SELECT login, door, started_at, last_at, requests, refused FROM visits
                ORDER BY last_at DESC, id DESC LIMIT ?""",
@@ -155,8 +155,8 @@ class Sharing(Service):
 
     def _refuse_configured(self, login: str) -> None:
         if login.lower() in self._settings.access_owners:
-            said = f"{login!r} is an owner by the configuration."
-            raise InvalidInput(said, "Change `access_owners` there.")
+            message = f"{login!r} is an owner by the configuration."
+            raise InvalidInput(message, "Change `access_owners` there.")
 
     def _likely_login(self, viewer: Viewer, login: str) -> str:
         """``login`` in lower case. Raises InvalidInput for an unusable or a configured one, and for one

@@ -85,8 +85,7 @@ class Sources(Service):
         self, viewer: Viewer, store: str, root: str | Path, include: _Globs, exclude: _Globs = ()
     ) -> Source:
         """The source that adding this folder would give; changes nothing. It is the source of a folder around
-        it if that takes every file already. Raises InvalidInput, also for patterns that choose none of the
-        present files."""
+        it if that takes every file already. Raises InvalidInput, also for patterns that match no file."""
         folder = real_folder(root)
         include, exclude = validate_globs(include), validate_globs(exclude) if exclude else ()
         with self._stores.open(viewer, store).store.read() as db:
@@ -119,8 +118,8 @@ class Sources(Service):
     def change(
         self, viewer: Viewer, store: str, source_id: int, include: Sequence[str], exclude: Sequence[str] = ()
     ) -> Source:
-        """Replace the globs of a folder. No search finds what they exclude from now on; the next job follows
-        them. Raises InvalidInput, also for globs that choose none of the present files."""
+        """Replace the globs of a folder. Excluded files are not found from now on; the next job reads new
+        ones. Raises InvalidInput, also for globs that match no file."""
         include, exclude = validate_globs(include), validate_globs(exclude) if exclude else ()
         opened = self._own(viewer, store)
         folder = Path(self.get(viewer, store, source_id).root)

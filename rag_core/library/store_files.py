@@ -72,8 +72,8 @@ class StoreFiles:
             return []
         except OSError as error:
             where = f" {str(self._folder)!r}" if viewer.is_owner else ""
-            said = f"The folder of stores{where} cannot be read: {error.strerror}."
-            raise StoreError(said, "Check who may read it.") from error
+            message = f"The folder of stores{where} cannot be read: {error.strerror}."
+            raise StoreError(message, "Check who may read it.") from error
         return sorted((name for name in names if viewer.may_see(name)), key=str.casefold)
 
     def new_path(self, viewer: Viewer, name: str, but: str = "") -> Path:

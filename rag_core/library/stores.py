@@ -190,8 +190,8 @@ class Stores(Service):
             try:
                 drop_remote(self._stores, store)
             except VectorError:
-                said = f"Store {store.name!r} is made, but its vector index is not yet: {error}"
-                raise VectorError(said, "The next job makes it.") from error
+                message = f"Store {store.name!r} is made, but its vector index is not yet: {error}"
+                raise VectorError(message, "The next job makes it.") from error
             self._stores.delete(OWNER, store.name)
             raise
 
@@ -234,8 +234,8 @@ class Stores(Service):
         try:
             self._forget(viewer, name)
         except StoreError as error:  # deleted all the same: on a full disk that may be what makes room
-            said = f"Store {name!r} is deleted, but not the conversations about it. {error.message}"
-            raise StoreError(said, "Make room, then delete them on the Ask page.") from error
+            message = f"Store {name!r} is deleted, but not the conversations about it. {error.message}"
+            raise StoreError(message, "Make room, then delete them on the Ask page.") from error
         self._shared.prune_pictures()
 
     def _forget(self, viewer: Viewer, name: str) -> None:

@@ -50,7 +50,7 @@ def server_problem(server: object) -> str:
 
 
 def server_name(url: str, port: int) -> str:
-    """``HOST:PORT`` and path of ``url``; ``port`` is the default. Raises InvalidInput for what is no
+    """``HOST:PORT`` and path of ``url``; ``port`` is the default. Raises InvalidInput for an invalid
     address."""
     parts = urlsplit(url)
     try:

@@ -58,15 +58,15 @@ class LLM(Protocol):
     server: Server
 
     def chat(self, messages: Sequence[Message], call: Call) -> Iterator[str]:
-        """The answer, in pieces that are not empty; ``call`` is told how it ended. Raises Failure."""
+        """The answer in non-empty pieces. Its outcome is written into ``call``. Raises Failure."""
 
 
 def parse_llm(name: str) -> tuple[str, str]:
     """Provider and model of a model's name. Raises InvalidInput for a malformed one."""
     provider, _, model = name.partition(":")
     if provider not in CHAT_MODELS or not model.strip():
-        said = f"There is no model called {name[:80]!r}."
-        raise InvalidInput(said, f"Use {one_of(offered(CHAT_MODELS))}.")
+        message = f"There is no model called {name[:80]!r}."
+        raise InvalidInput(message, f"Use {one_of(offered(CHAT_MODELS))}.")
     return provider, model
 
 

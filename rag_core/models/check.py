@@ -32,7 +32,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a live check of a provider is told."""
+    """The arguments of a live check of a provider."""
 
     settings: Settings
     options: Any  #: What it is opened with.
@@ -44,7 +44,7 @@ class Need:
 
 
 class Unanswered(Exception):
-    """Ends a check with what it ``found``."""
+    """Ends a check with its result ``found``."""
 
     def __init__(self, found: Found) -> None:
         super().__init__(found.sentence)

@@ -135,8 +135,8 @@ class InProcess(ABC):
     def _units(self, texts: list[str]) -> Vectors:
         vectors = unit_rows(self._encode(texts))
         if vectors is None:
-            said = f"The model {self.identity.model!r} gives no numbers for a text."
-            raise EmbedderError(said, "It can be found by words.")
+            message = f"The model {self.identity.model!r} gives no numbers for a text."
+            raise EmbedderError(message, "It can be found by words.")
         return vectors
 
 
@@ -166,8 +166,8 @@ def full_name(name: str) -> str:
 
 def dimension_error(model: str, wanted: int, possible: int) -> InvalidInput:
     """The error for a dimension that a model cannot give."""
-    said = f"The model {model!r} cannot give vectors of {wanted} numbers."
-    return InvalidInput(said, f"Use {possible}, or leave the dimension away.")
+    message = f"The model {model!r} cannot give vectors of {wanted} numbers."
+    return InvalidInput(message, f"Use {possible}, or leave the dimension away.")
 
 
 def unit_rows(found: npt.NDArray[np.float64]) -> Vectors | None:

@@ -72,7 +72,7 @@ def prompts_in_config(told: Mapping[str, str]) -> Prompts:
 
 
 def prompt_scheme(prompts: Prompts) -> str:
-    """The part of an embedder's identity that stands for its passage prompt; vectors depend on that."""
+    """The part of an embedder's identity that tells its passage prompt, which vectors depend on."""
     digest = hashlib.sha256(json.dumps(prompts.document).encode()).hexdigest()
     return digest[:8] if prompts.document else "none"
 

@@ -108,13 +108,13 @@ def open_folder(name: EmbedderName, options: EmbedderOptions) -> FolderModel:
     try:
         imported = importlib.import_module(kind.module)
     except ImportError:
-        said = f"The package {kind.package!r} is not installed."
-        raise EmbedderError(said, f"Run {install_line(name.provider)}.") from None
+        message = f"The package {kind.package!r} is not installed."
+        raise EmbedderError(message, f"Run {install_line(name.provider)}.") from None
     try:
         return kind(imported, str(folder) if there else name.model, name, options)
     except (OSError, ValueError, RuntimeError, KeyError, ImportError, AttributeError) as error:
-        said = f"{kind.package} cannot load {name.model!r} ({type(error).__name__})."
-        raise EmbedderError(said, kind.remedy) from error
+        message = f"{kind.package} cannot load {name.model!r} ({type(error).__name__})."
+        raise EmbedderError(message, kind.remedy) from error
 
 
 def _digest(folder: Path) -> str:

@@ -33,8 +33,8 @@ class Hashing:
 
     def __init__(self, dimension: int = 256) -> None:
         if not 8 <= dimension <= 4096:
-            said = f"The hashing embedder cannot have dimension {dimension!r}."
-            raise InvalidInput(said, "Use a number from 8 to 4096.")
+            message = f"The hashing embedder cannot have dimension {dimension!r}."
+            raise InvalidInput(message, "Use a number from 8 to 4096.")
         digest = blake2b(SCHEME.encode(), digest_size=32).hexdigest()
         self.identity = EmbedderIdentity("hashing", SCHEME, digest, dimension, "none")
 
@@ -66,8 +66,8 @@ def open_hashing(name: EmbedderName, options: EmbedderOptions) -> Hashing:  # no
 
 @lru_cache(maxsize=65_536)
 def _weights(word: str) -> list[tuple[int, float]]:
-    """The numbers of the buckets of a word and its trigrams, each with what it adds there. Python's own
-    hash() differs from run to run."""
+    """The buckets of a word and its trigrams, each with the value that it adds there. Python's own hash()
+    differs from run to run."""
     found: list[tuple[int, float]] = []
     for at in range(-1, len(word)):
         feature, weight = (word, WORD_WEIGHT) if at < 0 else (f"#{f'<{word}>'[at : at + 3]}", TRIGRAM_WEIGHT)

@@ -99,8 +99,8 @@ def _needed(listed: dict[str, Any], repo: str) -> dict[str, Any]:
     """The files to fetch out of those that the hub lists. Raises EmbedderError without graph or tokenizer."""
     graph = next((name for name in GRAPHS if name in listed), "")
     if not graph or TOKENIZER not in listed:
-        said = f"{repo!r} has no {TOKENIZER if graph else GRAPHS[0]}."
-        raise EmbedderError(said, "Choose a model that was exported to ONNX.")
+        message = f"{repo!r} has no {TOKENIZER if graph else GRAPHS[0]}."
+        raise EmbedderError(message, "Choose a model that was exported to ONNX.")
     beside = {name for name in listed if re.fullmatch(rf"{re.escape(graph)}[._]?data", name)}
     small = {name for name in listed if name in SETTINGS or _POOLING.fullmatch(name)}
     names = (graph, *sorted(beside), TOKENIZER, *sorted(small if MODULES in listed else small & {*SETTINGS}))
@@ -116,8 +116,8 @@ def _verify(path: Path, listed: Any) -> None:
         git = hashlib.sha1(_SHA1_FILE % len(data) + data, usedforsecurity=False)
         same = git.hexdigest() == listed.blob_id
     if not same:
-        said = f"The file {path.name!r} is not the one that the hub lists: its hash differs."
-        raise EmbedderError(said, "Try again; if it stays so, do not use this model.")
+        message = f"The file {path.name!r} is not the one that the hub lists: its hash differs."
+        raise EmbedderError(message, "Try again; if it stays so, do not use this model.")
 
 
 def _revision(target: Path) -> str:
@@ -132,7 +132,7 @@ def _revision(target: Path) -> str:
 def _away(api: HfApi, repo: str, error: BaseException) -> EmbedderError:
     status = getattr(getattr(error, "response", None), "status_code", None)
     if status in (401, 403, 404):  # the hub answers 401 for what is not public, there or not
-        said = f"{api.endpoint} has no public model {repo!r}, or not at this revision."
-        return EmbedderError(said, "Check the name on the hub's page of the model.")
-    said = f"{api.endpoint} did not give the model {repo!r} ({type(error).__name__})."
-    return EmbedderError(said, "Check the network, and HF_ENDPOINT if you use a mirror.")
+        message = f"{api.endpoint} has no public model {repo!r}, or not at this revision."
+        return EmbedderError(message, "Check the name on the hub's page of the model.")
+    message = f"{api.endpoint} did not give the model {repo!r} ({type(error).__name__})."
+    return EmbedderError(message, "Check the network, and HF_ENDPOINT if you use a mirror.")

@@ -54,8 +54,8 @@ def installing(model_dir: Path) -> Iterator[Path]:
             with TemporaryDirectory(prefix=_STAGING, dir=model_dir) as work:
                 yield Path(work)
     except OSError as error:
-        said = f"The model could not be installed: {error}."
-        raise EmbedderError(said, "Check the folder's permissions and free space.") from error
+        message = f"The model could not be installed: {error}."
+        raise EmbedderError(message, "Check the folder's permissions and free space.") from error
 
 
 def put_in_place(staged: Path, target: Path, work: Path) -> None:

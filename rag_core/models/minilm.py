@@ -76,7 +76,7 @@ def open_minilm(name: EmbedderName, options: EmbedderOptions) -> MiniLM:  # noqa
 
 
 def check_minilm(need: Need) -> Found:
-    """The live check: whether the files are what was installed."""
+    """The live check: whether the files are those that were installed."""
     model_dir = need.options.model_dir
     try:
         is_int8 = read_manifest(model_dir)["kind"] == "int8"

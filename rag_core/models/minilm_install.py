@@ -166,8 +166,8 @@ def _write_graph(originals: Path, graph: Path, work: Path, report: Report) -> Ki
 
 def _verify(path: Path, sha256: str) -> None:
     if sha256_of(path) != sha256:
-        said = f"The file {path.name!r} is not the one this version expects: its SHA-256 differs."
-        raise EmbedderError(said, "Get it again, from a place you trust.")
+        message = f"The file {path.name!r} is not the one this version expects: its SHA-256 differs."
+        raise EmbedderError(message, "Get it again, from a place you trust.")
 
 
 def complaint(stderr: str) -> str:

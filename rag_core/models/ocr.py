@@ -70,8 +70,8 @@ class Backend(Protocol):
     server: Server
 
     def transcribe(self, picture: bytes) -> str:
-        """The text in a PNG or JPEG, and what it shows if the options say so. Raises Failure; InvalidInput
-        where a setting or package is missing."""
+        """The text in a PNG or JPEG, and a description of the picture if the options ask for it. Raises
+        Failure; InvalidInput where a setting or package is missing."""
 
 
 class RemoteOcr:

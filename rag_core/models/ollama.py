@@ -45,7 +45,7 @@ _AT_ONCE = 8
 _SILENCE_S = 600.0  # a large model is compared with its digest without any progress
 _REPORT_S = 0.2
 Report = Callable[[Pulling], None]
-"""Called during a download, at most five times a second; what it raises ends the download."""
+"""Called during a download, at most five times a second; an error it raises ends the download."""
 
 
 class Ollama:
@@ -108,8 +108,8 @@ def open_ollama(name: EmbedderName, options: EmbedderOptions) -> Remote:
         models = backend.brisk.list().models
     dimension, context = _sizes(facts)
     if not dimension or not context:
-        said = f"{backend.server.called} does not say what the model {model!r} is."
-        raise EmbedderError(said, "Update Ollama, or choose another model.")
+        message = f"{backend.server.called} does not say what the model {model!r} is."
+        raise EmbedderError(message, "Update Ollama, or choose another model.")
     digest = next((each.digest for each in models if each.model == _tagged(model)), None) or ""
     family = family_of(name.model)
     shortened = family.shortens and _LEAST_DIMENSION <= (name.dimension or 0) < dimension
@@ -216,17 +216,17 @@ def list_models(url: str) -> list[OllamaModel]:
         loaded = {model.model for model in client.ps().models}
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             shown = list(pool.map(lambda each: client.show(each.model or ""), models))
-    found = []
+    listed = []
     for model, about in zip(models, shown, strict=True):
         can = about.capabilities or ()
         embeds, chats = "embedding" in can, "completion" in can
         dimension, context = _sizes(about.modelinfo or {})
-        found.append(OllamaModel(
+        listed.append(OllamaModel(
             name=model.model or "", embeds=embeds, chats=chats, dimension=dimension if embeds else 0,
             context=context, size_bytes=int(model.size or 0), loaded=model.model in loaded,
             digest=model.digest or "",
         ))  # fmt: skip
-    return sorted(found, key=lambda model: (not model.embeds, model.name))
+    return sorted(listed, key=lambda model: (not model.embeds, model.name))
 
 
 def answering_ollama(options: LLMOptions) -> list[str]:
@@ -235,13 +235,13 @@ def answering_ollama(options: LLMOptions) -> list[str]:
 
 
 def _sizes(facts: Mapping[str, Any]) -> tuple[int, int]:
-    """The dimension and the context length that a model tells; 0 for what it does not tell."""
+    """The dimension and the context length that a model reports; 0 if it does not."""
     kind = facts.get("general.architecture", "")
     return int(facts.get(f"{kind}.embedding_length") or 0), int(facts.get(f"{kind}.context_length") or 0)
 
 
 def pull(url: str, model: str, report: Report) -> OllamaModel:
-    """Have the server download a model, and tell what it is. Raises InvalidInput for a malformed name,
+    """Have the server download a model, and describe it. Raises InvalidInput for a malformed name,
     ModelMissing when there is no such model, else EmbedderError."""
     name = parse_name(f"ollama:{model.strip().removeprefix('ollama:')}").model
     ollama = Ollama(url, name)

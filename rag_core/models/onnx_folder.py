@@ -51,8 +51,8 @@ class OnnxEmbedder(InProcess):
         try:
             return np.array([*self._pool.map(self._encoder.embed, texts)], np.float64)
         except ValueError as error:
-            said = f"The model {self.identity.model!r}: {error}."
-            raise EmbedderError(said, "It can be found by words.") from None
+            message = f"The model {self.identity.model!r}: {error}."
+            raise EmbedderError(message, "It can be found by words.") from None
 
 
 def open_onnx(name: EmbedderName, options: EmbedderOptions) -> OnnxEmbedder:
@@ -101,8 +101,8 @@ def cannot_run(model: str, error: BaseException) -> EmbedderError:
     """The error for a model that cannot be run here."""
     missing = isinstance(error, FileNotFoundError)
     why = f"{error} is missing" if missing else " ".join(str(error).split())[:200]
-    said = f"The model {model!r} cannot be run: {why}."
-    return EmbedderError(said, _PARTS if missing else "Choose another model.")
+    message = f"The model {model!r} cannot be run: {why}."
+    return EmbedderError(message, _PARTS if missing else "Choose another model.")
 
 
 def installed_models(model_dir: Path, *, reranking: bool) -> list[str]:

@@ -78,8 +78,8 @@ def open_openai(name: EmbedderName, options: EmbedderOptions) -> Remote:
     """The embedder ``openai:MODEL``, after one vector from it. Raises InvalidInput without an address,
     Unreachable when nothing answers there or the key is refused, ModelMissing, or another EmbedderError."""
     if not options.openai_url:
-        said = f"The embedder {str(name)!r} needs the address of its server."
-        raise InvalidInput(said, "Set `embedding_base_url`, such as http://127.0.0.1:1234/v1.")
+        message = f"The embedder {str(name)!r} needs the address of its server."
+        raise InvalidInput(message, "Set `embedding_base_url`, such as http://127.0.0.1:1234/v1.")
     backend = _Embedding(name, options)
     with backend.server.explained():
         found = len(backend.embed([PROBE], question=False)[0])
@@ -128,8 +128,8 @@ class OpenAIChat:
 
     def __init__(self, model: str, options: LLMOptions) -> None:
         if not options.openai_url:
-            said = f"The model {f'openai:{model}'!r} needs the address of its server."
-            raise InvalidInput(said, "Set `chat_base_url`, such as http://127.0.0.1:8080/v1.")
+            message = f"The model {f'openai:{model}'!r} needs the address of its server."
+            raise InvalidInput(message, "Set `chat_base_url`, such as http://127.0.0.1:8080/v1.")
         self.server = server_at(options.openai_url, "chat_base_url", model)
         self._options = options
 

@@ -187,8 +187,8 @@ class Remote:
                 rows = self._backend.embed([prompt + text for text in texts], question=question)
                 self._used = time.monotonic()
         except TimeoutError:
-            said = f"{self._backend.server.called} is busy embedding documents."
-            raise Unreachable(said, "Search again in a moment.") from None
+            message = f"{self._backend.server.called} is busy embedding documents."
+            raise Unreachable(message, "Search again in a moment.") from None
         if not question:
             pace = sum(map(_tokens, texts)) / max(self._used - started, 1e-6)
             self._room = int(min(_MOST_TOKENS, max(_LEAST_TOKENS, pace * _REQUEST_S)))
@@ -224,8 +224,8 @@ class Remote:
             with self._backend.server.explained():
                 loading.result(timeout_s)
         except TimeoutError:
-            said = f"{self._backend.server.called} is still loading the model {self.identity.model!r}."
-            raise Unreachable(said, "Search again in a moment.") from None
+            message = f"{self._backend.server.called} is still loading the model {self.identity.model!r}."
+            raise Unreachable(message, "Search again in a moment.") from None
 
     def _load(self) -> None:
         with self._requests.hold(question=False):

@@ -91,8 +91,8 @@ class CrossEncoder:
             raise TimeoutError
         logits = self._model.run(self._output, pair.ids, pair.type_ids).reshape(-1)
         if logits.size not in (1, 2):
-            said = f"The model {self._name!r} gives {logits.size} numbers for a pair."
-            raise EmbedderError(said, "Choose a reranker (a cross-encoder); it gives one.")
+            message = f"The model {self._name!r} gives {logits.size} numbers for a pair."
+            raise EmbedderError(message, "Choose a reranker (a cross-encoder); it gives one.")
         return float(logits[-1] - (logits[0] if logits.size > 1 else 0))
 
 

@@ -227,8 +227,8 @@ def _tcp_forwards(config: dict[str, Any]) -> Iterator[_Forward]:
 
 def _target(value: object) -> int | None:
     """The local port of a target; None for any other place."""
-    found = _TARGET.fullmatch(_text(value))
-    return int(found[1]) if found else None
+    match = _TARGET.fullmatch(_text(value))
+    return int(match[1]) if match else None
 
 
 def _object(value: object) -> dict[str, Any]:

@@ -34,8 +34,7 @@ def start(library: Library, viewer: Viewer, store: str, *, force: bool = False) 
 
 
 def go_on(library: Library, viewer: Viewer, store: str) -> None:
-    """Do in the background what is requested of ``store``. A running job takes the requests, too; a repair is
-    waited for."""
+    """Run the requests of ``store`` in the background. A running job takes them, too; a repair ends first."""
     with _lock:
         if _key(library, store) not in _threads:
             stop = threading.Event()

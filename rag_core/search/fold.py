@@ -81,7 +81,7 @@ class Folding:
         return owner if any(_are_alike(wanted, shingles(other)) for other in self._texts[owner]) else None
 
     def _alike(self, text: str, document: int) -> int | None:
-        """The document with a result nearly equal to ``text``; remembers ``text`` where there is none."""
+        """The document of a result nearly equal to ``text``. If there is none, ``text`` is remembered."""
         wanted = shingles(text)
         beginning = sorted(wanted, key=hash)[: int(len(wanted) * (1 - _ALIKE)) + 1]
         for shingle in beginning:
@@ -98,7 +98,7 @@ def _are_alike(one: Shingles, other: Shingles) -> bool:
 
 
 def shingles(text: str) -> Shingles:
-    """The runs of four words of a text, whatever its signs, spaces and capitals; none of no words."""
+    """The runs of four words of a text, without punctuation, spaces and case; none if it has no words."""
     words = _WORD.findall(text.casefold())
     if not words:
         return frozenset()

@@ -121,7 +121,7 @@ def _key_and_value(token: re.Match[str]) -> tuple[str, str]:
 
 
 def _as_filter(key: str, value: str, properties: Collection[str]) -> tuple[str, str] | None:
-    """The key and the value of a filter; None if ``key`` is none."""
+    """The key and the value of a filter; None if ``key`` is no filter."""
     if key.lower() in _FILTERS:
         return key, value
     if _may_be_property(key, value) and key_of(key) in properties:
@@ -144,7 +144,7 @@ def other_keys(raw: str) -> dict[str, str]:
 
 
 def _pasted(raw: str) -> Query:
-    """A text that is too long for a query: of its longest ``typed`` words the rarest are looked for."""
+    """A query for a text that is too long for one: the rarest of its longest ``typed`` words are searched."""
     text = " ".join(_storable(raw).split())
     words = query_words(text)
     cut: dict[str, None] = {}

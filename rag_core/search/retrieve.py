@@ -130,8 +130,8 @@ class StoreList:
         self.properties: Facets = {}
 
     def fill(self, by_words: Future[lexical.Gathered]) -> None:
-        """Gather, weigh and fold until the list is as long as it is wanted. ``by_words`` is what the words of
-        the query give at first."""
+        """Gather, weigh and fold until the list is long enough. ``by_words`` are the first candidates by
+        words."""
         first: Future[lexical.Gathered] | None = by_words
         for reach in (0, *_REACHES):
             if self._extend(reach, first):
@@ -257,8 +257,7 @@ class StoreList:
                 self.properties = facets.at_least(fitting, self.properties)
 
     def _result_of(self) -> dict[int, int]:
-        """The number of the result at which each document that fits stands; copies stand at that of
-        another."""
+        """The number of the result of each document that fits; copies share the result of another."""
         results: dict[int, int] = {}
         owners: dict[int, int] = {}
         for place in self.tally.fitting:
@@ -439,7 +438,7 @@ def _beyond_filters(
     asked: Interpreted,
     options: SearchOptions,
 ) -> list[Notice]:
-    """A notice that something would fit without the filters of the query, if it has any."""
+    """A notice that results would fit without the query's filters, if it has any."""
     query = asked.query
     wide = replace(query, filters=Filters(), beside=Filters(), excluded=Filters())
     if wide == query or not query.text or not asked.allowed.narrows:

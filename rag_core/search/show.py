@@ -39,8 +39,8 @@ def _hit(
     documents: Mapping[int, Document],
     viewer: Viewer,
 ) -> Hit | None:
-    """The hit of a result; the same passage in other files is named as its copies. None where no document is
-    left: vectors are looked for before the snapshot, and an id may be another document's by now."""
+    """The hit of a result; the same passage in other files is named as its copies. None if the document is
+    gone: vectors are searched before the snapshot, and its id may belong to another document now."""
     passages: list[Weighed] = []
     paths: list[str] = []
     for passage in place.passages:

@@ -150,8 +150,8 @@ _BLANK = "\0"
 
 
 class _Marks:
-    """Where in a text the marks are, found once: ``hidden`` are sorted, disjoint spans. A mark that holds one
-    of the spans ``kept`` is none."""
+    """The Markdown syntax in a text, found once. ``hidden`` are sorted, disjoint spans. Syntax that contains
+    one of the spans ``kept`` is not hidden."""
 
     def __init__(self, text: str, file_type: str, hidden: Iterable[Span], kept: Sequence[Span] = ()) -> None:
         self.text, self.file_type, self._kept = text, file_type, kept

@@ -207,8 +207,8 @@ def pieces(
 
 
 def instead(markup: str) -> str:
-    """What stands for a piece of markup that is not shown: a space for a tag between words, the character of
-    a reference."""
+    """The replacement of markup that is not shown: a space for a tag between words, the character for a
+    reference."""
     if markup.startswith("&"):
         return html.unescape(markup)
     return "" if markup.startswith("<!--") or _JOINS.match(markup) else " "

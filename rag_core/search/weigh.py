@@ -293,8 +293,8 @@ def _values(matches: Sequence[_Match], asked: _Asked) -> list[float]:
 
 
 def _without_vector(matches: Sequence[_Match], best: float) -> tuple[float, float]:
-    """Of the passages found by words: how much nearer than the stand-in those with a vector are (the best by
-    words count most), and the share of those without one."""
+    """For passages found by words: how much nearer those with a vector are than the assumed value (the best
+    by words count most), and the share of passages without a vector."""
     shift, weights = 0.0, 1.0  # one passage as the stand-in says
     lacking = count = 0
     for match in matches:
@@ -314,7 +314,8 @@ def _without_vector(matches: Sequence[_Match], best: float) -> tuple[float, floa
 def _named_by_others(matches: Sequence[_Match], values: Sequence[float]) -> frozenset[int]:
     """Return the places of candidates whose documents a better one of the best passages names.
 
-    A passage with the query in its title is itself what is looked for, and names nothing better."""
+    A passage with the query in its title is itself the target, and names nothing better.
+    """
     named: set[int] = set()
     for telling in nlargest(_TELLING, range(len(matches)), key=lambda index: values[index]):
         if matches[telling].title:
@@ -374,8 +375,8 @@ def _is_numbers(asked: _Asked) -> bool:
 
 
 def _made_up(asked: _Asked, present: Set[str], real: Set[str]) -> float:
-    """Return the share of the words that nothing holds and that are not ``real``, 0 to 1; a word weighs less
-    where there is little text."""
+    """Return the share, 0 to 1, of words that no passage holds and that are not ``real``. A word weighs less
+    in a store with little text."""
     weight = 0.0
     for word, its_units in asked.words.items():
         if word not in real and present.isdisjoint(its_units):
@@ -422,8 +423,8 @@ def _chance(match: _Match, rules: _Rules) -> float:
 
 
 def _without_guesses(match: _Match, rules: _Rules) -> _Match:
-    """Return a match as if the candidate did not hold the units that stand for misspelled words: they order
-    the candidates, but nothing fits because of them."""
+    """Return a match as if the candidate did not hold corrections of misspelled words: these order
+    candidates, but none fits because of them."""
     if rules.guessed.isdisjoint(match.held):
         return match
     idf, held = rules.asked.idf, match.held - rules.guessed

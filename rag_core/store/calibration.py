@@ -100,8 +100,8 @@ def renew(store: Store) -> None:
 
 
 def forget_public(db: sqlite3.Connection) -> int:
-    """Forget what was measured on public documents, as others are public now; returns of how many embedders.
-    The next run measures it."""
+    """Forget the measurements on public documents, as others are public now; the next run measures again.
+    Returns the number of embedders."""
     return db.execute("DELETE FROM meta WHERE key GLOB 'calibration * public'").rowcount
 
 
@@ -141,7 +141,7 @@ def _levels(
 
 
 def drop_unused(db: sqlite3.Connection) -> None:
-    """Remove what was measured of embedders that the store no longer knows."""
+    """Remove the measurements of embedders that the store no longer has."""
     sql = "DELETE FROM meta WHERE key GLOB 'calibration *' AND CAST(substr(key, 13) AS INTEGER) NOT IN"
     db.execute(f"{sql} (SELECT id FROM identities)")
 

@@ -103,10 +103,10 @@ def furnished(
     places = [(passage.start, passage.text) for passage in passages]
     if (layout := furniture.layout(file_type, places)) is None:
         return list(passages), None
-    found = layout.furniture(repeated) if repeated or layout.comments else []
-    if not found and not any(passage.kept for passage in passages):
+    hidden = layout.furniture(repeated) if repeated or layout.comments else []
+    if not hidden and not any(passage.kept for passage in passages):
         return list(passages), layout.shapes
-    kept = furniture.kept(found, places)
+    kept = furniture.kept(hidden, places)
     return [replace(each, kept=part) for each, part in zip(passages, kept, strict=True)], layout.shapes
 
 
@@ -184,15 +184,15 @@ def derive(
     furniture."""
     sql = """SELECT id, text, start, "end", anchor_type, anchor_ref, prefix, headings, kept, embed_hash
              FROM chunks WHERE document_id = ? ORDER BY chunk_index"""
-    found = db.execute(sql, (document_id,)).fetchall()
+    stored = db.execute(sql, (document_id,)).fetchall()
     before: list[Passage] = []
-    for row in found:
+    for row in stored:
         place = (row["text"], row["start"], row["end"], 1, 1, (), row["anchor_type"], row["anchor_ref"])
         before.append(Passage(*place, prefix=row["prefix"], headings=row["headings"], kept=row["kept"]))
     passages, shapes = furnished(file_type, before, repeated)
     changed = [
         (*derived(passage, passage.headings), row["id"])
-        for passage, row in zip(passages, found, strict=True)
+        for passage, row in zip(passages, stored, strict=True)
         if passage.kept != row["kept"]
     ]
     if changed:
@@ -200,7 +200,7 @@ def derive(
             "UPDATE chunks SET embed_hash = ?, terms = ?, kept = ?, kept_text = ?, furniture = ? WHERE id = ?"
         )
         db.executemany(sql, changed)
-        drop_from_queue(db, [row["embed_hash"] for row in found])
+        drop_from_queue(db, [row["embed_hash"] for row in stored])
         enqueue(db, document_id)
     return shapes
 

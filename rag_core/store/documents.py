@@ -54,7 +54,7 @@ class FileRecord:
 
     @property
     def date(self) -> str:
-        """The ISO date in its name, else that of its last change; ``''`` where no calendar has it."""
+        """The ISO date in its name, else that of its last change; ``''`` if that is no possible date."""
         if day := date_of_name(PurePosixPath(self.display)):
             return day
         try:
@@ -189,7 +189,7 @@ def _put_row(db: sqlite3.Connection, file: FileRecord, about: dict[str, Any]) ->
 def _update(
     db: sqlite3.Connection, document_id: int, row: dict[str, Any], date_of_file: str | None = None
 ) -> None:
-    """Write columns of a document, and ``date_of_file`` where its date is that of its file."""
+    """Write columns of a document, and ``date_of_file`` if its date is that of its file."""
     columns = ", ".join([f"{column} = ?" for column in row])
     db.execute(f"UPDATE documents SET {columns} WHERE id = ?", (*row.values(), document_id))
     if date_of_file is not None:
@@ -316,7 +316,8 @@ _MOST_COMPARED, _LONGEST_COMPARED, _ALIKE = 2000, 500, 0.8
 
 
 def like(db: sqlite3.Connection, path: str) -> list[str]:
-    """The path that is spelled most like ``path``, if there is one, else that of the name most like it."""
+    """The path that is spelled most like ``path``, else the path with the most similar file name; at most
+    one."""
     paths = [row[0] for row in db.execute("SELECT display FROM documents LIMIT ?", (_MOST_COMPARED,))]
     names = {posixpath.basename(each): each for each in reversed(paths)}
     asked = path[-_LONGEST_COMPARED:]
@@ -373,8 +374,8 @@ def _forget_contents(db: sqlite3.Connection, document_id: int) -> None:
 
 
 def forget_pictures(db: sqlite3.Connection) -> int:
-    """Remove what was read in the pictures that notes embed until the notes are read again, by the next run;
-    returns of how many notes."""
+    """Remove the text of pictures that notes embed, until the next run reads the notes again. Returns the
+    number of notes."""
     sql = f"""SELECT DISTINCT l.document_id FROM links l JOIN chunks c ON c.document_id = l.document_id
               WHERE l.type = 'embed' AND c.anchor_type = 'picture' UNION {_EMBEDDING}"""
     return len(_forget_pictures_of(db, [row[0] for row in db.execute(sql)]))

@@ -185,7 +185,7 @@ def has_unused(db: sqlite3.Connection) -> bool:
 
 
 def drop_unused_identities(db: sqlite3.Connection) -> None:
-    """Remove the embedders that no vector is from, but for the active and the target."""
+    """Remove the embedders without vectors, except the active one and the target."""
     sql = f"""DELETE FROM identities WHERE id NOT IN ({ACTIVE}, {TARGET})
               AND NOT EXISTS (SELECT 1 FROM embeddings WHERE identity_id = identities.id)"""
     db.execute(sql)

@@ -136,7 +136,7 @@ def _dates(values: tuple[str, ...]) -> _Condition:
 
 
 def _days(value: str) -> str:
-    """Days as they are kept, the first and the last: ``2025-03-01..2025-03-31``. Raises InvalidInput."""
+    """The first and the last day, as they are stored: ``2025-03-01..2025-03-31``. Raises InvalidInput."""
     if (found := span(value)) is None:
         raise InvalidInput(f"{value!r} is not a date.", f"Write {EXAMPLES}.")
     last = day_of.fromisoformat(found[1]) - timedelta(1)
@@ -369,7 +369,7 @@ def skipped_count(db: sqlite3.Connection, suffix: str) -> int:
 
 
 def chunk_ids(db: sqlite3.Connection, keys: Sequence[str], allowed: Eligible) -> dict[str, int]:
-    """The ids of those chunks among ``keys`` that are eligible."""
+    """The ids of the eligible chunks among ``keys``."""
     sql = f"""SELECT c.key, c.id FROM json_each(?) wanted CROSS JOIN chunks c ON c.key = wanted.value
               JOIN documents d ON d.id = c.document_id WHERE {allowed.sql}"""
     return dict(rows_at_once(db, ["key", "id"], sql, (json.dumps(list(keys)), *allowed.values)))
@@ -455,7 +455,7 @@ def as_documents(
     rows: Iterable[sqlite3.Row], store: str, viewer: Viewer, states: Mapping[int, str] | None = None
 ) -> list[Document]:
     """The documents of ``document_rows``; ``states`` are other states than the store remembers, by id."""
-    found: list[Document] = []
+    listed: list[Document] = []
     for row in rows:
         # By place: to look up twenty names in each of 20,000 rows takes longer than to read them.
         (
@@ -471,5 +471,5 @@ def as_documents(
             store, number, display, folder, file_type, title, hash_tags, date, bool(private & 3), state,
             reason, chunks, size, file_hash, indexed_at, root, path, _PRIVATE_BY[private & 3], date_from,
         )  # fmt: skip
-        found.append(document)
-    return found
+        listed.append(document)
+    return listed

@@ -242,8 +242,8 @@ class SearchText(NamedTuple):
 def search_texts(
     db: sqlite3.Connection, ids: Iterable[int], whole: Set[int] = frozenset()
 ) -> dict[int, SearchText]:
-    """What the chunks ``ids`` are weighed by, of those that are still there. An Eligible has let them through
-    already. The ``whole`` ones are weighed with their furniture."""
+    """The columns by which the chunks ``ids`` are weighed; chunks that are gone are left out. They are
+    eligible already. The ``whole`` ones are weighed with their furniture."""
     sql = """SELECT id, title, headings || ' ' || tags || ' ' || title_terms || ' ' || terms,
                  coalesce(kept_text, text), path, furniture, coalesce(nullif(text, ''), key),
                  anchor_type = ?, document_id, (SELECT date FROM documents WHERE id = document_id)
@@ -289,7 +289,7 @@ def _hidden_count(db: sqlite3.Connection) -> int:
 
 
 def _counts(_: sqlite3.Connection) -> dict[tuple[str, str], int]:
-    """How many passages meet a condition and hold a word, by these two; `holders` fills it."""
+    """(condition, word) → number of passages that meet the one and hold the other; `holders` fills it."""
     return {}
 
 
@@ -359,7 +359,7 @@ def corrections(stores: Sequence[Store], words: Sequence[str], viewer: Viewer) -
 
 
 def _longer_in_titles(db: sqlite3.Connection, beginning: str, allowed: find.Eligible) -> Counter[str]:
-    """The words of eligible titles that begin so, with the number of these titles."""
+    """The words of eligible titles with this beginning, with the number of these titles."""
     sql = f"""SELECT DISTINCT d.id, c.title FROM words JOIN chunks c ON c.id = words.rowid
               JOIN documents d ON d.id = c.document_id WHERE words MATCH ? AND {allowed.sql} LIMIT {_BEGUN}"""
     match = f"{{title title_terms}} : ({find.match_any([beginning])} *)"

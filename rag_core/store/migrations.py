@@ -331,8 +331,8 @@ BEGIN DROP_FURNITURE; ADD_FURNITURE; END;
 
 
 def _version_9(db: sqlite3.Connection) -> None:
-    """Many vectors are searched by their signs, and the documents of many chunks are found by their ids,
-    without a look at all numbers and texts."""
+    """Many vectors are searched by their sign bits, and the documents of many chunks are found by their ids,
+    without reading all numbers and texts."""
     db.execute("CREATE INDEX chunks_documents ON chunks (id, document_id)")
     db.execute("""CREATE TABLE signs (
         id INTEGER PRIMARY KEY REFERENCES embeddings ON DELETE CASCADE,
@@ -386,8 +386,8 @@ def migrate(db: sqlite3.Connection, name: str) -> None:
             f"Update Commonplace; this one reads up to schema {VERSION}.",
         )
     if 0 < version < OLDEST:
-        said = f"Store {name!r} was written by a version of Commonplace before the first release."
-        raise StoreError(said, "Delete it, and index its folders into a new store.")
+        message = f"Store {name!r} was written by a version of Commonplace before the first release."
+        raise StoreError(message, "Delete it, and index its folders into a new store.")
     for number in range(max(version + 1, OLDEST), VERSION + 1):
         _apply(db, number)
 

@@ -30,7 +30,7 @@ Action = Literal["put", "delete"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A row of the outbox and what is to be done; ``chunk`` and ``vector`` are set where that is *put*."""
+    """A row of the outbox and its action; ``chunk`` and ``vector`` are set if that is *put*."""
 
     id: int
     key: str
@@ -48,7 +48,7 @@ class Backlog(NamedTuple):
 
 
 def address(db: sqlite3.Connection) -> str:
-    """Where the remote vector index is that searches ask, ``""`` when there is none."""
+    """The address of the remote vector index that searches use, ``""`` when there is none."""
     return meta(db).get("remote", "")
 
 
@@ -68,7 +68,7 @@ def queue_all(db: sqlite3.Connection, among: str = "1") -> None:
 
 
 def disconnect(db: sqlite3.Connection) -> None:
-    """Use no remote index any more; what is there stays there."""
+    """Use no remote index any more; the index itself stays unchanged."""
     db.execute("DELETE FROM meta WHERE key IN ('remote', 'recheck')")
     db.execute("DELETE FROM outbox")
 
@@ -186,8 +186,8 @@ def maker(db: sqlite3.Connection, name: str) -> dict[str, Any]:
 
 
 def doc(row: sqlite3.Row, maker: Mapping[str, Any]) -> dict[str, Any]:
-    """All but the text that another machine needs to make the chunk and its document again; the first chunk
-    brings the front matter and ``maker``."""
+    """Everything except the text that another machine needs to restore the chunk and its document; the first
+    chunk brings the front matter and ``maker``."""
     about: dict[str, Any] = {
         "version": 1,
         "path": row["display"],

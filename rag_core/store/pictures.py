@@ -59,8 +59,8 @@ def left_in(db: sqlite3.Connection, document_id: int, file_hash: str) -> int | N
 
 
 def note_why_left(db: sqlite3.Connection, why: str, former: Sequence[str]) -> None:
-    """Record ``why`` nothing reads the pictures that are left, '' if something does, in place of ``former``
-    reasons, and on documents of which nothing but the name is found."""
+    """Record ``why`` the remaining pictures cannot be read ('' if they can) in place of ``former`` reasons,
+    and on documents that are found only by name."""
     sql = """SELECT d.id, d.reason, d.warnings FROM documents d WHERE d.pictures_left AND (
                  d.reason IN (SELECT value FROM json_each(:former)) OR (d.reason = '' AND :why <> ''
                  AND NOT EXISTS (SELECT 1 FROM chunks WHERE document_id = d.id AND text <> '')))"""

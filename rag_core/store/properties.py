@@ -43,7 +43,7 @@ _Condition = tuple[str, tuple[Any, ...]]
 
 
 class Property(NamedTuple):
-    """A row of the table, but for its document."""
+    """A row of the table, without its document."""
 
     key: str
     value: str
@@ -94,13 +94,13 @@ def _row(name: str, value: Any) -> Property:
 
 
 def _words(text: str) -> str:
-    """The words of a value, between spaces; its signs if there is no word."""
+    """The words of a value, separated by spaces; its punctuation if it has no word."""
     words = _SIGNS.sub(" ", fold(text)).strip()
     return f" {words} " if words else text.strip()
 
 
 def put(db: sqlite3.Connection, document_id: int, found: Sequence[Property]) -> None:
-    """Write the properties of a document, in place of those that it had."""
+    """Replace the properties of a document."""
     db.execute("DELETE FROM properties WHERE document_id = ?", (document_id,))
     db.executemany(f"INSERT INTO properties VALUES ({document_id:d}, ?, ?, ?, ?, ?, ?)", found)
 
@@ -122,7 +122,7 @@ def cleaned(value: str) -> str:
 
 
 def by_key(values: Sequence[str]) -> list[tuple[str, ...]]:
-    """Filters by the property that they are about: those of one are alternatives."""
+    """The filters of each property: they are alternatives."""
     groups: dict[str, list[str]] = {}
     for value in values:
         groups.setdefault(value.partition(":")[0], []).append(value)
@@ -130,7 +130,7 @@ def by_key(values: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def condition(values: Sequence[str]) -> _Condition:
-    """SQL on ``d`` for the documents that have a property with one of some values, and what is bound in it.
+    """SQL on ``d`` for the documents that have a property with one of some values, and the bound values.
     ``values`` are `cleaned` and about one property."""
     bound: list[Any] = [values[0].partition(":")[0]]
     alternatives: list[str] = []
@@ -143,7 +143,7 @@ def condition(values: Sequence[str]) -> _Condition:
 
 
 def _fits(wanted: str) -> _Condition:
-    """SQL on ``p`` for what is asked of a value: ``open``, ``=open``, ``>3``, ``2..4`` or ``*``."""
+    """SQL on ``p`` for a condition on a value: ``open``, ``=open``, ``>3``, ``2..4`` or ``*``."""
     if compared := _COMPARED.fullmatch(wanted):
         return _compares(((compared[1], compared[2]),))
     if between := _RANGE.fullmatch(wanted):

@@ -27,7 +27,7 @@ def of_vector(vector: bytes) -> bytes:
 
 
 def put_all(db: sqlite3.Connection) -> None:
-    """Keep the signs of every vector of a store that has none of them."""
+    """Store the sign bits of every vector of a store that has none yet."""
     db.create_function("signs_of", 1, of_vector, deterministic=True)
     db.execute(
         "INSERT INTO signs SELECT id, identity_id, signs_of(vector) FROM embeddings WHERE vector <> x''"

@@ -22,7 +22,7 @@ def _readable(viewer: Viewer) -> str:
 
 
 def named(db: sqlite3.Connection, store: str, beginning: str, viewer: Viewer, limit: int) -> list[Named]:
-    """The documents with a title, alias or file name that begins so, in the order of these names."""
+    """The documents with a title, alias or file name that begins with a text, in the order of these names."""
     key = name_key(well_formed(beginning))
     sql = f"""SELECT {_COLUMNS} FROM names n CROSS JOIN documents d ON d.id = n.document_id
               WHERE n.key >= ? AND n.key < ? AND {_readable(viewer)} ORDER BY n.key LIMIT ?"""

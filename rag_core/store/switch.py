@@ -25,7 +25,7 @@ _NEXT = ("next_embedder", "next_identity_id", "next_backend", "next_remote")
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """What a store changes to. ``address`` is that of the new vector index, '' for the store's own file."""
+    """The embedder and vector index that a store switches to. ``address`` is '' for the store's own file."""
 
     embedder: str
     identity_id: int
@@ -43,7 +43,7 @@ def under_way(db: sqlite3.Connection) -> Switch | None:
 
 
 def begin(db: sqlite3.Connection, to: Switch) -> None:
-    """Have runs prepare for ``to`` instead of what was begun before. Its identity is known to the store."""
+    """Have runs prepare ``to`` instead of an earlier switch. The store has its identity already."""
     doubtful = outbox.wants_recheck(db) and to.address == outbox.target(db)
     _drop_next(db, to.address)
     values = (to.embedder, str(to.identity_id), to.backend, to.address)
@@ -56,7 +56,7 @@ def begin(db: sqlite3.Connection, to: Switch) -> None:
 
 
 def finish(db: sqlite3.Connection) -> None:
-    """Let searches use what was prepared; the old vectors are not used any more."""
+    """Let searches use the prepared vectors instead of the old ones."""
     to = under_way(db)
     if to is None:
         return
@@ -88,7 +88,8 @@ def _drop_next(db: sqlite3.Connection, kept: str = "") -> None:
 
 
 def _queue_again(db: sqlite3.Connection, identity_id: int = 0) -> None:
-    """Queue what is still to be embedded or sent. Without an active embedder only the prepared one stays."""
+    """Queue the texts that are not embedded or sent yet. Without an active embedder only the prepared one
+    stays."""
     if active_identity(db) is None:
         db.execute("DELETE FROM identities WHERE id <> ?", (identity_id,))
     db.execute("DELETE FROM queue")
@@ -127,7 +128,7 @@ def retire(db: sqlite3.Connection, address: str) -> None:
 
 
 def retired(db: sqlite3.Connection) -> list[str]:
-    """The addresses of remote indexes that no search asks any more, and that are still there."""
+    """The addresses of remote indexes that searches do not use any more, and that still exist."""
     sql = f"SELECT substr(key, {len(_RETIRED) + 1}) FROM meta WHERE key GLOB 'retired *' ORDER BY 1"
     return [address for (address,) in db.execute(sql)]
 

@@ -126,7 +126,7 @@ def _number(shape: str) -> int | None:
 def kept(furniture: Sequence[Span], passages: Sequence[tuple[int, str]]) -> list[str | None]:
     """What is kept of each passage, as JSON of spans in it; None keeps all. A document that is furniture
     only keeps its names with its first passage."""
-    found: list[str | None] = []
+    kept_spans: list[str | None] = []
     for start, text in passages:
         hidden: list[Span] = []
         for first, last in furniture[bisect_right(furniture, start, key=lambda span: span[1]) :]:
@@ -135,10 +135,10 @@ def kept(furniture: Sequence[Span], passages: Sequence[tuple[int, str]]) -> list
             hidden.append((max(first, start) - start, min(last, start + len(text)) - start))
         parts = between(hidden, len(text))
         is_all = hidden and not any(text[first:last].strip() for first, last in parts)
-        found.append(ALL if is_all else json.dumps(parts) if hidden else None)
-    if found and all(each == ALL for each in found):
-        found[0] = NAMES
-    return found
+        kept_spans.append(ALL if is_all else json.dumps(parts) if hidden else None)
+    if kept_spans and all(each == ALL for each in kept_spans):
+        kept_spans[0] = NAMES
+    return kept_spans
 
 
 def between(spans: Iterable[Span], length: int) -> list[Span]:

@@ -304,13 +304,13 @@ def one_edit_away(word: str) -> set[str]:
     """The strings one typing error away from ``word``: one letter added, left out or replaced, or two
     neighbours swapped (P. Norvig, "How to write a spelling corrector", 2007)."""
     letters = _ALPHABET_OF.get(word[0], "")
-    found: set[str] = set()
+    strings: set[str] = set()
     for at in range(len(word) + 1):
         before, behind = word[:at], word[at:]
-        found |= {before + letter + behind for letter in letters}
-        found |= {before + letter + behind[1:] for letter in letters if behind}
-        found |= {before + behind[1:], before + behind[1:2] + behind[:1] + behind[2:]}
-    return found - {word}
+        strings |= {before + letter + behind for letter in letters}
+        strings |= {before + letter + behind[1:] for letter in letters if behind}
+        strings |= {before + behind[1:], before + behind[1:2] + behind[:1] + behind[2:]}
+    return strings - {word}
 
 
 def alternatives(unit: str) -> list[str]:

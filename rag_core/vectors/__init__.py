@@ -82,11 +82,11 @@ class RemoteIndex(VectorIndex, Protocol):
         """The owner of the index; ``""`` when there is no index or no owner."""
 
     def drop(self, owner: str) -> None:
-        """Delete the index, or what is left of one, if it is ``owner``'s; otherwise do nothing."""
+        """Delete the index, or what is left of it, if it belongs to ``owner``; otherwise do nothing."""
 
     def put(self, records: Iterable[VectorRecord], settled: Settled = unnoticed) -> Receipt:
         """Add ``records`` or replace them whole; of records with the same key the last counts. They are read
-        as they are sent; ``settled`` gets the receipt of each request. One bad record is refused alone."""
+        while they are sent; ``settled`` gets the receipt of each request. A bad record is refused alone."""
 
     def delete(self, keys: Iterable[str], settled: Settled = unnoticed) -> Receipt:
         """Remove the chunks ``keys``; those that are not there are no error."""

@@ -47,7 +47,7 @@ def address_of(
 
 
 def kinds() -> tuple[str, ...]:
-    """Every kind of vector index that a store can have here; those of packages that work are last."""
+    """Every kind of vector index that a store can have here; last those of installed packages that work."""
     return (*VECTOR_INDEXES, *foreign.usable())
 
 

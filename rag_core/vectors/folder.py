@@ -22,7 +22,7 @@ _running: weakref.WeakValueDictionary[Path, Running[Any]] = weakref.WeakValueDic
 
 
 class Running(Generic[_T]):
-    """An engine at work until nobody refers to this any more; its ``lock`` is held to use it."""
+    """An engine, open as long as something refers to this; hold its ``lock`` to use it."""
 
     def __init__(self, engine: _T, lock: AbstractContextManager[object]) -> None:
         self.engine = engine
@@ -59,6 +59,6 @@ def _locked(folder: Path, name: str) -> FileLock:
             f"Close the app or the other program, or run a server that both can use (`{name.lower()}_url`).",
         ) from None
     except OSError as error:
-        said = f"The folder {str(folder)!r} of {name} cannot be used: {error.strerror}."
-        raise VectorError(said, "Check that it can be written, or configure another one.") from error
+        message = f"The folder {str(folder)!r} of {name} cannot be used: {error.strerror}."
+        raise VectorError(message, "Check that it can be written, or configure another one.") from error
     return lock

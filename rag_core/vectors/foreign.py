@@ -36,7 +36,7 @@ class Backend(Protocol):
 
 
 def usable() -> tuple[str, ...]:
-    """The names of those that load and say where texts go; `commonplace doctor` tells of the others."""
+    """The names of those that load and declare where texts go; `commonplace doctor` reports the others."""
     names = []
     for name, row in added_vector_indexes().items():
         with suppress(VectorError):

@@ -67,8 +67,8 @@ class LocalVectors:
             if (active := kept(db, active_identity)) is None:
                 return []
             if query.shape != (active.identity.dimension,):
-                said = f"The vectors of store {self._store.name!r} are from another embedder now."
-                raise VectorError(said, "Search again.")
+                message = f"The vectors of store {self._store.name!r} are from another embedder now."
+                raise VectorError(message, "Search again.")
             matrix = self._follow(db, active)
             count = k
             while matrix.count:  # a vector has several chunks, or none until the run that dropped them ends
@@ -178,8 +178,8 @@ class Matrix:
         return replace(self, ids=ids, rows=rows, signs=signs)
 
     def likely(self, query: Vectors, wanted: int, near: int) -> Ids:
-        """The ids of ``wanted`` vectors that are probably the nearest, of the ``near`` that share most signs
-        with ``query``."""
+        """The ids of the ``wanted`` vectors that are probably nearest, out of the ``near`` that share most
+        sign bits with ``query``."""
         ids, columns = self.ids[: self.count], self.signs[:, : self.count]
         if near < self.count:
             distances = self._distances(query)
@@ -195,7 +195,7 @@ class Matrix:
         return ids[np.argpartition(sums, len(sums) - wanted)[len(sums) - wanted :]]
 
     def _distances(self, query: Vectors) -> npt.NDArray[np.uint16]:
-        """How many signs each vector does not share with ``query``."""
+        """Number of sign bits in which each vector differs from ``query``."""
         [asked] = signs.of_rows(query[np.newaxis]).view(np.uint64)
         distances = np.zeros(self.count, np.uint16)
         for start in range(0, self.count, _BLOCK):

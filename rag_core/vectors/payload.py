@@ -1,5 +1,5 @@
-"""What remote indexes keep of a chunk, and what of a filter they are asked: the same for all of them. The
-local check decides; a remote filter only saves hits that it would drop, so it is as wide or wider."""
+"""The fields of a chunk in remote indexes, and the filters on them: the same for all indexes. The local check
+decides; a remote filter only saves hits that it would drop, so it is as wide or wider."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def document(record: VectorRecord) -> str:
 
 
 def values(metadata: Metadata) -> dict[str, Value]:
-    """``metadata`` as it is kept: whole characters, and lists for tuples."""
+    """``metadata`` as it is stored: without half characters, and with lists for tuples."""
     kept: dict[str, Value] = {}
     for key, value in metadata.items():
         text = well_formed(value) if isinstance(value, str) else value

@@ -181,8 +181,8 @@ class Qdrant(Remote[QdrantService]):
     def _shape(self, found: Any) -> Shape:
         vectors = found.config.params.vectors
         if not hasattr(vectors, "size"):  # several with names, or none
-            said = f"The collection {self._collection!r} of {self.service.called} was not made for notes."
-            raise VectorError(said, "Set another `qdrant_collection`.")
+            message = f"The collection {self._collection!r} of {self.service.called} was not made for notes."
+            raise VectorError(message, "Set another `qdrant_collection`.")
         return vectors.size, vectors.distance.value
 
     def _owner_of(self, _: Any) -> str:

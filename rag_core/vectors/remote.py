@@ -48,8 +48,10 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
 
     def __init__(self, address: str, dimension: int, metric: Metric, options: Any) -> None:
         if not 1 <= dimension <= self.max_dimension:
-            said = f"The index {shown(address)} cannot keep vectors of dimension {dimension!r}."
-            raise InvalidInput(said, f"Choose an embedder with a dimension from 1 to {self.max_dimension}.")
+            message = f"The index {shown(address)} cannot keep vectors of dimension {dimension!r}."
+            raise InvalidInput(
+                message, f"Choose an embedder with a dimension from 1 to {self.max_dimension}."
+            )
         if not (match := self.pattern.fullmatch(address)):
             raise InvalidInput(f"{shown(address)} is not the address of an index.", f"Write {self.form}.")
         self.address, self.dimension, self.metric = address, dimension, self.metrics[metric]
@@ -77,11 +79,11 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
 
     @abstractmethod
     def _shape(self, found: Any) -> Shape:
-        """The shape of what was described. Raises VectorError when it was not made for notes."""
+        """The shape of the described index. Raises VectorError when it was not made for notes."""
 
     @abstractmethod
     def _owner_of(self, found: Any) -> str:
-        """The owner of what was described, '' without one."""
+        """The owner of the described index, '' for none."""
 
     @abstractmethod
     def _create(self, owner: str, undo: Undo) -> None:
@@ -163,7 +165,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
         return "" if found is None else self._owner_of(found)
 
     def _found(self) -> Any:
-        """What the service knows of the index, None when there is none."""
+        """The service's description of the index, None if it does not exist."""
         try:
             return self._describe()
         except Refused as error:

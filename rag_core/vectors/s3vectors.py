@@ -107,8 +107,10 @@ class S3Service(Service[S3Options]):
             case exceptions.HTTPClientError() | exceptions.ConnectionError():
                 return Busy(type(error).__name__)
             case exceptions.BotoCoreError() | ValueError():
-                said = f"Amazon S3 Vectors cannot be used from here: {str(error).rstrip('.')}."
-                return VectorError(said, "Set region, profile, endpoint, and credentials as for the AWS CLI.")
+                message = f"Amazon S3 Vectors cannot be used from here: {str(error).rstrip('.')}."
+                return VectorError(
+                    message, "Set region, profile, endpoint, and credentials as for the AWS CLI."
+                )
         return error
 
 
@@ -183,8 +185,10 @@ class S3Vectors(Remote[S3Service]):
     def _shape(self, found: Mapping[str, Any]) -> Shape:
         keys = found.get("metadataConfiguration", {}).get("nonFilterableMetadataKeys", [])
         if {*keys} != {*NON_FILTERABLE}:
-            said = f"The index {self.address!r} was not made for notes: its non-filterable keys are {keys!r}."
-            raise VectorError(said, f"It cannot be changed: {self.other_place}.")
+            message = (
+                f"The index {self.address!r} was not made for notes: its non-filterable keys are {keys!r}."
+            )
+            raise VectorError(message, f"It cannot be changed: {self.other_place}.")
         return found["dimension"], found["distanceMetric"]
 
     def _owner_of(self, found: Mapping[str, Any]) -> str:

@@ -112,7 +112,7 @@ class Service(ABC, Generic[_Options]):
 
     @abstractmethod
     def explained(self, error: Exception) -> Exception:
-        """The ``error`` of a client as Busy or VectorError; as it is when it is not the client's."""
+        """The ``error`` of a client as Busy or VectorError; another error is returned unchanged."""
 
     def close(self) -> None:
         """Release its local resources; the next request opens it again."""
@@ -208,8 +208,8 @@ class Program(Service[_Settings]):
         try:
             return importlib.import_module(module or cls.module)
         except ImportError:
-            said = f"The package {cls.package!r} is not installed."
-            raise VectorError(said, f"Run {install_line(cls.extra)}.") from None
+            message = f"The package {cls.package!r} is not installed."
+            raise VectorError(message, f"Run {install_line(cls.extra)}.") from None
 
     @classmethod
     def check(cls, need: Need) -> Found:
@@ -300,8 +300,8 @@ class Program(Service[_Settings]):
 
     def damage(self, error: Exception) -> VectorError:
         """The engine in this process cannot read or write its folder."""
-        said = f"{self.called} cannot be read or written: {_quoted(str(error))}."
-        return VectorError(said, "Check the disk; if the folder is damaged, remove it and send all again.")
+        message = f"{self.called} cannot be read or written: {_quoted(str(error))}."
+        return VectorError(message, "Check the disk; if the folder is damaged, remove it and send all again.")
 
 
 def _quoted(said: str) -> str:

@@ -112,7 +112,7 @@ _TAGS: Final[dict[Kind, str]] = {
 
 
 def _passage(each: Reference) -> str:
-    """The clean text of a passage, with what is quoted of it marked."""
+    """The clean text of a passage, with the quoted parts marked."""
     blocks = clean(each.content, each.file_type, each.spans)
     if not blocks:
         return "There is only the title."

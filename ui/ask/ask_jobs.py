@@ -94,7 +94,7 @@ def of(library: Library, viewer: Viewer, conversation: str) -> Job | None:
 
 
 def forget(library: Library, viewer: Viewer, conversations: Sequence[str]) -> None:
-    """Stop what is under way in these conversations, and forget it."""
+    """Stop and forget the open questions of these conversations."""
     keys = [_key(library, viewer, each) for each in conversations]
     jobs = {key: job for key in keys for job in work.known(*key).values()}
     for job in jobs.values():

@@ -32,7 +32,7 @@ PAGE: Final = 200
 MOST_RENDERED: Final = 400_000
 """Characters of a text that is shown in full."""
 _SLOW: Final = 40_000
-"""Characters of a note that is shown as it is written while it is rendered: 40 ms."""
+"""The characters of a note that take 40 ms to render; longer ones are shown as plain text meanwhile."""
 _SIMILAR: Final = 6
 _NOT_YET: Final = "The file is not in the store, or not yet."
 _CHANGED: Final = "The passage that the link leads to is no longer in the document: it was changed."

@@ -88,7 +88,7 @@ def clear(store: str) -> None:
 
 
 def remember(store: str) -> None:
-    """Keep what is listed, for the way back from a document."""
+    """Remember the filters of the list, for the way back from a document."""
     st.session_state[_LISTED] = to_params(store, current())
 
 

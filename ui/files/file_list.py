@@ -122,7 +122,7 @@ def _list(viewer: Viewer, store: str, found: Listing, total: int) -> None:
 
 
 def _with_chosen(name: str, counts: Mapping[str, int]) -> Mapping[str, int]:
-    """What the files of a folder have, and what is chosen though none of them has it."""
+    """The values that the files of a folder have, and the chosen one even if none has it."""
     chosen = st.session_state[key(name)]
     return counts if chosen is None or chosen in counts else {**counts, chosen: 0}
 

@@ -41,8 +41,8 @@ def label(text: str) -> str:
 
 
 def spoken(text: str) -> str:
-    """Sentences for a Markdown function, as `label`; what stands between backticks is shown as what can be
-    typed. Nothing in a span of code is read as anything else."""
+    """Sentences for a Markdown function, as `label`; text between backticks is shown as code. Nothing in it
+    is interpreted as Markdown."""
     parts = _TYPED.split(one_line(text))
     return "".join(f"`{part}`" if number % 2 else _escaped(part) for number, part in enumerate(parts))
 
@@ -81,7 +81,7 @@ def paragraphs(*texts: str, status: bool = False) -> str:
 
 
 def sentences(*texts: str, status: bool = False) -> str:
-    """Lines of plain text; what stands between backticks is shown as what can be typed."""
+    """Lines of plain text; text between backticks is shown as code."""
     role = ' role="status"' if status else ""
     said = "".join(f"<p>{_TYPED.sub(_AS_CODE, html.escape(text))}</p>" for text in texts if text)
     return f'<div class="cp"{role}>{said}</div>'

@@ -66,7 +66,7 @@ def show_warning(*texts: str) -> None:
 
 
 def show_done(text: str) -> None:
-    """A whole sentence about what was done, which may hold anything; nothing for an empty one."""
+    """Show a sentence about what was done, whose text may be hostile; nothing for an empty one."""
     if text:
         st.success(spoken(text))
 

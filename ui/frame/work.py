@@ -82,7 +82,7 @@ _lock = threading.Lock()
 
 
 def start(key: Key, work: Work[Any, Any]) -> None:
-    """Begin with it under a key; what is at work there already goes on instead."""
+    """Start this work under a key, unless work with this key is running."""
     with _lock:
         if key not in _works or not _works[key].running:
             _works[key] = work

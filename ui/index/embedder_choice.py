@@ -58,7 +58,7 @@ def look_for_others(viewer: Viewer, key: str) -> None:
 
 
 def offer(found: Sequence[Connection]) -> None:
-    """Let the embedders of these connections be chosen; the page is drawn again where there are new ones."""
+    """Offer the embedders of these connections; new ones redraw the page."""
     names, before = [name for each in found for name in each.embedders], st.session_state.get(_FOUND, [])
     if not {*names} <= {*before, *_IN_WORDS}:
         st.session_state[_FOUND] = names

@@ -33,7 +33,7 @@ _MOST_OFFERED: Final = 6
 
 
 def choose_folder(viewer: Viewer) -> Path | None:
-    """The folder to index; None while none is named. Raises InvalidInput for what is no folder."""
+    """The folder to index; None while none is named. Raises InvalidInput if it is no folder."""
     offer_folders(viewer)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         typed = st.text_input(
@@ -114,7 +114,7 @@ def _folder(typed: str) -> Path | None:
 
 
 def typed_folder(typed: str) -> Path | None:
-    """A typed or pasted path with ``~`` replaced; None for nothing. Raises InvalidInput for what is no whole
+    """A typed or pasted path with ``~`` replaced; None for nothing. Raises InvalidInput for a relative
     path."""
     text = typed.strip().strip("'\"")
     if not text:

@@ -18,7 +18,7 @@ _METRICS = {
 
 
 def counts(info: StoreInfo) -> str:
-    """A store in one line of plain text: how much is in it, and what is not done."""
+    """A store in one line of plain text: its size, and what is still to do."""
     if not info.file_count and not info.sources:
         return "empty"
     parts = [plural(info.file_count, "file"), *left_out(info.failed, info.skipped, info.excluded)]

@@ -22,7 +22,7 @@ _OPEN = 8  # as many links are shown without being asked for
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The search that led to a document: as it stands in the address, and what it looks for."""
+    """The search that led to a document, as in the address and as a query."""
 
     search: str = ""
     query: Query | None = None
@@ -65,7 +65,8 @@ def _spaced(name: str) -> str:
 
 
 def said_of(file: Document) -> str:
-    """The state of a file in a sentence, with its reason; nothing for what is as it was read."""
+    """The state of a file in a sentence, with its reason; '' for one that did not change since it was
+    read."""
     match file.state:
         case "changed":
             return "Changed: the file was changed after it was read."

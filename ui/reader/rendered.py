@@ -42,7 +42,7 @@ _TAG: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a note is, and what is marked in it."""
+    """Where a note is, and which parts of it are marked."""
 
     store: str
     path: str

@@ -45,7 +45,7 @@ from ui.search.search_box import Card, Chip, Completion, Others, Passage, Shown,
 
 _POLL_S: Final = 2
 _TEXT: Final = "search_text"
-"""The session key of what stands in the box, which need not be in the address yet."""
+"""The session key of the text in the box, which need not be in the address yet."""
 _TAKEN: Final = "search_taken"
 """The session key of whether this run was asked for by the box."""
 _MOST_NEAR: Final = 6
@@ -92,7 +92,7 @@ def show_search() -> None:
 
 
 def _show_table(viewer: Viewer, answer: Answer, shown: Shown) -> None:
-    """The table of what was found, and below it the result whose row is chosen."""
+    """The table of results, and below it the result of the chosen row."""
     if (row := hit_table.show(answer.hits, search_box.row())) is not None:
         hit_table.show_chosen(
             shown.cards[row], other_passages(viewer, answer, answer.hits[row], shown.search)
@@ -258,7 +258,7 @@ def _answered(shown: Shown, viewer: Viewer, request: Request, answer: Answer) ->
 
 
 def _sentences(viewer: Viewer, answer: Answer) -> tuple[str, ...]:
-    """What is said above the results. Corrections stand elsewhere, and the status tells the owner how many
+    """The sentences above the results. Corrections stand elsewhere, and the status tells the owner how many
     passages are new."""
     elsewhere = {"corrected", "too_new"} if viewer.is_owner else {"corrected"}
     sentences = [sentence(notice) for notice in answer.notices if notice.code not in elsewhere]
@@ -387,7 +387,7 @@ def _text(viewer: Viewer, hit: Hit) -> tuple[Block, ...]:
 
 
 def _without_text(hit: Hit) -> str:
-    """What stands for a passage without text, or with nothing but the title."""
+    """A sentence for a passage without text, or with nothing but the title."""
     return " ".join(f"#{tag}" for tag in hit.document.tags) if hit.content.strip() else only_title(hit)
 
 
@@ -443,7 +443,7 @@ def _way_to(note: Named, *, with_store: bool) -> Way:
 
 
 def _with_state(shown: Shown, viewer: Viewer, stores: Sequence[str], said: str) -> Shown:
-    """With what is ``said`` and, for the owner, how far stores are behind their folders."""
+    """``shown`` with what is ``said`` and, for the owner, how up to date the stores are."""
     if not viewer.is_owner:
         return replace(shown, status=said)
     has = [info.name for info in store_infos(viewer) if info.failed and info.name in stores]

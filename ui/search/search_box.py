@@ -152,7 +152,7 @@ def is_unsettled() -> bool:
 
 
 def forgets() -> bool:
-    """Whether what was searched and opened last is to be forgotten."""
+    """Whether the person asked to forget the last searches and documents."""
     return components.asked(KEY).get("forget") is True
 
 
