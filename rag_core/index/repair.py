@@ -1,7 +1,7 @@
 """Repair of a damaged store: a new file from its folders takes the place of the old one.
 
 An ordinary run reads the folders into a new file. The old file gives the vectors whose checksum fits, the
-copy beside it the owner's decisions. At the end the new file takes the name of the old one, which is kept.
+file beside it the owner's decisions. At the end the new file takes the name of the old one, which is kept.
 Killed at any moment, the store is the old one or the new one.
 """
 
@@ -28,7 +28,7 @@ from rag_core.store.connection import connect
 from rag_core.store.decisions import Decisions
 from rag_core.store.errors import blames_file, not_written
 from rag_core.store.file import new_file, new_generation, remove_log, take_place
-from rag_core.store.health import DECISIONS, any_text, check, is_whole_vector
+from rag_core.store.health import any_text, check, is_whole_vector
 from rag_core.store.staging import require_space, staging_folder, sync
 from rag_core.types import Job
 from rag_core.wording import plural
@@ -60,18 +60,14 @@ def repair(path: Path, open_embedder: OpenEmbedder, limits: Limits, priority: Se
 
     """
     started = time.perf_counter()
+    done: tuple[str, ...] = ()
+    to_embed = 0
     with lock.hold(path, "repair"):
         try:
-            faults: list[str] | None = None  # too damaged for the checks
+            is_sound = False
             with suppress(StoreDamaged), closing(Store(path)) as store:
-                faults = [each.check for each in check(store).findings if each.severity == "fault"]
-            done: tuple[str, ...] = ()
-            to_embed = 0
-            if faults == [DECISIONS] and decisions.kept(path) is None:  # only the copy is damaged
-                with closing(Store(path)) as store:
-                    store.keep_decisions()
-                done = ("The copy of your decisions beside the store was written again.",)
-            elif faults != []:
+                is_sound = check(store).sound
+            if not is_sound:
                 done, to_embed = _renew(path, open_embedder, limits, priority)
         except (OSError, sqlite3.Error) as error:
             raise not_written(path.stem, "repaired", path.parent, error, "the store is as it was") from error
@@ -82,7 +78,12 @@ def _renew(
     path: Path, open_embedder: OpenEmbedder, limits: Limits, priority: SearchPriority
 ) -> tuple[tuple[str, ...], int]:
     """Put a new file in the place of a damaged one; returns what was done, and the texts to embed."""
-    decided = _decisions(path)
+    if (decided := decisions.kept(path)) is None:
+        raise StoreError(
+            f"Store {path.stem!r} is damaged beyond repair: neither it nor the file of your decisions"
+            " beside it can be read.",
+            "Delete the store, then import its export or index its folders again.",
+        )
     old = _old(path)
     _require_folders(path.stem, decided, old)
     with staging_folder(path.parent) as room:
@@ -101,20 +102,20 @@ def _renew(
                 if to_embed or outbox.backlog(db).queued:
                     jobs.add_request(db, "index", [])
                 read = db.execute("SELECT count(*) FROM documents WHERE state = 'indexed'").fetchone()[0]
+                now_decided = decisions.read(db)
         with closing(connect(new, "rw")) as db:  # all of it in its own file, on the disk
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         remove_log(new)
         sync(new)
         with _unwritten(path):
-            if (decisions.kept(path) or decided) != decided:
+            if decisions.kept(path) != decided:
                 raise StoreBusy(
                     f"Something was decided about store {path.stem!r} while it was repaired.",
                     "Nothing was changed; repair it again.",
                 )
+            decisions.save(path, now_decided, decided)  # a run sets the embedder, and forgets removed folders
             kept = take_place(new, path)
         sync(path.parent)
-    with closing(Store(path)) as store:
-        store.keep_decisions()
     done = [
         f"{plural(read, 'document')} read again into a new file, {plural(taken, 'vector')} reused.",
         "The list of earlier runs is empty now.",
@@ -126,21 +127,6 @@ def _renew(
 
 
 # --- what the old file says -------------------------------------------------------------
-
-
-def _decisions(path: Path) -> Decisions:
-    """The owner's decisions: the copy beside the store, or those of a store where they are whole."""
-    if found := decisions.kept(path):
-        return found
-    with _damage_ignored(), suppress(UnicodeDecodeError), closing(connect(path, "ro")) as db:
-        tables = ("meta", "identities", "sources", "exclusions")
-        if all(db.execute(f"PRAGMA integrity_check({table})").fetchone()[0] == "ok" for table in tables):
-            return decisions.read(db)
-    raise StoreError(
-        f"Store {path.stem!r} is damaged beyond repair: neither it nor the copy of your decisions beside it"
-        " can be read.",
-        "Delete the store, then import its export or index its folders again.",
-    )
 
 
 def _old(path: Path) -> _Old:
@@ -202,13 +188,14 @@ def _whole_vectors(path: Path, dimensions: dict[int, int]) -> Iterator[tuple[int
 
 def _require_folders(name: str, decided: Decisions, old: _Old) -> None:
     """Raise StoreError unless everything that the store was read from is there to be read again."""
-    if decisions.settings(decided).get("attached") == "1":
+    if "attached" in decided["meta"]:
         raise StoreError(
             f"Store {name!r} is damaged, and its files are with the installation that fills its index.",
             "Delete the store and attach it again.",
         )
-    for number, root in decisions.folders(decided).items():
-        has_documents = old.paths is None or number in old.paths
+    for folder in decided["sources"]:
+        root = folder["root"]
+        has_documents = not folder["removed"] and (old.paths is None or folder["id"] in old.paths)
         if has_documents and not os.path.isdir(root):  # noqa: PTH112  (it may hold a NUL)
             raise StoreError(
                 f"Store {name!r} is damaged, and its folder {root!r} is not there to be read again.", _FOLDER
@@ -221,7 +208,7 @@ def _require_folders(name: str, decided: Decisions, old: _Old) -> None:
 def _begin(new: Path, path: Path, decided: Decisions, old: _Old) -> int:
     """Make a file with the decisions and the whole vectors of a store; returns how many vectors."""
     new.touch(mode=0o600)
-    dimensions = {row[0]: row[4] for row in decided["identities"]}
+    dimensions = {row["id"]: row["dimension"] for row in decided["identities"]}
     with closing(new_file(new)) as db:
         db.execute("PRAGMA journal_mode = OFF")  # nobody needs a part of it
         db.execute("PRAGMA synchronous = OFF")
@@ -283,5 +270,4 @@ def _unwritten(path: Path) -> Iterator[None]:
     with closing(db):
         with _damage_ignored():
             db.execute("BEGIN IMMEDIATE")
-            decisions.settle(path, decisions.read(db))  # those of a process that was killed meanwhile
         yield

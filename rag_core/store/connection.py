@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from rag_core.errors import StoreDamaged, StoreError
-from rag_core.store.decisions import COPY
+from rag_core.store import decisions
 from rag_core.store.errors import MEND, cannot_write, is_damage, is_outside, raise_unreadable, sqlite_name
 from rag_core.store.migrations import APPLICATION_ID
 from rag_core.text.words import has_phrase, name_order
@@ -86,7 +86,7 @@ def connect(path: Path, mode: Mode, busy_timeout_s: float = BUSY_TIMEOUT_S) -> s
         db.create_function("has_phrase", 2, has_phrase, deterministic=True)
         db.create_function("name_order", 1, name_order, deterministic=True)
         if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-            if path.with_suffix(COPY).exists():  # so it was a store
+            if path.with_suffix(decisions.SUFFIX).exists():  # so it was a store
                 raise StoreDamaged(f"Store {path.stem!r} is damaged: it is no longer a store.", MEND)
             said = f"{path.name!r} is not a Commonplace store."
             raise StoreError(said, "Move it out of the stores folder.")

@@ -1,141 +1,153 @@
 """The owner's decisions about a store: settings, embedders, folders, excluded files and private rules.
 
-A copy of them stands beside the store (``NAME.decisions.json``), so that no damaged page can undo a decision:
-``verify`` compares the two, and ``repair`` makes a new store from the copy. A decision is written to
-``NAME.decisions.next``, then committed to the store, then that file becomes the copy; after a kill before the
-last step, the next process that opens the store ends the work.
+They stand in a file beside the store (``NAME.decisions.json``), and that file is right: a store whose rows
+say anything else is damaged, and ``repair`` makes it again from the file. A decision is written into the file
+with the hash of the one before, then committed to the store, then written without that hash. After a kill in
+between, the next process that opens the store takes the rows as they are.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rag_core.store.staging import sync
 
-Decisions = dict[str, list[list[Any]]]
-"""Rows by table, in the order of `_TABLES`; bytes as text."""
+Decisions = dict[str, Any]
+"""``meta``: the settings by their keys; every other table: its rows as objects, bytes as text."""
 
+Standing = Literal["as decided", "unfinished", "no file", "other"]
+"""How the rows of a store stand to the file beside it. After an *unfinished* decision both its outcomes are
+right: the rows are as in the file, or still as before."""
+
+# A change of what is kept needs a new version of the file, and what reads the one before.
 _SETTINGS = (
-    "id", "created_at", "embedder", "backend", "metric", "max_tokens", "chunk_sizes", "chunkers",
-    "identity_id", "remote",
-    "next_embedder", "next_identity_id", "next_backend", "next_remote", "attached", "sends_private",
-    "private_rules",
-)  # fmt: skip
+    *("id", "created_at", "embedder", "backend", "metric", "max_tokens", "chunk_sizes", "chunkers"),
+    *("identity_id", "remote", "next_embedder", "next_identity_id", "next_backend", "next_remote"),
+    *("attached", "sends_private", "private_rules"),
+)
 _TABLES: dict[str, tuple[str, ...]] = {
-    "meta": ("key", "value"),
     "identities": ("id", "provider", "model", "digest", "dimension", "prompts", "canary"),
     "sources": ("id", "root", "label", "include", "exclude", "paused", "created_at", "removed"),
     "exclusions": ("source_id", "path", "reason", "created_at"),
 }
-_PATHS = ("root", "path")
-COPY, _NEXT = ".decisions.json", ".decisions.next"
-_NAMES = {
-    "meta": "the settings and private rules",
-    "identities": "the embedder of its vectors",
-    "sources": "the folders",
-    "exclusions": "the excluded files",
-}
+_AS_TEXT: dict[str, Callable[[Any], Any]] = {"root": os.fsdecode, "path": os.fsdecode, "canary": bytes.hex}
+_FROM_TEXT = {"root": os.fsencode, "path": os.fsencode, "canary": bytes.fromhex}
+
+SUFFIX = ".decisions.json"
+_ANNOUNCED = ".decisions.next"
+"""Version 1 wrote a decision into this file first; one that was committed may still be there alone."""
 
 
 def files(store: Path) -> tuple[Path, Path]:
-    """The files beside a store that hold its decisions, there or not: the copy, and the next one."""
-    return store.with_suffix(COPY), store.with_suffix(_NEXT)
+    """The files beside a store that hold decisions, there or not."""
+    return store.with_suffix(SUFFIX), store.with_suffix(_ANNOUNCED)
 
 
 def read(db: sqlite3.Connection) -> Decisions:
-    """The decisions as the store has them. Raises sqlite3.Error where they cannot be read."""
-    found: Decisions = {}
+    """The decisions as the rows of a store have them. Raises sqlite3.Error where they cannot be read."""
+    sql = f"SELECT key, value FROM meta WHERE key IN {_SETTINGS} ORDER BY key"
+    decided: Decisions = {"meta": dict(db.execute(sql).fetchall())}
     for table, columns in _TABLES.items():
-        where = f" WHERE key IN {_SETTINGS}" if table == "meta" else ""
-        found[table] = []
-        for row in db.execute(f"SELECT {', '.join(columns)} FROM {table}{where} ORDER BY 1, 2"):
-            values: list[Any] = []
-            for column, value in zip(columns, row, strict=True):
-                plain = value.hex() if isinstance(value, bytes) else value
-                values.append(os.fsdecode(value) if column in _PATHS else plain)
-            found[table].append(values)
+        rows = db.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY 1, 2")
+        decided[table] = [_converted(dict(zip(columns, row, strict=True)), _AS_TEXT) for row in rows]
+    return decided
+
+
+def write(db: sqlite3.Connection, decided: Decisions) -> None:
+    """Put decisions into a new store, which has none."""
+    db.executemany("INSERT INTO meta VALUES (?, ?)", decided["meta"].items())
+    for table, columns in _TABLES.items():
+        sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES (:{', :'.join(columns)})"
+        db.executemany(sql, [_converted(row, _FROM_TEXT) for row in decided[table]])
+
+
+def _converted(row: Mapping[str, Any], convert: Mapping[str, Callable[[Any], Any]]) -> dict[str, Any]:
+    return {column: convert[column](value) if column in convert else value for column, value in row.items()}
+
+
+def kept(store: Path) -> Decisions | None:
+    """The decisions in the file beside a store; None where it is missing or damaged."""
+    found = _load(store.with_suffix(SUFFIX))
+    return found[0] if found else None
+
+
+def standing(store: Path, decided: Decisions) -> Standing:
+    """How the decisions in the rows of a store stand to the file beside it."""
+    if (found := _load(store.with_suffix(SUFFIX))) is None:
+        return "no file"
+    in_file, replaced = found
+    announced = _load(store.with_suffix(_ANNOUNCED))
+    if decided == in_file:
+        return "unfinished" if replaced or announced else "as decided"
+    is_right = _hash(decided) == replaced or (announced is not None and decided == announced[0])
+    return "unfinished" if is_right else "other"
+
+
+def settle(store: Path, db: sqlite3.Connection) -> Standing:
+    """Write the file where there is none, or an unfinished decision; ``db`` keeps others from writing. Raises
+    OSError."""
+    decided = read(db)
+    found = standing(store, decided)
+    if found == "unfinished" or (found == "no file" and _is_whole(db)):
+        save(store, decided)
     return found
 
 
-def write(db: sqlite3.Connection, found: Decisions) -> None:
-    """Put decisions into a new store, which has none."""
-    for table, columns in _TABLES.items():
-        marks = ", ".join("?" * len(columns))
-        for row in found[table]:
-            values = list(row)
-            for place, column in enumerate(columns):
-                if column in _PATHS:
-                    values[place] = os.fsencode(row[place])
-                elif column == "canary":
-                    values[place] = bytes.fromhex(row[place])
-            db.execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", values)
+def _is_whole(db: sqlite3.Connection) -> bool:
+    tables = ("meta", *_TABLES)
+    return all(db.execute(f"PRAGMA integrity_check({table})").fetchone()[0] == "ok" for table in tables)
 
 
-def settings(found: Decisions) -> dict[str, str]:
-    """The settings of a store by their keys."""
-    return dict(found["meta"])
+def save(store: Path, decided: Decisions, replaced: Decisions | None = None) -> None:
+    """Replace the file beside a store, so that no power cut takes it back; until the next call the rows may
+    also be as ``replaced``. Raises OSError."""
+    path, announced = files(store)
+    unfinished = path.with_name(f"{path.name}.part")
+    only_for_the_owner = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    value = {
+        "version": 2,
+        "sha256": _hash(decided),
+        "replaces": _hash(replaced) if replaced else "",
+        "decisions": decided,
+    }
+    with os.fdopen(only_for_the_owner, "w", encoding="ascii") as file:
+        json.dump(value, file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(path)
+    announced.unlink(missing_ok=True)
+    sync(path.parent)
 
 
-def folders(found: Decisions) -> dict[int, str]:
-    """The id → root of each folder that is not being removed."""
-    rows = (dict(zip(_TABLES["sources"], row, strict=True)) for row in found["sources"])
-    return {row["id"]: row["root"] for row in rows if not row["removed"]}
-
-
-def kept(store: Path, *, announced: bool = False) -> Decisions | None:
-    """The decisions of the copy, or the ``announced`` ones; None where that file is missing or damaged."""
+def _load(path: Path) -> tuple[Decisions, str] | None:
+    """The decisions in a file and the hash of those that they replace; None for a missing or damaged file."""
     try:
-        path = store.with_suffix(_NEXT if announced else COPY)
         value = json.loads(path.read_bytes())
-        found: Decisions = value["decisions"]
-        return found if value["crc32"] == zlib.crc32(json.dumps(found).encode()) else None
+        decided: Decisions = value["decisions"]
+        if value["version"] == 1:
+            return _of_version_1(decided, value["crc32"])
+        return (decided, value["replaces"]) if value["sha256"] == _hash(decided) else None
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
 
 
-def announce(store: Path, found: Decisions) -> None:
-    """Write down decisions that are about to be committed. Raises OSError."""
-    path = store.with_suffix(_NEXT)
-    unfinished = path.with_name(f"{path.name}.part")
-    only_for_the_owner = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    written = {"version": 1, "crc32": zlib.crc32(json.dumps(found).encode()), "decisions": found}
-    with os.fdopen(only_for_the_owner, "w", encoding="ascii") as file:
-        json.dump(written, file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path)
-    sync(path.parent)  # a power cut may not leave a decision without it
+def _of_version_1(decided: Decisions, crc32: int) -> tuple[Decisions, str] | None:
+    """A file with rows as lists, and with a CRC32 in place of the hashes."""
+    if zlib.crc32(json.dumps(decided).encode()) != crc32:
+        return None
+    rows = {
+        table: [dict(zip(columns, row, strict=True)) for row in decided[table]]
+        for table, columns in _TABLES.items()
+    }
+    return {"meta": dict(decided["meta"]), **rows}, ""
 
 
-def publish(store: Path, found: Decisions) -> None:
-    """Make ``found`` the copy, while nobody else writes to the store. Raises OSError."""
-    if kept(store, announced=True) != found:
-        announce(store, found)
-    store.with_suffix(_NEXT).replace(store.with_suffix(COPY))
-
-
-def settle(store: Path, found: Decisions) -> None:
-    """Make the copy that a killed process did not make; a damaged store overwrites none. Raises OSError."""
-    if not store.with_suffix(COPY).exists() or kept(store, announced=True) == found:
-        publish(store, found)
-
-
-def differences(store: Path, before: Decisions | None, db: sqlite3.Connection) -> Iterator[str]:
-    """What the store and the copy beside it disagree on; nothing where there is no copy yet. ``before`` is
-    the copy from before ``db`` was read: while a decision is made, the store has the old one, the announced
-    one, or the one that has become the copy since."""
-    if not store.with_suffix(COPY).exists():
-        return
-    found, announced, copy = read(db), kept(store, announced=True), kept(store)
-    if copy is None:
-        yield "the copy of them beside the store is damaged"
-        return
-    if found in (before, announced):
-        return
-    yield from (f"{name} are not as decided" for table, name in _NAMES.items() if copy[table] != found[table])
+def _hash(decided: Decisions) -> str:
+    return hashlib.sha256(json.dumps(decided, sort_keys=True).encode()).hexdigest()

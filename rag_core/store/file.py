@@ -109,11 +109,15 @@ class Store:
             self.created_at = about["created_at"]
             self.metric = about["metric"]
             _ = about["embedder"], about["backend"], self.spec  # the rest can be read as well
+            if not self.is_as_decided():
+                raise self._differs()
         except (sqlite3.Error, LookupError, ValueError, TypeError, AttributeError) as error:
             self.close()
             said = f"Store {self.name!r} is damaged: it does not say what it is."
             raise StoreDamaged(said, MEND) from error
-        self.settle_decisions()
+        except StoreError:
+            self.close()
+            raise
 
     def _meta(self) -> dict[str, str]:
         with self.read() as db:
@@ -226,29 +230,38 @@ class Store:
 
     @contextmanager
     def decide(self) -> Iterator[sqlite3.Connection]:
-        """``write`` for the owner's decisions: no power cut takes them back, and their copy follows."""
+        """``write`` for the owner's decisions: no power cut takes them back, and the file beside the store
+        has them. Raises StoreDamaged for a store that does not have the earlier ones."""
         with self._writer.transaction(durable=True) as db:
+            before = decisions.read(db)
+            if decisions.standing(self.path, before) == "other":
+                raise self._differs()
             yield db
             db.execute(_RAISE_GENERATION)
             try:
-                decisions.announce(self.path, decisions.read(db))
+                decisions.save(self.path, decisions.read(db), before)
             except OSError as error:
                 raise cannot_write(self.path, error) from error
-        with suppress(OSError, StoreError):  # else the next one that opens the store does it
-            self.keep_decisions()
+        with suppress(OSError, StoreError), self._writer.transaction() as db:  # else the next opening does it
+            decisions.settle(self.path, db)
 
-    def keep_decisions(self) -> None:
-        """Copy the owner's decisions to the file beside the store. Raises OSError, StoreError."""
-        with self._writer.transaction() as db:
-            decisions.publish(self.path, decisions.read(db))
-
-    def settle_decisions(self) -> None:
-        """Make the copy of the owner's decisions where there is none, or a killed process left it undone."""
-        copy, announced = decisions.files(self.path)
-        is_settled = copy.exists() and not announced.exists()
-        if not is_settled and connection.can_be_written(self.path.parent):
+    def is_as_decided(self) -> bool:
+        """Whether the store has the owner's decisions as the file beside it. That is written again where it
+        is missing, damaged or unfinished."""
+        with self.read() as db:
+            standing = decisions.standing(self.path, decisions.read(db))
+        if standing != "as decided" and connection.can_be_written(self.path.parent):
             with suppress(OSError, StoreError), self._writer.transaction() as db:
-                decisions.settle(self.path, decisions.read(db))
+                standing = decisions.settle(self.path, db)
+        return standing != "other"
+
+    def _differs(self) -> StoreDamaged:
+        file = self.path.with_suffix(decisions.SUFFIX).name
+        return StoreDamaged(
+            f"Store {self.name!r} is damaged: it does not have your decisions as {file!r} has them.",
+            "Repair the store to follow that file. If you put the store there by hand and it is right, delete"
+            f" {file!r}.",
+        )
 
     @contextmanager
     def note(self) -> Iterator[sqlite3.Connection]:
@@ -310,12 +323,12 @@ def rename(
             db.execute("PRAGMA journal_mode = DELETE")  # its log has the old name; only one alone may do this
             db.execute("BEGIN EXCLUSIVE")
             make_room()
-            path.rename(target)
             for file, name in zip(decisions.files(path), decisions.files(target), strict=True):
                 if file.exists():
                     file.replace(name)
                 else:  # what a store that was deleted by hand left
                     name.unlink(missing_ok=True)
+            path.rename(target)  # after its decisions, which it must not find to be another store's
             for file in path.parent.glob(f"{path.name}{_DAMAGED}*"):
                 file.rename(file.with_name(target.name + file.name.removeprefix(path.name)))
         except (sqlite3.DatabaseError, OSError) as error:

@@ -9,13 +9,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from rag_core.errors import ExtractError, NotText, StoreError
 from rag_core.files import read_bytes
 from rag_core.reports import Finding, Health, Severity
-from rag_core.store import checksums, decisions, privacy, signs, sources
+from rag_core.store import checksums, privacy, signs, sources
 from rag_core.store.chunks import embed_hash
 from rag_core.store.connection import can_be_written
 from rag_core.store.documents import BEST_TARGET
@@ -26,7 +25,7 @@ from rag_core.text.words import well_formed
 from rag_core.wording import plural
 
 EXAMPLES = 5
-DECISIONS = "decisions"
+_DECISIONS = "decisions"
 _WORDS = "words"
 
 Find = Callable[[sqlite3.Connection], Iterator[str]]
@@ -48,8 +47,7 @@ def check(store: Store, *, files: bool = False, report: Callable[[int, int], Non
     """Make every check of ``store``; ``files`` also compares its documents with their files. ``report`` gets
     (checks made, all checks) before each one, and may raise. Raises StoreError for an unreadable file."""
     started = time.perf_counter()
-    store.settle_decisions()
-    found: list[Finding | None] = []
+    found = [_decided(store)]
     with store.read() as db, any_text(db):
         has_tables = not any(each.kind == "table" and each.what != "unknown" for each in differences(db))
         wanted = (*CHECKS, *([FILES] if files else [])) if has_tables else CHECKS[:1]
@@ -57,19 +55,18 @@ def check(store: Store, *, files: bool = False, report: Callable[[int, int], Non
             if report:
                 report(number, len(wanted))
             found.append(_look(each, db))
-    names = [each.name for each in wanted]
+    names = [_DECISIONS, *(each.name for each in wanted)]
     if has_tables:
-        names += [DECISIONS, _WORDS]
-        found += [_decided(store), _words(store)]
+        names.append(_WORDS)
+        found.append(_words(store))
     findings = tuple(filter(None, found))
     return Health(store.name, now(), tuple(names), findings, (time.perf_counter() - started) * 1000)
 
 
 def _decided(store: Store) -> Finding | None:
-    copy = decisions.kept(store.path)  # before the snapshot, for a decision may be made meanwhile
-    said = "of decisions that differ from the copy beside the store"
-    with store.read() as db, any_text(db):
-        return _look(Check(DECISIONS, "kind", said, partial(decisions.differences, store.path, copy)), db)
+    if store.is_as_decided():
+        return None
+    return Finding(_DECISIONS, "fault", "The store does not have your decisions as the file beside it.", 1)
 
 
 def _look(each: Check, db: sqlite3.Connection) -> Finding | None:

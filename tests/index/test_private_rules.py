@@ -259,7 +259,7 @@ def sea(library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     write(notes, NOTES)
     index(library, "sea", notes)
     store = store_of(library, "sea")
-    with store.write() as db:
+    with store.decide() as db:
         db.execute("INSERT INTO meta VALUES ('remote', 's3vectors://far/away')")
         rows.queue_all(db)
         rows.settle(db, [row[0] for row in db.execute("SELECT id FROM outbox").fetchall()], {})

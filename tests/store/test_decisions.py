@@ -1,15 +1,21 @@
-"""What only the owner can say of a store is kept in it and beside it, and no damage undoes it."""
+"""What only the owner can say of a store stands in a file beside it, and no damage undoes it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from rag_core.errors import StoreError
+from rag_core.config import Settings
+from rag_core.errors import StoreDamaged, StoreError
 from rag_core.library import Library
 from rag_core.store import decisions
+from rag_core.store.decisions import SUFFIX
 from rag_core.types import OWNER
 from tests.store.damaged_store import (
     Expected,
@@ -20,7 +26,8 @@ from tests.store.damaged_store import (
     sound_store,
     tear,
 )
-from tests.support.stored import copy_of, file_of
+from tests.support.killing import KILLS, Killer, Ledger
+from tests.support.stored import copy_of, file_of, store_of
 
 
 @pytest.fixture(scope="module")
@@ -52,77 +59,150 @@ UNDONE = {
 
 
 @pytest.mark.parametrize("sql", UNDONE.values(), ids=UNDONE)
-def test_a_decision_that_the_file_has_lost_is_found_and_made_again(
+def test_store_that_lost_a_decision_is_refused_and_made_again(
     library: Library, expected: Expected, sql: str
 ) -> None:
     change(library, sql)
-    assert "decisions" in {each.check for each in library.upkeep.verify(OWNER, "s").findings}
+    with pytest.raises(StoreDamaged, match=r"does not have your decisions as 's\.decisions\.json' has them"):
+        library.search(OWNER, "subject7", ["s"])
     assert_comes_back(library, expected)
 
 
-def test_a_decision_counts_though_its_process_was_killed_before_the_copy_was_made(
-    library: Library, expected: Expected
-) -> None:
-    copy, announced = decisions.files(file_of(library))
-    before = copy.read_bytes()
-    library.sources.pause(OWNER, "s", 1)
+def test_open_store_that_loses_a_decision_takes_no_other_one(library: Library, expected: Expected) -> None:
+    assert library.search(OWNER, "subject7").hits
+    with closing(sqlite3.connect(file_of(library))) as db, db:
+        db.execute(UNDONE["a rule"])
+
+    assert [each.check for each in library.upkeep.verify(OWNER, "s").findings] == ["decisions", "private"]
+    with pytest.raises(StoreDamaged, match="does not have your decisions"):
+        library.sources.pause(OWNER, "s", 1)
+    assert decided(library) == expected.decided
+
+
+def test_store_put_there_by_hand_counts_without_the_file(library: Library) -> None:
+    library.privacy.set(OWNER, "s", [])
     library.close()
-    copy.rename(announced)
-    copy.write_bytes(before)
-
-    assert library.upkeep.verify(OWNER, "s").sound
-    assert decided(library) != expected.decided
-    assert not announced.exists()
-
-
-def test_a_decision_that_was_announced_and_not_made_is_none(library: Library, expected: Expected) -> None:
-    copy, announced = decisions.files(file_of(library))
-    before = copy.read_bytes()
-    library.sources.pause(OWNER, "s", 1)
-    copy.rename(announced)
-    copy.write_bytes(before)
-    library.sources.pause(OWNER, "s", 1, paused=False)
+    older = file_of(library).read_bytes()
+    library.privacy.set(OWNER, "s", ["hidden/**"])
     library.close()
-    decisions.announce(file_of(library), {**expected.decided, "exclusions": []})
+    file_of(library).write_bytes(older)
 
+    with pytest.raises(StoreDamaged, match=r"by hand and it is right, delete 's\.decisions\.json'"):
+        library.search(OWNER, "subject7", ["s"])
+    file_of(library).with_suffix(SUFFIX).unlink()
+    assert tuple(library.privacy.report(OWNER, "s").rules) == ()
+
+
+# --- the file ---------------------------------------------------------------------------
+
+
+def test_decision_that_was_not_committed_is_none(library: Library, expected: Expected) -> None:
+    decisions.save(file_of(library), {**expected.decided, "exclusions": []}, expected.decided)
     assert library.upkeep.verify(OWNER, "s").sound
     assert decided(library) == expected.decided
 
 
-def test_a_damaged_copy_is_found_and_written_anew(library: Library, expected: Expected) -> None:
-    copy, _ = decisions.files(file_of(library))
-    copy.write_text(copy.read_text("ascii").replace("hidden", "hidder"), "ascii")
-    [finding] = library.upkeep.verify(OWNER, "s").findings
-    assert finding.examples == ("the copy of them beside the store is damaged",)
-
-    assert library.upkeep.repair(OWNER, "s").done == (
-        "The copy of your decisions beside the store was written again.",
+def test_decision_whose_commit_fails_is_none(library: Library, expected: Expected) -> None:
+    opened = store_of(library, "s")
+    script = (
+        *("PRAGMA defer_foreign_keys = ON", "INSERT INTO tags VALUES (999, 'a', 'a')"),
+        "UPDATE exclusions SET reason = 'x'",
     )
-
+    with pytest.raises(sqlite3.IntegrityError), opened.decide() as db:
+        [db.execute(sql) for sql in script]
+    opened.close()
+    assert decided(library) != expected.decided
+    store_of(library, "s").close()
     assert decided(library) == expected.decided
-    assert library.upkeep.verify(OWNER, "s").findings == ()
+
+
+@pytest.mark.parametrize("damage", [lambda file: file.unlink(), lambda file: file.write_bytes(b"{")])
+def test_file_that_is_lost_is_written_again(
+    library: Library, expected: Expected, damage: Callable[[Path], object]
+) -> None:
+    damage(file_of(library).with_suffix(SUFFIX))
+    assert library.search(OWNER, "subject7").hits
+    assert decided(library) == expected.decided
+    assert library.upkeep.repair(OWNER, "s").done == ()
 
 
 def test_where_both_are_lost_nothing_is_made_up(library: Library) -> None:
     tear(library, "sources")
-    decisions.files(file_of(library))[0].write_bytes(b"{")
+    file_of(library).with_suffix(SUFFIX).write_bytes(b"{")
     before = file_of(library).read_bytes()
     with pytest.raises(StoreError) as refused:
         library.upkeep.repair(OWNER, "s")
     assert refused.value.message == (
-        "Store 's' is damaged beyond repair: neither it nor the copy of your decisions beside it can be read."
+        "Store 's' is damaged beyond repair: neither it nor the file of your decisions beside it can be read."
     )
     assert refused.value.suggestion == "Delete the store, then import its export or index its folders again."
     assert file_of(library).read_bytes() == before
 
 
-def test_only_the_owner_can_read_the_copy(library: Library) -> None:
+def test_only_the_owner_can_read_the_file(library: Library) -> None:
     library.sources.pause(OWNER, "s", 1)
-    assert decisions.files(file_of(library))[0].stat().st_mode & 0o777 == 0o600
+    assert file_of(library).with_suffix(SUFFIX).stat().st_mode & 0o777 == 0o600
 
 
-def test_a_store_without_a_copy_gets_one_when_it_is_opened(library: Library, expected: Expected) -> None:
+# --- a file of version 1 ----------------------------------------------------------------
+
+
+def write_version_1(file: Path, decided: decisions.Decisions) -> None:
+    rows = {table: [list(row.values()) for row in decided[table]] for table in decided.keys() - {"meta"}}
+    written = {**rows, "meta": [list(pair) for pair in decided["meta"].items()]}
+    value = {"version": 1, "crc32": zlib.crc32(json.dumps(written).encode()), "decisions": written}
+    file.write_text(json.dumps(value))
+
+
+def test_store_is_made_again_from_a_file_of_version_1(library: Library, expected: Expected) -> None:
+    write_version_1(file_of(library).with_suffix(SUFFIX), expected.decided)
+    file_of(library).write_bytes(b"nothing is left")
+    assert_comes_back(library, expected)
+
+
+def test_decision_that_version_1_announced_and_committed_counts(library: Library, expected: Expected) -> None:
+    copy, announced = decisions.files(file_of(library))
+    library.sources.pause(OWNER, "s", 1)
+    write_version_1(announced, decided(library))
+    write_version_1(copy, expected.decided)
     library.close()
-    decisions.files(file_of(library))[0].unlink()
-    assert library.search(OWNER, "subject7").hits
-    assert decided(library) == expected.decided
+
+    assert library.upkeep.verify(OWNER, "s").sound
+    assert decided(library)["sources"][0]["paused"] == 1
+    assert not announced.exists()
+
+
+# --- killed -----------------------------------------------------------------------------
+
+
+def decide_on(ledger: Ledger, settings: Settings) -> None:
+    """In a process of its own: one decision after the other."""
+    library = Library.open(settings)
+    ledger.begins()
+    for number in range(12):
+        library.privacy.set(OWNER, "s", ["hidden/**", f"rule {number}/**"])
+        ledger.write(number)
+    library.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_decisions_that_were_acknowledged_survive_a_kill_and_the_loss_of_the_store(
+    library: Library, tmp_path: Path
+) -> None:
+    library.close()
+    killer = Killer(tmp_path)
+    killer.spare(decide_on, library.settings)
+
+    for _ in killer.rounds(KILLS // 5):
+        library.privacy.set(OWNER, "s", ["hidden/**"])
+        library.close()
+        acknowledged = [int(number) for [number] in killer.kill(decide_on, library.settings)]
+
+        may_hold = {("hidden/**", f"rule {len(acknowledged) - late}/**") for late in (0, 1)}
+        rules = tuple(library.privacy.report(OWNER, "s").rules)
+        assert rules in may_hold or (rules == ("hidden/**",) and not acknowledged)
+        assert library.upkeep.verify(OWNER, "s").sound
+        library.close()
+        file_of(library).write_bytes(b"nothing is left")
+        library.upkeep.repair(OWNER, "s")
+        assert tuple(library.privacy.report(OWNER, "s").rules) == rules

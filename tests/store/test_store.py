@@ -247,7 +247,7 @@ def test_a_store_of_an_embedder_that_is_not_known_here_is_listed(library: Librar
     for name in ("hashing", f"hashing:{'9' * 5000}", "ollama:nomic-embed-text"):
         library.create_store(OWNER, "s", "hashing")
         store = store_of(library, "s")
-        with store.write() as db:
+        with store.decide() as db:
             db.execute("UPDATE meta SET value = ? WHERE key = 'embedder'", (name,))
         store.close()
         library.close()

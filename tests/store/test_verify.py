@@ -119,7 +119,6 @@ DAMAGES: dict[str, tuple[Damage, set[str]]] = {
     "a link to nobody": ("UPDATE links SET target_id = 999 WHERE target = 'd/shed'", {"structure", "links"}),
     "passages of nobody": (f"DELETE FROM documents WHERE id = {SHED}", {"structure", "links"}),
     "a generation that is no number": ("UPDATE meta SET value = 'x' WHERE key = 'generation'", {"values"}),
-    "another embedder": ("UPDATE identities SET canary = zeroblob(1024)", {"decisions"}),
     "metadata that is cut": (
         f"UPDATE documents SET metadata = '{{' WHERE {GARDEN_ROW}",
         {"values", "documents"},

@@ -55,7 +55,12 @@ class Killer:
         self._whole_s = 0.0
         self._ledger = folder / "ledger"
         self._processes = multiprocessing.get_context("forkserver")
-        programs = ["tests.store.test_crash", "tests.vectors.test_crash_remote", "tests.store.test_repair"]
+        programs = [
+            "tests.store.test_crash",
+            "tests.vectors.test_crash_remote",
+            "tests.store.test_decisions",
+            "tests.store.test_repair",
+        ]
         self._processes.set_forkserver_preload(programs)
 
     def rounds(self, wanted: int) -> Iterator[int]:

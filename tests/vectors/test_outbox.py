@@ -49,7 +49,7 @@ def store(library: Library, notes: Path) -> Iterator[Store]:
         (notes / f"{number}.md").write_text(f"---\ntags: [beast]\n---\nThe otter {number} swam.", "utf-8")
     read(library, "zoo", notes)
     opened = Store(library.settings.store_dir / "zoo.db")
-    with opened.write() as db:
+    with opened.decide() as db:
         db.execute("INSERT INTO meta VALUES ('remote', ?)", (ADDRESS,))
         rows.queue_all(db)
     yield opened
