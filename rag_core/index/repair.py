@@ -28,7 +28,7 @@ from rag_core.store.connection import connect
 from rag_core.store.decisions import Decisions
 from rag_core.store.errors import blames_file, not_written
 from rag_core.store.file import new_file, new_generation, remove_log, take_place
-from rag_core.store.health import any_text, check, is_whole_vector
+from rag_core.store.health import check, is_whole_vector
 from rag_core.store.staging import require_space, staging_folder, sync
 from rag_core.types import Job
 from rag_core.wording import plural
@@ -175,7 +175,7 @@ def _whole_vectors(path: Path, dimensions: dict[int, int]) -> Iterator[tuple[int
         " WHERE id > ? AND id < ? ORDER BY id"
     )
     after, step = 0, 1
-    with closing(db), any_text(db):
+    with closing(db):
         while after < _LAST_ID:
             with _damage_ignored():
                 for row_id, identity_id, text_hash, vector, crc32 in db.execute(sql, (after, _LAST_ID)):

@@ -7,7 +7,6 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from rag_core.store.documents import BEST_TARGET
 from rag_core.store.errors import blames_file, damage
 from rag_core.store.file import TARGET, Store, now
 from rag_core.store.migrations import differences
-from rag_core.text.words import well_formed
 from rag_core.wording import plural
 
 EXAMPLES = 5
@@ -48,7 +46,7 @@ def check(store: Store, *, files: bool = False, report: Callable[[int, int], Non
     (checks made, all checks) before each one, and may raise. Raises StoreError for an unreadable file."""
     started = time.perf_counter()
     found = [_decided(store)]
-    with store.read() as db, any_text(db):
+    with store.read() as db:
         has_tables = not any(each.kind == "table" and each.what != "unknown" for each in differences(db))
         wanted = (*CHECKS, *([FILES] if files else [])) if has_tables else CHECKS[:1]
         for number, each in enumerate(wanted):
@@ -75,7 +73,7 @@ def _look(each: Check, db: sqlite3.Connection) -> Finding | None:
         for shown in each.find(db):
             count += 1
             if count <= EXAMPLES:
-                examples.append(well_formed(shown))
+                examples.append(shown)
     except Exception as error:
         if not damage(db, error):
             raise
@@ -84,16 +82,6 @@ def _look(each: Check, db: sqlite3.Connection) -> Finding | None:
         return None
     sentence = f"{plural(count, each.noun)} {each.fault}."
     return Finding(each.name, each.severity, sentence, count, tuple(examples))
-
-
-@contextmanager
-def any_text(db: sqlite3.Connection) -> Iterator[None]:
-    """Let ``db`` also read text that is no UTF-8, with lone surrogates for the wrong bytes."""
-    db.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
-    try:
-        yield
-    finally:
-        db.text_factory = str
 
 
 def _rows(sql: str) -> Find:
@@ -136,7 +124,7 @@ _JSON = (
 
 
 def _values(db: sqlite3.Connection) -> Iterator[str]:
-    """Rows with a value of the wrong kind, and text that is no UTF-8."""
+    """Rows with a value of the wrong kind. Reading a text that is no UTF-8 raises an error."""
     for table, column, kind in _JSON:
         is_right = f"json_type({column}) = '{kind}'"
         if kind == "array":
@@ -144,9 +132,8 @@ def _values(db: sqlite3.Connection) -> Iterator[str]:
         sql = f"SELECT id FROM {table} WHERE NOT CASE WHEN json_valid({column}) THEN {is_right} ELSE 0 END"
         yield from (f"{table} {row[0]}" for row in db.execute(sql))
     for table in ("meta", "requests", "jobs", "job_results", "queue", "outbox"):
-        for row in db.execute(f"SELECT * FROM {table}"):
-            if any(isinstance(value, str) and well_formed(value) != value for value in row):
-                yield f"{table} {row[0]}"
+        for _ in db.execute(f"SELECT * FROM {table}"):
+            pass
     yield from _rows("SELECT 'meta ' || key FROM meta WHERE key = 'generation' AND value GLOB '*[^0-9]*'")(db)
     if privacy.rules(db) is privacy.HIDE_ALL:
         yield "the rules that keep notes private"
@@ -196,11 +183,6 @@ _unembedded = _rows(
     " WHERE embed_hash <> :nothing AND NOT EXISTS (SELECT 1 FROM queue q WHERE q.hash = c.embed_hash)"
     f" AND NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.hash = c.embed_hash AND e.identity_id = {TARGET})"
 )
-# A killed run leaves some.
-_leftovers = _rows(
-    "SELECT lower(hex(substr(hash, 1, 6))) FROM embeddings"
-    " WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE embed_hash = hash)"
-)
 
 
 def _files(db: sqlite3.Connection) -> Iterator[str]:
@@ -241,6 +223,5 @@ CHECKS: tuple[Check, ...] = (
     Check("links", "link", "that should lead elsewhere", _links),
     Check("vectors", "vector", "with damaged numbers", _vectors),
     Check("unembedded", "passage", "with neither a vector nor a place in the queue", _unembedded),
-    Check("leftovers", "vector", "that no passage needs; a later run drops them", _leftovers, "note"),
 )
 FILES = Check("files", "file", "changed since it was read; the next run reads it", _files, "note")

@@ -29,7 +29,7 @@ from rag_core.types import OWNER
 from tests.conftest import index
 from tests.support.consistency import check, check_library
 from tests.support.killing import KILLS, Accountable, Embedding, Killer, Ledger
-from tests.support.stored import contents, fresh_contents, store_of
+from tests.support.stored import contents, fresh_contents, store_of, unused_vectors
 
 INDEX_KILLS = KILLS * 3 // 5
 MIGRATION_KILLS = KILLS // 5
@@ -147,6 +147,7 @@ def test_runs_that_are_killed_lose_nothing_and_the_last_one_completes(
 
     assert (job.state, job.failed) == ("done", 0)
     assert library.upkeep.verify(OWNER, "s", files=True).findings == ()
+    assert unused_vectors(library) == 0
     assert look(library).files == on_disk(notes)
     assert contents(library, "s") == fresh_contents(library, notes)
 

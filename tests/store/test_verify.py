@@ -207,20 +207,6 @@ def test_a_finding_says_how_many_and_names_five(library: Library) -> None:
     assert len(finding.examples) == 5
 
 
-def test_a_vector_that_nobody_needs_is_no_fault(library: Library) -> None:
-    damage(
-        library,
-        "INSERT INTO embeddings (identity_id, hash, vector) VALUES (1, x'00', x'');"
-        "UPDATE embeddings SET crc32 = 3523407757 WHERE hash = x'00'",
-    )
-
-    health = library.upkeep.verify(OWNER, "s")
-
-    assert [(finding.check, finding.count) for finding in health.findings] == [("leftovers", 1)]
-    assert health.sound
-    assert library.upkeep.repair(OWNER, "s").done == ()
-
-
 def test_files_that_are_no_longer_as_they_were_read_are_noted_when_asked_for(
     library: Library, notes: Path
 ) -> None:

@@ -120,6 +120,16 @@ def keys(library: Library, name: str, path: str) -> list[str]:
         store.close()
 
 
+def unused_vectors(library: Library, name: str = "s") -> int:
+    """How many vectors no passage needs."""
+    store = store_of(library, name)
+    with store.read() as db:
+        sql = "SELECT count(*) FROM embeddings WHERE hash NOT IN (SELECT embed_hash FROM chunks)"
+        count: int = db.execute(sql).fetchone()[0]
+    store.close()
+    return count
+
+
 def outcomes(job: Job) -> dict[str, str]:
     return {result.source_file: result.outcome for result in job.results}
 

@@ -26,6 +26,7 @@ from rag_core.models.hashing import Hashing
 from rag_core.types import OWNER, Vectors
 from rag_core.vectors import s3vectors
 from tests.support.killing import KILLS, Killer, Ledger
+from tests.support.stored import unused_vectors
 from tests.vectors.s3vectors import Faults, Server
 from tests.vectors.s3vectors.http import REGION
 from tests.vectors.vector_fixtures import CREDENTIALS
@@ -154,6 +155,7 @@ def change(rng: random.Random, folder: Path, number: int) -> None:
 def assert_alike(library: Library, server: Server, notes: Path) -> None:
     """Nothing is left to do, and what the service has is what searches ask, without what is private."""
     assert library.upkeep.verify(OWNER, "s", files=True).findings == ()
+    assert unused_vectors(library) == 0
     info = library.stores.info(OWNER, "s")
     assert (info.unsent, info.refused, info.pending, info.switching) == (0, 0, 0, "")
     there = {
