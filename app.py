@@ -49,7 +49,7 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
     else:
         print(NOT_SERVED, flush=True)
     ending = threading.Event()
-    threading.Thread(target=begin, args=(ending,), daemon=True).start()
+    threading.Thread(target=prepare, args=(ending,), daemon=True).start()
     try:
         with at_the_end(end_requests):
             yield
@@ -57,11 +57,11 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
         ending.set()
         await assistants.close()
         await visits.write()
-        await asyncio.to_thread(work.stop_all)
+        await asyncio.to_thread(work.cancel_all)
         await asyncio.to_thread(stop_runs)
 
 
-def begin(ending: threading.Event) -> None:
+def prepare(ending: threading.Event) -> None:
     """Load stores and models, so that the first search is quick; resume runs; prepare the Files page; and
     until ``ending`` send what remote vector indexes could not take."""
     from ui.files.file_table import load_ahead
@@ -85,7 +85,7 @@ def begin(ending: threading.Event) -> None:
 def keep_up_to_date(own: Library, ending: threading.Event) -> None:
     """Read what changed before, and files as soon as they change until ``ending``, if the settings say so."""
     if own.settings.scan_on_start and not own.settings.watch:  # `watch_files` begins with it
-        watching.scan(own, OWNER, partial(background.go_on, own, OWNER))
+        watching.request_changes(own, OWNER, partial(background.go_on, own, OWNER))
     while not ending.is_set():
         following, stop = own, threading.Event()
         watcher = threading.Thread(target=watch_files, args=(own, stop), daemon=True)
@@ -123,7 +123,7 @@ def stop_runs() -> None:
 
 def library() -> Library:
     """The library of this process, which the pages have, too."""
-    from ui.frame import deps  # only now, as in `begin`
+    from ui.frame import deps  # only now, as in `prepare`
 
     return deps.library()
 

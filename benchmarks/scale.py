@@ -143,7 +143,7 @@ def put(
         name = f"{number % 300:03d}/{title.replace('/', ' ')}.md"
         doc = Extracted("", "markdown", "utf-8", title, "heading", ())
         file = documents.FileRecord(1, name, FileStat(name.encode(), 1, 1, 1, number), 1, name)
-        documents.put(db, file, doc, chunks.rows(name, doc, passages), EXTRACTOR_VERSION)
+        documents.put_document(db, file, doc, chunks.chunk_rows(name, doc, passages), EXTRACTOR_VERSION)
         texts = [embedded_text(p.prefix, p.text) for p in passages]
         waiting += [embeddings.Pending(chunks.embed_hash(text), text) for text in texts]
     [identity, dimension] = db.execute("SELECT id, dimension FROM identities").fetchone()

@@ -7,7 +7,7 @@ import streamlit as st
 from rag_core.errors import RagError
 from rag_core.types import Viewer
 from ui.files import file_filters
-from ui.files.document_page import Asked, show_document
+from ui.files.document_page import DocumentAddress, show_document
 from ui.files.file_list import show_files
 from ui.frame import visit
 from ui.frame.access import require_viewer
@@ -31,7 +31,7 @@ def page(viewer: Viewer) -> None:
             if path:
                 show_document(
                     viewer,
-                    Asked(
+                    DocumentAddress(
                         store,
                         path,
                         asked.get("passage", ""),

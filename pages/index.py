@@ -12,7 +12,7 @@ from ui.index.indexing import choose_files, preview_folder, show_start
 from ui.index.job_status import show_job_status
 from ui.index.model_notice import show_model_notice
 from ui.index.problems import show_problems
-from ui.index.runs import PLACE, scroll_to_the_run
+from ui.index.runs import INDEX_PLACE, scroll_to_the_run
 from ui.index.sources import show_sources
 from ui.index.store_choice import choose_store
 
@@ -28,7 +28,7 @@ def main() -> None:
     show_model_notice(info)
     scroll_to_the_run()
     show_job_status(viewer, info, active=store.active, read=store.has_read)
-    show_waiting(PLACE)
+    show_waiting(INDEX_PLACE)
     st.header("Add a folder" if info.sources else "Folder", anchor=False)
     try:
         folder = choose_folder(viewer)

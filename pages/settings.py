@@ -14,11 +14,11 @@ from ui.frame import hits
 from ui.frame.access import require_owner
 from ui.frame.deps import library
 from ui.frame.messages import show_error, show_waiting
-from ui.index.embedder_choice import at_hand, in_words, look_for_others, offer
+from ui.index.embedder_choice import at_hand, in_words, look_for_others, offer_embedders
 from ui.settings.configuration import show_configuration
 from ui.settings.connections import show_connections
 from ui.settings.ollama_models import show_ollama
-from ui.settings.setting_rows import PLACE, choose, switch
+from ui.settings.setting_rows import SETTINGS_PLACE, choice_row, switch_row
 from ui.settings.sharing import show_sharing
 from ui.settings.tokens import show_tokens
 from ui.stores.private_notes import show_rules_of_stores
@@ -36,7 +36,7 @@ def main() -> None:
     """The page, top to bottom."""
     viewer = require_owner()
     st.title("Settings", anchor=False)
-    show_waiting(PLACE)
+    show_waiting(SETTINGS_PLACE)
     with st.container(key="settings_llm"):
         st.fragment(answering_model.show_setting, parallel=True)(viewer)
     show_general(viewer)
@@ -54,7 +54,7 @@ def main() -> None:
 def show_general(viewer: Viewer) -> None:
     """The rows that need no server."""
     embedders = at_hand(viewer, load().embedder)
-    choose(
+    choice_row(
         viewer,
         "embedder",
         "Model for new stores",
@@ -62,17 +62,17 @@ def show_general(viewer: Viewer) -> None:
         {name: in_words(name, goes) for name, goes in embedders.items()},
     )
     look_for_others(viewer, "settings")
-    switch(viewer, "watch", "Keep folders up to date", "Reads a file as soon as it changes.")
-    choose(viewer, "ocr", "Read text in pictures", "Makes scans and screenshots searchable.", _OCR)
-    choose(viewer, "theme", "Theme", "Applies to every visitor.", _THEMES)
+    switch_row(viewer, "watch", "Keep folders up to date", "Reads a file as soon as it changes.")
+    choice_row(viewer, "ocr", "Read text in pictures", "Makes scans and screenshots searchable.", _OCR)
+    choice_row(viewer, "theme", "Theme", "Applies to every visitor.", _THEMES)
 
 
 def show_advanced(viewer: Viewer) -> None:
     """What few owners need."""
     rerankers = {"": "None", **{name: name for name in library().models.rerankers(viewer)}}
-    choose(viewer, "reranker", "Reranker", _RERANKER, rerankers, typed=True)
+    choice_row(viewer, "reranker", "Reranker", _RERANKER, rerankers, typed=True)
     found = show_connections(viewer)
-    offer(found)
+    offer_embedders(found)
     show_ollama(viewer, found)
     show_configuration()
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from rag_core.errors import RagError
 
 API_VERSION = 1  # of the four contracts; raised when one changes so that older packages would fail
-Kind = Literal["extractors", "chunkers", "embedders", "vector_indexes"]
+ExtensionKind = Literal["extractors", "chunkers", "embedders", "vector_indexes"]
 REMEDY = "Update or uninstall the package; nothing else is affected."
 _REMEDY_OF_FILE = "Open the file in its own program and save it again; no other file is affected."
 
@@ -28,7 +28,7 @@ _QUOTED = 200
 class Extension:
     """An entry point of a package (``module:attribute``); ``trouble``: why its name cannot be used."""
 
-    kind: Kind
+    kind: ExtensionKind
     name: str
     package: str
     version: str
@@ -100,7 +100,7 @@ class Guarded:
             yield from found
 
 
-def catalogue(kind: Kind, built_in: Collection[str]) -> dict[str, Extension]:
+def catalogue(kind: ExtensionKind, built_in: Collection[str]) -> dict[str, Extension]:
     """The installed extensions of a kind by name, extractors by suffix (``.fountain``). Imports none.
 
     ``trouble`` is set where a name is malformed, in ``built_in``, or claimed by two packages."""

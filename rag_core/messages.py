@@ -13,24 +13,24 @@ class Message:
     """A sentence by its ``code``, with the ``data`` that it is filled with; ``str`` of it is the sentence."""
 
     code: str
-    data: Mapping[str, Value] = field(default_factory=dict, hash=False)
+    data: Mapping[str, MessageValue] = field(default_factory=dict, hash=False)
 
     def __str__(self) -> str:
-        return render(TEXTS, self.code, self.data)
+        return message_text(TEXTS, self.code, self.data)
 
     def __bool__(self) -> bool:
         return bool(str(self))
 
 
-Value = str | int | float | Message | tuple[str, ...] | tuple[Message, ...]
+MessageValue = str | int | float | Message | tuple[str, ...] | tuple[Message, ...]
 
 
-def say(code: str, /, **data: Value) -> Message:
+def say(code: str, /, **data: MessageValue) -> Message:
     """The message ``code`` with its data."""
     return Message(code, data)
 
 
-def render(texts: Mapping[str, str], code: str, data: Mapping[str, Any]) -> str:
+def message_text(texts: Mapping[str, str], code: str, data: Mapping[str, Any]) -> str:
     """The sentence for a code. ``{count:file}`` becomes *2 files*, ``{names:store}`` *stores 'a', 'b'*."""
     return _FORMATTER.vformat(texts[code], (), data).strip()
 

@@ -86,7 +86,7 @@ def one_of(words: list[str], last: str = "or") -> str:
     return f" {last} ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
-def offered(table: Mapping[str, Provider]) -> list[str]:
+def spellings(table: Mapping[str, Provider]) -> list[str]:
     """How people write the models of a table, each in quotes."""
     return [repr(row.written) for row in table.values() if row.written]
 

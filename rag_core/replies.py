@@ -17,7 +17,7 @@ Ending = Literal["answered", "quotes", "nothing found", "no model", "stopped", "
 """How a question ended. *quotes*: no model is set up, and sentences of the passages answer. *no model*: it
 did not answer; sentences stand in for it, too. *stopped*: by who asked. *too long*: in time or in tokens.
 *broken off*: the model's server failed in the middle."""
-Span = tuple[int, int]
+QuoteSpan = tuple[int, int]
 
 _HEADING_MARK = re.compile(r"(\A| > )#{1,6} ")
 DEFAULT_K, MAX_K = 5, 20  # how many passages a question is answered from, usually and at most
@@ -50,7 +50,7 @@ class Reference:
     anchor_ref: str
     content: str
     private: bool = False
-    spans: tuple[Span, ...] = ()  #: The parts of ``content`` that the answer quotes word for word.
+    spans: tuple[QuoteSpan, ...] = ()  #: The parts of ``content`` that the answer quotes word for word.
     cited: bool = False  #: Whether the answer names it.
     score: float = 0.0  #: That of its best chunk.
     relevant: bool = True

@@ -31,7 +31,7 @@ class SourceInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PendingRequest:
     """A request to a store's run: to bring folders up to date, or to read some files again."""
 
     folders: tuple[str, ...] | None  #: None for all that are not paused, () to embed only.
@@ -167,7 +167,7 @@ class Repair:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DiagnosisStep:
     """One step of a diagnosis. ``no`` ends the way; a ``note`` is worth knowing."""
 
     state: Literal["ok", "note", "no"]
@@ -185,7 +185,7 @@ class Diagnosis:
 
     store: str
     path: str
-    steps: tuple[Step, ...]
+    steps: tuple[DiagnosisStep, ...]
     advice: str | Message = ""
     query: str = ""
     rank: int | None = None  #: Of its best passage for the query, from 1; None if it is not among the hits.

@@ -41,7 +41,7 @@ NOTES = frozenset("markdown text org rst asciidoc".split())
 """The types of files that are prose by lines."""
 
 
-def documents(count: int, types: Iterable[str]) -> str:
+def documents_in_words(count: int, types: Iterable[str]) -> str:
     """``18 notes`` if all these types of files are notes, else ``18 files``."""
     return plural(count, "note" if NOTES.issuperset(types) else "file")
 
@@ -132,7 +132,7 @@ def size(count: int) -> str:
     return f"{count} B"
 
 
-def dated(view: DocumentView) -> str:
+def document_day(view: DocumentView) -> str:
     """The day by which filters take a document: its text or its name says it, or it was changed then."""
     day = view.document.date[:10]
     return f"{'dated' if view.is_dated else 'changed'} {day}" if day else ""
@@ -370,10 +370,10 @@ def freshness(now: Freshness) -> str:
     elif now.pictures:
         behind = f"the text in {plural(now.pictures, 'picture')} not read yet"
     left = still(now.eta) if now.eta else ""
-    return " · ".join(filter(None, (behind, left, failed(now.failed))))
+    return " · ".join(filter(None, (behind, left, failed_files(now.failed))))
 
 
-def failed(count: int) -> str:
+def failed_files(count: int) -> str:
     """How many files could not be read; '' for none."""
     return f"{count:,} failed" if count else ""
 

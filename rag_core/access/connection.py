@@ -96,7 +96,7 @@ class GuardedProtocol(HttpToolsProtocol):
         return self in self.connections and (self.cycle is None or self.cycle.response_complete)
 
 
-def install(head_timeout_s: float) -> None:
+def guard_connections(head_timeout_s: float) -> None:
     """Have every server that this process starts from now on use `GuardedProtocol`."""
     GuardedProtocol.head_timeout_s = head_timeout_s
     HTTP_PROTOCOLS["auto"] = f"{__name__}:{GuardedProtocol.__name__}"

@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from rag_core import replies, reports, types, wording
-from rag_core.api.requests import said
+from rag_core.api.requests import described
 from rag_core.types import FileState, Group, Viewer
 
 
@@ -76,14 +76,14 @@ Messages = Annotated[list[str], BeforeValidator(lambda notices: [notice.message 
 Size = Annotated[int, BeforeValidator(len)]
 OnlyOne = Annotated[str | None, BeforeValidator(lambda values: values[0] if len(values) == 1 else None)]
 TextOrNull = Annotated[str | None, BeforeValidator(lambda text: text or None)]
-State = Literal["indexed"] | FileState
-_Pending = Annotated[int, said("Passages that are found by words only until they are embedded.")]
-_OnDisk = Annotated[TextOrNull, said("Null for a guest.")]
-_Anchor = Annotated[str | None, said("Where it is, such as `page 3`. Null where the lines say it.")]
+DocumentState = Literal["indexed"] | FileState
+_Pending = Annotated[int, described("Passages that are found by words only until they are embedded.")]
+_OnDisk = Annotated[TextOrNull, described("Null for a guest.")]
+_Anchor = Annotated[str | None, described("Where it is, such as `page 3`. Null where the lines say it.")]
 
 
 class ErrorText(Shown):
-    code: Annotated[str, said("The kind of error, for programs, such as `not_found` or `store_busy`.")]
+    code: Annotated[str, described("The kind of error, for programs, such as `not_found` or `store_busy`.")]
     message: str
     suggestion: str
 
@@ -95,14 +95,14 @@ class Error(Shown):
 class Metadata(Shown):
     title: str
     tags: Tags
-    indexed_at: Annotated[str, said("Empty for a guest.")]
-    file_hash: Annotated[str, said("Empty for a guest.")]
+    indexed_at: Annotated[str, described("Empty for a guest.")]
+    file_hash: Annotated[str, described("Empty for a guest.")]
     chunk_index: int
     heading_path: list[str]
     folder: str
     anchor_type: str
     anchor_ref: str
-    split_part: Annotated[int, said("Which part of a section that is too long; 0 for a whole one.")]
+    split_part: Annotated[int, described("Which part of a section that is too long; 0 for a whole one.")]
     date: str
 
 
@@ -113,13 +113,13 @@ class Hit(Shown):
     file_path: str = at("path")
     metadata: Metadata
     id: str = at("key")
-    relevant: Annotated[bool, said("Whether it is good enough, by the scores of `mode`.")]
+    relevant: Annotated[bool, described("Whether it is good enough, by the scores of `mode`.")]
     similarity: Rounded | None
     bm25: Annotated[float, AfterValidator(lambda number: round(number, 3))] | None
     highlights: list[tuple[int, int]] = at("spans")
     anchor: _Anchor
     absolute_path: _OnDisk
-    state: State
+    state: DocumentState
 
     @model_validator(mode="before")
     @classmethod
@@ -130,12 +130,14 @@ class Hit(Shown):
 
 
 class Freshness(Shown):
-    looking: Annotated[bool, said("Whether a run still looks for changed files.")]
-    reading: Annotated[int, said("Files that a run still reads.")]
-    waiting: Annotated[int, said("Passages that are found by words only until they are embedded.")]
-    failed: Annotated[int, said("Files that could not be read.")]
-    eta_seconds: Annotated[Seconds, said("Seconds that a run still takes for what it does now.")] = at("eta")
-    pictures: Annotated[int, said("Pictures and pages of scans whose text a run still reads.")]
+    looking: Annotated[bool, described("Whether a run still looks for changed files.")]
+    reading: Annotated[int, described("Files that a run still reads.")]
+    waiting: Annotated[int, described("Passages that are found by words only until they are embedded.")]
+    failed: Annotated[int, described("Files that could not be read.")]
+    eta_seconds: Annotated[Seconds, described("Seconds that a run still takes for what it does now.")] = at(
+        "eta"
+    )
+    pictures: Annotated[int, described("Pictures and pages of scans whose text a run still reads.")]
 
     @computed_field
     def summary(self) -> str:
@@ -145,33 +147,36 @@ class Freshness(Shown):
         return wording.freshness(state)
 
 
-_Freshness = Annotated[Freshness | None, said("How far the stores are behind. Null for a guest.")]
+_Freshness = Annotated[Freshness | None, described("How far the stores are behind. Null for a guest.")]
 
 
 @shows(types.Answer, without="notices fitting fits_more by_words")
 class Answer(Shown):
     query: str = at("query", "raw")
-    store: Annotated[OnlyOne, said("The one store that was searched, else null.")] = at("stores")
+    store: Annotated[OnlyOne, described("The one store that was searched, else null.")] = at("stores")
     stores: list[str]
-    convincing: Annotated[bool, said("Whether anything found is good enough.")]
+    convincing: Annotated[bool, described("Whether anything found is good enough.")]
     results: list[Hit] = at("hits")
     total_results: Size = at("hits")
-    has_more: Annotated[bool, said("Whether more follows that is good enough.")]
-    unshown: Annotated[int, said("How many near misses follow at least; `offset` gives them.")]
+    has_more: Annotated[bool, described("Whether more follows that is good enough.")]
+    unshown: Annotated[int, described("How many near misses follow at least; `offset` gives them.")]
     query_time_ms: Tenths
-    timestamp: Annotated[str, said("When it was asked: ISO 8601, UTC.")]
+    timestamp: Annotated[str, described("When it was asked: ISO 8601, UTC.")]
     pending: _Pending
     freshness: _Freshness = None
     warnings: list[str]
-    reordered: Annotated[bool, said("Whether a reranker chose the order: scores may rise down the list.")]
+    reordered: Annotated[
+        bool, described("Whether a reranker chose the order: scores may rise down the list.")
+    ]
     score_counts: Annotated[
         list[int],
-        said("Results with a score of at least 0.0, 0.1 … 1.0, whatever `min_score` is."),
+        described("Results with a score of at least 0.0, 0.1 … 1.0, whatever `min_score` is."),
     ]
-    group: Annotated[Group, said("What a result is, and what all numbers count.")]
-    facets: Annotated[dict[str, dict[str, int]] | None, said("Documents that match, if asked for.")]
+    group: Annotated[Group, described("What a result is, and what all numbers count.")]
+    facets: Annotated[dict[str, dict[str, int]] | None, described("Documents that match, if asked for.")]
     properties: Annotated[
-        dict[str, dict[str, int]] | None, said("Their commonest front matter properties, with the facets.")
+        dict[str, dict[str, int]] | None,
+        described("Their commonest front matter properties, with the facets."),
     ]
 
     @classmethod
@@ -189,7 +194,7 @@ class SharedFile(Shown):
     tags: Tags
     date: str
     private: bool
-    state: State
+    state: DocumentState
     reason: str
     chunks: int
     absolute_path: _OnDisk
@@ -233,8 +238,8 @@ class Similar(Shown):
     title: str = at("document", "title")
     file_type: str = at("document", "file_type")
     similarity: Rounded
-    relevant: Annotated[bool, said("Whether it is nearer than unrelated texts are.")]
-    is_linked: Annotated[bool, said("Whether one of both links to the other.")]
+    relevant: Annotated[bool, described("Whether it is nearer than unrelated texts are.")]
+    is_linked: Annotated[bool, described("Whether one of both links to the other.")]
     id: str = at("key")
 
 
@@ -251,7 +256,9 @@ def similar(store: str, found: Iterable[types.Similar]) -> SimilarDocuments:
 class _Text(Shown):
     store: str
     aliases: list[str]
-    properties: Annotated[dict[str, str], BeforeValidator(dict), said("What else the front matter says.")]
+    properties: Annotated[
+        dict[str, str], BeforeValidator(dict), described("What else the front matter says.")
+    ]
     warnings: list[str]
     passages: list[Passage]
     links_out: list[Link]
@@ -349,7 +356,7 @@ class Reference(Shown):
 
     id: str = at("key")
     anchor: _Anchor
-    relevant: Annotated[bool, said("True: only what fits is in an answer.")]
+    relevant: Annotated[bool, described("True: only what fits is in an answer.")]
     link: Annotated[str, AfterValidator(lambda address: f"/{address}")] = at("address")
 
 
@@ -369,20 +376,22 @@ class Statement(Shown):
 @shows(replies.Reply)
 class Reply(Shown):
     question: str
-    answer: Annotated[str, said("The whole answer, marked where its sources do not hold it.")]
+    answer: Annotated[str, described("The whole answer, marked where its sources do not hold it.")]
     answer_kind: Annotated[
         Literal["model", "quotes", "none"],
-        said("`model`: a model wrote the answer. `quotes`: it is sentences of the passages, word for word."),
+        described(
+            "`model`: a model wrote the answer. `quotes`: it is sentences of the passages, word for word."
+        ),
     ]
     references: list[Reference]
-    found: Annotated[bool, said("Whether any passage fits the question.")]
-    retrieved_chunks: Annotated[int, said("How many passages that fit were given.")]
+    found: Annotated[bool, described("Whether any passage fits the question.")]
+    retrieved_chunks: Annotated[int, described("How many passages that fit were given.")]
     statements: list[Statement]
     pending: _Pending
     freshness: _Freshness
     warnings: Messages = at("notices")
     took_ms: Tenths
-    timestamp: Annotated[str, said("When it was asked: ISO 8601, UTC.")]
+    timestamp: Annotated[str, described("When it was asked: ISO 8601, UTC.")]
 
 
 class Unanswered(Error, Reply):

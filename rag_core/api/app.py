@@ -18,17 +18,17 @@ from rag_core.api.http import (
     EVENTS,
     UNFORESEEN,
     IsOver,
-    Workers,
+    RequestWorkers,
     body_of,
     json_response,
     parameters_of,
     picture_response,
     refusal,
 )
-from rag_core.api.openapi import DOCUMENT, PREFIX, document
+from rag_core.api.openapi import API_PREFIX, DOCUMENT, document
 from rag_core.api.operations import OPERATIONS, Operation
 from rag_core.api.requests import Nothing
-from rag_core.api.requests import Request as Kind
+from rag_core.api.requests import RequestKind as Kind
 from rag_core.errors import Forbidden, InvalidInput, NotFound, RagError
 from rag_core.library import Library
 from rag_core.types import Viewer
@@ -42,17 +42,19 @@ _PICTURES_AT_ONCE = 4  # threads
 _NO_PARAMETERS = Kind(Nothing)
 
 
-def picture_workers() -> Workers:
+def picture_workers() -> RequestWorkers:
     """The threads that wait for pictures, for all interfaces."""
-    return Workers(_PICTURES_AT_ONCE, "pictures")
+    return RequestWorkers(_PICTURES_AT_ONCE, "pictures")
 
 
-def rest(library: Callable[[], Library], viewer_of: ViewerOf, pictures: Workers | None = None) -> Mount:
+def rest(
+    library: Callable[[], Library], viewer_of: ViewerOf, pictures: RequestWorkers | None = None
+) -> Mount:
     """Every operation below `PREFIX`. Worker threads call ``library`` for the library of this process;
     ``pictures`` are those of `picture_workers`."""
-    root, _, version = PREFIX.rpartition("/")
-    workers = Workers(_AT_ONCE, "rest")
-    others = {"ask": Workers(_ASKS_AT_ONCE, "rest-asks"), "picture": pictures or picture_workers()}
+    root, _, version = API_PREFIX.rpartition("/")
+    workers = RequestWorkers(_AT_ONCE, "rest")
+    others = {"ask": RequestWorkers(_ASKS_AT_ONCE, "rest-asks"), "picture": pictures or picture_workers()}
     routes = [
         Route(
             f"/{version}{each.path.replace('{path}', '{path:path}')}",  # it may hold slashes
@@ -74,7 +76,7 @@ def rest(library: Callable[[], Library], viewer_of: ViewerOf, pictures: Workers 
 
 
 def _handler(
-    operation: Operation, library: Callable[[], Library], viewer_of: ViewerOf, workers: Workers
+    operation: Operation, library: Callable[[], Library], viewer_of: ViewerOf, workers: RequestWorkers
 ) -> Handler:
     act = operation.act
 
@@ -110,13 +112,13 @@ async def _events(told: AsyncGenerator[asking.Event], viewer: Viewer) -> Respons
 
     async def stream() -> AsyncIterator[bytes]:
         async with aclosing(told):
-            yield asking.written(first)
+            yield asking.event_text(first)
             try:
                 async for event in told:
-                    yield asking.written(event)
+                    yield asking.event_text(event)
             except RagError as error:
                 _, said = refusal(error, for_owner=viewer.is_owner)
-                yield asking.written(("error", said.as_dict()["error"]))
+                yield asking.event_text(("error", said.as_dict()["error"]))
 
     return StreamingResponse(stream(), headers={"cache-control": "no-store"}, media_type=EVENTS)
 
@@ -143,7 +145,7 @@ async def _failed(_: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         return json_response(UNFORESEEN.as_dict(), 500)
     status, headers = error.status_code, error.headers
-    lists = f"{PREFIX}{DOCUMENT} lists all that there is."
+    lists = f"{API_PREFIX}{DOCUMENT} lists all that there is."
     where: RagError = NotFound("There is nothing here.", lists)
     if status == 405:
         where = InvalidInput("This address does not take that method.", lists)

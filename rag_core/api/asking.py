@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 
 from rag_core.api import answers
-from rag_core.api.http import IsOver, Workers
+from rag_core.api.http import IsOver, RequestWorkers
 from rag_core.api.requests import Question, filters_of, naming_stores
 from rag_core.errors import LLMError
 from rag_core.library import Library
@@ -32,7 +32,7 @@ class Unanswered(LLMError):
 
 
 async def whole(
-    request: Request, library: Callable[[], Library], viewer: Viewer, given: Question, workers: Workers
+    request: Request, library: Callable[[], Library], viewer: Viewer, given: Question, workers: RequestWorkers
 ) -> Reply:
     """The whole reply. The model stops when the client hangs up. Raises InvalidInput, Unanswered, and what
     `Workers.run_while_connected` does."""
@@ -73,7 +73,7 @@ Event = tuple[str, Any]
 
 
 async def events(
-    request: Request, library: Callable[[], Library], viewer: Viewer, given: Question, workers: Workers
+    request: Request, library: Callable[[], Library], viewer: Viewer, given: Question, workers: RequestWorkers
 ) -> AsyncGenerator[Event]:
     """The events of an answer; the last is ``reply``. Closing it stops the model. Raises as `whole`."""
     loop, queue = asyncio.get_running_loop(), asyncio.Queue[Event | None]()
@@ -108,6 +108,6 @@ async def events(
         stop.set()
 
 
-def written(event: Event) -> bytes:
+def event_text(event: Event) -> bytes:
     """An event in the format of server-sent events."""
     return f"event: {event[0]}\ndata: {json.dumps(event[1], default=BaseModel.model_dump)}\n\n".encode()

@@ -24,7 +24,7 @@ _CSV_COLUMNS = (
 _FORMULA = tuple("=+-@\t\r＝＋－＠")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
-Value = BaseModel | Mapping[str, Any]
+JsonValue = BaseModel | Mapping[str, Any]
 
 
 def plain(text: str) -> str:
@@ -32,7 +32,7 @@ def plain(text: str) -> str:
     return _CONTROL.sub("�", re.sub("\r\n?", "\n", text)).encode("utf-8", "replace").decode("utf-8")
 
 
-def json_text(value: Value, indent: int | None = None) -> str:
+def json_text(value: JsonValue, indent: int | None = None) -> str:
     """``value`` as JSON; control characters are escaped."""
     try:
         text = to_json(value, indent=indent).decode()
@@ -41,12 +41,12 @@ def json_text(value: Value, indent: int | None = None) -> str:
     return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def json_bytes(value: Value) -> bytes:
+def json_bytes(value: JsonValue) -> bytes:
     """``value`` as a readable JSON text in UTF-8."""
     return json_text(value, indent=2).encode("utf-8", "backslashreplace") + b"\n"
 
 
-def place(found: Hit) -> str:
+def editor_place(found: Hit) -> str:
     """``path:line`` for editors: absolute for the owner, in the store for a guest. Pages have no line."""
     path = found.document.absolute_path or found.document.path
     return path if found.anchor is not None else f"{path}:{found.start_line}"

@@ -16,8 +16,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from rag_core import errors
-from rag_core.api.encoding import Value, json_bytes
-from rag_core.api.requests import Request as Kind
+from rag_core.api.encoding import JsonValue, json_bytes
+from rag_core.api.requests import RequestKind as Kind
 from rag_core.errors import InvalidInput, RagError, Stopped
 from rag_core.types import Viewer
 
@@ -51,7 +51,7 @@ _WITHOUT_DETAILS: Mapping[int, RagError] = {
 UNFORESEEN = RagError("Something went wrong.", "The log of the app says where.")
 
 
-class Workers:
+class RequestWorkers:
     """``at_once`` threads for the owner, who never waits for the others, and half as many for guests."""
 
     def __init__(self, at_once: int, name: str) -> None:
@@ -95,7 +95,7 @@ class Workers:
         try:
             await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
-                raise Refused(499, "The client hung up.", "Ask again.")
+                raise RequestRefused(499, "The client hung up.", "Ask again.")
             return working.result()
         finally:
             hung_up.set()
@@ -113,7 +113,7 @@ async def _disconnect(request: Request) -> None:
         pass
 
 
-class Refused(RagError):
+class RequestRefused(RagError):
     """A refused request with its HTTP ``status``."""
 
     def __init__(self, status: int, message: str, suggestion: str) -> None:
@@ -121,7 +121,7 @@ class Refused(RagError):
         self.status = status
 
 
-def json_response(value: Value, status: int = 200, headers: Mapping[str, str] = {}) -> Response:
+def json_response(value: JsonValue, status: int = 200, headers: Mapping[str, str] = {}) -> Response:
     """``value`` as JSON that no cache keeps."""
     headers = {"cache-control": "no-store", **headers}
     return Response(json_bytes(value), status, headers, media_type=JSON)
@@ -135,7 +135,7 @@ def picture_response(picture: bytes) -> Response:
 
 def refusal(error: RagError, *, for_owner: bool) -> tuple[int, RagError]:
     """The HTTP status of an error, and the error to send. A guest learns nothing of servers and paths."""
-    if isinstance(error, Refused):
+    if isinstance(error, RequestRefused):
         return error.status, error
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
     if status == 500 and isinstance(error, errors.StoreError) and error.store:
@@ -151,15 +151,17 @@ async def body_of(request: Request) -> Any:
     for invalid JSON."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != JSON:
-        raise Refused(415, "The body is not JSON.", f"Send JSON with Content-Type: {JSON}.")
+        raise RequestRefused(415, "The body is not JSON.", f"Send JSON with Content-Type: {JSON}.")
     body = bytearray()
     try:
         async for part in request.stream():
             body += part
             if len(body) > MAX_BODY:
-                raise Refused(413, f"The body is larger than {MAX_BODY // 1024} kB.", "Ask for less at once.")
+                raise RequestRefused(
+                    413, f"The body is larger than {MAX_BODY // 1024} kB.", "Ask for less at once."
+                )
     except ClientDisconnect:
-        raise Refused(400, "The body ended too early.", "Send it again.") from None
+        raise RequestRefused(400, "The body ended too early.", "Send it again.") from None
     try:
         return json.loads(body.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
     except (ValueError, RecursionError):

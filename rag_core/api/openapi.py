@@ -15,7 +15,7 @@ from rag_core.api.http import EVENTS, JSON, PICTURE
 from rag_core.api.operations import OPERATIONS, Operation
 from rag_core.api.requests import Schema, without_titles
 
-PREFIX = "/api/v1"
+API_PREFIX = "/api/v1"
 DOCUMENT = "/openapi.json"
 _ALWAYS = (400, 401, 403, 408, 413, 429, 500)
 
@@ -41,7 +41,7 @@ def document() -> dict[str, Any]:
             "version": __version__,
             "description": "Find your own passages. Open on the computer that it runs on, or with a token.",
         },
-        "servers": [{"url": PREFIX}],
+        "servers": [{"url": API_PREFIX}],
         "paths": paths,
         "components": {
             "schemas": without_titles(parts["$defs"]),

@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 from rag_core import types
 from rag_core.api import answers, requests
-from rag_core.api.requests import Request, field, filters_of, naming_stores
+from rag_core.api.requests import RequestKind, field, filters_of, naming_stores
 from rag_core.library import Library
 from rag_core.types import Viewer
 
-Act = Callable[[Library, Viewer, Any], answers.Shown]
+Operate = Callable[[Library, Viewer, Any], answers.Shown]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,9 @@ class Operation:
     method: Literal["GET", "POST"]
     path: str
     summary: str
-    given: Request  #: Validates its body (POST), or its parameters, some of them in ``path``.
+    given: RequestKind  #: Validates its body (POST), or its parameters, some of them in ``path``.
     answer: Any  #: A model of `answers`, a union, or ``bytes`` for a picture.
-    act: Act | None  #: None for a picture, and for a question, which `asking` answers.
+    act: Operate | None  #: None for a picture, and for a question, which `asking` answers.
     refusals: tuple[int, ...] = ()
 
 
@@ -58,16 +58,16 @@ def _similar(library: Library, viewer: Viewer, given: requests.SimilarTo) -> ans
     return answers.similar(store, library.searching.similar(viewer, store, **options))
 
 
-_NOTHING = Request(requests.Nothing)
+_NOTHING = RequestKind(requests.Nothing)
 
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "search", "POST", "/search", "Find passages by words and by meaning.",
-        Request(requests.Search), answers.Answer, _search, (502, 503),
+        RequestKind(requests.Search), answers.Answer, _search, (502, 503),
     ),
     Operation(
         "ask", "POST", "/ask", "Answer a question from the notes, every quote compared with its passage.",
-        Request(requests.Question), answers.Reply, None, (502, 503),
+        RequestKind(requests.Question), answers.Reply, None, (502, 503),
     ),
     Operation(
         "status", "GET", "/status", "Every store, what is running, and what was not finished.",
@@ -80,7 +80,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "store", "GET", "/stores/{store}", "One store.",
-        Request(requests.OneStore), answers.Store | answers.SharedStore,
+        RequestKind(requests.OneStore), answers.Store | answers.SharedStore,
         lambda library, viewer, given: (answers.Store if viewer.is_owner else answers.SharedStore).of(
             library.stores.info(viewer, given["store"])
         ),
@@ -89,21 +89,21 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "documents", "GET", "/documents",
         "The files of a store; for its owner each compared with the disk.",
-        Request(requests.FilesOfStore), answers.Files, _documents,
+        RequestKind(requests.FilesOfStore), answers.Files, _documents,
     ),
     Operation(
         "document", "GET", "/documents/{store}/{path}", "A document: its text in passages, and its links.",
-        Request(requests.OneDocument), answers.Document | answers.SharedDocument,
+        RequestKind(requests.OneDocument), answers.Document | answers.SharedDocument,
         lambda library, viewer, given: answers.document(library.documents.get(viewer, **given), viewer),
         (404,),
     ),
     Operation(
         "picture", "GET", "/pictures/{store}/{path}", "A place in a document as a small picture.",
-        Request(requests.Picture), bytes, None, (404,),
+        RequestKind(requests.PictureRequest), bytes, None, (404,),
     ),
     Operation(
         "similar", "POST", "/similar",
         "The documents nearest in meaning to a document, one of its passages or a text.",
-        Request(requests.SimilarTo), answers.SimilarDocuments, _similar, (404, 502, 503),
+        RequestKind(requests.SimilarTo), answers.SimilarDocuments, _similar, (404, 502, 503),
     ),
 )  # fmt: skip

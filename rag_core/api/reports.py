@@ -10,16 +10,16 @@ from rag_core import reports
 from rag_core.config import Settings
 from rag_core.index.plan import Plan
 
-Report = dict[str, Any]
+JsonReport = dict[str, Any]
 
 
-def folder(found: reports.SourceInfo) -> Report:
+def folder(found: reports.SourceInfo) -> JsonReport:
     """A folder of a store with its counts of files."""
     whole = asdict(found)
     return {**whole.pop("source"), **whole}
 
 
-def plan(plans: Iterable[Plan]) -> Report:
+def plan(plans: Iterable[Plan]) -> JsonReport:
     """What a run would do, for ``--dry-run``."""
     return {
         "dry_run": True,
@@ -35,12 +35,12 @@ def plan(plans: Iterable[Plan]) -> Report:
     }
 
 
-def steps(found: Iterable[reports.Step]) -> list[Report]:
+def steps(found: Iterable[reports.DiagnosisStep]) -> list[JsonReport]:
     """The steps of a diagnosis."""
     return [{"state": each.state, "sentence": each.sentence} for each in found]
 
 
-def diagnosis(found: reports.Diagnosis) -> Report:
+def diagnosis(found: reports.Diagnosis) -> JsonReport:
     """Whether and why a file is found in a store; without a rank, ``relevant`` is null."""
     return {
         "store": found.store,
@@ -55,24 +55,24 @@ def diagnosis(found: reports.Diagnosis) -> Report:
     }
 
 
-def health(found: reports.Health) -> Report:
+def health(found: reports.Health) -> JsonReport:
     """A store as its checks found it."""
     return {**asdict(found), "sound": found.sound}
 
 
-def connection(found: reports.Connection) -> Report:
+def connection(found: reports.Connection) -> JsonReport:
     """The state of a model, server or service; ``text`` says where text goes that it gets."""
     names = ("key", "name", "kind", "state", "sentence", "used_by", "embedders", "models")
     shown = {name: getattr(found, name) for name in names}
     return {**shown, "next_step": str(found.next_step), "text": found.goes}
 
 
-def ollama_model(found: reports.OllamaModel) -> Report:
+def ollama_model(found: reports.OllamaModel) -> JsonReport:
     """A model of Ollama; unknown numbers are null."""
     return {**asdict(found), "dimension": found.dimension or None, "context": found.context or None}
 
 
-def privacy(found: reports.Privacy) -> Report:
+def privacy_report(found: reports.Privacy) -> JsonReport:
     """The private documents of a store; each rule with how many documents it hides."""
     return {
         "private_rules": found.rules,
@@ -84,12 +84,12 @@ def privacy(found: reports.Privacy) -> Report:
     }
 
 
-def saved_search(found: reports.SavedSearch) -> Report:
+def saved_search(found: reports.SavedSearch) -> JsonReport:
     """A saved search, with the filters that it has."""
     return {**asdict(found), "filters": {name: each for name, each in asdict(found.filters).items() if each}}
 
 
-def person(found: reports.Person) -> Report:
+def person(found: reports.Person) -> JsonReport:
     """Somebody who has access; ``stores`` is null for an owner, who may see all."""
     return {
         "login": found.login,
@@ -101,7 +101,7 @@ def person(found: reports.Person) -> Report:
     }
 
 
-def configuration(found: Settings) -> Report:
+def configuration(found: Settings) -> JsonReport:
     """Every setting with its origin: ``layer`` is default, config.yaml, .env or environment."""
     return {
         "data_dir": str(found.data_dir),
@@ -112,7 +112,7 @@ def configuration(found: Settings) -> Report:
     }
 
 
-def evaluation(found: reports.Evaluation) -> Report:
+def evaluation(found: reports.Evaluation) -> JsonReport:
     """A golden set as it is answered now, and what changed."""
     changes = [{"query": query, "before": before, "now": now} for query, before, now in found.changes]
     queries = [asdict(each) for each in found.queries]

@@ -44,7 +44,7 @@ def _number(value: Any) -> Any:
     return int(value) if isinstance(value, str) and re.fullmatch("[0-9]{1,9}", value) else value
 
 
-def said(description: str) -> Any:
+def described(description: str) -> Any:
     """The description of a field in the schema."""
     return Field(description=description)
 
@@ -60,13 +60,13 @@ WHOLE: Final = BeforeValidator(
     lambda value: int(value) if isinstance(value, float) and value.is_integer() else value
 )
 """Takes 2.0 as the whole number 2, as JSON Schema does."""
-StoreName = Annotated[str, Field(min_length=1, max_length=63)]
-StoreNames = Annotated[list[StoreName], Field(max_length=MAX_OPERATORS)]
+StoreParam = Annotated[str, Field(min_length=1, max_length=63)]
+StoreParams = Annotated[list[StoreParam], Field(max_length=MAX_OPERATORS)]
 TopK = Annotated[int, Field(ge=1, le=MAX_DEPTH), WHOLE]
-MinScore = Annotated[float, Field(ge=0, le=1), said("Leave out lower scores.")]
+MinScore = Annotated[float, Field(ge=0, le=1), described("Leave out lower scores.")]
 Tokens = Annotated[int, Field(ge=1, le=10**9), WHOLE]
 K = Annotated[int, Field(ge=0, le=MAX_K), WHOLE]
-Asked = Annotated[str, Field(min_length=1, max_length=MAX_BYTES)]
+QueryText = Annotated[str, Field(min_length=1, max_length=MAX_BYTES)]
 Path = Annotated[str, Field(min_length=1, max_length=4096)]
 
 _VALUE: Schema = {"type": "string", "maxLength": MAX_LENGTH}
@@ -88,7 +88,7 @@ _ALL_STORES = "Without any, all that you may see."
 if TYPE_CHECKING:
     Filters = dict[str, Any]
 else:
-    _Day = Annotated[_Value, said("Like 2026-01-31.")]
+    _Day = Annotated[_Value, described("Like 2026-01-31.")]
     Filters = typed_dict(
         "Filters", {key: _Day if each.is_day else _Values for each in FILTERS for key in each.keys}
     )
@@ -97,69 +97,69 @@ else:
 
 @strict
 class Search(TypedDict, total=False):
-    query: Required[Annotated[str, Field(max_length=MAX_BYTES), said(_SYNTAX)]]
-    stores: Annotated[StoreNames, said(_ALL_STORES)]
+    query: Required[Annotated[str, Field(max_length=MAX_BYTES), described(_SYNTAX)]]
+    stores: Annotated[StoreParams, described(_ALL_STORES)]
     mode: Mode
     top_k: TopK
     min_score: MinScore
     max_tokens: Tokens
     offset: Annotated[int, Field(ge=0, le=MAX_DEPTH - 1), WHOLE]
     filters: Filters
-    group: Annotated[Group, said(GROUP)]
-    facets: Annotated[bool, said(FACETS)]
-    sort: Annotated[Sort, said(SORT)]
+    group: Annotated[Group, described(GROUP)]
+    facets: Annotated[bool, described(FACETS)]
+    sort: Annotated[Sort, described(SORT)]
 
 
 @strict
 class Turn(TypedDict):
-    question: Asked
+    question: QueryText
     answer: Annotated[str, Field(max_length=100_000)]
-    private: Annotated[bool, said("As the reply had it.")]
+    private: Annotated[bool, described("As the reply had it.")]
 
 
 @strict
 class Question(TypedDict, total=False):
-    question: Required[Asked]
-    vaults: Annotated[StoreNames, said(f"The stores to ask. {_ALL_STORES}")]
-    stores: Annotated[StoreNames, said("Another name for `vaults`, as in a search.")]
-    folders: Annotated[_Texts, said('Only documents below these; "" is those at the top.')]
-    k: Annotated[K, said(_HOW_MANY)]
-    top_k: Annotated[K, said("Another name for `k`, as in a search.")]
+    question: Required[QueryText]
+    vaults: Annotated[StoreParams, described(f"The stores to ask. {_ALL_STORES}")]
+    stores: Annotated[StoreParams, described("Another name for `vaults`, as in a search.")]
+    folders: Annotated[_Texts, described('Only documents below these; "" is those at the top.')]
+    k: Annotated[K, described(_HOW_MANY)]
+    top_k: Annotated[K, described("Another name for `k`, as in a search.")]
     min_score: MinScore
     filters: Filters
     history: Annotated[
-        list[Turn], Field(max_length=100), said("The conversation so far, the oldest question first.")
+        list[Turn], Field(max_length=100), described("The conversation so far, the oldest question first.")
     ]
 
 
 Nothing = typed_dict("Nothing", {})
-OneStore = typed_dict("OneStore", {"store": StoreName}, ["store"])
-OneDocument = typed_dict("OneDocument", {"store": StoreName, "path": Path}, ["store", "path"])
+OneStore = typed_dict("OneStore", {"store": StoreParam}, ["store"])
+OneDocument = typed_dict("OneDocument", {"store": StoreParam, "path": Path}, ["store", "path"])
 
 
 _Side = Annotated[int, Field(ge=16, le=LARGEST_SIDE), BeforeValidator(_number)]
 
 
 @strict
-class Picture(TypedDict, total=False):
-    store: Required[StoreName]
+class PictureRequest(TypedDict, total=False):
+    store: Required[StoreParam]
     path: Required[Path]
-    place: Annotated[str, Field(max_length=200), said("The anchor of a hit, such as `page 3`.")]
-    side: Annotated[_Side, said(f"Pixels of its longer side; {SIDE} unless it is said.")]
+    place: Annotated[str, Field(max_length=200), described("The anchor of a hit, such as `page 3`.")]
+    side: Annotated[_Side, described(f"Pixels of its longer side; {SIDE} unless it is said.")]
 
 
 @strict
 class FilesOfStore(TypedDict, total=False):
-    store: StoreName
-    state: Annotated[list[FileState], Field(max_length=100), said("Only files of these states.")]
+    store: StoreParam
+    state: Annotated[list[FileState], Field(max_length=100), described("Only files of these states.")]
 
 
 @strict
 class SimilarTo(TypedDict, total=False):
-    store: StoreName
-    path: Annotated[Path, said("A document, as `file_path` in a result.")]
-    key: Annotated[_Value, said("The `id` of a passage, to compare with it alone.")]
-    text: Annotated[_Value, said("A text to compare with, such as a selection.")]
+    store: StoreParam
+    path: Annotated[Path, described("A document, as `file_path` in a result.")]
+    key: Annotated[_Value, described("The `id` of a passage, to compare with it alone.")]
+    text: Annotated[_Value, described("A text to compare with, such as a selection.")]
     limit: Annotated[int, Field(ge=1, le=100), WHOLE]
 
 
@@ -172,7 +172,7 @@ _ALSO_CALLED: Final = (
 _SHOWN: Final = 40  # characters of a wrong value that an error repeats
 
 
-class Request:
+class RequestKind:
     """A kind of request: its JSON ``schema``, and `read`, which validates."""
 
     def __init__(self, fields: Any) -> None:

@@ -11,9 +11,9 @@ from typing import Literal
 from rag_core.ask.citations import CODE, Citation, citations, end_of_citations
 from rag_core.ask.quotes import Quoted, closing, is_decided, mark_at, opening, quotes
 from rag_core.ask.verbatim import Held
-from rag_core.replies import Draft, Quote, Reference, Span, Statement, Support
+from rag_core.replies import Draft, Quote, QuoteSpan, Reference, Statement, Support
 
-Edit = tuple[Span, str]
+Edit = tuple[QuoteSpan, str]
 """A place in a text and its replacement."""
 
 _LONGEST = 2000  # characters of a statement; longer ones are cut
@@ -39,7 +39,7 @@ class Checker:
         self._references = tuple(references)
         self._held = {each.number: Held(each.content) for each in references}
         self._open = ""
-        self._spans: dict[int, set[Span]] = {number: set() for number in self._held}
+        self._spans: dict[int, set[QuoteSpan]] = {number: set() for number in self._held}
         self._cited: set[int] = set()
         self.statements: list[Statement] = []
 
@@ -160,9 +160,9 @@ def _moved(at: int, edits: Sequence[Edit]) -> int:
     return at + sum(len(instead) - (end - start) for (start, end), instead in edits if end <= at)
 
 
-def _joined(spans: set[Span]) -> tuple[Span, ...]:
+def _joined(spans: set[QuoteSpan]) -> tuple[QuoteSpan, ...]:
     """Spans in order, those that touch joined."""
-    joined: list[Span] = []
+    joined: list[QuoteSpan] = []
     for start, end in sorted(spans):
         if joined and start <= joined[-1][1]:
             joined[-1] = joined[-1][0], max(joined[-1][1], end)

@@ -19,12 +19,12 @@ def markdown(found: Reply) -> str:
     said = "".join(each.lead + _escaped(marked(each)) for each in found.statements).strip()
     parts = [f"**{_escaped(found.question)}**", said or _escaped(found.message)]
     sources = [each for each in found.references if each.cited] or found.references
-    rows = [f"- [{each.number}] {_escaped(' '.join(where(each).split()))}" for each in sources]
+    rows = [f"- [{each.number}] {_escaped(' '.join(reference_place(each).split()))}" for each in sources]
     parts += ["\n".join(["Sources:", "", *rows])] if rows else []
     return "\n\n".join(parts).strip() + "\n"
 
 
-def where(found: Reference) -> str:
+def reference_place(found: Reference) -> str:
     """``vault/rel_path :: heading_path`` with its page or lines, as `wording.where`."""
     return ", ".join(filter(None, (found.place, wording.where(found))))
 

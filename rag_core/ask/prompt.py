@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Sequence
 
 from rag_core.ask.passages import tokens
-from rag_core.models import Message
+from rag_core.models import ChatMessage
 from rag_core.replies import Reference, Turn
 from rag_core.text.words import SPACED_WORD, STOP_WORDS, fold
 
@@ -54,7 +54,9 @@ def beginning(question: str, context: int) -> str:
     return question[: max(_SHORT_QUESTION, fits)]
 
 
-def messages(question: str, references: Sequence[Reference], history: Sequence[Message]) -> list[Message]:
+def messages(
+    question: str, references: Sequence[Reference], history: Sequence[ChatMessage]
+) -> list[ChatMessage]:
     """The whole request: rules, what was said before, then passages and question."""
     fence = secrets.token_hex(4)
     passages = [
@@ -65,19 +67,19 @@ def messages(question: str, references: Sequence[Reference], history: Sequence[M
     ]
     context = ["--- Context from notes ---", *passages, "--- End Context ---", f"Question: {question}"]
     system = SYSTEM_PROMPT + RULES.format(fence=fence)
-    return [Message("system", system), *history, Message("user", "\n\n".join(context))]
+    return [ChatMessage("system", system), *history, ChatMessage("user", "\n\n".join(context))]
 
 
-def conversation(history: Sequence[Turn], context: int) -> list[Message]:
+def conversation(history: Sequence[Turn], context: int) -> list[ChatMessage]:
     """The last turns that fit, oldest first, without the numbers and marks that a model would copy."""
     room = context // _SHARE
-    kept: list[Message] = []
+    kept: list[ChatMessage] = []
     for turn in reversed(history):
         said = _NUMBER.sub("", turn.answer)[:_LONGEST_TURN]
         room -= tokens(turn.question) + tokens(said)
         if room < 0:
             break
-        kept = [Message("user", turn.question), Message("assistant", said or "(no answer)"), *kept]
+        kept = [ChatMessage("user", turn.question), ChatMessage("assistant", said or "(no answer)"), *kept]
     return kept
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from rag_core.ask.checking import lead_of, next_end
 from rag_core.ask.verbatim import Held
-from rag_core.replies import Quote, Reference, Span, Statement
+from rag_core.replies import Quote, QuoteSpan, Reference, Statement
 from rag_core.search.query import parse
 from rag_core.search.shown import clean
 from rag_core.text.numbers import numbers
@@ -108,7 +108,7 @@ def answer(
     ranked = sorted(zip(weights, candidates, strict=True), key=lambda pair: -pair[0])
     best = [sentence for weight, sentence in ranked if weight >= _CLOSE * ranked[0][0]]
     chosen: list[Sentence] = []
-    spans: dict[int, list[Span]] = {reference.number: [] for reference in references}
+    spans: dict[int, list[QuoteSpan]] = {reference.number: [] for reference in references}
     for sentence in best:
         span = held[sentence.number].find(sentence.text)
         if span and len(chosen) < MOST_SENTENCES and not _repeats(sentence, chosen):

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from rag_core.ask.quotes import SIGNS
-from rag_core.replies import Span
+from rag_core.replies import QuoteSpan
 from rag_core.text.words import is_unspaced
 
 _LIKE = {  # what a character is compared as
@@ -52,13 +52,13 @@ class Held:
         self._plain = _folded(text)
         self._bare = _folded(text, _marks_of(text))
 
-    def find(self, quote: str) -> Span | None:
+    def find(self, quote: str) -> QuoteSpan | None:
         """Where the passage holds the quote (without its quote marks), or None."""
         plain = _folded(quote)[0].strip(_ENDS)
         bare = _folded(quote, _marks_of(quote, self._text))[0].strip(_ENDS)
         return self._find(plain, *self._plain) or self._find(bare, *self._bare)
 
-    def _find(self, wanted: str, form: str, places: Sequence[int]) -> Span | None:
+    def _find(self, wanted: str, form: str, places: Sequence[int]) -> QuoteSpan | None:
         if whole := next(self._places(wanted, form, places, 0), None):
             return places[whole[0]], places[whole[1] - 1] + 1
         split = [piece.strip(_ENDS) for piece in _ELLIPSIS.split(wanted)]
@@ -67,7 +67,7 @@ class Held:
         words = [max(len(piece.split()), sum(map(is_unspaced, piece)) // 2) for piece in pieces]
         if len(split) < 2 or not pieces or (len(pieces) > 1 and min(words) < _LEAST_WORDS):
             return None
-        found: list[Span] = []
+        found: list[QuoteSpan] = []
         for piece in pieces:
             place = next(self._places(piece, form, places, found[-1][1] if found else 0), None)
             if place is None:
@@ -75,11 +75,11 @@ class Held:
             found.append(place)
         return places[found[0][0]], places[found[-1][1] - 1] + 1
 
-    def _places(self, wanted: str, form: str, places: Sequence[int], start: int) -> Iterator[Span]:
+    def _places(self, wanted: str, form: str, places: Sequence[int], start: int) -> Iterator[QuoteSpan]:
         """Where ``wanted`` stands in ``form`` as whole words, in either case of its first letter."""
         if not any(char.isalnum() for char in wanted):
             return
-        found: list[Span] = []
+        found: list[QuoteSpan] = []
         for each in dict.fromkeys((wanted, wanted[0].swapcase() + wanted[1:])):
             at = form.find(each, start) if len(each) == len(wanted) else -1
             while at >= 0:

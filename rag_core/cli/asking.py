@@ -12,7 +12,7 @@ import click
 
 from rag_core.api import answers
 from rag_core.api.encoding import hits_csv, plain
-from rag_core.ask.markdown import where
+from rag_core.ask.markdown import reference_place
 from rag_core.cli import options
 from rag_core.cli.screen import ProgressLine, line, warn
 from rag_core.cli.terminal import show_answer
@@ -284,7 +284,7 @@ def _show(reply: Reply, printed: _PrintedAnswer, *, answer_only: bool) -> None:
 def _show_references(found: Sequence[Reference], *, with_text: bool) -> None:
     """The cited passages, or all; without an answer with their text."""
     for each in [each for each in found if each.cited] or found:
-        click.secho(f"\n[{each.number}] {line(where(each))}", bold=True)
+        click.secho(f"\n[{each.number}] {line(reference_place(each))}", bold=True)
         quoted = [each.content[start:end] for start, end in each.spans]
         for text in [each.content.strip() or ONLY_TITLE] if with_text else quoted:
             click.echo("    " + plain(text).strip().replace("\n", "\n    "))

@@ -11,7 +11,7 @@ import click
 from rag_core.api import answers
 from rag_core.cli import options
 from rag_core.cli.runs import run_requests
-from rag_core.cli.terminal import show_document, show_documents, show_similar
+from rag_core.cli.terminal import print_document, show_documents, show_similar
 from rag_core.files import current_folder
 from rag_core.library import Library
 from rag_core.types import OWNER, FileState
@@ -62,7 +62,7 @@ def show(path: str, store: str | None) -> None:
     path, lines = library.files.path_and_lines(OWNER, store, path, current_folder())
     documents = library.documents
     view = documents.excerpt(OWNER, store, path, *lines) if lines else documents.get(OWNER, store, path)
-    options.emit(answers.document(view, OWNER), lambda: show_document(view))
+    options.emit(answers.document(view, OWNER), lambda: print_document(view))
 
 
 @_of_file

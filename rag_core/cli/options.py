@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from rag_core.api.encoding import Value, json_bytes, plain
+from rag_core.api.encoding import JsonValue, json_bytes, plain
 from rag_core.cli.screen import warn
 from rag_core.config import load, logs
 from rag_core.errors import InvalidInput, NotFound, RagError
@@ -58,7 +58,7 @@ def wants_json() -> bool:
     return bool(click.get_current_context().meta[_AS_JSON])
 
 
-def emit(value: Value, show: Callable[[], None] | str) -> None:
+def emit(value: JsonValue, show: Callable[[], None] | str) -> None:
     """Print ``value`` with --json. Without it print the sentence ``show``, or call ``show`` to print."""
     if wants_json():
         print_json(value)
@@ -68,7 +68,7 @@ def emit(value: Value, show: Callable[[], None] | str) -> None:
         show()
 
 
-def print_json(value: Value) -> None:
+def print_json(value: JsonValue) -> None:
     """Print JSON without control characters."""
     click.echo(json_bytes(value), nl=False)
 

@@ -10,7 +10,7 @@ import click
 from rag_core.api import answers
 from rag_core.cli.options import Answering, ByKey, emit, library_of_owner, store_option, wants_json
 from rag_core.cli.screen import ProgressLine
-from rag_core.cli.terminal import progress, show_job, show_jobs
+from rag_core.cli.terminal import progress_line, show_job, show_jobs
 from rag_core.errors import StoreBusy
 from rag_core.library import Library
 from rag_core.types import OWNER, Job, Progress
@@ -62,7 +62,7 @@ def run_requests(
         def report(now: Job) -> None:
             nonlocal last
             last = now.progress
-            moving.say(progress(now))
+            moving.say(progress_line(now))
 
         try:
             job, taken = library.jobs.run(OWNER, store, report), "Another run took the request."

@@ -10,7 +10,7 @@ from rag_core.api import reports
 from rag_core.cli import options
 from rag_core.cli.runs import run_requests
 from rag_core.cli.screen import warn
-from rag_core.cli.terminal import show_plans, show_sources
+from rag_core.cli.terminal import print_sources, show_plans
 from rag_core.errors import InvalidInput
 from rag_core.types import OWNER
 from rag_core.wording import plural
@@ -32,7 +32,7 @@ def source_list(store: str) -> None:
     """List the folders of a store, with their patterns and files."""
     found = options.library_of_owner().sources.all(OWNER, store)
     value = {"store": store, "sources": [reports.folder(each) for each in found]}
-    options.emit(value, lambda: show_sources(store, found))
+    options.emit(value, lambda: print_sources(store, found))
 
 
 @source.command("edit")

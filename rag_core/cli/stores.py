@@ -11,7 +11,7 @@ from rag_core.api import answers, reports
 from rag_core.cli import options
 from rag_core.cli.runs import run_requests
 from rag_core.cli.screen import ProgressLine, line
-from rag_core.cli.terminal import show_status, show_store
+from rag_core.cli.terminal import print_store, show_status
 from rag_core.cli.upkeep import store_verify
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.index.portable import Exported
@@ -72,7 +72,7 @@ def store_list() -> None:
 def store_info(name: str) -> None:
     """Show all facts about a store."""
     info = options.library_of_owner().stores.info(OWNER, name)
-    options.emit(answers.Store.of(info), lambda: show_store(info))
+    options.emit(answers.Store.of(info), lambda: print_store(info))
 
 
 @store.command("rename")
@@ -250,7 +250,7 @@ def private(name: str, send: bool | None, hide: tuple[str, ...], show: tuple[str
     if send is not None:
         library.placement.let_private_leave(OWNER, name, allowed=send)
     info = library.stores.info(OWNER, name)
-    value = {**answers.Store.of(info).model_dump(), **reports.privacy(found)}
+    value = {**answers.Store.of(info).model_dump(), **reports.privacy_report(found)}
     options.emit(value, lambda: _show_privacy(found, info))
 
 

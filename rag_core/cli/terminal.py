@@ -13,8 +13,8 @@ from rag_core.api.encoding import plain
 from rag_core.cli.screen import line, table, warn, width, wrapped
 from rag_core.hits import facts
 from rag_core.index.plan import Plan
-from rag_core.reports import Diagnosis, Evaluation, Health, Problem, Repair, SourceInfo, Step
-from rag_core.search.shown import extract, shown_text
+from rag_core.reports import Diagnosis, DiagnosisStep, Evaluation, Health, Problem, Repair, SourceInfo
+from rag_core.search.shown import excerpt_of, shown_text
 from rag_core.types import (
     Answer,
     Document,
@@ -36,7 +36,7 @@ _MAX_NAMES = 3
 _SNIPPET = 320  # characters of a passage, on a narrow terminal
 
 
-def progress(job: Job) -> str:
+def progress_line(job: Job) -> str:
     """The progress of a run in one line."""
     now = job.progress
     if job.state not in ("running", "done"):
@@ -72,7 +72,7 @@ def _show_hit(hit: Hit, *, several: bool) -> None:
     heading = hit.headings or hit.document.title
     click.secho("     " + line(f"{heading} · {', '.join(hit.reasons)}".strip(" ·")), dim=True)
     room = width() - 7
-    text = "".join(piece for piece, _ in extract(shown_text(hit), _SNIPPET))
+    text = "".join(piece for piece, _ in excerpt_of(shown_text(hit), _SNIPPET))
     rows = _code_lines(hit, room) or wrapped(line(text) or line(wording.only_title(hit)), room)
     shown = rows[: max(4, _SNIPPET // room)]
     click.echo("     " + "\n     ".join(shown) + (" …" if len(shown) < len(rows) else ""))
@@ -107,13 +107,13 @@ def show_documents(documents: Sequence[Document], states: Sequence[str] = ()) ->
         click.secho(wording.CHANGED_IN_LISTS, dim=True)
 
 
-def show_document(view: DocumentView) -> None:
+def print_document(view: DocumentView) -> None:
     """A document: its facts, its text in reading order, and its links."""
     document = view.document
     click.secho(line(document.title or document.path), bold=True)
     private = "private" if document.private else ""
     tags = (f"#{tag}" for tag in document.tags)
-    facts = (document.path, document.file_type, wording.dated(view), private, *tags)
+    facts = (document.path, document.file_type, wording.document_day(view), private, *tags)
     click.secho(line(" · ".join(filter(None, facts))), dim=True)
     for name, value in view.properties:
         click.secho(line(f"{name}: {value}"), dim=True)
@@ -188,10 +188,10 @@ def show_status(infos: Sequence[StoreInfo], running: Mapping[str, Job], warnings
         if info.unreadable:
             click.echo(f"{info.name}: {wording.unreadable(info.unreadable)}")
     for name, job in running.items():
-        click.echo(f"{name}: {line(progress(job))}")
+        click.echo(f"{name}: {line(progress_line(job))}")
 
 
-def show_store(info: StoreInfo) -> None:
+def print_store(info: StoreInfo) -> None:
     """All facts of a store."""
     left_out = wording.left_out(info.failed, info.skipped, info.excluded)
     withheld = f", {info.withheld:,} private and withheld: the embedder is elsewhere" if info.withheld else ""
@@ -225,7 +225,7 @@ def _marks(source: Source) -> str:
     return " (being removed)" if source.removed else " (paused)" if source.paused else ""
 
 
-def show_sources(store: str, found: Sequence[SourceInfo]) -> None:
+def print_sources(store: str, found: Sequence[SourceInfo]) -> None:
     """The folders of a store."""
     add = f"There is no folder yet. Add one: commonplace index FOLDER --store {store}"
     rows = []
@@ -330,7 +330,7 @@ def show_settings(settings: Settings) -> None:
 _MARKS = {"ok": "ok  ", "note": "note", "no": "NO  "}
 
 
-def show_steps(steps: Sequence[Step]) -> None:
+def show_steps(steps: Sequence[DiagnosisStep]) -> None:
     """One line a step."""
     for step in steps:
         click.echo(f"{_MARKS[step.state]}  {plain(step.sentence)}")

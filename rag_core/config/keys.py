@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-PREFIX = "COMMONPLACE_"
-HOME = f"{PREFIX}HOME"
+VARIABLE_PREFIX = "COMMONPLACE_"
+HOME = f"{VARIABLE_PREFIX}HOME"
 """Moves configuration and data. Only the environment holds it, because it says where the files are."""
 
 PORT_FILE = "app.port"

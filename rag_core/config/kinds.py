@@ -18,7 +18,7 @@ from pydantic_core import core_schema as schemas
 
 from rag_core.config.keys import HOST_NAME, LOGIN_NAME, STORE_NAME
 from rag_core.config.origin import ADVICE, Listing, Text, Written, refused
-from rag_core.providers import CHAT_MODELS, EMBEDDERS, RERANKERS, VECTOR_INDEXES, offered, one_of
+from rag_core.providers import CHAT_MODELS, EMBEDDERS, RERANKERS, VECTOR_INDEXES, one_of, spellings
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +78,7 @@ def word(shape: str, words: str, *, hide: bool = False, lower: bool = False) -> 
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a server listens on is no address
 
 
-def address(port: int | None = None) -> Kind:
+def server_address(port: int | None = None) -> Kind:
     """The address of a server, read as ``scheme://host:port/path``. One without scheme and port gets
     ``port``; keys never stand in it."""
 
@@ -114,7 +114,7 @@ def _path(given: Any) -> Path:
     return path
 
 
-def listed(written: Any, separator: str = "") -> Any:
+def as_list(written: Any, separator: str = "") -> Any:
     """A list of what was written: YAML's own, a single value, or a variable's parts."""
     if isinstance(written, Text) and separator and written.origin.layer != "config.yaml":
         return [Text(part, written.origin) for part in re.split(separator, written) if part]
@@ -132,33 +132,33 @@ FOLDER = _absolute("an absolute folder", "/home/me/x")
 _BUILT_IN = "|".join(row.pattern for row in EMBEDDERS.values())
 _OF_A_PACKAGE = rf"(?!(?:{'|'.join(EMBEDDERS)}):)[a-z][a-z0-9-]{{0,39}}:[^\x00-\x1f\x7f]{{1,300}}"
 EMBEDDER = word(
-    f"{_BUILT_IN}|{_OF_A_PACKAGE}", one_of([*offered(EMBEDDERS), "'PROVIDER:MODEL' of a package"])
+    f"{_BUILT_IN}|{_OF_A_PACKAGE}", one_of([*spellings(EMBEDDERS), "'PROVIDER:MODEL' of a package"])
 )
 _ON_SERVER = "of a server with /v1/rerank, such as 'bge-reranker@http://127.0.0.1:8080'"
 RERANKER = word(
     "|".join(row.pattern for row in RERANKERS.values()),
     f"{', or '.join(repr(row.written) for row in RERANKERS.values())} {_ON_SERVER}",
 )
-_LLM = word("|".join(row.pattern for row in CHAT_MODELS.values()), one_of(offered(CHAT_MODELS)))
+_LLM = word("|".join(row.pattern for row in CHAT_MODELS.values()), one_of(spellings(CHAT_MODELS)))
 BACKEND = word(r"[a-z][a-z0-9_-]{0,31}", one_of([repr(kind) for kind in VECTOR_INDEXES]))
 STORE = word(STORE_NAME.pattern, "a store's name: 1 to 63 letters, digits, hyphens and underscores")
 _LOGIN = word(LOGIN_NAME.pattern, "a login such as ada@example.com", lower=True)
 _HOST = word(HOST_NAME.pattern, "a name such as desk or desk.example.com", lower=True)
-_paths = partial(listed, separator=re.escape(os.pathsep))
-_words = partial(listed, separator=r"[,\s]+")
+_paths = partial(as_list, separator=re.escape(os.pathsep))
+_words = partial(as_list, separator=r"[,\s]+")
 
-Folder = Annotated[Path, FOLDER]
+FolderPath = Annotated[Path, FOLDER]
 File = Annotated[Path, _absolute("an absolute path of a file", "/home/me/x.json")]
-Folders = Annotated[tuple[Folder, ...], Kind("a list of absolute folders", before=_paths)]
-Embedder = Annotated[str, EMBEDDER]
+Folders = Annotated[tuple[FolderPath, ...], Kind("a list of absolute folders", before=_paths)]
+EmbedderAddress = Annotated[str, EMBEDDER]
 Llm = Annotated[str, _LLM]
-Reranker = Annotated[str, RERANKER]
-Backend = Annotated[str, BACKEND]
+RerankerName = Annotated[str, RERANKER]
+BackendName = Annotated[str, BACKEND]
 StoreName = Annotated[str, STORE]
 StoreNames = Annotated[tuple[StoreName, ...], Kind(f"a list, each {STORE.words}", before=_words)]
 Secret = Annotated[str, word(r"[\x21-\x7e]{1,1000}", "a key of visible characters", hide=True)]
-Switch = Annotated[bool, Kind("true or false", schemas.bool_schema())]
-Seconds = Annotated[float, number(1, 3600)]
-Address = Annotated[str, address()]
+Flag = Annotated[bool, Kind("true or false", schemas.bool_schema())]
+TimeLimit = Annotated[float, number(1, 3600)]
+Address = Annotated[str, server_address()]
 Logins = Annotated[tuple[Annotated[str, _LOGIN], ...], Kind(f"a list, each {_LOGIN.words}", before=_words)]
 Hosts = Annotated[tuple[Annotated[str, _HOST], ...], Kind(f"a list, each {_HOST.words}", before=_words)]

@@ -18,8 +18,8 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, InitSettingsSource, SettingsConfigDict
 
 from rag_core.config import kinds, tables
-from rag_core.config.keys import OLLAMA_URL, PREFIX
-from rag_core.config.kinds import Kind, Seconds, Switch, address, choice, number, whole, word
+from rag_core.config.keys import OLLAMA_URL, VARIABLE_PREFIX
+from rag_core.config.kinds import Flag, Kind, TimeLimit, choice, number, server_address, whole, word
 from rag_core.config.origin import DEFAULT, Origin
 from rag_core.config.tables import DeclaredFolder, DeclaredStore
 from rag_core.providers import PICTURE_READERS, one_of
@@ -76,14 +76,14 @@ class Settings(BaseSettings):
     warnings: tuple[str, ...] = ()
 
     # fmt: off
-    model_dir: kinds.Folder = _place(
+    model_dir: kinds.FolderPath = _place(
         ..., "The folder of installed models.", "models in the data folder", name="models")
     roots: kinds.Folders = _place(
         ..., "The folders that the Index page offers to choose from.", "your home folder and the whole disk")
 
-    embedder: kinds.Embedder = _new(
+    embedder: kinds.EmbedderAddress = _new(
         "minilm", "The embedder of a new store.")
-    backend: kinds.Backend = _new(
+    backend: kinds.BackendName = _new(
         "local", "Where a new store's vectors are: `local` (its file) or an index below.")
     chunk_size: tables.ChunkSize | None = _new(
         None, "The most characters of a passage of a new store; less for small embedders.", "by file type")
@@ -96,25 +96,25 @@ class Settings(BaseSettings):
         (), "Stores that `commonplace serve` makes when it starts, unless they exist.",
         "none")
 
-    ollama_url: Annotated[str, address(11434)] | None = _embed(
+    ollama_url: Annotated[str, server_address(11434)] | None = _embed(
         None, "The address of Ollama, for the embedders `ollama:MODEL`.",
         "OLLAMA_HOST, else http://127.0.0.1:11434", borrowed="OLLAMA_HOST")
     embedding_base_url: kinds.Address | None = _embed(
         None, "A server with OpenAI's protocol, for `openai:MODEL`.", "chat_base_url, else none")
     embedding_api_key: kinds.Secret | None = _embed(
         None, _KEY.format("embedding_base_url"), "none, or chat_api_key with chat_base_url", secret=True)
-    embedding_timeout_s: Seconds = _embed(
+    embedding_timeout_s: TimeLimit = _embed(
         300.0, "The seconds that a server may take to load its model, or to embed one request.")
     embedding_context: Annotated[int, whole(64, 32_768)] | None = _embed(
         None, "The tokens of a text that a model of Ollama, of a server or in a folder reads. It counts when "
         "a store is made, and more takes more memory there.",
         "the model's own limit, with Ollama up to 2048; 512 on other servers")
-    prompts: tables.Prompts = _embed(
+    prompts: tables.PromptTable = _embed(
         (), "The text that an embedder puts before a query and before a passage.",
         "those the model was trained with, if known")
     device: _Device | None = _embed(
         None, "Where `sentence-transformers:FOLDER` computes.", "the package chooses")
-    offline: Switch = _embed(
+    offline: Flag = _embed(
         True, "Whether `sentence-transformers:` and `mlx:` never fetch a model.")
 
     llm: kinds.Llm | None = _chat(
@@ -126,7 +126,7 @@ class Settings(BaseSettings):
     llm_context: Annotated[int, whole(1_024, 1_000_000)] = _chat(
         8192, "The tokens that the model reads and writes together: rules, passages, the conversation and "
         "the answer. More takes more memory where Ollama is.")
-    llm_timeout_s: Seconds = _chat(
+    llm_timeout_s: TimeLimit = _chat(
         300.0, "The seconds that an answer may take, the loading of the model included.")
     chat_base_url: kinds.Address | None = _chat(
         None, "A server with OpenAI's protocol, for an `llm` of `openai:MODEL`.", "none")
@@ -144,18 +144,18 @@ class Settings(BaseSettings):
     s3_kms_key: _KmsKey | None = _vectors(
         None, "The key that buckets and indexes are encrypted with.", "one of AWS's own")
     s3_tags: tables.Labels = _vectors((), "Tags that buckets and indexes get when they are made.", "none")
-    qdrant_url: Annotated[str, address(6333)] | None = _vectors(
+    qdrant_url: Annotated[str, server_address(6333)] | None = _vectors(
         None, "The address of a Qdrant server.", "none: one process at a time, in qdrant_path")
     qdrant_collection: _Collection = _vectors(
         "notes", "The collection of Qdrant that new stores share; each has its own part of it.")
-    qdrant_path: kinds.Folder | None = _vectors(
+    qdrant_path: kinds.FolderPath | None = _vectors(
         None, "The folder of Qdrant's files without a server.", "qdrant in the data folder")
     qdrant_api_key: kinds.Secret | None = _vectors(None, _KEY.format("qdrant_url"), "none", secret=True)
-    chroma_url: Annotated[str, address(8000)] | None = _vectors(
+    chroma_url: Annotated[str, server_address(8000)] | None = _vectors(
         None, "The address of a Chroma server.", "none: one process at a time, in chroma_path")
-    chroma_path: kinds.Folder | None = _vectors(
+    chroma_path: kinds.FolderPath | None = _vectors(
         None, "The folder of Chroma's files without a server.", "chroma in the data folder")
-    vectors_timeout_s: Seconds = _vectors(
+    vectors_timeout_s: TimeLimit = _vectors(
         30.0, "The seconds that S3 Vectors, Qdrant or Chroma may take to answer one request.")
 
     default_store: kinds.StoreName | None = _search(
@@ -174,7 +174,7 @@ class Settings(BaseSettings):
     k_lex: Annotated[int, whole(1, 2_000)] = _search(100, "The number of candidates by words.")
     k_vec: Annotated[int, whole(1, 2_000)] = _search(100, "The number of candidates by meaning.")
 
-    reranker: kinds.Reranker | None = _search(
+    reranker: kinds.RerankerName | None = _search(
         None, "A model that reads each of the best 50 hits with the query, and sorts them again.", "none")
     rerank_budget_ms: Annotated[int, whole(10, 60_000)] = _search(
         300, "The milliseconds that `reranker` may take; after that, results keep their order.")
@@ -182,7 +182,7 @@ class Settings(BaseSettings):
 
     batch_size: Annotated[int, whole(1, 1_024)] = _index(32, "The number of texts that are embedded at once.")
     max_file_mb: Annotated[int, whole(1, 1_024)] = _index(64, "The largest file that is read, in megabytes.")
-    extractor_timeout_s: Seconds = _index(
+    extractor_timeout_s: TimeLimit = _index(
         60.0, "The most seconds for reading one file, and for each picture in it.")
     ocr: _Ocr = _index(
         "auto", "What reads the text in pictures and scans: `auto` (what is installed), `off`, `tesseract`, "
@@ -191,7 +191,7 @@ class Settings(BaseSettings):
     ocr_stores: kinds.StoreNames = _index(
         (), "The stores whose pictures may leave this computer, if the model of `ocr` is elsewhere. Those of "
         "other stores, and of private documents always, are read by what is installed.", "none")
-    ocr_describe: Switch = _index(
+    ocr_describe: Flag = _index(
         False, "Whether the model of `ocr`, if it sees pictures, also says what they show, so that charts "
         "and photos are found by that. Pictures that were read before are described when all is read again: "
         "`commonplace index --force`.")
@@ -207,9 +207,9 @@ class Settings(BaseSettings):
         None, "The key file of a service account for Vertex AI.", "that of gcloud")
     vertex_base_url: kinds.Address | None = _index(
         None, "The address of Vertex AI.", "Google's own in this location")
-    watch: Switch = _index(
+    watch: Flag = _index(
         True, "Whether `commonplace serve` reads a file as soon as it changes, unless its folder is paused.")
-    scan_on_start: Switch = _index(
+    scan_on_start: Flag = _index(
         True, "Whether `commonplace serve` and `watch` first read what changed while they did not run. "
         "`serve` also does so if `watch` is false.")
     busy_timeout_s: Annotated[float, number(0.1, 600)] = _index(
@@ -229,9 +229,9 @@ class Settings(BaseSettings):
         2, "The number of a guest's questions that are answered at once.")
     max_body_kb: Annotated[int, whole(16, 1_048_576)] = _serve(
         256, "Larger requests are refused, except uploads by the owner; REST itself takes 256 kB at most.")
-    body_timeout_s: Seconds = _serve(
+    body_timeout_s: TimeLimit = _serve(
         30.0, "The seconds that a request may take to arrive, except uploads by the owner.")
-    mcp_allow_writes: Switch = _serve(
+    mcp_allow_writes: Flag = _serve(
         False, "Whether assistants may also index files and remove them from the index, over MCP.")
     mcp_roots: kinds.Folders = _serve(
         (), "Assistants may add folders below these to a store, if `mcp_allow_writes` is true.", "none")
@@ -349,7 +349,7 @@ class Key:
     @property
     def variable(self) -> str:
         """Its environment variable; '' for tables."""
-        return "" if self.kind.in_yaml_only else f"{PREFIX}{self.name.upper()}"
+        return "" if self.kind.in_yaml_only else f"{VARIABLE_PREFIX}{self.name.upper()}"
 
 
 @dataclass(frozen=True, slots=True)

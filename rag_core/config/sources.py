@@ -17,14 +17,18 @@ import platformdirs
 from dotenv.parser import parse_stream
 
 from rag_core.config import yaml_file
-from rag_core.config.keys import HOME, PREFIX
+from rag_core.config.keys import HOME, VARIABLE_PREFIX
 from rag_core.config.kinds import FOLDER
 from rag_core.config.origin import Origin, Text
 from rag_core.config.settings import BORROWED, BY_NAME, BY_VARIABLE, Settings
 from rag_core.config.tables import check_overlap, fields, suggest, unknown
 from rag_core.errors import InvalidInput
 
-NOT_SETTINGS = (HOME, f"{PREFIX}TEST_", f"{PREFIX}TORTURE")  # the last two are for the test suite
+NOT_SETTINGS = (
+    HOME,
+    f"{VARIABLE_PREFIX}TEST_",
+    f"{VARIABLE_PREFIX}TORTURE",
+)  # the last two are for the test suite
 Given = dict[str, Any]
 """Setting → its value as written."""
 
@@ -34,7 +38,9 @@ def load(environ: Mapping[str, str] | None = None, *, config_text: str | None = 
     replaces the content of config.yaml. Raises InvalidSettings, which names the place and the allowed
     values."""
     env = os.environ if environ is None else environ
-    ours = ((name, value) for name, value in env.items() if name.startswith(PREFIX) or name in BORROWED)
+    ours = (
+        (name, value) for name, value in env.items() if name.startswith(VARIABLE_PREFIX) or name in BORROWED
+    )
     given = tuple(sorted((name, value) for name, value in ours if value and name != HOME))
     if home := env.get(HOME):
         config: Path = FOLDER.read(Text(home, Origin("environment", HOME)))
@@ -114,7 +120,7 @@ def _origins(layers: Sequence[Given]) -> dict[str, Origin]:
 
 
 def _from_yaml(text: str, file: Origin) -> Given:
-    given = fields(yaml_file.parse(text, file), BY_NAME, "settings")
+    given = fields(yaml_file.parse_yaml(text, file), BY_NAME, "settings")
     for name, value in given.items():
         if BY_NAME[name].secret:
             raise value.origin.error(

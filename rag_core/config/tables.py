@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from rag_core.config.keys import PREFIX
-from rag_core.config.kinds import BACKEND, EMBEDDER, FOLDER, STORE, Kind, listed, whole, word
+from rag_core.config.keys import VARIABLE_PREFIX
+from rag_core.config.kinds import BACKEND, EMBEDDER, FOLDER, STORE, Kind, as_list, whole, word
 from rag_core.config.origin import Origin, Table, Text, Written, refused
 from rag_core.errors import InvalidInput, InvalidSettings
 
-Size = tuple[int, int] | tuple[int, int, str]
+SizeTable = tuple[int, int] | tuple[int, int, str]
 """Size and overlap of passages in characters, and the chunker of a package if one is named."""
 
 EVERYTHING = ("**/*",)
@@ -46,7 +46,7 @@ def unknown(name: Text, known: Collection[str]) -> InvalidSettings:
 
 def suggest(name: str, known: Collection[str]) -> str:
     """The advice for an unknown ``name``: the nearest of ``known``, else all of them."""
-    with_prefix = [PREFIX + name.upper()] if PREFIX + name.upper() in known else []
+    with_prefix = [VARIABLE_PREFIX + name.upper()] if VARIABLE_PREFIX + name.upper() in known else []
     if close := with_prefix or difflib.get_close_matches(name, known, n=1):
         return f"Did you mean {str(close[0])!r}?"
     return f"There are: {', '.join(known)}."
@@ -69,7 +69,7 @@ _CHUNK_SIZE, _CHUNK_OVERLAP = whole(100, 20_000), whole(0, 10_000)
 _CHUNKER = word(r"[a-z][a-z0-9-]{0,39}", "the name of a chunker")
 
 
-def _sizes(kind: Text, written: Any) -> tuple[str, Size]:
+def _sizes(kind: Text, written: Any) -> tuple[str, SizeTable]:
     from rag_core.extract.filetypes import TYPE_BY_NAME, TYPE_BY_SUFFIX, added_type, packages  # brings numpy
 
     types = {"text", *TYPE_BY_NAME.values(), *TYPE_BY_SUFFIX.values(), *map(added_type, packages().values())}
@@ -98,7 +98,7 @@ def check_overlap(size: int, overlap: int, origin: Origin) -> None:
 ChunkSize = Annotated[int, _CHUNK_SIZE]
 ChunkOverlap = Annotated[int, _CHUNK_OVERLAP]
 _SIZED = _table("file types, each with `chunk_size`, `chunk_overlap` and `chunker`", "file types", _sizes)
-Chunking = Annotated[tuple[tuple[str, Size], ...], _SIZED]
+Chunking = Annotated[tuple[tuple[str, SizeTable], ...], _SIZED]
 
 _PROMPT = word(r"[^\x00-\x08\x0b-\x1f\x7f]{0,500}", "a text of at most 500 characters")
 _LABEL = word(r"[\w\s.:/=+\-@]{1,256}", "1 to 256 letters, digits, spaces and _.:/=+-@")
@@ -112,7 +112,7 @@ def _prompts(embedder: Text, written: Any) -> tuple[str, tuple[str, str]]:
 
 _PROMPTED = _table("embedders, each with `query` and `document`", "embedders", _prompts)
 _LABELLED = _table("names, each with a text", "texts", lambda *pair: tuple(map(_LABEL.read, pair)))
-Prompts = Annotated[tuple[tuple[str, tuple[str, str]], ...], _PROMPTED]
+PromptTable = Annotated[tuple[tuple[str, tuple[str, str]], ...], _PROMPTED]
 Labels = Annotated[tuple[tuple[str, str], ...], _LABELLED]
 
 
@@ -150,7 +150,7 @@ def _globs(written: Any) -> tuple[str, ...]:
     from rag_core.files import validate_globs
 
     globs: list[str] = []
-    for item in listed(written):
+    for item in as_list(written):
         if not isinstance(item, Text):
             raise refused(item, "a pattern")
         try:
@@ -166,7 +166,7 @@ def _store(name: Text, written: Any) -> DeclaredStore:
     return DeclaredStore(
         STORE.read(Text(name, name.origin.at(name.origin.line, "The store's name"))),
         EMBEDDER.read(given["embedder"]) if "embedder" in given else None,
-        tuple(map(_folder, listed(given.get("folders", ())))),
+        tuple(map(_folder, as_list(given.get("folders", ())))),
         BACKEND.read(given["backend"]) if "backend" in given else None,
     )
 

@@ -13,7 +13,7 @@ _MAX_DEPTH = 16
 _SHAPE = "Write lines like 'top_k: 5'."
 
 
-def parse(text: str, file: Origin) -> Table:
+def parse_yaml(text: str, file: Origin) -> Table:
     """The table that ``text`` holds. Raises InvalidSettings, with file and line, for anything but names and
     values, for a name that is there twice, and for aliases."""
     opened: list[int] = []

@@ -1,7 +1,7 @@
 """File → text, segments and metadata. Pure: bytes and a name in, a value out.
 
 Text files are read here (`plain`), HTML and all others in a process of their own (`worker`): by the module of
-their format, see `filetypes.MODULES`, or by the package that claims their suffix.
+their format, see `filetypes.READER_MODULES`, or by the package that claims their suffix.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def hardly_text(path: str) -> bool:
 
 
 def extract(
-    data: bytes, path: PurePosixPath, worker: Worker | None = None, remote: ocr.Remote | None = None
+    data: bytes, path: PurePosixPath, worker: Worker | None = None, remote: ocr.RemoteReader | None = None
 ) -> Extracted:
     """Read a file's bytes as a document, with its title, sections, tags, links and front matter.
 

@@ -20,7 +20,7 @@ LIMIT_S = 5.0
 _IDLE_S = 60.0  # the processes end when nobody has looked at a picture for so long
 _LOOK_S = 0.05
 
-IsOver = Callable[[], bool]
+IsCancelled = Callable[[], bool]
 
 
 class DrawingProcesses:
@@ -35,7 +35,7 @@ class DrawingProcesses:
         self._timer: threading.Timer | None = None
 
     @contextmanager
-    def one(self, is_over: IsOver) -> Iterator[Worker]:
+    def one(self, is_over: IsCancelled) -> Iterator[Worker]:
         """A process for this thread alone, as soon as one is free; it is killed once ``is_over()``. Raises
         Stopped if that comes first."""
         worker = self._next(is_over)
@@ -65,7 +65,7 @@ class DrawingProcesses:
             worker.close()
             self._free.put(worker)
 
-    def _next(self, is_over: IsOver) -> Worker:
+    def _next(self, is_over: IsCancelled) -> Worker:
         while not is_over():
             try:
                 return self._free.get(timeout=_LOOK_S)
@@ -82,7 +82,7 @@ class DrawingProcesses:
             self._timer.start()
 
 
-def _kill_when_over(worker: Worker, is_over: IsOver, is_done: threading.Event) -> None:
+def _kill_when_over(worker: Worker, is_over: IsCancelled, is_done: threading.Event) -> None:
     """Kill the process of a worker again and again once ``is_over()``: it may just be starting."""
     while not is_done.wait(_LOOK_S):
         if is_over():

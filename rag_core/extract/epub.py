@@ -29,7 +29,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
         for number, chapter in enumerate(book.iter(f"{_OPF}itemref"), 1):
             file = unquote(files[chapter.get("idref")].partition("#")[0])
             data = member(archive, posixpath.normpath(posixpath.join(posixpath.dirname(place), file)))
-            page = webpage.parse(data.decode("utf-8", "replace"))
+            page = webpage.visible_page(data.decode("utf-8", "replace"))
             builder.begin("chapter", page.first_heading or page.title or number)
             page.add_to(builder)
     author = one_line(book.findtext(f".//{_DC}creator") or "")

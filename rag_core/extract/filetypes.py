@@ -153,7 +153,7 @@ _MODULE_BY_TYPE = {
     "picture": "pictures",
     "html": "plain",  # the parser of libxml2 is quadratic in the attributes of a tag
 }
-MODULES: dict[str, str] = {
+READER_MODULES: dict[str, str] = {
     suffix: _MODULE_BY_TYPE[name] for suffix, name in TYPE_BY_SUFFIX.items() if name in _MODULE_BY_TYPE
 } | {".odt": "opendocument", ".odp": "opendocument", ".rtf": "rtf"}
 """Lower-case suffix → the module of `rag_core.extract` that reads the format in the worker process."""
@@ -196,7 +196,7 @@ def reader_in_worker(path: PurePosixPath) -> Extension | None:
     """What reads the file at ``path`` in the worker process: a module of ours, as an entry point without a
     package, or a package; None for text files."""
     suffix = path.suffix.lower()
-    if module := MODULES.get(suffix):
+    if module := READER_MODULES.get(suffix):
         target = f"rag_core.extract.{module}:read"
         return Extension("extractors", TYPE_BY_SUFFIX[suffix] + suffix, "", "", target)
     return package_of(path)

@@ -56,7 +56,7 @@ class _RefusedError(ValueError):
     """It is no YAML, or YAML of a kind that people do not write by hand."""
 
 
-def read(text: str) -> FrontMatter:
+def read_frontmatter(text: str) -> FrontMatter:
     """The front matter at the very start of ``text``; an empty one when there is none."""
     opening = _OPEN.match(text)
     closing = _CLOSE.search(text, opening.end()) if opening else None
@@ -90,17 +90,17 @@ def title(values: dict[str, Any]) -> str:
     return "" if isinstance(value, list | dict) else " ".join(_said(value).split())[:_TITLE_LIMIT]
 
 
-def aliases(values: dict[str, Any]) -> tuple[str, ...]:
+def aliases_in(values: dict[str, Any]) -> tuple[str, ...]:
     """Other names of the note: a list, or a string with commas."""
     return unique(_strings(_value(values, "aliases", "alias"), ","))
 
 
-def ids(values: dict[str, Any]) -> tuple[str, ...]:
+def ids_in(values: dict[str, Any]) -> tuple[str, ...]:
     """The values of ``id`` and ``uid``, which are other names of the note."""
     return unique((_said(_value(values, "id")), _said(_value(values, "uid"))))
 
 
-def tags(values: dict[str, Any]) -> list[str]:
+def tags_in(values: dict[str, Any]) -> list[str]:
     """Tags and keywords: a list, or a string with commas or spaces; without ``#``."""
     found: list[str] = []
     for key in ("tags", "tag", "keywords"):
@@ -230,7 +230,7 @@ def _document(block: str) -> Any:
 def _named(items: list[Any]) -> dict[str, Any]:
     names = list(map(_said, items[::2]))
     keys = list(map(str.lower, map(str.strip, names)))
-    for key in private.KEYS:
+    for key in private.PRIVATE_KEYS:
         if keys.count(key) > 1:
             raise _RefusedError(f"it has the key {key!r} more than once")
     return dict(zip(names, items[1::2], strict=True))

@@ -86,7 +86,7 @@ def _body(parts: list[MIMEPart]) -> str:
     for part in parts:
         kind = part.get_content_type()
         by_kind[kind if kind in _OUR_TEXT else ""].append(_decoded(part))
-    pages = map(webpage.parse, by_kind["text/html"])
+    pages = map(webpage.visible_page, by_kind["text/html"])
     by_kind["text/html"] = ["\n".join(text for _, text in page.blocks) for page in pages]
     return next(filter(str.strip, map("\n\n".join, by_kind.values())), "")
 

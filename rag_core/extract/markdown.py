@@ -70,7 +70,7 @@ _NOT_A_NAME = re.compile(r"[\d/-]+")
 
 def read(text: str, name: str, encoding: str, warning: str) -> Extracted:
     """A Markdown document. ``name`` is its title if neither front matter nor a heading gives one."""
-    front = frontmatter.read(text)
+    front = frontmatter.read_frontmatter(text)
     outline = _Scanner(text)
     position = 0
     if "[[" in text[: front.body]:  # links in the properties count, too
@@ -90,7 +90,7 @@ def read(text: str, name: str, encoding: str, warning: str) -> Extracted:
         title_from = "front matter"
     elif outline.headings and (first := min(outline.headings, key=lambda heading: heading.level)).level < 3:
         title, title_from = first.text, "heading" if first.level == 1 else "section"
-    kept, left_out = tags.bounded(frontmatter.unique([*frontmatter.tags(front.values), *outline.tags]))
+    kept, left_out = tags.bounded(frontmatter.unique([*frontmatter.tags_in(front.values), *outline.tags]))
     return Extracted(
         text=text,
         file_type="markdown",
@@ -98,7 +98,7 @@ def read(text: str, name: str, encoding: str, warning: str) -> Extracted:
         title=title or name,
         title_from=title_from,
         segments=segments,
-        aliases=frontmatter.aliases(front.values),
+        aliases=frontmatter.aliases_in(front.values),
         tags=kept,
         links=tuple(outline.links),
         date=frontmatter.dated(front.values)[1],

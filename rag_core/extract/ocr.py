@@ -38,7 +38,7 @@ class NotRead(Exception):
     """The server that reads pictures does not take this one; the text is why."""
 
 
-class Remote(Protocol):
+class RemoteReader(Protocol):
     """A model on a server that reads pictures. ``name`` says which one; ``leaves``: whether they leave this
     machine."""
 
@@ -52,7 +52,7 @@ class Remote(Protocol):
 class UnlessHidden:
     """A server elsewhere that reads the pictures of a document until ``is_hidden()``, asked before each."""
 
-    def __init__(self, remote: Remote, is_hidden: Callable[[], bool]) -> None:
+    def __init__(self, remote: RemoteReader, is_hidden: Callable[[], bool]) -> None:
         self.name, self.leaves = remote.name, remote.leaves
         self._remote = remote
         self._is_hidden = is_hidden
@@ -92,7 +92,7 @@ def is_remote(setting: str) -> bool:
 
 
 def read_by_server(
-    remote: Remote | None, picture: bytes, is_wanted: Callable[[], bool]
+    remote: RemoteReader | None, picture: bytes, is_wanted: Callable[[], bool]
 ) -> tuple[str, str, str]:
     """What ``remote`` says of a picture while that is wanted, as `Ask`."""
     try:
@@ -250,7 +250,7 @@ def was_read(folder: Path, data: bytes) -> bool:
     return (folder / _LISTS / _sha256(data)).is_file()
 
 
-def hold(folder: Path, document: str, pictures: Iterable[str]) -> None:
+def note_pictures(folder: Path, document: str, pictures: Iterable[str]) -> None:
     """Keep for `prune` that a document shows these files of pictures; all by the sha256 of their bytes."""
     used: set[str] = set()
     for each in pictures:

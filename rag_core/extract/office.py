@@ -26,7 +26,7 @@ def refuse_encrypted(data: bytes, path: PurePosixPath) -> None:
         raise needs_password(path)
 
 
-def facts_of(properties: Any) -> tuple[str, dict[str, Any]]:
+def core_properties(properties: Any) -> tuple[str, dict[str, Any]]:
     """The title, and the date and author, in core properties."""
     changed = properties.modified or properties.created
     author = one_line(properties.author or "")

@@ -51,7 +51,11 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
 
 
 def _read_page(decoded: encoding.Decoded, path: PurePosixPath) -> Extracted:
-    page, builder, front = webpage.parse(decoded.text), Builder(), frontmatter.read(decoded.text)
+    page, builder, front = (
+        webpage.visible_page(decoded.text),
+        Builder(),
+        frontmatter.read_frontmatter(decoded.text),
+    )
     page.add_to(builder)
     builder.private = front.private
     warnings = [sentence for sentence in (decoded.warning, front.unsure) if sentence]
@@ -74,7 +78,7 @@ def _read(decoded: encoding.Decoded, path: PurePosixPath, kind: str) -> Extracte
     if not heading and kind in ("rst", "org"):
         heading = next((each.heading_path[0] for each in segments if each.heading_path), "")
     # Front matter is read only for `private`. In YAML a first line of dashes begins the document itself.
-    front = frontmatter.FrontMatter() if kind == "yaml" else frontmatter.read(text)
+    front = frontmatter.FrontMatter() if kind == "yaml" else frontmatter.read_frontmatter(text)
     return Extracted(
         text=text,
         file_type=kind,

@@ -15,7 +15,7 @@ UNSURE = "It is private to be safe: "
 """The beginning of the warning about a note whose privacy is not certain."""
 
 _MERGE = "<<"
-KEYS = ("private", _MERGE)
+PRIVATE_KEYS = ("private", _MERGE)
 """The keys that tell of privacy: a mapping may have each only once."""
 
 _ADVICE = (

@@ -11,7 +11,7 @@ from PIL import Image, ImageOps
 
 from rag_core.errors import NotText
 from rag_core.extract import pictures
-from rag_core.extract.filetypes import MODULES
+from rag_core.extract.filetypes import READER_MODULES
 
 BYTES_A_PIXEL = 100
 """A picture of 400 pixels takes at most 40,000 bytes, and larger ones accordingly."""
@@ -20,12 +20,12 @@ _QUALITIES = (80, 60, 40, 20)
 _SHARPNESS = 2  # a page is drawn so much larger than it is shown
 
 
-def render(data: bytes, path: PurePosixPath, place: str, side: int) -> bytes:
+def render_place(data: bytes, path: PurePosixPath, place: str, side: int) -> bytes:
     """WebP of ``place``, an anchor such as ``page 3`` ('' for the first page), its longer side at most
     ``side`` pixels. Raises NotText where there is no picture."""
     kind, _, number = (place or "page 1").partition(" ")
     picture = None
-    match MODULES.get(path.suffix.lower()), kind:
+    match READER_MODULES.get(path.suffix.lower()), kind:
         case "pdf", "page":
             picture = _page(data, int(number), side)
         case "pictures", "page":

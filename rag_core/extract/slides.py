@@ -15,7 +15,7 @@ from pptx.shapes.picture import Picture
 
 from rag_core.extract import pictures
 from rag_core.extract.building import Builder, one_line
-from rag_core.extract.office import facts_of, refuse_encrypted, text_of_graphic
+from rag_core.extract.office import core_properties, refuse_encrypted, text_of_graphic
 from rag_core.types import Extracted
 
 _RELATED = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
@@ -43,7 +43,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
             builder.add_seen(text)
         if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
             builder.add(slide.notes_slide.notes_text_frame.text)
-    title, more = facts_of(presentation.core_properties)
+    title, more = core_properties(presentation.core_properties)
     if _OF_NOTHING.fullmatch(title):
         title = first
     return builder.document("slides", path.name, title, **more)

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
 from rag_core.errors import ExtractError
-from rag_core.extract.filetypes import MODULES
+from rag_core.extract.filetypes import READER_MODULES
 
 MOST_UNPACKED = 500_000_000
 """Bytes that a document unpacks to at most: Word and the like are held as a whole."""
@@ -28,7 +28,7 @@ _HEADER = 30  # bytes of a member's own header, before its name
 
 def refuse_bomb(data: bytes, path: PurePosixPath) -> None:
     """Raise ExtractError for a document that unpacks to more than it may, whatever its directory says."""
-    module = MODULES.get(path.suffix.lower())
+    module = READER_MODULES.get(path.suffix.lower())
     if module not in _ZIPPED or not data.startswith(_MAGIC):
         return
     most = MOST_OF_SHEETS if module == "sheets" else MOST_UNPACKED

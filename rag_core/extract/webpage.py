@@ -48,7 +48,7 @@ class Page:
                 builder.add(text)
 
 
-def parse(markup: str) -> Page:
+def visible_page(markup: str) -> Page:
     """The visible part of a web page."""
     from lxml import etree  # only now: it is slow to import
 

@@ -14,7 +14,7 @@ from docx.oxml import parse_xml
 
 from rag_core.extract import pictures
 from rag_core.extract.building import Builder
-from rag_core.extract.office import facts_of, refuse_encrypted, text_of_graphic
+from rag_core.extract.office import core_properties, refuse_encrypted, text_of_graphic
 from rag_core.types import Extracted
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -32,7 +32,7 @@ def read(data: bytes, path: PurePosixPath) -> Extracted:
     builder = Builder()
     _add_body(builder, document)
     _add_margins(builder, document)
-    title, more = facts_of(document.core_properties)
+    title, more = core_properties(document.core_properties)
     return builder.document("word", path.name, title or builder.opening, **more)
 
 

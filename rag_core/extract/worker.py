@@ -31,7 +31,7 @@ from rag_core.extract import ocr
 from rag_core.extract.building import MOST_TEXT, damaged, one_line
 from rag_core.extract.filetypes import added_type
 from rag_core.extract.frontmatter import unique
-from rag_core.extract.ocr import Remote
+from rag_core.extract.ocr import RemoteReader
 from rag_core.extract.unpacking import refuse_bomb
 from rag_core.providers import PROVIDERS
 from rag_core.text import tags
@@ -95,7 +95,7 @@ class Worker:
         reader: Extension,
         data: bytes,
         path: PurePosixPath,
-        remote: Remote | None = None,
+        remote: RemoteReader | None = None,
         most_pictures: int | None = None,
     ) -> Extracted:
         """Read the file ``path`` with ``reader``, and its pictures with ``remote`` if there is one; at most
@@ -110,9 +110,9 @@ class Worker:
             raise reader.failed(ExtractError, f"gave a document that cannot be kept: {wrong}") from None
 
     def picture(self, data: bytes, path: PurePosixPath, place: str, side: int) -> bytes:
-        """WebP of ``place`` in the file ``path``, as `rendering.render`. Raises NotText and ExtractError."""
+        """WebP of ``place`` in the file ``path``, by `render_place`. Raises NotText, ExtractError."""
         renderer = Extension(
-            "extractors", f"picture{path.suffix}", "", "", "rag_core.extract.rendering:render"
+            "extractors", f"picture{path.suffix}", "", "", "rag_core.extract.rendering:render_place"
         )
         return base64.b64decode(self._ask(renderer, data, path.name, place, side).picture)
 
@@ -146,7 +146,7 @@ class Worker:
         data: bytes,
         file: str | None,
         *place: str | int,
-        remote: Remote | None = None,
+        remote: RemoteReader | None = None,
         most_pictures: int | None = None,
     ) -> _Answer:
         from pydantic import TypeAdapter, ValidationError  # only now: it is slow to import
@@ -166,7 +166,7 @@ class Worker:
             raise kind(one_line(message, 400), one_line(suggestion, 400))
         return answer
 
-    def _exchange(self, extension: Extension, line: bytes, data: bytes, remote: Remote | None) -> bytes:
+    def _exchange(self, extension: Extension, line: bytes, data: bytes, remote: RemoteReader | None) -> bytes:
         """Send one request and return the answer. Meanwhile ``remote`` answers for each picture that the
         process sends. If no answer comes in time, the process is killed."""
         process = self._started()

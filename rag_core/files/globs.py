@@ -28,7 +28,7 @@ from rag_core.errors import InvalidInput
 from rag_core.files.paths import current_folder
 
 Rest = tuple[str, ...]
-State = frozenset[Rest]
+MatchState = frozenset[Rest]
 NameTest = Callable[[bytes], bool]
 
 EVERYTHING = ("**/*",)
@@ -46,7 +46,7 @@ class Globs:
     def __init__(self, patterns: Sequence[str], *, dots: bool = False) -> None:
         self._patterns = validate_globs(patterns)
         self._dots = dots
-        self._tests: dict[State, NameTest] = {}
+        self._tests: dict[MatchState, NameTest] = {}
         rests: set[Rest] = set()
         for pattern in self._patterns:
             for plain in _alternatives(pattern):
@@ -58,10 +58,10 @@ class Globs:
                     rests.add(segments)
                 if is_folder or (segments and not _WILD.search(segments[-1])):
                     rests.add((*segments, "**"))
-        self.start: State = frozenset(rests)
+        self.start: MatchState = frozenset(rests)
         self.spelled = set(map(os.fsencode, map(str.lower, chain.from_iterable(rests))))
 
-    def enter(self, state: State, name: bytes) -> State:
+    def enter(self, state: MatchState, name: bytes) -> MatchState:
         """The state inside the folder ``name`` of a folder in ``state``; empty where nothing can match."""
         below: set[Rest] = set()
         for rest in state:
@@ -73,7 +73,7 @@ class Globs:
                 below.add(rest[1:])
         return frozenset(below)
 
-    def accepts(self, state: State) -> NameTest:
+    def accepts(self, state: MatchState) -> NameTest:
         """The test for names directly inside a folder in ``state``."""
         if state not in self._tests:
             last: set[str] = set()
@@ -85,7 +85,7 @@ class Globs:
             self._tests[state] = _segment_test(tuple(sorted(last)), self._dots)
         return self._tests[state]
 
-    def covers(self, state: State, name: bytes) -> bool:
+    def covers(self, state: MatchState, name: bytes) -> bool:
         """Whether the folder ``name``, of a folder in ``state``, is matched itself or in whole."""
         return bool(state) and (self.accepts(state)(name) or ("**",) in self.enter(state, name))
 
@@ -99,12 +99,12 @@ class Coverage:
 
     def __init__(self, patterns: Sequence[str], *, dots: bool = False) -> None:
         self._globs = Globs(patterns, dots=dots)
-        self._folders: dict[bytes, State | None] = {}  # what is left to match; None where all is covered
+        self._folders: dict[bytes, MatchState | None] = {}  # what is left to match; None where all is covered
 
     def __contains__(self, path: bytes) -> bool:
         folder, _, name = path.rpartition(b"/")
         if folder not in self._folders:
-            state: State | None = self._globs.start
+            state: MatchState | None = self._globs.start
             for part in filter(None, folder.split(b"/")):
                 if state is not None:
                     state = None if self._globs.covers(state, part) else self._globs.enter(state, part)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-Kind = Literal["vault", "documents", "code"]
+FolderKind = Literal["vault", "documents", "code"]
 
 _DOCUMENTS = ("Documents", "Notes", "notes")
 _NOT_WALKED = frozenset({"AppData", "Library", "node_modules", "site-packages", "venv"})
@@ -24,7 +24,7 @@ class Offered:
     """A folder to index, and what it is."""
 
     path: Path
-    kind: Kind
+    kind: FolderKind
 
 
 def offered_folders(roots: Sequence[Path]) -> list[Offered]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from rag_core.errors import InvalidInput
-from rag_core.files.globs import EVERYTHING, Globs, State
+from rag_core.files.globs import EVERYTHING, Globs, MatchState
 from rag_core.files.ignores import (
     GITIGNORE,
     SECRET_FOLDERS,
@@ -51,14 +51,14 @@ def why_skipped(
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WalkFolder:
     """A folder on the walk, and what patterns and ``.gitignore`` files still say in it. ``full`` is its whole
     path, ``rel`` the one below the root; both end in a slash, the root's is empty."""
 
     full: bytes
     rel: bytes
-    wanted: State
-    unwanted: State
+    wanted: MatchState
+    unwanted: MatchState
     ignores: tuple[IgnoreFile, ...]
 
 
@@ -90,9 +90,9 @@ class Rules:
             raise InvalidInput(f"The folder {shown} {KEY_LIKE}.", "Choose a folder that holds documents.")
         self.root = with_sep(real)
         ignores = ignore_files_above(self.root)
-        self.top = Place(self.root, b"", self.include.start, self.exclude.start, ignores)
+        self.top = WalkFolder(self.root, b"", self.include.start, self.exclude.start, ignores)
 
-    def enter(self, place: Place, name: bytes) -> Place | str:
+    def enter(self, place: WalkFolder, name: bytes) -> WalkFolder | str:
         """The folder ``name`` in ``place``, or why it is not entered."""
         lower = name.lower()
         if lower in SECRET_FOLDERS:
@@ -107,9 +107,9 @@ class Rules:
         full, rel = place.full + name + b"/", place.rel + name + b"/"
         if place.ignores and (rule := ignored_by(place.ignores, full)):
             return rule
-        return Place(full, rel, wanted, self.exclude.enter(place.unwanted, name), place.ignores)
+        return WalkFolder(full, rel, wanted, self.exclude.enter(place.unwanted, name), place.ignores)
 
-    def refusal(self, place: Place) -> Callable[[bytes], str | None]:
+    def refusal(self, place: WalkFolder) -> Callable[[bytes], str | None]:
         """A test of the names in ``place``: why a file is not taken, by its path alone; None if it is."""
         wanted = self.include.accepts(place.wanted)
         unwanted = self.exclude.accepts(place.unwanted) if place.unwanted else None
@@ -127,7 +127,7 @@ class Rules:
 
         return refuses
 
-    def with_ignore_file(self, place: Place, skipped: list[tuple[bytes, str]]) -> Place:
+    def with_ignore_file(self, place: WalkFolder, skipped: list[tuple[bytes, str]]) -> WalkFolder:
         """``place`` with its own ``.gitignore``, if there is one; one that cannot be read goes to
         ``skipped``."""
         try:
@@ -177,7 +177,7 @@ class Rules:
         place = self.top
         for name in parts[:-1]:
             below = self.enter(self.with_ignore_file(place, []), name)
-            if isinstance(below, Place) and os.path.islink(below.full[:-1]):  # noqa: PTH114  (bytes)
+            if isinstance(below, WalkFolder) and os.path.islink(below.full[:-1]):  # noqa: PTH114  (bytes)
                 target = self.target(below.rel[:-1])
                 below = target if isinstance(target, str) else below
             if isinstance(below, str):

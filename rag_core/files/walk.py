@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from rag_core.errors import InvalidInput
 from rag_core.files.paths import GONE, cannot_be_read, display, kind
-from rag_core.files.rules import ANOTHER_NAME, KEY_LIKE, Place, Rules
+from rag_core.files.rules import ANOTHER_NAME, KEY_LIKE, Rules, WalkFolder
 
 PROGRESS_STEP = 500
 _SAMPLES = 200
@@ -108,7 +108,7 @@ class _Walker:
     _reported: int = 0
     _visited: set[tuple[int, int]] = field(default_factory=set)
     _links: list[bytes] = field(default_factory=list)
-    _folder_links: list[Place] = field(default_factory=list)
+    _folder_links: list[WalkFolder] = field(default_factory=list)
     _real_paths: set[bytes] = field(default_factory=set)
 
     def run(self) -> Walk:
@@ -145,7 +145,7 @@ class _Walker:
             self.on_progress(len(walk.files))
         return walk
 
-    def _read_below(self, top: Place) -> None:
+    def _read_below(self, top: WalkFolder) -> None:
         stack = [top]
         while stack and not self.truncated:
             place = stack.pop()
@@ -162,7 +162,7 @@ class _Walker:
                 self._reported = len(self._walk.files)
                 self.on_progress(self._reported)
 
-    def _read(self, place: Place) -> list[Place]:
+    def _read(self, place: WalkFolder) -> list[WalkFolder]:
         """Take the files of one folder and return the folders to enter, the first one last."""
         refuses, rel, take = self.rules.refusal(place), place.rel, self._walk.files.append
         folders: list[bytes] = []
@@ -183,20 +183,20 @@ class _Walker:
                     folders.append(entry.name)
                 else:
                     self._take_other(place, entry, refuses)
-        entered: list[Place] = []
+        entered: list[WalkFolder] = []
         for name in sorted(folders, reverse=True):
             below = self.rules.enter(place, name)
-            if isinstance(below, Place):
+            if isinstance(below, WalkFolder):
                 entered.append(below)
         return entered
 
     def _take_other(
-        self, place: Place, entry: os.DirEntry[bytes], refuses: Callable[[bytes], str | None]
+        self, place: WalkFolder, entry: os.DirEntry[bytes], refuses: Callable[[bytes], str | None]
     ) -> None:
         """A link, or something that is no file."""
         if entry.is_symlink() and os.path.isdir(entry.path):  # noqa: PTH112  (entry.is_dir raises)
             below = self.rules.enter(place, entry.name)
-            if isinstance(below, Place):
+            if isinstance(below, WalkFolder):
                 self._folder_links.append(below)
             return
         reason, path = refuses(entry.name), place.rel + entry.name
@@ -222,7 +222,7 @@ class _Walker:
                 continue
             self._walk.skipped.append((link, reason))
 
-    def _unreadable(self, place: Place, error: OSError) -> None:
+    def _unreadable(self, place: WalkFolder, error: OSError) -> None:
         reason, path = cannot_be_read(error), place.rel[:-1]
         if not path:
             shown = os.fsdecode(place.full[:-1] or place.full)

@@ -66,7 +66,7 @@ class Maker:
     spec: ChunkSpec
 
 
-def attach(
+def make_attached(
     index: RemoteIndex,
     address: str,
     backend: str,
@@ -219,7 +219,7 @@ def _fill(store: Store, records: sqlite3.Connection, embedder: Embedder, address
             pending = [embeddings.Pending(digest, "") for digest in vectors]
             embeddings.put_vectors(db, identity_id, pending, np.stack([*map(unit, vectors.values())]))
     with store.decide() as db:
-        switch.attach(db, address)
+        switch.mark_attached(db, address)
 
 
 def _distinct(rows: Iterable[sqlite3.Row]) -> list[sqlite3.Row]:
@@ -239,8 +239,8 @@ def _put(
     doc, extracted = docs[0], _extracted(docs[0])
     stat = FileStat(os.fsencode(path), doc["size"], 0, 0, 0)
     file = FileRecord(source_id, path, stat, file_hash=doc["file_hash"])
-    rows = replace(chunks.rows(path, extracted, passages), keys=tuple(row["key"] for row in group))
-    documents.put(db, file, extracted, rows, EXTRACTOR_VERSION)
+    rows = replace(chunks.chunk_rows(path, extracted, passages), keys=tuple(row["key"] for row in group))
+    documents.put_document(db, file, extracted, rows, EXTRACTOR_VERSION)
     return {
         digest: np.frombuffer(row["vector"], np.float32)
         for (digest, *_), row in zip(rows.values, group, strict=True)

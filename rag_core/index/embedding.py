@@ -110,7 +110,7 @@ class Embedding:
         with self.store.note() as db:
             count = embeddings.withhold_private(db, _WITHHELD if withholds else "")
             waiting = embeddings.pending_count(db)
-            embedded = embeddings.count(db, self._identity_id) if waiting else 0
+            embedded = embeddings.count_embedded(db, self._identity_id) if waiting else 0
         if count:
             are = "text is" if count == 1 else "texts are"
             self.log.say(f"{count:,} private {are} not sent to {host_of(server)}: words find them.")
@@ -203,7 +203,7 @@ class Embedding:
         if self._former is not None:
             try:
                 private = not withholds_private(self.store, self._former.server)
-                outbox.forget(self.store, self._former, private=private)
+                outbox.remove_missing(self.store, self._former, private=private)
             except VectorError as error:
                 self.log.say(f"Deleted passages are still in the former vector index. {error}")
                 self._former = None
@@ -231,7 +231,7 @@ class Embedding:
     def finish(self, *, text_was_dropped: bool) -> None:
         """End a switch whose texts are all embedded, then remove the vectors that nothing needs any more."""
         if self.embedder is not None:
-            calibration.renew(self.store)
+            calibration.renew_calibration(self.store)
         with self.store.read() as db:
             to = switch.under_way(db)
             is_done = to and self.embedder and (self._index or not to.address)

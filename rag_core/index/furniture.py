@@ -55,4 +55,4 @@ class Furniture:
             self.look()
             with self.store.write() as db:
                 for document_id in stale:
-                    furniture.renew(db, document_id, self.repeated)
+                    furniture.renew_furniture(db, document_id, self.repeated)

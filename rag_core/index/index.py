@@ -18,7 +18,7 @@ from rag_core.extract import Worker, Workers
 from rag_core.files import display
 from rag_core.index.embedding import Embedding, OpenEmbedder, OpenIndex, Tools, no_index
 from rag_core.index.furniture import Furniture
-from rag_core.index.job_log import EndState, JobLog, Report
+from rag_core.index.job_log import EndState, JobLog, JobReport
 from rag_core.index.pictures import PictureQueue
 from rag_core.index.plan import forgetting, forgetting_excluded, make_plan, wanted
 from rag_core.index.priority import SearchPriority
@@ -65,7 +65,7 @@ def cancel(store: Store) -> None:
 def run(
     store: Store,
     open_embedder: OpenEmbedder,
-    report: Report | None = None,
+    report: JobReport | None = None,
     limits: Limits = USUAL,
     stop: Stop | None = None,
     open_index: OpenIndex = no_index,
@@ -104,7 +104,7 @@ class Runner:
     _reading: Reading = field(init=False)
     _pictures: PictureQueue = field(init=False)
 
-    def run(self, report: Report | None = None) -> Job | None:
+    def run(self, report: JobReport | None = None) -> Job | None:
         """Do the requests; returns the job, None when there were no requests."""
         job_id = self._start()
         if job_id is None:
@@ -284,7 +284,7 @@ class Runner:
         self._reading.comes_first = (lambda: False) if force or only else self._look_for_requests
         for scans in range(_MOST_SCANS):
             with self.store.read() as db:
-                source = sources.current(db, source)  # its patterns may have changed
+                source = sources.current_source(db, source)  # its patterns may have changed
             self._log.phase("scanning", 0)
             try:
                 plan = make_plan(

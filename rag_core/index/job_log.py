@@ -13,7 +13,7 @@ from rag_core.store import Store, jobs
 from rag_core.store.file import now
 from rag_core.types import FileResult, Job, Phase, Progress
 
-Report = Callable[[Job], None]
+JobReport = Callable[[Job], None]
 EndState = Literal["done", "cancelled", "failed", "interrupted"]
 
 _NOTE_EVERY_S = 0.25
@@ -25,7 +25,7 @@ class JobLog:
     is written; ``between`` is called after each, several times a second, and may raise to stop the run."""
 
     def __init__(
-        self, store: Store, job_id: int, report: Report | None, between: Callable[[], object]
+        self, store: Store, job_id: int, report: JobReport | None, between: Callable[[], object]
     ) -> None:
         self.job = Job(job_id, store.name, "running", now(), Progress("scanning", 0, 0))
         self._store, self._report, self._between = store, report, between

@@ -49,7 +49,7 @@ def flush(
     return len(put.sent), len(deleted.sent), len(put.refused) + len(deleted.refused)
 
 
-def forget(store: Store, index: RemoteIndex, *, private: bool = False) -> None:
+def remove_missing(store: Store, index: RemoteIndex, *, private: bool = False) -> None:
     """Remove from ``index`` the chunks that are gone or private now, if it is the store's. Raises
     VectorError."""
     with store.read() as db:
@@ -71,7 +71,7 @@ class _Sending:
 
     def __iter__(self) -> Iterator[rows.Entry]:
         with self.store.read() as db:
-            newest = rows.newest(db)
+            newest = rows.newest_row(db)
         last = 0
         while True:
             with self.store.read() as db:
@@ -89,7 +89,7 @@ class _Sending:
         done = [self._ids.pop(key) for key in receipt.sent]
         refused = {self._ids.pop(key): reason for key, reason in receipt.refused.items()}
         with self.store.note() as db:
-            rows.settle(db, done, refused)
+            rows.settle_rows(db, done, refused)
         if self.progress is not None:
             self.progress(len(done) + len(refused))
 

@@ -33,7 +33,7 @@ _FRESH_NS = 2_000_000_000  # a file this young at its last scan may have changed
 _HashOf = Callable[[FileRecord], str]
 
 
-class Known(NamedTuple):
+class KnownFile(NamedTuple):
     """What the store remembers of a file. A tuple, for there are as many as files."""
 
     id: int
@@ -54,7 +54,7 @@ class Known(NamedTuple):
 class Move:
     """A document whose file has another path now."""
 
-    known: Known
+    known: KnownFile
     file: FileRecord
 
 
@@ -72,7 +72,7 @@ class Plan:
     to_read: Mapping[Outcome, Sequence[FileRecord]] = field(default_factory=dict)
     moved: Sequence[Move] = ()
     touched: Sequence[Move] = ()
-    deleted: Sequence[Known] = ()
+    deleted: Sequence[KnownFile] = ()
     excluded: Set[bytes] = frozenset()
     left_alone: Mapping[str, int] = field(default_factory=lambda: {"unchanged": 0})
     is_partial: bool = False
@@ -91,7 +91,7 @@ class Plan:
         rows += [(self.why_gone(k), k.display, "") for k in self.deleted]
         return rows
 
-    def why_gone(self, known: Known) -> Literal["deleted", "excluded"]:
+    def why_gone(self, known: KnownFile) -> Literal["deleted", "excluded"]:
         """The outcome of one of the ``deleted``."""
         return "excluded" if known.stat.path in self.excluded else "deleted"
 
@@ -210,7 +210,7 @@ class _Sides(NamedTuple):
     files: list[FileStat]
     unsettled: list[FileStat]  #: Files that may have changed.
     still_skipped: int  #: How many of the others were skipped.
-    known: dict[bytes, Known]  #: Documents by path; empty where nothing can have changed.
+    known: dict[bytes, KnownFile]  #: Documents by path; empty where nothing can have changed.
     beside: list[FileStat]  #: Files that a missing document may have become.
     excluded: Set[bytes]
     documents: int
@@ -313,15 +313,15 @@ def _refuse_emptied(store: Store, source: Source, walk: Walk) -> None:
     )
 
 
-def _known(db: sqlite3.Connection, source_id: int) -> dict[bytes, Known]:
+def _known(db: sqlite3.Connection, source_id: int) -> dict[bytes, KnownFile]:
     rows = db.execute(
         "SELECT path, size, mtime_ns, ctime_ns, inode, id, display, file_hash, state, title_from, extractor"
         " FROM documents WHERE source_id = ?",
         (source_id,),
     )
-    known: dict[bytes, Known] = {}
+    known: dict[bytes, KnownFile] = {}
     for path, size, mtime_ns, ctime_ns, inode, number, shown, *rest in rows:
-        known[path] = Known(number, shown, FileStat(path, size, mtime_ns, ctime_ns, inode), *rest)
+        known[path] = KnownFile(number, shown, FileStat(path, size, mtime_ns, ctime_ns, inode), *rest)
     return known
 
 
@@ -359,7 +359,7 @@ def _below(path: bytes, folders: Sequence[bytes]) -> bool:
     return any(folder in (b"", b".") or path.startswith(folder + b"/") for folder in folders)
 
 
-def _moved(seen: _Seen, read: dict[Outcome, list[FileRecord]]) -> tuple[list[Move], list[Known]]:
+def _moved(seen: _Seen, read: dict[Outcome, list[FileRecord]]) -> tuple[list[Move], list[KnownFile]]:
     """The moves, and the documents whose file is still gone or excluded. A moved file is taken out of what to
     ``read``, unless its text is outdated."""
     gone = _gone(seen)
@@ -372,7 +372,7 @@ def _moved(seen: _Seen, read: dict[Outcome, list[FileRecord]]) -> tuple[list[Mov
     return moves, [known for known in gone if known.stat.path not in old_paths]
 
 
-def _gone(seen: _Seen) -> list[Known]:
+def _gone(seen: _Seen) -> list[KnownFile]:
     """The documents whose file is excluded, or not there any more in a folder that could be listed."""
     sides = seen.sides
     present = {file.path for file in sides.files}
@@ -385,10 +385,10 @@ def _gone(seen: _Seen) -> list[Known]:
 
 
 def _candidates(
-    gone: Sequence[Known], new: Sequence[FileRecord], hash_of: _HashOf
-) -> list[tuple[FileRecord, list[Known]]]:
+    gone: Sequence[KnownFile], new: Sequence[FileRecord], hash_of: _HashOf
+) -> list[tuple[FileRecord, list[KnownFile]]]:
     """Each new file as large as a missing one, with the missing documents of the same content and type."""
-    missing: defaultdict[tuple[str, str], list[Known]] = defaultdict(list)
+    missing: defaultdict[tuple[str, str], list[KnownFile]] = defaultdict(list)
     for known in gone:
         if known.state == "indexed" and known.file_hash:
             missing[known.file_hash, _type(known)].append(known)
@@ -397,7 +397,7 @@ def _candidates(
     return [(file, missing.get((hash_of(file), _type(file)), [])) for file in same_size]
 
 
-def _paired(candidates: Sequence[tuple[FileRecord, list[Known]]]) -> list[Move]:
+def _paired(candidates: Sequence[tuple[FileRecord, list[KnownFile]]]) -> list[Move]:
     """New files with a missing document each: one of the same name if there is one."""
     moves: list[Move] = []
     paired: set[bytes] = set()
@@ -412,11 +412,11 @@ def _paired(candidates: Sequence[tuple[FileRecord, list[Known]]]) -> list[Move]:
     return moves
 
 
-def _name(file: Known | FileRecord) -> str:
+def _name(file: KnownFile | FileRecord) -> str:
     return PurePosixPath(file.display).name
 
 
-def _type(file: Known | FileRecord) -> str:
+def _type(file: KnownFile | FileRecord) -> str:
     return file_type(PurePosixPath(file.display))
 
 

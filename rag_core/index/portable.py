@@ -92,7 +92,7 @@ class Transfer:
         return f"{_PHASES[self.phase]} · {size(self.done)} of {size(self.total)}"
 
 
-Report = Callable[[Transfer], None]
+TransferReport = Callable[[Transfer], None]
 """Called repeatedly during an export or import; an error it raises ends that, and no file is left."""
 
 
@@ -111,7 +111,7 @@ class _Unfit(Exception):
     """Why a file is not imported, as the end of a sentence."""
 
 
-def _pack(store: Path, part: Path, info: StoreInfo, report: Report) -> None:
+def _pack(store: Path, part: Path, info: StoreInfo, report: TransferReport) -> None:
     """Write the archive ``part`` around the store file ``store``; it is on the disk when this returns.
     ``info`` describes the store. Raises OSError."""
     counts = {"files": info.file_count, "passages": info.chunk_count}
@@ -132,7 +132,9 @@ def _pack(store: Path, part: Path, info: StoreInfo, report: Report) -> None:
         os.fsync(raw.fileno())
 
 
-def _copy(source: IO[bytes], target: IO[bytes], phase: TransferPhase, total: int, report: Report) -> None:
+def _copy(
+    source: IO[bytes], target: IO[bytes], phase: TransferPhase, total: int, report: TransferReport
+) -> None:
     done = 0
     while block := source.read(_BLOCK):
         report(Transfer(phase, done, total))
@@ -149,7 +151,7 @@ class Packed:
     name: str
     schema: int
 
-    def unpack(self, target: Path, report: Report) -> None:
+    def unpack(self, target: Path, report: TransferReport) -> None:
         """Write the store to ``target``, which must not exist. Raises StoreError, OSError."""
         total = self.archive.getinfo(STORE).file_size
         require_space(target.parent, total, f"The store in {self.path.name!r}")
@@ -234,7 +236,7 @@ def _refused(path: Path, why: str) -> StoreError:
 
 
 def export_store(
-    store: Store, target: Path, *, force: bool = False, report: Report | None = None
+    store: Store, target: Path, *, force: bool = False, report: TransferReport | None = None
 ) -> Exported:
     """Write ``store`` as it is now to ``target``, or into that folder under its own name.
 
@@ -273,7 +275,7 @@ def _is_folder(path: Path) -> bool:
     return os.path.isdir(path)  # noqa: PTH112 - no error for a path that cannot be
 
 
-def _vacuum(store: Path, copy: Path, report: Report) -> None:
+def _vacuum(store: Path, copy: Path, report: TransferReport) -> None:
     """Write one consistent, compact copy without deleted text. Searches and runs do not wait for it."""
     with closing(connect(store, "ro")) as db:
         pages, unused, page_size = (
@@ -317,7 +319,7 @@ def _explained(store: Store, target: Path) -> Iterator[None]:
 def import_store(
     packed: Packed,
     path: Path,
-    report: Report | None = None,
+    report: TransferReport | None = None,
     make_room: Callable[[], None] = lambda: None,
 ) -> tuple[str, ...]:
     """Make the store file ``path`` of a portable file; returns notices for its owner, in sentences.
@@ -359,7 +361,7 @@ def _inspect(unpacked: Path, version: int) -> None:
                 pass
 
 
-def _adopt(unpacked: Path, report: Report) -> tuple[str, ...]:
+def _adopt(unpacked: Path, report: TransferReport) -> tuple[str, ...]:
     """Make the store this computer's own; returns notices. Raises _Unfit."""
     try:
         with closing(Store(unpacked)) as store:

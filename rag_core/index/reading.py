@@ -30,7 +30,7 @@ from rag_core.extract import (
 )
 from rag_core.extract.chunk import cut
 from rag_core.extract.filetypes import NAMED, title_of_name
-from rag_core.extract.ocr import Remote, UnlessHidden
+from rag_core.extract.ocr import RemoteReader, UnlessHidden
 from rag_core.files import display, read_bytes
 from rag_core.index.embedded import EmbeddedPictures, ReadPicture, embeds, may_show, with_pictures
 from rag_core.index.embedding import BATCH, Embedding
@@ -66,7 +66,7 @@ class Limits:
     extractor_timeout_s: float = TIME_LIMIT_S  #: Seconds for one file, and for each picture in it.
     ocr: str = "auto"  #: The setting `ocr`, for what is read on this machine.
     pictures: Path | None = None  #: The folder that keeps the texts of pictures.
-    remote_ocr: Remote | None = None  #: The model on a server that reads pictures.
+    remote_ocr: RemoteReader | None = None  #: The model on a server that reads pictures.
 
     @property
     def reads_pictures(self) -> bool:
@@ -115,11 +115,11 @@ class Reading:
         for known in plan.deleted:
             if known.extractor == NAMED:  # it was gone before it was read
                 with self.store.write() as db:
-                    write.remove(db, known.id)
+                    write.remove_document(db, known.id)
                 continue
             result = FileResult(known.display, "success", plan.why_gone(known))
             with self._recorded(result) as db:
-                write.remove(db, known.id)
+                write.remove_document(db, known.id)
         if plan.pictures:
             self.pictures[plan.source.id] = plan.pictures
         return self._read_all(plan) and not plan.is_partial
@@ -241,7 +241,7 @@ class Reading:
             if len(shown) < len(pictures):
                 whole = with_pictures(doc, shown)
                 rows = self._rows(whole, file)
-            added = write.put(db, file, whole, rows, extractor_number(PurePosixPath(file.display)))
+            added = write.put_document(db, file, whole, rows, extractor_number(PurePosixPath(file.display)))
             took, notes = round((time.monotonic() - started) * 1000), " ".join(whole.warnings)
             result = FileResult(
                 file.display, "success", outcome or "reread", added, rows.skipped, notes, took
@@ -274,7 +274,7 @@ class Reading:
         """The passages of a document as they are stored."""
         embedder = self.embedding.embedder
         passages = cut(doc, self.spec, embedder.count_tokens if embedder else None)
-        return chunks.rows(file.display, doc, passages, self.furniture.repeated)
+        return chunks.chunk_rows(file.display, doc, passages, self.furniture.repeated)
 
     def embedded_pictures(
         self, doc: Extracted, root: Path, file: write.FileRecord, most: int
@@ -303,10 +303,12 @@ class Reading:
             hashes.append(hashlib.sha256(data).hexdigest())
             pictures.append(ReadPicture(link, path, seen))
         if self.limits.pictures:
-            ocr.hold(self.limits.pictures, file.file_hash, hashes)
+            ocr.note_pictures(self.limits.pictures, file.file_hash, hashes)
         return pictures
 
-    def _seen(self, data: bytes, path: PurePosixPath, remote: Remote | None, most: int) -> Extracted | None:
+    def _seen(
+        self, data: bytes, path: PurePosixPath, remote: RemoteReader | None, most: int
+    ) -> Extracted | None:
         """What is seen in a picture that a note embeds; None if it is not read yet. Raises ExtractError."""
         folder = self.limits.pictures
         if most <= 0 and not (folder and ocr.was_read(folder, data)):
@@ -317,7 +319,7 @@ class Reading:
         with self.workers.one() as worker:
             return worker.read(reader, data, path, remote, max(most, 0))
 
-    def remote_ocr(self, file: write.FileRecord) -> Remote | None:
+    def remote_ocr(self, file: write.FileRecord) -> RemoteReader | None:
         """The server that may read the pictures in a file; one on another machine gets none of private
         documents."""
         remote = self.limits.remote_ocr

@@ -220,7 +220,7 @@ def _begin(new: Path, path: Path, decided: Decisions, old: _Old) -> int:
             "INSERT OR IGNORE INTO embeddings (identity_id, hash, vector, crc32) VALUES (?, ?, ?, ?)",
             _whole_vectors(path, dimensions),
         )
-        signs.put_all(db)
+        signs.put_all_signs(db)
         outbox.recheck(db, wanted=bool(outbox.target(db) or outbox.address(db)))
         taken = db.execute("SELECT count(*) FROM embeddings").fetchone()[0]
         db.execute("COMMIT")

@@ -32,9 +32,9 @@ from rag_core.library.documents import Documents
 from rag_core.library.jobs import Jobs
 from rag_core.library.searching import Searching
 from rag_core.library.service import Service, Shared, open_to_all
-from rag_core.models import LLMOptions, Message, open_llm
+from rag_core.models import ChatMessage, LLMOptions, open_llm
 from rag_core.models.addresses import host_of, leaves
-from rag_core.models.chat import Call, Outcome, server_of, stream_answer
+from rag_core.models.chat import Call, FinishReason, server_of, stream_answer
 from rag_core.replies import DEFAULT_K, MAX_K, Conversation, Draft, Ending, Reply, Turn
 from rag_core.search.query import MAX_LENGTH, asked, parse
 from rag_core.store.connection import kept
@@ -52,7 +52,7 @@ _NO_BUDGET = 10**9  # tokens: the prompt decides how much fits
 _PAGE = 100
 _NEAR = 0.1  # a score; unrelated passages stay below 0.05
 
-_ENDINGS: dict[Outcome, Ending] = {
+_ENDINGS: dict[FinishReason, Ending] = {
     "done": "answered",
     "too long": "too long",
     "out of time": "too long",
@@ -303,7 +303,7 @@ class Asking(Service):
             return _with_trouble(viewer, self._quoted(viewer, reply), error)
 
     def _with_passages(
-        self, viewer: Viewer, reply: Reply, hits: Sequence[Hit], question: str, before: Sequence[Message]
+        self, viewer: Viewer, reply: Reply, hits: Sequence[Hit], question: str, before: Sequence[ChatMessage]
     ) -> Reply:
         """The reply with the passages that fit into the prompt, next to ``question`` (what the model gets of
         it) and the conversation ``before``."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_core.errors import EmbedderError, InvalidInput, LLMError, RagError
-from rag_core.models import LLMOptions, Message, open_llm
+from rag_core.models import ChatMessage, LLMOptions, open_llm
 from rag_core.models.addresses import destination
 from rag_core.models.chat import Call, stream_answer
 from rag_core.models.check import Found, Unanswered, printable, written
@@ -25,11 +25,11 @@ from rag_core.wording import GET_A_MODEL, some
 _LOG = logging.getLogger(__name__)
 
 
-Check = tuple[Connection, Callable[[], Found]]
+LiveCheck = tuple[Connection, Callable[[], Found]]
 """A connection to check, without a state yet, and the check."""
 
 
-def run_checks(checks: Sequence[Check], within_s: float = 5.0) -> list[Connection]:
+def run_checks(checks: Sequence[LiveCheck], within_s: float = 5.0) -> list[Connection]:
     """What each check finds, in order; they run at the same time. One that fails or takes longer than
     ``within_s`` says so."""
     futures = [in_background(f"checking {known.key}", look) for known, look in checks]
@@ -67,7 +67,7 @@ def sent_to(url: str) -> str:
 
 _LONGEST_S = 120.0
 _ENOUGH = 16  # tokens; their text does not matter
-_ASKED = (Message("user", "Answer with one word: yes."),)
+_ASKED = (ChatMessage("user", "Answer with one word: yes."),)
 
 
 def check_chat(
@@ -75,7 +75,7 @@ def check_chat(
 ) -> Found:
     """The model called ``name``, asked for a word, and the models that could be chosen; None: none is chosen.
     No note is sent. The server is asked with the options of an answer: others would load the model again."""
-    listing = in_background("listing models that chat", lambda: listed(CHAT_MODELS, options))
+    listing = in_background("listing models that chat", lambda: listed_models(CHAT_MODELS, options))
     found = _ask_chat(name, options, within_s) if name else None
     models: tuple[str, ...] = ()
     with suppress(TimeoutError):
@@ -93,7 +93,7 @@ def check_chat(
     return Found("not set up", sentence, f"{step}, or set COMMONPLACE_LLM.", models=models)
 
 
-def listed(table: Mapping[str, Provider], options: Any) -> list[str]:
+def listed_models(table: Mapping[str, Provider], options: Any) -> list[str]:
     """The names of the models that can be chosen now, of one provider of a table after the other."""
     names: list[str] = []
     for row in table.values():

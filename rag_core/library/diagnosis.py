@@ -15,17 +15,17 @@ from rag_core.files import display, expanded
 from rag_core.library.freshness import file_state_by_hash
 from rag_core.library.places import (
     FORGOTTEN,
-    Place,
+    FilePlace,
     absolute,
     is_folder,
     is_known,
     not_a_document,
     obstacle,
-    places,
+    places_of,
 )
-from rag_core.library.places import called as places_called
+from rag_core.library.places import files_called as places_called
 from rag_core.messages import Message, say
-from rag_core.reports import Diagnosis, Step
+from rag_core.reports import Diagnosis, DiagnosisStep
 from rag_core.store import Store, documents, embeddings, privacy
 from rag_core.store.sources import LEFT_OUT, all_sources, shown_path
 from rag_core.types import NAME
@@ -34,7 +34,7 @@ from rag_core.wording import command, moment
 _MOST_CALLED = 3  # files of one name that are told apart
 
 Missing = Callable[[], RagError | None]  # why the embedder of a store cannot be had; None if it can
-_Followed = Iterator[tuple[Step, Message | None]]  # steps, each with what to do next
+_Followed = Iterator[tuple[DiagnosisStep, Message | None]]  # steps, each with what to do next
 
 
 def explain(store: Store, path: str, here: Path, missing: Missing) -> Diagnosis:
@@ -48,7 +48,7 @@ def explain(store: Store, path: str, here: Path, missing: Missing) -> Diagnosis:
 
     """
     with store.read() as db:
-        found = places(db, path, here, removed=True)
+        found = places_of(db, path, here, removed=True)
         called: list[str] = []
         if not any(is_known(db, place) for place in found) and not expanded(path).is_absolute():
             found, called = _by_name(db, path, found)
@@ -58,11 +58,11 @@ def explain(store: Store, path: str, here: Path, missing: Missing) -> Diagnosis:
     return next((diagnosis for diagnosis in tried if diagnosis.findable), tried[0])
 
 
-def _by_name(db: sqlite3.Connection, name: str, others: list[Place]) -> tuple[list[Place], list[str]]:
+def _by_name(db: sqlite3.Connection, name: str, others: list[FilePlace]) -> tuple[list[FilePlace], list[str]]:
     """The one file with this name, or the paths of several; ``others`` if there is none."""
     paths = documents.called(db, name, _MOST_CALLED)
     if len(paths) == 1:
-        return places(db, paths[0])[:1], []
+        return places_of(db, paths[0])[:1], []
     on_disk = [] if paths else places_called(all_sources(db), name, _MOST_CALLED)
     if len(on_disk) == 1:
         return on_disk, []
@@ -90,12 +90,12 @@ def _nowhere(db: sqlite3.Connection, store: str, path: str, here: Path, called: 
         hint = say("did_you_mean", value=near[0]) if near else ""
         said = say("no_file", path=path, store=store, folders=folders, hint=hint)
         advice = not_a_document(path) or say("spelling")
-    return Diagnosis(store, path, (Step("no", said),), advice)
+    return Diagnosis(store, path, (DiagnosisStep("no", said),), advice)
 
 
-def _explain(db: sqlite3.Connection, store: str, place: Place, missing: Missing) -> Diagnosis:
+def _explain(db: sqlite3.Connection, store: str, place: FilePlace, missing: Missing) -> Diagnosis:
     source, raw = place
-    steps = [Step("ok", say("in_folder", folder=source.root, store=store))]
+    steps = [DiagnosisStep("ok", say("in_folder", folder=source.root, store=store))]
     advice: Message | None = None
     for step, then in _follow(db, store, place, missing):
         steps.append(step)
@@ -107,7 +107,7 @@ def _explain(db: sqlite3.Connection, store: str, place: Place, missing: Missing)
     return Diagnosis(store, shown, tuple(steps), advice or "")
 
 
-def _follow(db: sqlite3.Connection, store: str, place: Place, missing: Missing) -> _Followed:
+def _follow(db: sqlite3.Connection, store: str, place: FilePlace, missing: Missing) -> _Followed:
     """Each step from the file to its vectors, with what to do where it went wrong."""
     source, raw = place
     resume = say("resume_folder", number=source.id, store=store)
@@ -118,29 +118,29 @@ def _follow(db: sqlite3.Connection, store: str, place: Place, missing: Missing) 
         (NAME, source.id, raw),
     ).fetchone()
     if row is None and is_folder(place):
-        yield Step("no", say("folder")), say("ask_file_in_it")
+        yield DiagnosisStep("no", say("folder")), say("ask_file_in_it")
         return
     if os.path.isabs(source.root):  # noqa: PTH117  else an index that is attached, and no folder
         found = obstacle(db, store, place)
         if found is None:
-            yield Step("ok", say("chosen")), None
+            yield DiagnosisStep("ok", say("chosen")), None
             if source.paused:
-                yield Step("note", say("paused")), resume
+                yield DiagnosisStep("note", say("paused")), resume
         elif row and row["chunk_count"] and row["private"] < LEFT_OUT:
             said = say("kept", reason=found.said, meanwhile=say(found.meanwhile))
-            yield Step("no" if found.meanwhile == FORGOTTEN else "note", said), found.advice
+            yield DiagnosisStep("no" if found.meanwhile == FORGOTTEN else "note", said), found.advice
         else:
-            yield Step("no", found.said), found.advice
+            yield DiagnosisStep("no", found.said), found.advice
     if row is None:
         due = resume if source.paused else say("index", store=store)
-        yield Step("no", say("not_read")), not_a_document(display(raw)) or due
+        yield DiagnosisStep("no", say("not_read")), not_a_document(display(raw)) or due
         return
     yield from _reading(store, row)
     yield from _vectors(db, store, row, missing)
     if row["private"]:
         why = ["as the note says"] if row["private"] & privacy.BY_NOTE else []
         why += [f"by the rule {rule!r}" for rule in privacy.which(db, source.label, row["path"])]
-        yield Step("note", say("private", why=" and ".join(why))), None
+        yield DiagnosisStep("note", say("private", why=" and ".join(why))), None
 
 
 def _reading(store: str, row: sqlite3.Row) -> _Followed:
@@ -150,52 +150,55 @@ def _reading(store: str, row: sqlite3.Row) -> _Followed:
     index = say("index", store=store)
     if row["state"] == "failed":
         said = say("failed_kept" if kept else "failed", reason=reason)
-        yield Step("note" if kept else "no", said), say("fix_file")
+        yield DiagnosisStep("note" if kept else "no", said), say("fix_file")
     elif row["state"] == "skipped" and reason == documents.ALL_TAKEN_OUT:
-        yield Step("no", reason), again
+        yield DiagnosisStep("no", reason), again
     elif row["state"] == "skipped":
-        yield Step("no", say("skipped", reason=reason)), say("not_a_document")
+        yield DiagnosisStep("no", say("skipped", reason=reason)), say("not_a_document")
     elif row["extractor"] == NAMED:
-        yield Step("no", say("only_named")), index
+        yield DiagnosisStep("no", say("only_named")), index
         return
     elif row["file_type"] == "picture" and row["pictures_left"]:
         if reason:
-            yield Step("note", reason), None
-        yield Step("no", say("picture_waits")), index
+            yield DiagnosisStep("note", reason), None
+        yield DiagnosisStep("no", say("picture_waits")), index
     else:
         yield from _as_read(row, again, index)
     if changed:
-        yield Step("note", say("changed")), index
+        yield DiagnosisStep("note", say("changed")), index
     elif row["state"] != "failed" and not is_current(row["extractor"], path):
-        yield Step("note", say("other_reader", reader=reader_of(path))), index
+        yield DiagnosisStep("note", say("other_reader", reader=reader_of(path))), index
 
 
 def _as_read(row: sqlite3.Row, again: Message, index: Message) -> _Followed:
     """How a document was read, and which parts are missing."""
     path, warnings = PurePosixPath(row["display"]), json.loads(row["warnings"])
     by = f" by {reader_of(path)}" if is_current(row["extractor"], path) else ""
-    yield Step("ok", say("read", type=row["file_type"], by=by, when=moment(row["indexed_at"]))), None
+    yield DiagnosisStep("ok", say("read", type=row["file_type"], by=by, when=moment(row["indexed_at"]))), None
     if not row["size"]:
-        yield Step("note", say("empty_file")), None
+        yield DiagnosisStep("note", say("empty_file")), None
     for warning in warnings:
-        yield Step("note", warning), again if warning == documents.TAKEN_OUT else None
+        yield DiagnosisStep("note", warning), again if warning == documents.TAKEN_OUT else None
     if row["pictures_left"] and row["reason"] not in warnings:
-        yield Step("note", say("pictures_left", count=row["pictures_left"])), index
+        yield DiagnosisStep("note", say("pictures_left", count=row["pictures_left"])), index
 
 
 def _vectors(db: sqlite3.Connection, store: str, row: sqlite3.Row, missing: Missing) -> _Followed:
     counts = embeddings.counts_of(db, row["id"])
     if counts.bare and row["size"] and not row["pictures_left"]:
-        yield Step("note", say("no_text")), None
+        yield DiagnosisStep("note", say("no_text")), None
     if counts.refused:
-        yield Step("note", say("refused", count=counts.refused, error=counts.error)), say("tried_again")
+        yield (
+            DiagnosisStep("note", say("refused", count=counts.refused, error=counts.error)),
+            say("tried_again"),
+        )
     if waiting := counts.waiting - counts.refused:
-        yield Step("note", say("waiting", count=waiting)), say("index", store=store)
+        yield DiagnosisStep("note", say("waiting", count=waiting)), say("index", store=store)
     if counts.unreadable:
-        yield Step("note", say("other_script", count=counts.unreadable)), None
+        yield DiagnosisStep("note", say("other_script", count=counts.unreadable)), None
     if counts.data:
-        yield Step("note", say("machine_text", count=counts.data)), None
+        yield DiagnosisStep("note", say("machine_text", count=counts.data)), None
     if counts.embedded and (error := missing()):
-        yield Step("note", say("no_embedder", error=error.message)), error.next_step
+        yield DiagnosisStep("note", say("no_embedder", error=error.message)), error.next_step
     elif counts.embedded:
-        yield Step("ok", say("by_meaning", count=counts.embedded)), None
+        yield DiagnosisStep("ok", say("by_meaning", count=counts.embedded)), None

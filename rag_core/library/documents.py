@@ -55,7 +55,7 @@ class Documents(Service):
         if not 0 <= around <= MAX_AROUND:
             raise InvalidInput(f"around is {around}.", f"Use a number from 0 to {MAX_AROUND}.")
         with self._stores.reading(viewer, store) as db:
-            rows = find.neighbours(db, key, find.visible(viewer), around)
+            rows = find.chunks_around(db, key, find.visible(viewer), around)
         if not rows:
             raise _gone()
         return rows
@@ -74,7 +74,7 @@ class Documents(Service):
         for opened in self._stores.each(viewer, names)[0].values():
             with suppress(StoreError), self._stores.reading(viewer, opened.store.name) as db:
                 found.append(facets.of_all(db, opened.store.name, viewer))
-        return facets.joined(found)
+        return facets.joined_facets(found)
 
     @open_to_all
     def excerpt(

@@ -95,12 +95,12 @@ class Files(Service):
         with opened.read() as db:
             if here is None and documents.ids(db, path):
                 return path
-            found = places.places(db, path, here)
+            found = places.places_of(db, path, here)
             leads_out = os.path.normpath(path).startswith(os.pardir + os.sep)
             if leads_out or expanded(path).is_absolute():
                 found = found or places.inside(db, opened, path)
             elif not any(places.is_known(db, place) for place in found) and (
-                ending := places.ending(db, store, path)
+                ending := places.file_ending(db, store, path)
             ):
                 return ending
         if not found:

@@ -15,7 +15,7 @@ from rag_core.index.embedded import is_picture
 from rag_core.index.index import DROPS_TEXT
 from rag_core.library import places
 from rag_core.library.service import Service
-from rag_core.reports import Asked, Problem
+from rag_core.reports import PendingRequest, Problem
 from rag_core.store import documents, find, jobs, sources
 from rag_core.types import FileResult, Freshness, Job, Source, Viewer
 
@@ -52,7 +52,7 @@ class Jobs(Service):
                 raise InvalidInput(
                     f"{path!r} is a folder.", "Ask for the folder to be read, or name a file in it."
                 )
-            obstacles = [places.refusal(db, store, place) for place in found]
+            obstacles = [places.job_obstacle(db, store, place) for place in found]
         readable = [place for place, obstacle in zip(found, obstacles, strict=True) if obstacle is None]
         if not readable and obstacles[0]:
             raise InvalidInput(f"{path!r} is not read. {obstacles[0].said}", obstacles[0].advice)
@@ -96,7 +96,7 @@ class Jobs(Service):
         """Whether a request of the store is unfinished."""
         return index.requested(self._stores.open(viewer, store).store)
 
-    def requests(self, viewer: Viewer, store: str) -> list[Asked]:
+    def requests(self, viewer: Viewer, store: str) -> list[PendingRequest]:
         """The unfinished requests of a store, each once, the oldest first."""
         with self._stores.open(viewer, store).store.read() as db:
             waiting = [each for each in jobs.requests_after(db, 0) if each.kind == "index"]
@@ -105,7 +105,7 @@ class Jobs(Service):
         for each in waiting:
             named = each.sources
             folders = None if named is None else tuple(roots[i] for i in named if i in roots)
-            found.append(Asked(folders, len(each.paths or ()), each.force))
+            found.append(PendingRequest(folders, len(each.paths or ()), each.force))
         return list(dict.fromkeys(found))
 
     def index(self, viewer: Viewer, store: str, report: Callable[[Job], None] | None = None) -> Job | None:
@@ -167,7 +167,7 @@ class Jobs(Service):
         looking, eta = False, None
         for store in stores:
             with suppress(StoreError, NotFound), self._stores.reading(viewer, store) as db:
-                waiting += find.waiting(db, viewer)
+                waiting += find.waiting_texts(db, viewer)
                 failed += db.execute("SELECT count(*) FROM documents WHERE state = 'failed'").fetchone()[0]
                 for job in jobs.newest(db, store, running=True, limit=1):
                     if job.state == "running":

@@ -11,7 +11,7 @@ from functools import partial
 from rag_core.config.options import options_from
 from rag_core.errors import InvalidInput, StoreError
 from rag_core.library import connections
-from rag_core.library.connections import Check
+from rag_core.library.connections import LiveCheck
 from rag_core.library.service import Service
 from rag_core.models import LLMOptions, OcrOptions, full_name
 from rag_core.models.addresses import destination
@@ -35,7 +35,7 @@ class Models(Service):
         asked only where a setting or a store names it, or with ``ask_all``."""
         used, models = self._used(viewer)
         added = [row for name, row in added_embedders().items() if name in models.keys() - EMBEDDERS.keys()]
-        checks: list[Check] = []
+        checks: list[LiveCheck] = []
         for row in (*EMBEDDERS.values(), *VECTOR_INDEXES.values(), *added):
             if not row.checks:
                 continue
@@ -48,7 +48,7 @@ class Models(Service):
             checks.append((known, partial(row.imported(row.checks), need)))
         return connections.run_checks([*checks, *self._checks_of_choices()])
 
-    def _checks_of_choices(self) -> list[Check]:
+    def _checks_of_choices(self) -> list[LiveCheck]:
         """The model that answers, the reranker, and what reads pictures, each as a setting chooses it."""
         from rag_core.models.live_checks import check_ocr, check_reranker
 
@@ -69,11 +69,11 @@ class Models(Service):
     def answering(self, viewer: Viewer) -> list[str]:
         """The names of the models that can answer questions now, as the setting ``llm`` takes them: those
         of Ollama, then those of the configured server. Empty if neither answers."""
-        return connections.listed(CHAT_MODELS, options_from(self._settings, LLMOptions))
+        return connections.listed_models(CHAT_MODELS, options_from(self._settings, LLMOptions))
 
     def rerankers(self, viewer: Viewer) -> list[str]:
         """The rerankers that were fetched, as the setting ``reranker`` takes them."""
-        return connections.listed(RERANKERS, options_from(self._settings, RerankerOptions))
+        return connections.listed_models(RERANKERS, options_from(self._settings, RerankerOptions))
 
     def list_ollama(self, viewer: Viewer) -> list[OllamaModel]:
         """The models that Ollama has, those that can embed first. Raises EmbedderError when it does not

@@ -67,7 +67,7 @@ class Originals(Service):
         is_as_read = row["state"] == "indexed" and TAKEN_OUT not in found.warnings
         if is_as_read and (whole := _whole_text(row, found)):
             return whole
-        return joined(found)
+        return joined_text(found)
 
     @open_to_all
     def picture(self, viewer: Viewer, store: str, path: str, target: str) -> Picture:
@@ -135,7 +135,7 @@ def raster_type(data: bytes) -> str | None:
     return next((kind for beginning, kind in _RASTER if data.startswith(beginning)), None)
 
 
-def joined(found: DocumentView) -> str:
+def joined_text(found: DocumentView) -> str:
     """The text of the passages, each in its line. Lines that no passage holds are empty."""
     if not found.chunks:
         return ""

@@ -99,7 +99,7 @@ class Pictures(Service):
                     continue
                 if not embeds:
                     return _Shown(root, row["path"], place, row["file_hash"])
-                source, picture = sources.of_document(db, row["id"]), os.fsencode(anchor[1])
+                source, picture = sources.source_of(db, row["id"]), os.fsencode(anchor[1])
                 if may_show(db, source.id, picture):
                     return _Shown(root, picture, "", "")
         raise _none(store, path, place)

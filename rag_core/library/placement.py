@@ -25,8 +25,8 @@ from rag_core.store.file import active_identity, now
 from rag_core.store.health import EXAMPLES
 from rag_core.types import StoreInfo, Viewer
 from rag_core.vectors import RemoteIndex
-from rag_core.vectors.backends import address_of, backend_of, destination, existing, kinds, none_there
-from rag_core.vectors.service import SEARCH_ATTEMPTS, Options, Refused
+from rag_core.vectors.backends import address_of, backend_of, existing, kinds, none_there, text_goes_to
+from rag_core.vectors.service import SEARCH_ATTEMPTS, Options, ServiceRefused
 from rag_core.wording import plural
 
 
@@ -35,7 +35,7 @@ class Placement(Service):
 
     def backends(self, viewer: Viewer) -> dict[str, str]:
         """The kinds of vector index that a store may have, and where text goes with each, in words."""
-        return {kind: destination(kind, self._shared.vector_options) for kind in kinds()}
+        return {kind: text_goes_to(kind, self._shared.vector_options) for kind in kinds()}
 
     def switch(
         self,
@@ -173,7 +173,7 @@ class Placement(Service):
         """
         try:
             remote: RemoteIndex = ask_index(partial(existing, address, self._shared.vector_options), address)
-        except Refused as error:
+        except ServiceRefused as error:
             raise none_there(address, is_copy=True) if error.is_absence else error from None
         name = name or attaching.maker_at(remote, address).name
         known = self._shared.info(viewer, name) if name in self._stores.names(viewer) else None
@@ -183,7 +183,7 @@ class Placement(Service):
         else:
             path = self._stores.new_path(viewer, name)
             make_room = partial(self._access.forget_store, name)
-        attaching.attach(
+        attaching.make_attached(
             remote,
             address,
             backend_of(address),

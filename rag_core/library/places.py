@@ -21,7 +21,7 @@ from rag_core.store import Store, documents, sources
 from rag_core.types import Source
 from rag_core.wording import command, take_back
 
-Place = tuple[Source, bytes]
+FilePlace = tuple[Source, bytes]
 """A source and a path below its folder."""
 
 _SEP = os.fsencode(os.sep)
@@ -51,7 +51,7 @@ def no_file(opened: Store, path: str) -> NotFound:
     return NotFound(f"Store {opened.name!r} has no file {path[:500]!r}.", meant)
 
 
-def ending(db: sqlite3.Connection, store: str, path: str) -> str | None:
+def file_ending(db: sqlite3.Connection, store: str, path: str) -> str | None:
     """The file, read or excluded, whose path ends in ``path``; None if there is none. Raises SeveralFiles."""
     excluded = [each.display for each in sources.excluded_files(db)]
     named = {*documents.called(db, path, _MOST_NAMED), *excluded}
@@ -69,9 +69,9 @@ def near(opened: Store, path: str) -> Sequence[str]:
         return like or get_close_matches(path, [out.display for out in sources.excluded_files(db)], n=1)
 
 
-def places(
+def places_of(
     db: sqlite3.Connection, path: str, here: Path | None = None, *, removed: bool = False
-) -> list[Place]:
+) -> list[FilePlace]:
     """Each folder of a store that could hold ``path``, and the path below it; a file on disk goes first.
 
     ``path`` is absolute, relative to ``here``, or the store's own name of a file. With ``removed``, folders
@@ -94,13 +94,13 @@ def places(
     return called or _below(folders.values(), path) or on_disk
 
 
-def called(folders: Iterable[Source], name: str, limit: int) -> list[Place]:
+def files_called(folders: Iterable[Source], name: str, limit: int) -> list[FilePlace]:
     """At most ``limit`` files anywhere below ``folders``, read or not, with a path that ends in this name."""
     try:
         tail = _SEP + os.fsencode(os.path.normpath(name))
     except ValueError:  # a NUL or half a character: no file has that name
         return []
-    found: list[Place] = []
+    found: list[FilePlace] = []
     seen = 0
     for source in folders:
         root = os.fsencode(source.root)
@@ -123,7 +123,7 @@ def absolute(path: str, here: Path) -> tuple[bytes, ...]:
         return ()
 
 
-def _below(folders: Iterable[Source], path: str) -> list[Place]:
+def _below(folders: Iterable[Source], path: str) -> list[FilePlace]:
     """The folders that hold a file which the store would call ``path``, once it was read."""
     found = []
     for source in folders:
@@ -136,16 +136,16 @@ def _below(folders: Iterable[Source], path: str) -> list[Place]:
     return found
 
 
-def inside(db: sqlite3.Connection, store: Store, path: str) -> list[Place]:
-    """`places`, at least one. Raises InvalidInput for a path outside of the store's folders."""
-    if found := places(db, path):
+def inside(db: sqlite3.Connection, store: Store, path: str) -> list[FilePlace]:
+    """`places_of`, at least one. Raises InvalidInput for a path outside of the store's folders."""
+    if found := places_of(db, path):
         return found
     roots = ", ".join(source.root for source in sources.all_sources(db) if not source.removed) or "none yet"
     said = f"Name something in one of its folders: {roots}."
     raise InvalidInput(f"{path!r} is not in a folder of store {store.name!r}.", said)
 
 
-def is_known(db: sqlite3.Connection, place: Place) -> bool:
+def is_known(db: sqlite3.Connection, place: FilePlace) -> bool:
     """Whether there is something now, or the store knows a file there or excludes one."""
     values = (place[0].id, place[1]) * 2
     sql = """SELECT 1 FROM documents WHERE source_id = ? AND path = ?
@@ -153,12 +153,12 @@ def is_known(db: sqlite3.Connection, place: Place) -> bool:
     return os.path.lexists(_whole(place)) or db.execute(sql, values).fetchone() is not None
 
 
-def is_folder(place: Place) -> bool:
+def is_folder(place: FilePlace) -> bool:
     """Whether there is a folder now."""
     return os.path.isdir(_whole(place))  # noqa: PTH112  (bytes)
 
 
-def files_below(db: sqlite3.Connection, place: Place, *, recursive: bool) -> set[bytes]:
+def files_below(db: sqlite3.Connection, place: FilePlace, *, recursive: bool) -> set[bytes]:
     """The files of a folder that its source chooses now, or chose before."""
     source, raw = place
     found = {row[0] for row in db.execute("SELECT path FROM documents WHERE source_id = ?", (source.id,))}
@@ -181,7 +181,7 @@ class Obstacle(NamedTuple):
     meanwhile: str = "found_until_run"  #: The code of what becomes of the text that the store has of it.
 
 
-def obstacle(db: sqlite3.Connection, store: str, place: Place) -> Obstacle | None:
+def obstacle(db: sqlite3.Connection, store: str, place: FilePlace) -> Obstacle | None:
     """What keeps a job from reading a file; None if nothing does."""
     source, raw = place
     whole = _whole(place)
@@ -211,7 +211,7 @@ def obstacle(db: sqlite3.Connection, store: str, place: Place) -> Obstacle | Non
     return Obstacle(say("skipped_by_rule", reason=reason.text), advice)
 
 
-def refusal(db: sqlite3.Connection, store: str, place: Place) -> Obstacle | None:
+def job_obstacle(db: sqlite3.Connection, store: str, place: FilePlace) -> Obstacle | None:
     """`obstacle` to a job for one file; None for a document whose file is gone, as the job forgets it."""
     found = obstacle(db, store, place)
     if found and found.meanwhile == FORGOTTEN:
@@ -226,7 +226,7 @@ def not_a_document(path: str) -> Message | None:
     return say("not_a_document") if hardly_text(path) else None
 
 
-def _whole(place: Place) -> bytes:
+def _whole(place: FilePlace) -> bytes:
     return os.path.join(os.fsencode(place[0].root), place[1])  # noqa: PTH118  (bytes)
 
 

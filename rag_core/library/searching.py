@@ -214,7 +214,7 @@ class Searching(Service):
         of its passages, or with that of one passage."""
         scope, store = Scope(opened.store, opened.local), opened.store.name
         with opened.store.read() as db:
-            if rows := find.neighbours(db, key, find.visible(viewer), 0) if key else []:
+            if rows := find.chunks_around(db, key, find.visible(viewer), 0) if key else []:
                 path = rows[0]["path"]
             view = document(db, store, path, viewer, key) if path and bool(key) == bool(rows) else None
             if view is None and (path or key):
@@ -268,7 +268,7 @@ class Searching(Service):
         for name in names:
             with suppress(StoreError, NotFound), self._stores.reading(viewer, name) as db:
                 if beginning := text.strip()[:MAX_LENGTH]:
-                    named += suggest.named(db, name, beginning, viewer, limit)
+                    named += suggest.titled(db, name, beginning, viewer, limit)
                     tags.update(suggest.tags(db, beginning, viewer))
                 else:
                     changed += suggest.changed(db, name, viewer, limit)

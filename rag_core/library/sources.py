@@ -204,7 +204,7 @@ class Sources(Service):
         if not (roots and files.expanded(path).is_absolute()):
             return None
         with opened.read() as db:
-            held = [source for source, _ in places.places(db, path)]
+            held = [source for source, _ in places.places_of(db, path)]
         if any(source.paused or _takes_many(source) for source in held):
             return None
         folder, pattern = files.split_glob(str(_readable_below(path, roots, store)))

@@ -15,7 +15,7 @@ from rag_core.extract.chunk import chunk_spec
 from rag_core.files import expanded, real_folder
 from rag_core.index import index, portable
 from rag_core.index.choice import refuse_no_match
-from rag_core.index.portable import Exported, Report
+from rag_core.index.portable import Exported, TransferReport
 from rag_core.library.jobs import Jobs
 from rag_core.library.placement import drop_remote
 from rag_core.library.recent import Recent
@@ -267,7 +267,13 @@ class Stores(Service):
         return self.info(viewer, new_name)
 
     def export(
-        self, viewer: Viewer, store: str, target: Path, report: Report | None = None, *, force: bool = False
+        self,
+        viewer: Viewer,
+        store: str,
+        target: Path,
+        report: TransferReport | None = None,
+        *,
+        force: bool = False,
     ) -> Exported:
         """`portable.export_store`. The store can be searched and indexed meanwhile."""
         return portable.export_store(
@@ -275,7 +281,7 @@ class Stores(Service):
         )
 
     def import_file(
-        self, viewer: Viewer, file: Path, name: str = "", report: Report | None = None
+        self, viewer: Viewer, file: Path, name: str = "", report: TransferReport | None = None
     ) -> StoreInfo:
         """Make a store from a portable file, which is not trusted; without ``name`` it keeps its own. Folders
         that are not on this computer are paused; ``notices`` say what differs. Raises as

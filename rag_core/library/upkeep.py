@@ -29,10 +29,10 @@ from rag_core.library.service import Service, Shared
 from rag_core.library.stores import Stores
 from rag_core.models import DEFAULT_EMBEDDER, Embedder
 from rag_core.providers import added_embedders, added_vector_indexes
-from rag_core.reports import VECTOR_INDEX, Diagnosis, Health, Repair, Step
+from rag_core.reports import VECTOR_INDEX, Diagnosis, DiagnosisStep, Health, Repair
 from rag_core.store.health import check
 from rag_core.types import StoreInfo, Viewer
-from rag_core.vectors.foreign import backend_of
+from rag_core.vectors.foreign import package_backend
 from rag_core.wording import plural, size
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Upkeep(Service):
                 opened, path, here, partial(self._shared.embedder_missing, opened.embedder)
             )
         except StoreError as error:  # the store that holds the file may be the damaged one
-            return Diagnosis(name, path, (Step("no", error.message),), error.next_step)
+            return Diagnosis(name, path, (DiagnosisStep("no", error.message),), error.next_step)
 
     def _ranked(self, viewer: Viewer, found: Diagnosis, query: str) -> Diagnosis:
         answer = self._searching.search(
@@ -124,41 +124,43 @@ class Upkeep(Service):
 
         return change(name, value)
 
-    def doctor(self, viewer: Viewer) -> list[Step]:
+    def doctor(self, viewer: Viewer) -> list[DiagnosisStep]:
         """Check the installation: Python, SQLite, folders, the built-in model, extensions, stores."""
         steps = _installation(self._settings.data_dir, partial(self._embedders.get, DEFAULT_EMBEDDER))
         steps += _extensions(self._settings.extractor_timeout_s)
         try:
             names = self._stores.names(viewer)
         except StoreError as error:
-            return [*steps, Step("no", str(error))]
-        steps += [Step("no", lost)] if (lost := self._all.lost_default(viewer)) else []
+            return [*steps, DiagnosisStep("no", str(error))]
+        steps += [DiagnosisStep("no", lost)] if (lost := self._all.lost_default(viewer)) else []
         for name in names:
             steps += _store(name, partial(self._shared.info, viewer, name))
         return steps
 
 
-def _installation(data_dir: Path, open_model: Callable[[], Embedder]) -> list[Step]:
+def _installation(data_dir: Path, open_model: Callable[[], Embedder]) -> list[DiagnosisStep]:
     """Python, SQLite, the data folder and the built-in model, which is loaded once. Writes nothing."""
     system = f"{platform.system()} {platform.machine()}, SQLite {sqlite3.sqlite_version}"
-    steps = [Step("ok", f"Python {platform.python_version()} on {system}.")]
+    steps = [DiagnosisStep("ok", f"Python {platform.python_version()} on {system}.")]
     there = next(parent for parent in (data_dir, *data_dir.parents) if os.path.lexists(parent))
     if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
         free = shutil.disk_usage(there).free
         said = f"The data folder is {str(data_dir)!r}, with {size(free)} free."
-        steps.append(Step("note" if free < _LITTLE_SPACE else "ok", said))
+        steps.append(DiagnosisStep("note" if free < _LITTLE_SPACE else "ok", said))
     else:
         steps.append(
-            Step("no", f"The data folder {str(data_dir)!r} cannot be written. Check its permissions.")
+            DiagnosisStep(
+                "no", f"The data folder {str(data_dir)!r} cannot be written. Check its permissions."
+            )
         )
     try:
-        steps.append(Step("ok", f"The built-in model is ready: {open_model().identity}."))
+        steps.append(DiagnosisStep("ok", f"The built-in model is ready: {open_model().identity}."))
     except RagError as error:
-        steps.append(Step("no", f"{error} Until then search goes by words."))
+        steps.append(DiagnosisStep("no", f"{error} Until then search goes by words."))
     return steps
 
 
-def _extensions(timeout_s: float) -> list[Step]:
+def _extensions(timeout_s: float) -> list[DiagnosisStep]:
     """What installed packages add, each imported once to see whether it works, for ``timeout_s`` at most."""
     with closing(Worker(timeout_s)) as worker:
         embedders = {name: row.extension for name, row in added_embedders().items()}
@@ -167,7 +169,7 @@ def _extensions(timeout_s: float) -> list[Step]:
             (packages(), "reads files ending in '{}' as {}", worker.load),
             (installed_chunkers(), "adds the chunker '{}'", lambda each: each.load(ExtractError)),
             (embedders, "adds the embedders '{}:…'", lambda each: each.load(EmbedderError)),
-            (indexes, "adds the vector index '{}'", backend_of),
+            (indexes, "adds the vector index '{}'", package_backend),
         )
         steps = []
         for group, adds, load in groups:
@@ -175,18 +177,18 @@ def _extensions(timeout_s: float) -> list[Step]:
                 does = adds.format(name, added_type(each))
                 try:
                     load(each)
-                    steps.append(Step("ok", f"The package {each} {does} (commonplace.{each.kind})."))
+                    steps.append(DiagnosisStep("ok", f"The package {each} {does} (commonplace.{each.kind})."))
                 except RagError as error:
-                    steps.append(Step("no", str(error)))
+                    steps.append(DiagnosisStep("no", str(error)))
         return steps
 
 
-def _store(name: str, look: Callable[[], StoreInfo]) -> list[Step]:
+def _store(name: str, look: Callable[[], StoreInfo]) -> list[DiagnosisStep]:
     """One store by its own counts, and whether its folders are there."""
     try:
         info = look()
     except RagError as error:
-        return [Step("no", str(error))]
+        return [DiagnosisStep("no", str(error))]
     counts = f"{plural(info.chunk_count, 'passage')} of {plural(info.file_count, 'file')}"
     notes = []
     if info.failed:
@@ -199,6 +201,6 @@ def _store(name: str, look: Callable[[], StoreInfo]) -> list[Step]:
         for source in info.sources
         if not (source.paused or source.removed or os.path.isdir(source.root))  # noqa: PTH112  (no error)
     ]
-    said = [Step("note", f"Store {name!r}: {note}") for note in notes]
+    said = [DiagnosisStep("note", f"Store {name!r}: {note}") for note in notes]
     check = f"`commonplace verify --store {name}` checks its file for damage"
-    return [Step("ok", f"Store {name!r} opens: {counts}; {check}."), *said]
+    return [DiagnosisStep("ok", f"Store {name!r} opens: {counts}; {check}."), *said]

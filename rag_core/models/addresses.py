@@ -15,7 +15,7 @@ def host_of(url: str) -> str:
     return urlsplit(url).hostname or ""
 
 
-def is_loopback(url: str) -> bool:
+def is_local_server(url: str) -> bool:
     """Whether the server is on this machine."""
     host = host_of(url)
     try:
@@ -26,7 +26,7 @@ def is_loopback(url: str) -> bool:
 
 def leaves(url: str) -> bool:
     """Whether text sent to the server leaves this machine; '' is no server."""
-    return bool(url) and not is_loopback(url)
+    return bool(url) and not is_local_server(url)
 
 
 def destination(url: str) -> str:
@@ -37,7 +37,7 @@ def destination(url: str) -> str:
 def straight_to(url: str) -> dict[str, Any]:
     """The arguments of a client of httpx that let text go to ``url`` only: no redirect, and no proxy to this
     machine."""
-    local = is_loopback(url)
+    local = is_local_server(url)
     is_plain = local and urlsplit(url).scheme == "http"
     return {"follow_redirects": False, "trust_env": not local, "verify": not is_plain}
 

@@ -34,7 +34,7 @@ _POOLINGS: dict[str, Pooling] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class ModelCard:
     """What the files of a model say about it."""
 
     graph: Path  #: A file.
@@ -51,7 +51,7 @@ class Card:
         return [*sorted(self.graph.parent.glob(f"{self.graph.name}*")), self.tokenizer]
 
 
-def read_card(folder: Path) -> Card:
+def read_card(folder: Path) -> ModelCard:
     """The card of the model in ``folder``. Raises FileNotFoundError where a part is missing, ValueError for
     a pooling that is not known here, and what comes of reading files that hold something else."""
     graph = next((folder / name for name in GRAPHS if (folder / name).is_file()), None)
@@ -63,7 +63,7 @@ def read_card(folder: Path) -> Card:
     told = _read(folder / "config_sentence_transformers.json", {}).get("prompts") or {}
     pooling = _pooling(_read(kinds["Pooling"] / "config.json", {})) if "Pooling" in kinds else "mean"
     most, prompts = _max_tokens(folder), prompts_in_config(told)
-    return Card(graph, folder / TOKENIZER, most, pooling, prompts, more, reranks(folder))
+    return ModelCard(graph, folder / TOKENIZER, most, pooling, prompts, more, reranks(folder))
 
 
 def reranks(folder: Path) -> bool:

@@ -15,7 +15,7 @@ from rag_core.config.keys import OLLAMA_URL
 from rag_core.config.options import setting
 from rag_core.errors import InvalidInput
 from rag_core.models.server import Failure, Server
-from rag_core.providers import CHAT_MODELS, offered, one_of
+from rag_core.providers import CHAT_MODELS, one_of, spellings
 
 if TYPE_CHECKING:
     import httpx
@@ -24,13 +24,13 @@ _TRIES = 3
 _LOOK_S = 0.05
 _THINKS, _THOUGHT = "<think>", "</think>"
 
-Outcome = Literal["", "done", "too long", "stopped", "out of time"]
+FinishReason = Literal["", "done", "too long", "stopped", "out of time"]
 """How a request ended: '' before its end and when the server hung up, *done*, *too long* (in tokens);
 *stopped* and *out of time* are ours."""
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ChatMessage:
     """One message of a conversation."""
 
     role: Literal["system", "user", "assistant"]
@@ -57,7 +57,7 @@ class LLM(Protocol):
 
     server: Server
 
-    def chat(self, messages: Sequence[Message], call: Call) -> Iterator[str]:
+    def chat(self, messages: Sequence[ChatMessage], call: Call) -> Iterator[str]:
         """The answer in non-empty pieces. Its outcome is written into ``call``. Raises Failure."""
 
 
@@ -66,7 +66,7 @@ def parse_llm(name: str) -> tuple[str, str]:
     provider, _, model = name.partition(":")
     if provider not in CHAT_MODELS or not model.strip():
         message = f"There is no model called {name[:80]!r}."
-        raise InvalidInput(message, f"Use {one_of(offered(CHAT_MODELS))}.")
+        raise InvalidInput(message, f"Use {one_of(spellings(CHAT_MODELS))}.")
     return provider, model
 
 
@@ -80,7 +80,7 @@ class Call:
     a read from a silent model, and the server notices and stops working, too."""
 
     def __init__(self) -> None:
-        self.outcome: Outcome = ""
+        self.outcome: FinishReason = ""
         self._lock = threading.Lock()
         self._sockets: list[socket.socket] = []
 
@@ -89,7 +89,7 @@ class Call:
         """Whether we ended it, and not the server."""
         return self.outcome in ("stopped", "out of time")
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: FinishReason) -> None:
         """Note how it ended, unless it was cut before."""
         with self._lock:
             self.outcome = self.outcome if self.cut_off else outcome
@@ -138,7 +138,7 @@ class Call:
 
 
 def stream_answer(
-    llm: LLM, messages: Sequence[Message], options: LLMOptions, stop: threading.Event, call: Call
+    llm: LLM, messages: Sequence[ChatMessage], options: LLMOptions, stop: threading.Event, call: Call
 ) -> Generator[str]:
     """The model's answer, piece by piece, until its end, ``stop`` or the time limit; ``call`` tells which.
     A busy server is asked again. Raises LLMError."""

@@ -16,7 +16,7 @@ from rag_core.config.keys import OLLAMA_URL
 from rag_core.config.options import setting
 from rag_core.errors import EmbedderError, InvalidInput
 from rag_core.models.families import NO_PROMPTS, Prompts, family_of, is_latin
-from rag_core.providers import EMBEDDERS, Provider, added_embedders, offered
+from rag_core.providers import EMBEDDERS, Provider, added_embedders, spellings
 from rag_core.types import EmbedderIdentity, Vectors
 
 DEFAULT_EMBEDDER = "minilm"
@@ -154,7 +154,7 @@ def parse_name(name: str) -> EmbedderName:
             if cut
             else EmbedderName(provider, model)
         )
-    first, *others = offered(EMBEDDERS)
+    first, *others = spellings(EMBEDDERS)
     advice = f"Use {first} (built in), {', '.join(others)}."
     raise InvalidInput(f"There is no embedder called {name[:80]!r}.", advice)
 

@@ -21,7 +21,7 @@ from huggingface_hub.errors import HfHubHTTPError
 
 from rag_core.errors import EmbedderError, InvalidInput
 from rag_core.models.card import GRAPHS, MODULES, SETTINGS, TOKENIZER
-from rag_core.models.installed import MANIFEST_FILE, installing, put_in_place, write_manifest
+from rag_core.models.installed import MANIFEST_FILE, installing, publish_folder, write_manifest
 from rag_core.models.onnx_folder import MODEL_ERRORS, cannot_run, opened_card
 from rag_core.models.transformer import Transformer
 
@@ -34,10 +34,10 @@ _SHA1_FILE = b"blob %d\0"  # what git puts in front of a file before it computes
 # Its second base is OSError; the first is the error of the HTTP package below, which changed twice.
 _HUB_ERRORS: tuple[type[BaseException], ...] = (*HfHubHTTPError.__bases__, ValueError)
 
-Report = Callable[[str], None]
+DownloadReport = Callable[[str], None]
 
 
-def fetch(name: str, model_dir: Path, report: Report = lambda _line: None) -> str:
+def fetch(name: str, model_dir: Path, report: DownloadReport = lambda _line: None) -> str:
     """Install the model ``hf:ORG/NAME`` below ``model_dir`` and return its ORG/NAME.
 
     It is the newest revision unless ``name`` ends with one. Every file must have the hash that the hub lists.
@@ -70,7 +70,7 @@ def fetch(name: str, model_dir: Path, report: Report = lambda _line: None) -> st
         rmtree(staged / ".cache", ignore_errors=True)  # of the hub's client
         write_manifest(staged, files, source=f"hf:{repo}", revision=revision)
         _require_runnable(staged, repo)
-        put_in_place(staged, target, work)
+        publish_folder(staged, target, work)
     report(f"Installed {repo} at revision {revision}.")
     return repo
 

@@ -26,7 +26,7 @@ def write_manifest(folder: Path, files: Iterable[str], **facts: str) -> None:
     (folder / MANIFEST_FILE).write_text(text + "\n", "utf-8")
 
 
-def read_manifest(folder: Path, called: str, remedy: Any) -> dict[str, Any]:
+def read_checked_manifest(folder: Path, called: str, remedy: Any) -> dict[str, Any]:
     """The manifest of a folder whose files are those that were installed: all are read. Raises
     FileNotFoundError without a manifest or a file, ModelMissing when one has changed."""
     raw: dict[str, Any] = {}
@@ -58,7 +58,7 @@ def installing(model_dir: Path) -> Iterator[Path]:
         raise EmbedderError(message, "Check the folder's permissions and free space.") from error
 
 
-def put_in_place(staged: Path, target: Path, work: Path) -> None:
+def publish_folder(staged: Path, target: Path, work: Path) -> None:
     """Let a finished folder take the place of ``target``: it appears complete or not at all."""
     target.parent.mkdir(parents=True, exist_ok=True)
     if target.exists():

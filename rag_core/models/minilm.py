@@ -26,7 +26,7 @@ DIMENSION, MAX_TOKENS = EMBEDDERS["minilm"].shape
 GRAPH_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 
-Kind = Literal["int8", "fp32"]
+ModelKind = Literal["int8", "fp32"]
 
 # The tokenizer ends a word at white space and punctuation, but for its own marks, such as [CLS].
 _WORD = re.compile(r"[^\t\n\r !-/:-@\[-`{-~]+|[!-/:-@\[-`{-~]")
@@ -39,7 +39,9 @@ def read_manifest(model_dir: Path) -> dict[str, Any]:
     """The ``kind`` and ``digest`` of the model installed in ``model_dir``, after its files were verified
     (about 25 ms). Raises ModelMissing when a file is absent or was changed."""
     try:
-        return installed.read_manifest(model_dir / MODEL_NAME, "The built-in model", say("install_model"))
+        return installed.read_checked_manifest(
+            model_dir / MODEL_NAME, "The built-in model", say("install_model")
+        )
     except FileNotFoundError:
         raise ModelMissing("The built-in embedding model is not installed.", say("install_model")) from None
 

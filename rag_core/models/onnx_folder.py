@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_core.errors import EmbedderError, ModelMissing
-from rag_core.models.card import GRAPHS, TOKENIZER, Card, read_card, reranks
+from rag_core.models.card import GRAPHS, TOKENIZER, ModelCard, read_card, reranks
 from rag_core.models.check import Found, Need
 from rag_core.models.embedder import PROBE, EmbedderName, EmbedderOptions, InProcess
 from rag_core.models.families import NO_PROMPTS, Prompts, family_of, prompt_scheme
-from rag_core.models.installed import MANIFEST_FILE, read_manifest, sha256_of
+from rag_core.models.installed import MANIFEST_FILE, read_checked_manifest, sha256_of
 from rag_core.models.transformer import Encoder
 from rag_core.types import EmbedderIdentity
 
@@ -87,12 +87,12 @@ def folder_of(model: str, model_dir: Path) -> Path:
     return folder
 
 
-def opened_card(folder: Path) -> tuple[Card, str]:
+def opened_card(folder: Path) -> tuple[ModelCard, str]:
     """The card of the model in ``folder``, and a digest of its graph and tokenizer, whose files are read.
     Raises like ``read_card``, and ModelMissing when the file of an installed model has changed."""
     if (folder / MANIFEST_FILE).is_file():
         remedy = "Install it again: `commonplace model install hf:ORG/NAME`."
-        read_manifest(folder, f"The model {folder.name!r}", remedy)
+        read_checked_manifest(folder, f"The model {folder.name!r}", remedy)
     card = read_card(folder)
     return card, hashlib.sha256(" ".join(map(sha256_of, card.files)).encode()).hexdigest()
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from rag_core.errors import InvalidInput
-from rag_core.models.chat import Call, LLMOptions, Message
+from rag_core.models.chat import Call, ChatMessage, LLMOptions
 from rag_core.models.check import Found, Need, printable, written
 from rag_core.models.embedder import PROBE, EmbedderName, EmbedderOptions, dimension_error
 from rag_core.models.families import family_of
-from rag_core.models.remote import Remote
+from rag_core.models.remote import RemoteEmbedder
 from rag_core.models.server import (
     QUESTION_S,
     Failure,
@@ -74,7 +74,7 @@ def _said_by(answer: httpx.Response) -> str:
     return str(said)
 
 
-def open_openai(name: EmbedderName, options: EmbedderOptions) -> Remote:
+def open_openai(name: EmbedderName, options: EmbedderOptions) -> RemoteEmbedder:
     """The embedder ``openai:MODEL``, after one vector from it. Raises InvalidInput without an address,
     Unreachable when nothing answers there or the key is refused, ModelMissing, or another EmbedderError."""
     if not options.openai_url:
@@ -87,7 +87,7 @@ def open_openai(name: EmbedderName, options: EmbedderOptions) -> Remote:
         raise dimension_error(name.model, name.dimension, found)
     family = family_of(name.model)
     context = options.context or min(family.max_tokens or _CONTEXT, _CONTEXT)
-    return Remote(backend, name, options, family, dimension=found, context=context)
+    return RemoteEmbedder(backend, name, options, family, dimension=found, context=context)
 
 
 class _Embedding:
@@ -133,7 +133,7 @@ class OpenAIChat:
         self.server = server_at(options.openai_url, "chat_base_url", model)
         self._options = options
 
-    def chat(self, messages: Sequence[Message], call: Call) -> Iterator[str]:
+    def chat(self, messages: Sequence[ChatMessage], call: Call) -> Iterator[str]:
         """See LLM.chat. What the model only thinks is left out."""
         options = self._options
         said = [asdict(message) for message in messages]

@@ -13,7 +13,7 @@ from rag_core.errors import Unreachable, VectorsUnreachable
 from rag_core.extract.ocr import is_remote
 from rag_core.models.chat import LLM, LLMOptions, parse_llm
 from rag_core.models.embedder import Embedder, EmbedderOptions, dimension_error, parse_name
-from rag_core.models.ocr import Backend, OcrOptions, RemoteOcr
+from rag_core.models.ocr import OcrOptions, RemoteOcr, VisionModel
 from rag_core.providers import CHAT_MODELS, PICTURE_READERS
 from rag_core.types import Vectors
 
@@ -99,7 +99,7 @@ def open_ocr(name: str, options: OcrOptions) -> RemoteOcr | None:
         return None
     provider, _, model = name.partition(":")
     row = PICTURE_READERS[provider]
-    backend: Backend = row.opener(model or row.after.usual, options)
+    backend: VisionModel = row.opener(model or row.after.usual, options)
     described = "+description" if options.describe else ""
     return RemoteOcr(f"{provider}:{backend.server.model}{described}", backend, options.retry_s)
 

@@ -40,7 +40,7 @@ _T = TypeVar("_T")
 _sleep = time.sleep
 
 
-class Backend(Protocol):
+class EmbeddingServer(Protocol):
     """A server with one model. Every method may raise Failure, or EmbedderError where no retry would help.
     An unused model stays in memory for ``stays_loaded_s``; infinite where the server decides."""
 
@@ -89,14 +89,14 @@ _LOCKS: defaultdict[str, PriorityLock] = defaultdict(PriorityLock)
 """The lock of each server, the same for all its models."""
 
 
-class Remote:
+class RemoteEmbedder:
     """An embedder whose model is on a server. ``context`` is how many tokens the model reads, prompt
     included; ``digest`` is '' where the server does not tell it. ``model`` is what the identity calls it,
     if not as ``name`` does."""
 
     def __init__(
         self,
-        backend: Backend,
+        backend: EmbeddingServer,
         name: EmbedderName,
         options: EmbedderOptions,
         family: Family,

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from rag_core.errors import EmbedderError, LLMError, ModelMissing, Unreachable
-from rag_core.models.addresses import is_loopback, straight_to
+from rag_core.models.addresses import is_local_server, straight_to
 from rag_core.models.check import Found, Unanswered
 from rag_core.reports import ConnectionState
 
 if TYPE_CHECKING:
     import httpx
 
-Kind = Literal[
+FailureKind = Literal[
     "away", "busy", "slow", "failed", "no access", "redirects", "no model", "no chat", "no vision",
     "too long", "crashed", "refused",
 ]  # fmt: skip
@@ -37,7 +37,7 @@ class Failure(Exception):
     no answer in time. *too long*, *crashed*, *refused*: one of the texts may be the cause.
     """
 
-    def __init__(self, kind: Kind, reason: str = "", wait_s: float = 0.0) -> None:
+    def __init__(self, kind: FailureKind, reason: str = "", wait_s: float = 0.0) -> None:
         super().__init__(reason)
         self.kind, self.reason, self.wait_s = kind, reason, wait_s
 
@@ -80,7 +80,7 @@ class Server:
     def error(self, failure: Failure) -> EmbedderError | LLMError:
         """The error that the owner sees when nothing more is tried."""
         called, model, reason = self.called, self.model, failure.reason
-        away = f"{called} {'is not running' if is_loopback(self.url) else 'does not answer'}."
+        away = f"{called} {'is not running' if is_local_server(self.url) else 'does not answer'}."
         timeout = "llm_timeout_s" if self.answers else self.timeout
         hint = "Ask again, or look at its log." if self.answers else "It can be found by words."
         broken = f"{called} broke off" if self.answers else f"The model {model!r} crashes on the text"

@@ -59,7 +59,7 @@ class _Written:
 
 
 @dataclass
-class Pace:
+class FileThrottle:
     """Limits how often a file that is written all the time, such as a log, is read: each wait is twice as
     long, up to 30 seconds, until the file was left alone for a second."""
 
@@ -98,7 +98,7 @@ def watch(
     """
     known: frozenset[Folder] = frozenset() if scan_first else _folders(library, viewer)
     rescan_at = time.monotonic() + RESCAN_S
-    pace = Pace()
+    pace = FileThrottle()
     while not stop.is_set():
         folders = _folders(library, viewer)
         _request_whole(library, viewer, folders - known, begin, again=True)
@@ -115,7 +115,7 @@ def watch(
                 break
 
 
-def scan(library: Library, viewer: Viewer, begin: Callable[[str], None]) -> None:
+def request_changes(library: Library, viewer: Viewer, begin: Callable[[str], None]) -> None:
     """Request what changed in the folders of all stores meanwhile; ``begin(store)`` starts its job."""
     _request_whole(library, viewer, _folders(library, viewer), begin, again=True)
 

@@ -22,7 +22,7 @@ Shingles = frozenset[tuple[str, ...]]
 
 
 @dataclass(slots=True)
-class Place:
+class FoldedResult:
     """One result."""
 
     passages: list[Weighed]  #: Its passage, then those of other documents that are equal or nearly so.
@@ -37,7 +37,7 @@ class Folding:
 
     def __init__(self) -> None:
         self._texts: dict[int, list[str]] = {}  # by document
-        self._places: dict[int, Place] = {}  # by document
+        self._places: dict[int, FoldedResult] = {}  # by document
         self._shown_at: dict[int, int] = {}  # the document at whose place another one was shown
         self._starts: dict[tuple[str, ...], list[tuple[Shingles, int]]] = {}  # what begins with a shingle
 
@@ -49,7 +49,7 @@ class Folding:
 
     def add(
         self, text: str, group: Sequence[Weighed], document_of: Mapping[int, int], *, nearly: bool
-    ) -> Place | None:
+    ) -> FoldedResult | None:
         """The result that a group of equal passages begins, None if it belongs to an earlier one. ``nearly``:
         also to one that is nearly equal."""
         passages: dict[int, Weighed] = {}
@@ -63,7 +63,7 @@ class Folding:
         else:
             owner = self._had_by_another(text, first) or (self._alike(text, first) if nearly else None)
         if owner is None:
-            place = self._places[first] = Place(list(passages.values()))
+            place = self._places[first] = FoldedResult(list(passages.values()))
             self._shown_at |= dict.fromkeys(passages, first)
             return place
         for document, passage in passages.items():

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import PurePath
 
 from rag_core.errors import RagError, StoreError
-from rag_core.messages import Message, Value, say
+from rag_core.messages import Message, MessageValue, say
 from rag_core.search.query import FILTER_KEYS
 from rag_core.store import Store, facets, find, view
 from rag_core.store.properties import key_of
@@ -141,7 +141,7 @@ def _first_folder(value: str, roots: Sequence[str]) -> list[Message]:
     return []
 
 
-def _about(names: Sequence[str], code: str, **data: Value) -> Notice:
+def _about(names: Sequence[str], code: str, **data: MessageValue) -> Notice:
     """A notice about these stores, whose sentence may name them."""
     return Notice(code, {"stores": tuple(names), **data}, tuple(names))
 

@@ -18,7 +18,7 @@ from typing import Any
 from rag_core.errors import EmptyQuery, InvalidInput
 from rag_core.store.find import FILTERS
 from rag_core.store.properties import key_of
-from rag_core.text.days import EXAMPLES, WORDS, span
+from rag_core.text.days import DAY_EXAMPLES, WORDS, span
 from rag_core.text.words import exact, is_unspaced, query_words, unit_forms, units, with_words
 from rag_core.types import Filters, Query, Terms
 
@@ -212,7 +212,7 @@ def filters_from(pairs: Iterable[tuple[str, str]]) -> Filters:
 def day(key: str, value: str) -> str:
     """The first day of ``value``, as of `text.days.span`. Raises InvalidInput naming ``key``."""
     if (days := span(value)) is None:
-        raise InvalidInput(f"{value!r} is not a date for {key!r}.", f"Write {EXAMPLES}.")
+        raise InvalidInput(f"{value!r} is not a date for {key!r}.", f"Write {DAY_EXAMPLES}.")
     return days[0]
 
 

@@ -16,7 +16,7 @@ from typing import Protocol, TypeVar
 from rag_core.errors import RagError, VectorError
 from rag_core.models.rerank import SharedReranker
 from rag_core.search import gather, notices, show
-from rag_core.search.fold import Folding, Place
+from rag_core.search.fold import FoldedResult, Folding
 from rag_core.search.gather import Scope
 from rag_core.search.rerank import TOP, reranked
 from rag_core.search.sorting import in_order
@@ -70,12 +70,12 @@ class Tally:
     known: int = 0  #: The least length of the list.
     scores: list[float] = field(default_factory=list)  #: Of all results that were weighed.
     below: list[float] = field(default_factory=list)  #: Those under ``min_score``.
-    fitting: list[Place] = field(default_factory=list)  #: The results that fit.
+    fitting: list[FoldedResult] = field(default_factory=list)  #: The results that fit.
     fits_more: bool = True  #: Whether further ones may: no later score than one that does not fit is higher.
     pending: int = 0  #: Texts that are not embedded yet.
     by_words: list[str] = field(default_factory=list)  #: Stores that were searched by words only.
 
-    def add(self, place: Place, score: float, min_score: float) -> bool:
+    def add(self, place: FoldedResult, score: float, min_score: float) -> bool:
         """Count a result with its score; returns whether it is in the list."""
         self.scores.append(score)
         if score < min_score:
@@ -113,7 +113,7 @@ class StoreList:
     def __init__(self, scope: Scope, asked: Interpreted, options: SearchOptions) -> None:
         self._asked, self._options, self.scope = asked, options, scope
         with scope.store.read() as db:
-            pending = find.waiting(db, asked.allowed.viewer)
+            pending = find.waiting_texts(db, asked.allowed.viewer)
             self._mode = gather.mode_of(db, scope, asked, options.mode, pending)
         wanted = options.offset + options.top_k + 1  # one more hit tells whether the list goes on
         self._wanted = min(max(wanted, TOP) if options.reranker else wanted, MAX_DEPTH)
@@ -213,15 +213,15 @@ class StoreList:
             self.tally.fits_more = False
         self.hits += show.hits(db, self.scope.store.name, places, last, self._asked.allowed.viewer)
 
-    def _places(self, groups: Mapping[str, list[Weighed]], most: float) -> list[Place]:
+    def _places(self, groups: Mapping[str, list[Weighed]], most: float) -> list[FoldedResult]:
         """The first results of groups of equal passages, as many as there is room for; all are counted, with
         scores of at most ``most``."""
         room, folding, before = self._depth - len(self.hits), self._folding, len(self.tally.scores)
-        places: list[Place] = []
+        places: list[FoldedResult] = []
         if folding:
             folding.look_at(groups, self._document_of)
         for text, group in groups.items():
-            place: Place | None = Place(list(group))
+            place: FoldedResult | None = FoldedResult(list(group))
             if folding:
                 nearly = len(self.tally.scores) - before < room
                 place = folding.add(text, group, self._document_of, nearly=nearly)
@@ -244,15 +244,15 @@ class StoreList:
         store = self.scope.store
         with store.read() as db:
             if not self.tally.fits_more:
-                self.facets = facets.count(db, store.name, result_of)
+                self.facets = facets.count_values(db, store.name, result_of)
                 self.properties = facets.count_properties(db, result_of)
                 return
             ids = facets.matching(db, self._asked.query, self._asked.allowed)
             matching = {number: number for number in ids}
-            self.facets = facets.count(db, store.name, matching)
+            self.facets = facets.count_values(db, store.name, matching)
             self.properties = facets.count_properties(db, matching)
             if self._asked.query.text:
-                self.facets = facets.at_least(facets.count(db, store.name, result_of), self.facets)
+                self.facets = facets.at_least(facets.count_values(db, store.name, result_of), self.facets)
                 fitting = facets.count_properties(db, result_of)
                 self.properties = facets.at_least(fitting, self.properties)
 
@@ -329,7 +329,9 @@ def _without_hits(
     if not options.facets:
         return answer
     counts, properties = [each.facets for each in lists], [each.properties for each in lists]
-    return replace(answer, facets=facets.joined(counts), properties=facets.joined_properties(properties))
+    return replace(
+        answer, facets=facets.joined_facets(counts), properties=facets.joined_properties(properties)
+    )
 
 
 def _below(scores: Sequence[float], least: float) -> Notice:

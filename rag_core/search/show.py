@@ -6,8 +6,8 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from rag_core.search.fold import Place
-from rag_core.search.snippet import best_window, highlight, unshown
+from rag_core.search.fold import FoldedResult
+from rag_core.search.snippet import best_window, highlight, left_out_spans
 from rag_core.search.weigh import ITS_NAME, RELEVANT, TELLS_OF_WORDS, Weighed
 from rag_core.store import find, view
 from rag_core.text import furniture
@@ -17,7 +17,7 @@ from rag_core.types import Document, Forms, Hit, Query, Viewer
 
 
 def hits(
-    db: sqlite3.Connection, store: str, places: Sequence[Place], most: float, viewer: Viewer
+    db: sqlite3.Connection, store: str, places: Sequence[FoldedResult], most: float, viewer: Viewer
 ) -> list[Hit]:
     """A hit for each result, with a score of at most ``most``."""
     ids: list[int] = []
@@ -33,7 +33,7 @@ def hits(
 
 def _hit(
     db: sqlite3.Connection,
-    place: Place,
+    place: FoldedResult,
     most: float,
     rows: Mapping[int, sqlite3.Row],
     documents: Mapping[int, Document],
@@ -96,7 +96,7 @@ def with_highlights(hit: Hit, rank: int, query: Query) -> Hit:
     """A hit at its rank, with its spans, its snippet and where its words stand."""
     words = _but_parts_of_numbers(hit, query) if query.terms.numbers else query.terms.loose
     spans = highlight(hit.content, words, query.phrases)
-    hidden = unshown(hit.content, hit.document.file_type, spans, hit.hidden)
+    hidden = left_out_spans(hit.content, hit.document.file_type, spans, hit.hidden)
     snippet = best_window(hit.content, spans, hidden=hidden)
     reasons = hit.reasons
     if ITS_NAME not in reasons and not TELLS_OF_WORDS.isdisjoint(reasons):

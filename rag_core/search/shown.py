@@ -18,7 +18,7 @@ from rag_core.types import Hit, Query
 EXTRACT_LENGTH = 150
 """Characters of an extract: two lines of a card."""
 
-Kind = Literal["text", "heading", "item", "row", "quote", "code"]
+BlockKind = Literal["text", "heading", "item", "row", "quote", "code"]
 Span = tuple[int, int]
 Piece = tuple[str, bool]
 """A text, and whether it is one of the words searched for."""
@@ -38,7 +38,7 @@ class Block:
     """A paragraph, heading, list item, row of a table, quotation or stretch of code, in pieces of plain text.
     The cells of a row are divided by tabs."""
 
-    kind: Kind
+    kind: BlockKind
     pieces: tuple[Piece, ...]
 
     @property
@@ -52,7 +52,7 @@ def shown_text(hit: Hit) -> tuple[Block, ...]:
     return clean(hit.content, hit.document.file_type, hit.spans, hit.hidden)
 
 
-def extract(blocks: Sequence[Block], length: int = EXTRACT_LENGTH) -> tuple[Piece, ...]:
+def excerpt_of(blocks: Sequence[Block], length: int = EXTRACT_LENGTH) -> tuple[Piece, ...]:
     """The most telling ``length`` characters of ``blocks`` on one line, with a dot between those that are no
     sentences, and without headings if there is more."""
     text, spans = _on_one_line([block for block in blocks if block.kind != "heading"] or blocks)
@@ -205,7 +205,7 @@ def _joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
     return tuple(("".join([text for text, _ in group]), is_marked) for is_marked, group in groups)
 
 
-def _lines(marks: _Marks, spans: Sequence[Span]) -> Iterator[tuple[Kind | None, list[Piece]]]:
+def _lines(marks: _Marks, spans: Sequence[Span]) -> Iterator[tuple[BlockKind | None, list[Piece]]]:
     """Each line with its kind; None for one with nothing to show."""
     text, start, fence = marks.text, 0, ""
     is_prose = marks.file_type in _PROSE or marks.file_type in _LIKE_JSON or not marks.file_type
@@ -224,7 +224,7 @@ def _lines(marks: _Marks, spans: Sequence[Span]) -> Iterator[tuple[Kind | None, 
 
 def _prose_line(
     marks: _Marks, line: str, start: int, spans: Sequence[Span]
-) -> tuple[Kind | None, list[Piece]]:
+) -> tuple[BlockKind | None, list[Piece]]:
     """A line of prose with its kind; None for one with nothing to show."""
     text, end = marks.text, start + len(line.rstrip())
     kind, first = _kind(text, start, end) if marks.file_type == "markdown" else ("text", start)
@@ -243,13 +243,13 @@ def _prose_line(
     return (kind, pieces) if "".join([piece for piece, _ in pieces]).strip() else (None, [])
 
 
-def _kind(text: str, start: int, end: int) -> tuple[Kind, int | None]:
+def _kind(text: str, start: int, end: int) -> tuple[BlockKind, int | None]:
     """What a line of Markdown is, and where its text begins; None where it has none."""
     begun = _BEGINNING.match(text, start, end)
     marks = begun.groupdict() if begun else {}
     if _NOTHING.match(text, start, end):
         return "text", None
-    kinds: tuple[Kind, ...] = ("heading", "item", "quote")
+    kinds: tuple[BlockKind, ...] = ("heading", "item", "quote")
     return next((kind for kind in kinds if marks.get(kind)), "text"), begun.end() if begun else start
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from rag_core.text.furniture import between
 from rag_core.text.numbers import MONTHS, Span, numbers
-from rag_core.text.words import STOP_WORDS, alternatives, fold, forms_of, places, stem, stretches
+from rag_core.text.words import STOP_WORDS, alternatives, fold, forms_of, stem, stretches, word_places
 from rag_core.types import Forms, Phrase
 
 SNIPPET_LENGTH = 320
@@ -27,7 +27,7 @@ def highlight(text: str, words: Iterable[str], phrases: Iterable[Phrase] = ()) -
     asked = _sought(tuple(words))
     places_held: list[Span] = []
     for forms in asked.values():
-        places_held += places(folded, forms)
+        places_held += word_places(folded, forms)
     if not MONTHS.isdisjoint(asked) or _DIGIT.search(" ".join(asked)):
         places_held += _numbers_held(folded, asked)
     for phrase in phrases:
@@ -163,7 +163,7 @@ _CODE = re.compile(
 )
 
 
-def unshown(
+def left_out_spans(
     text: str, file_type: str, spans: Sequence[Span] = (), furniture: Sequence[Span] = ()
 ) -> tuple[Span, ...]:
     """What a passage is read without, as (start, end) in order; nothing if nothing else were left.
@@ -191,7 +191,10 @@ def apart(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
 
 
 def pieces(
-    text: str, spans: Iterable[Span], window: Span | None = None, hidden: Sequence[Span] = ()
+    text: str,
+    spans: Iterable[Span],
+    window: Span | None = None,
+    hidden: Sequence[Span] = (),
 ) -> Iterator[tuple[str, bool]]:
     """The pieces of ``text`` inside ``window`` (default: all), each with whether it is one of ``spans``. The
     ``hidden`` ones are left out; a tag between words becomes a space, a reference its character."""

@@ -34,7 +34,7 @@ from datetime import date
 from heapq import nlargest
 from typing import NamedTuple
 
-from rag_core.text.words import alternatives, occurrences, places, query_words, split_words, units
+from rag_core.text.words import alternatives, occurrences, query_words, split_words, units, word_places
 from rag_core.types import Mode, Number, Query
 
 RELEVANT = 0.5
@@ -246,7 +246,7 @@ def _title(title: str, asked: _Asked) -> float:
 
     1 only if these are the same; 0 if the title lacks most of the query."""
     forms = asked.query.terms.forms
-    held = [unit for unit in asked.idf if places(title, forms[unit])]
+    held = [unit for unit in asked.idf if word_places(title, forms[unit])]
     recall = sum([asked.idf[unit] for unit in held]) / asked.total
     words = units(query_words(title)) if recall >= _MOST_OF_QUERY else []
     words = [word for word in words if not word.isdecimal()] or words  # 2026-03-14 weekly review
@@ -254,7 +254,7 @@ def _title(title: str, asked: _Asked) -> float:
         return 0.0
     if len(held) == len(asked.idf) and {*words} <= {word for unit in held for word in alternatives(unit)}:
         return 1.0
-    asked_words = [word for word in words if any(places(word, forms[unit]) for unit in held)]
+    asked_words = [word for word in words if any(word_places(word, forms[unit]) for unit in held)]
     precision = len(asked_words) / len(words)
     return min(_NEARLY_NAMED, 2 * recall * precision / (recall + precision))
 

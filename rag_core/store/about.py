@@ -8,7 +8,7 @@ from rag_core.extract.filetypes import NAMED
 from rag_core.store import calibration, outbox, switch
 from rag_core.store.embeddings import pending_count, unreadable_count, withheld_count
 from rag_core.store.file import Store, active_identity, meta
-from rag_core.store.find import waiting
+from rag_core.store.find import waiting_texts
 from rag_core.store.sources import all_sources, excluded_files
 from rag_core.types import NAME, StoreInfo, Viewer
 
@@ -36,7 +36,7 @@ def info(store: Store, viewer: Viewer) -> StoreInfo:
             backend=about["backend"],
             file_count=states.get("indexed", 0),
             chunk_count=db.execute(f"SELECT count(*) {chunks} WHERE {seen}").fetchone()[0],
-            pending=waiting(db, viewer),
+            pending=waiting_texts(db, viewer),
             unreadable=unreadable_count(db, condition=seen),
             withheld=withheld_count(db) if owns else 0,
             failed=states.get("failed", 0) if owns else 0,

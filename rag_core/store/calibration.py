@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from rag_core.store import find
-from rag_core.store.embeddings import count, vectors_of
+from rag_core.store.embeddings import count_embedded, vectors_of
 from rag_core.store.file import Store, active_identity, target_identity
 from rag_core.types import OWNER, Vectors, Viewer
 
@@ -78,7 +78,7 @@ def of_guests(db: sqlite3.Connection) -> Calibration | None:
     return of_active(db, _GUEST)
 
 
-def renew(store: Store) -> None:
+def renew_calibration(store: Store) -> None:
     """Measure the embedder that texts are embedded for, on all documents and on the public ones: for the
     first time, or as they have grown so much. Nothing is kept where it cannot be told."""
     measured: dict[str, Calibration] = {}
@@ -149,7 +149,7 @@ def drop_unused(db: sqlite3.Connection) -> None:
 def _vectors(db: sqlite3.Connection, identity_id: int, *, is_public: bool) -> int:
     """How many texts have a vector of an embedder."""
     if not is_public or find.sees_all(db, _GUEST):
-        return count(db, identity_id)
+        return count_embedded(db, identity_id)
     sql = """SELECT count(*) FROM embeddings e WHERE e.identity_id = ? AND EXISTS (
                  SELECT 1 FROM chunks c JOIN documents d ON d.id = c.document_id
                  WHERE c.embed_hash = e.hash AND NOT d.private)"""

@@ -21,12 +21,12 @@ _OF_DOCUMENT = (
 )
 
 
-def of_vector(text_hash: bytes, vector: bytes) -> int:
+def vector_crc(text_hash: bytes, vector: bytes) -> int:
     """The CRC32 of a stored vector and of the hash of its text."""
     return zlib.crc32(vector, zlib.crc32(text_hash))
 
 
-def of_document(db: sqlite3.Connection, document_id: int) -> int:
+def document_crc(db: sqlite3.Connection, document_id: int) -> int:
     """The CRC32 of all that an answer may show of a document."""
     crc = 0
     for sql in _OF_DOCUMENT:
@@ -37,4 +37,4 @@ def of_document(db: sqlite3.Connection, document_id: int) -> int:
 
 def seal(db: sqlite3.Connection, document_id: int) -> None:
     """Store the CRC32 of a document, at the end of the transaction that changes it."""
-    db.execute("UPDATE documents SET crc32 = ? WHERE id = ?", (of_document(db, document_id), document_id))
+    db.execute("UPDATE documents SET crc32 = ? WHERE id = ?", (document_crc(db, document_id), document_id))

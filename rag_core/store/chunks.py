@@ -70,7 +70,9 @@ def embed_hash(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-def rows(display: str, doc: Extracted, passages: Sequence[Passage], repeated: Set[int] | None = None) -> Rows:
+def chunk_rows(
+    display: str, doc: Extracted, passages: Sequence[Passage], repeated: Set[int] | None = None
+) -> Rows:
     """The rows of a document shown as ``display``, made before its transaction begins. ``repeated`` are
     the shapes of lines that are furniture; None if the passages say themselves what is kept of them."""
     tags = " ".join((*doc.tags, *doc.aliases, frontmatter.words(doc.metadata))).strip()
@@ -106,7 +108,7 @@ def furnished(
     hidden = layout.furniture(repeated) if repeated or layout.comments else []
     if not hidden and not any(passage.kept for passage in passages):
         return list(passages), layout.shapes
-    kept = furniture.kept(hidden, places)
+    kept = furniture.kept_spans(hidden, places)
     return [replace(each, kept=part) for each, part in zip(passages, kept, strict=True)], layout.shapes
 
 
@@ -127,7 +129,7 @@ def derived(passage: Passage, headings: str) -> tuple[bytes, str, str | None, st
 _NAMED = "SELECT key FROM chunks WHERE document_id = ? AND anchor_type = ?"
 
 
-def put(db: sqlite3.Connection, document_id: int, new: Rows) -> int:
+def put_chunks(db: sqlite3.Connection, document_id: int, new: Rows) -> int:
     """Give a document these chunks and no others; returns how many are new. Equal texts keep row and key."""
     named = db.execute(_NAMED, (document_id, NAME)).fetchall()
     old = _stored(db, document_id)

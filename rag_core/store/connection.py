@@ -34,14 +34,14 @@ OF_LOG = ("-wal", "-shm")
 _READER_CACHE_KB = 4_000
 _WRITER_CACHE_KB = 16_000
 
-Mode = Literal["rw", "ro", "ro&immutable=1"]
-STILL: Mode = "ro&immutable=1"
+OpenMode = Literal["rw", "ro", "ro&immutable=1"]
+STILL: OpenMode = "ro&immutable=1"
 """For a file that nobody writes: takes no locks and makes no file."""
 
 _Value = TypeVar("_Value")
 
 
-class Reading(sqlite3.Connection):
+class ReadConnection(sqlite3.Connection):
     """A connection that only reads, with what `kept` remembers."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -52,7 +52,7 @@ class Reading(sqlite3.Connection):
 def kept(db: sqlite3.Connection, read: Callable[[sqlite3.Connection], _Value]) -> _Value:
     """What ``read`` gives for the snapshot of ``db``: read once, until somebody writes the store. A
     connection that writes reads it again."""
-    if not isinstance(db, Reading):
+    if not isinstance(db, ReadConnection):
         return read(db)
     version: int = db.execute("PRAGMA data_version").fetchone()[0]
     if db.remembered.get(read, (-1, None))[0] != version:
@@ -73,9 +73,9 @@ def rows_at_once(
     return rows
 
 
-def connect(path: Path, mode: Mode, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
+def connect(path: Path, mode: OpenMode, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
     """Open ``path`` in autocommit. Raises StoreError when it is missing, unreadable or not a store."""
-    opened = sqlite3.connect if mode == "rw" else partial(sqlite3.connect, factory=Reading)
+    opened = sqlite3.connect if mode == "rw" else partial(sqlite3.connect, factory=ReadConnection)
     uri, db = f"file:{quote(str(path))}?mode={mode}", None
     try:
         db = opened(uri, busy_timeout_s, isolation_level=None, check_same_thread=False, uri=True)
@@ -86,7 +86,7 @@ def connect(path: Path, mode: Mode, busy_timeout_s: float = BUSY_TIMEOUT_S) -> s
         db.create_function("has_phrase", 2, has_phrase, deterministic=True)
         db.create_function("name_order", 1, name_order, deterministic=True)
         if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-            if path.with_suffix(decisions.SUFFIX).exists():  # so it was a store
+            if path.with_suffix(decisions.DECISIONS_SUFFIX).exists():  # so it was a store
                 raise StoreDamaged(f"Store {path.stem!r} is damaged: it is no longer a store.", MEND)
             said = f"{path.name!r} is not a Commonplace store."
             raise StoreError(said, "Move it out of the stores folder.")

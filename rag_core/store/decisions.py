@@ -40,14 +40,14 @@ _TABLES: dict[str, tuple[str, ...]] = {
 _AS_TEXT: dict[str, Callable[[Any], Any]] = {"root": os.fsdecode, "path": os.fsdecode, "canary": bytes.hex}
 _FROM_TEXT = {"root": os.fsencode, "path": os.fsencode, "canary": bytes.fromhex}
 
-SUFFIX = ".decisions.json"
+DECISIONS_SUFFIX = ".decisions.json"
 _ANNOUNCED = ".decisions.next"
 """Version 1 wrote a decision into this file first; one that was committed may still be there alone."""
 
 
 def files(store: Path) -> tuple[Path, Path]:
     """The files beside a store that hold decisions, there or not."""
-    return store.with_suffix(SUFFIX), store.with_suffix(_ANNOUNCED)
+    return store.with_suffix(DECISIONS_SUFFIX), store.with_suffix(_ANNOUNCED)
 
 
 def read(db: sqlite3.Connection) -> Decisions:
@@ -74,13 +74,13 @@ def _converted(row: Mapping[str, Any], convert: Mapping[str, Callable[[Any], Any
 
 def kept(store: Path) -> Decisions | None:
     """The decisions in the file beside a store; None where it is missing or damaged."""
-    found = _load(store.with_suffix(SUFFIX))
+    found = _load(store.with_suffix(DECISIONS_SUFFIX))
     return found[0] if found else None
 
 
 def standing(store: Path, decided: Decisions) -> Standing:
     """How the decisions in the rows of a store stand to the file beside it."""
-    if (found := _load(store.with_suffix(SUFFIX))) is None:
+    if (found := _load(store.with_suffix(DECISIONS_SUFFIX))) is None:
         return "no file"
     in_file, replaced = found
     announced = _load(store.with_suffix(_ANNOUNCED))

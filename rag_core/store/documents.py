@@ -68,7 +68,9 @@ _PATH, _ALIAS, _TITLE = range(3)
 better, and the last one does not count."""
 
 
-def put(db: sqlite3.Connection, file: FileRecord, doc: Extracted, rows: chunks.Rows, extractor: int) -> int:
+def put_document(
+    db: sqlite3.Connection, file: FileRecord, doc: Extracted, rows: chunks.Rows, extractor: int
+) -> int:
     """Store a document as read: its row, chunks, words, tags, names, links and queue entries. Returns how
     many chunks are new; ``extractor`` is the version that read it."""
     about = {
@@ -87,13 +89,15 @@ def put(db: sqlite3.Connection, file: FileRecord, doc: Extracted, rows: chunks.R
         "extractor": extractor,
     }
     document_id, known_as = _put_row(db, file, about)
-    added = chunks.put(db, document_id, rows)
-    furniture.put(db, document_id, rows.shapes)
+    added = chunks.put_chunks(db, document_id, rows)
+    furniture.put_shapes(db, document_id, rows.shapes)
     for table in ("tags", "names", "links"):
         db.execute(f"DELETE FROM {table} WHERE document_id = ?", (document_id,))
     _put_tags(db, document_id, doc.tags)
-    properties.put(db, document_id, properties.rows(doc.metadata, doc.file_type, doc.title))
-    titles = (doc.title, *frontmatter.ids(doc.metadata))
+    properties.put_properties(
+        db, document_id, properties.property_rows(doc.metadata, doc.file_type, doc.title)
+    )
+    titles = (doc.title, *frontmatter.ids_in(doc.metadata))
     _put_names(db, document_id, file.display, doc.file_type, titles, doc.aliases)
     for link in doc.links:
         key = link_key(file.display, link.target)
@@ -126,7 +130,7 @@ def forget_named(db: sqlite3.Connection, source_id: int) -> None:
     """Forget the documents of a source that are known only by name."""
     sql = "SELECT id FROM documents WHERE source_id = ? AND extractor = ?"
     for row in db.execute(sql, (source_id, NAMED)).fetchall():
-        remove(db, row["id"])
+        remove_document(db, row["id"])
 
 
 def _put_name(db: sqlite3.Connection, file: FileRecord, about: dict[str, Any]) -> None:
@@ -148,7 +152,7 @@ def _put_name(db: sqlite3.Connection, file: FileRecord, about: dict[str, Any]) -
     _forget_contents(db, document_id)
     name = Passage("", 0, 0, 1, 1, (), NAME, "")
     unread = Extracted("", kind, "", title, "file name", ())
-    chunks.put(db, document_id, chunks.rows(file.display, unread, [name]))
+    chunks.put_chunks(db, document_id, chunks.chunk_rows(file.display, unread, [name]))
     _put_names(db, document_id, file.display, kind, (title,), ())
     resolve_links(db, document_id, known_as)
     seal(db, document_id)
@@ -330,7 +334,7 @@ def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str 
     """Give a document a new path, and a ``title`` if it is named after its file; chunks and vectors stay."""
     sql = "SELECT id FROM documents WHERE source_id = ? AND path = ? AND id <> ?"
     for row in db.execute(sql, (file.source_id, file.stat.path, document_id)).fetchall():
-        remove(db, row["id"])  # it was known only by name
+        remove_document(db, row["id"])  # it was known only by name
     sql = "SELECT file_type, title, private, metadata FROM documents WHERE id = ?"
     row = db.execute(sql, (document_id,)).fetchone()
     known_as = _names(db, document_id)
@@ -343,7 +347,7 @@ def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str 
     sql = "UPDATE chunks SET path = ?, title = ?, title_terms = ? WHERE document_id = ?"
     db.execute(sql, (file.display, title, terms, document_id))
     db.execute("DELETE FROM names WHERE document_id = ? AND kind <> ?", (document_id, _ALIAS))
-    titles = (title, *frontmatter.ids(json.loads(row["metadata"])))
+    titles = (title, *frontmatter.ids_in(json.loads(row["metadata"])))
     _put_names(db, document_id, file.display, row["file_type"], titles, ())
     links = db.execute("SELECT id, target FROM links WHERE document_id = ?", (document_id,)).fetchall()
     keys = [(link_key(file.display, link["target"]), link["id"]) for link in links]
@@ -358,7 +362,7 @@ def touch(db: sqlite3.Connection, document_id: int, file: FileRecord) -> None:
     seal(db, document_id)
 
 
-def remove(db: sqlite3.Connection, document_id: int) -> None:
+def remove_document(db: sqlite3.Connection, document_id: int) -> None:
     """Forget a document and everything that hangs on it."""
     known_as = _names(db, document_id)
     _forget_contents(db, document_id)

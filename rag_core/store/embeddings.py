@@ -52,7 +52,7 @@ def pending_count(db: sqlite3.Connection) -> int:
     return int(db.execute("SELECT count(*) FROM queue WHERE attempts >= 0").fetchone()[0])
 
 
-def count(db: sqlite3.Connection, identity_id: int) -> int:
+def count_embedded(db: sqlite3.Connection, identity_id: int) -> int:
     """How many texts have a vector of the embedder ``identity_id``, or are settled without one."""
     sql = "SELECT count(*) FROM embeddings WHERE identity_id = ?"
     return int(db.execute(sql, (identity_id,)).fetchone()[0])
@@ -70,7 +70,7 @@ def put_vectors(db: sqlite3.Connection, identity_id: int, batch: Sequence[Pendin
     for item, row, positive in zip(batch, rows, signs.of_rows(rows.view("<i2")), strict=True):
         vector = row.tobytes()
         sql = "INSERT OR IGNORE INTO embeddings (identity_id, hash, vector, crc32) VALUES (?, ?, ?, ?)"
-        added = db.execute(sql, (identity_id, item.hash, vector, checksums.of_vector(item.hash, vector)))
+        added = db.execute(sql, (identity_id, item.hash, vector, checksums.vector_crc(item.hash, vector)))
         if added.rowcount and vector:
             values = (added.lastrowid, identity_id, positive.tobytes())
             db.execute("INSERT INTO signs VALUES (?, ?, ?)", values)

@@ -61,7 +61,7 @@ class _Documents:
 def of_all(db: sqlite3.Connection, store: str, viewer: Viewer) -> Facets:
     """Each value with its number of documents in one store, of all that ``viewer`` may see."""
     ids = matching(db, Query("", ""), find.visible(viewer), most=-1)
-    return count(db, store, dict(zip(ids, ids, strict=True)))
+    return count_values(db, store, dict(zip(ids, ids, strict=True)))
 
 
 def matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible, most: int = _MOST) -> list[int]:
@@ -72,7 +72,7 @@ def matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible, most:
     return list(json.loads(db.execute(sql, values).fetchone()[0]))
 
 
-def count(db: sqlite3.Connection, store: str, result_of: Mapping[int, int]) -> Facets:
+def count_values(db: sqlite3.Connection, store: str, result_of: Mapping[int, int]) -> Facets:
     """Each value with its number of results in one store.
 
     ``result_of`` maps the id of a document to the number of its result: copies share one. A folder counts the
@@ -85,7 +85,7 @@ def count(db: sqlite3.Connection, store: str, result_of: Mapping[int, int]) -> F
         counts = _distinct(results[column.places], column.numbers, len(column.values))
         found[kind] = {column.values[number]: int(counts[number]) for number in np.flatnonzero(counts)}
     found["tag"] = tags.named(found["tag"], found.pop("written"))
-    return joined([found])
+    return joined_facets([found])
 
 
 def at_least(fitting: Facets, matching: Facets) -> Facets:
@@ -168,18 +168,18 @@ def _column(pairs: Iterable[tuple[int, str]]) -> _Column:
     return _Column(tuple(values), both[:, 0], both[:, 1])
 
 
-def joined(some: Iterable[Facets]) -> Facets:
+def joined_facets(some: Iterable[Facets]) -> Facets:
     """The facets of several stores as one, the commonest values first."""
     total: dict[str, Counter[str]] = {kind: Counter() for kind in _KINDS}
     for each in some:
         for kind, counts in each.items():
             total[kind].update(counts)
-    total["tag"] = Counter(tags.joined(total["tag"].items()))
+    total["tag"] = Counter(tags.joined_counts(total["tag"].items()))
     return {k: dict(sorted(v.items(), key=lambda item: (-item[1], item[0]))) for k, v in total.items()}
 
 
 def count_properties(db: sqlite3.Connection, result_of: Mapping[int, int]) -> Facets:
-    """The most frequent properties of the results, as in `count`, by name, with their most frequent
+    """The most frequent properties of the results, as in `count_values`, by name, with their most frequent
     values. A property is left out if it has many values with one result each, such as an address."""
     known = kept(db, _properties)
     results = _results(known.ids, result_of)

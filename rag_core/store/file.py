@@ -256,7 +256,7 @@ class Store:
         return standing != "other"
 
     def _differs(self) -> StoreDamaged:
-        file = self.path.with_suffix(decisions.SUFFIX).name
+        file = self.path.with_suffix(decisions.DECISIONS_SUFFIX).name
         return StoreDamaged(
             f"Store {self.name!r} is damaged: it does not have your decisions as {file!r} has them.",
             "Repair the store to follow that file. If you put the store there by hand and it is right, delete"

@@ -24,7 +24,7 @@ from rag_core.store import properties
 from rag_core.store.connection import rows_at_once
 from rag_core.store.file import ACTIVE, Store
 from rag_core.store.sources import LEFT_OUT
-from rag_core.text.days import EXAMPLES, span
+from rag_core.text.days import DAY_EXAMPLES, span
 from rag_core.text.words import (
     SPACED_WORD,
     alternatives,
@@ -138,7 +138,7 @@ def _dates(values: tuple[str, ...]) -> _Condition:
 def _days(value: str) -> str:
     """The first and the last day, as they are stored: ``2025-03-01..2025-03-31``. Raises InvalidInput."""
     if (found := span(value)) is None:
-        raise InvalidInput(f"{value!r} is not a date.", f"Write {EXAMPLES}.")
+        raise InvalidInput(f"{value!r} is not a date.", f"Write {DAY_EXAMPLES}.")
     last = day_of.fromisoformat(found[1]) - timedelta(1)
     return f"{found[0]}..{last.isoformat()}"
 
@@ -295,7 +295,7 @@ def begun_names(db: sqlite3.Connection, allowed: Eligible, name: str, limit: int
     return dict(db.execute(sql, values).fetchall())
 
 
-def waiting(db: sqlite3.Connection, viewer: Viewer) -> int:
+def waiting_texts(db: sqlite3.Connection, viewer: Viewer) -> int:
     """How many texts that ``viewer`` may see wait for the embedder and are not found by meaning until then.
     Only during a switch most of them have a vector, the old one."""
     if db.execute("SELECT 1 FROM queue LIMIT 1").fetchone() is None:
@@ -392,7 +392,7 @@ def headings(chunk: sqlite3.Row, file_type: str) -> tuple[tuple[str, ...], str]:
     return path, " > ".join(path)
 
 
-def neighbours(db: sqlite3.Connection, key: str, allowed: Eligible, around: int) -> list[sqlite3.Row]:
+def chunks_around(db: sqlite3.Connection, key: str, allowed: Eligible, around: int) -> list[sqlite3.Row]:
     """The chunk called ``key`` and up to ``around`` chunks before and after it, in reading order."""
     sql = f"""SELECT c.*, d.file_type FROM chunks c JOIN documents d ON d.id = c.document_id
               JOIN chunks here ON here.document_id = c.document_id AND here.key = ?

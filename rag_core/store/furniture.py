@@ -1,8 +1,9 @@
 """The shapes of the lines of documents, and those that so many documents have that they are furniture.
 
-`put` keeps the shapes of a document in the transaction that writes it. `put_repeated` keeps those that
-`count` finds and marks the documents that this changes as stale, in one transaction; `renew` finds the
-furniture of one of these again. So every document that is not stale has the furniture that ``repeated`` says.
+`put_shapes` keeps the shapes of a document in the transaction that writes it. `put_repeated` keeps those that
+`count` finds and marks the documents that this changes as stale, in one transaction; `renew_furniture`
+finds the furniture of one of these again. So every document that is not stale has the furniture that
+``repeated`` says.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _BUCKETS = 2**16
 _DOCUMENTS_A_READ = 5000
 
 
-def put(db: sqlite3.Connection, document_id: int, shapes: Set[int] | None) -> None:
+def put_shapes(db: sqlite3.Connection, document_id: int, shapes: Set[int] | None) -> None:
     """Keep the shapes of a document; None for one whose type has none."""
     if shapes is None:
         db.execute("DELETE FROM shapes WHERE document_id = ?", (document_id,))
@@ -99,8 +100,8 @@ def stale(db: sqlite3.Connection, limit: int) -> list[int]:
     return [*chain.from_iterable(db.execute(sql, (limit,)))]
 
 
-def renew(db: sqlite3.Connection, document_id: int, shapes: Set[int]) -> None:
+def renew_furniture(db: sqlite3.Connection, document_id: int, shapes: Set[int]) -> None:
     """Find the furniture of a document again; ``shapes`` are those that are furniture."""
     (file_type,) = db.execute("SELECT file_type FROM documents WHERE id = ?", (document_id,)).fetchone()
-    put(db, document_id, chunks.derive(db, document_id, file_type, shapes))
+    put_shapes(db, document_id, chunks.derive(db, document_id, file_type, shapes))
     seal(db, document_id)

@@ -142,7 +142,7 @@ def _values(db: sqlite3.Connection) -> Iterator[str]:
 def _documents(db: sqlite3.Connection) -> Iterator[str]:
     """Documents whose checksum does not fit, with their passages, tags, names and links."""
     for document_id, display, crc32 in db.execute("SELECT id, display, crc32 FROM documents").fetchall():
-        if checksums.of_document(db, document_id) != crc32:
+        if checksums.document_crc(db, document_id) != crc32:
             yield display
 
 
@@ -166,7 +166,7 @@ def _vectors(db: sqlite3.Connection) -> Iterator[str]:
              LEFT JOIN identities i ON i.id = e.identity_id LEFT JOIN signs s ON s.id = e.id"""
     for text_hash, vector, crc32, dimension, bits in db.execute(sql):
         is_whole = is_whole_vector(text_hash, vector, crc32, dimension)
-        if not (is_whole and signs.of_vector(vector) == bits):
+        if not (is_whole and signs.signs_of(vector) == bits):
             yield text_hash[:6].hex()
 
 
@@ -174,7 +174,7 @@ def is_whole_vector(text_hash: bytes, vector: bytes, crc32: int, dimension: int)
     """Whether a stored vector is as it was written, and of its embedder's dimension."""
     if not (isinstance(text_hash, bytes) and isinstance(vector, bytes)):  # of a damaged row
         return False
-    return checksums.of_vector(text_hash, vector) == crc32 and len(vector) in (0, 2 * (dimension or 0))
+    return checksums.vector_crc(text_hash, vector) == crc32 and len(vector) in (0, 2 * (dimension or 0))
 
 
 # Passages that would never be found by meaning.

@@ -254,7 +254,7 @@ def _version_7(db: sqlite3.Connection) -> None:
     """A damaged byte of a vector or a document is noticed."""
     for table in ("embeddings", "documents"):
         db.execute(f"ALTER TABLE {table} ADD COLUMN crc32 INTEGER NOT NULL DEFAULT 0")
-    db.create_function("of_vector", 2, checksums.of_vector, deterministic=True)
+    db.create_function("of_vector", 2, checksums.vector_crc, deterministic=True)
     db.execute("UPDATE embeddings SET crc32 = of_vector(hash, vector)")
     for (document_id,) in db.execute("SELECT id FROM documents").fetchall():
         checksums.seal(db, document_id)
@@ -338,7 +338,7 @@ def _version_9(db: sqlite3.Connection) -> None:
         id INTEGER PRIMARY KEY REFERENCES embeddings ON DELETE CASCADE,
         identity_id INTEGER NOT NULL, bits BLOB NOT NULL
     ) STRICT""")
-    signs.put_all(db)
+    signs.put_all_signs(db)
 
 
 # What people wrote is embedded before code, code before data, the newest first; and pictures are read in a
@@ -354,7 +354,7 @@ CREATE INDEX documents_with_pictures_left ON documents (id) WHERE pictures_left;
 
 def _version_11(db: sqlite3.Connection) -> None:
     """Documents are found by any property of their front matter."""
-    take(db, properties.TABLE)
+    take_step(db, properties.TABLE)
     properties.put_all(db)
 
 
@@ -396,7 +396,7 @@ def _apply(db: sqlite3.Connection, number: int) -> None:
     db.execute("BEGIN IMMEDIATE")
     try:
         if db.execute("PRAGMA user_version").fetchone()[0] < number:  # else another process was quicker
-            take(db, MIGRATIONS[number - OLDEST])
+            take_step(db, MIGRATIONS[number - OLDEST])
             db.execute("INSERT INTO migrations (number, name) VALUES (?, ?)", (number, f"version_{number}"))
             db.execute(f"PRAGMA user_version = {number}")
         db.execute("COMMIT")
@@ -405,7 +405,7 @@ def _apply(db: sqlite3.Connection, number: int) -> None:
             db.execute("ROLLBACK")
 
 
-def take(db: sqlite3.Connection, step: Step) -> None:
+def take_step(db: sqlite3.Connection, step: Step) -> None:
     """Take one step inside a transaction, which ``executescript`` would end."""
     if callable(step):
         step(db)
@@ -457,7 +457,7 @@ def _new(steps: tuple[Step, ...]) -> dict[str, Part]:
     """The parts of a store that ``steps`` have just made."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
         for step in steps:
-            take(db, step)
+            take_step(db, step)
         return parts(db)
 
 

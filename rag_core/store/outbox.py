@@ -101,7 +101,7 @@ def retry(db: sqlite3.Connection) -> None:
     db.execute("UPDATE outbox SET error = '' WHERE error <> ''")
 
 
-def settle(db: sqlite3.Connection, done: Iterable[int], refused: Mapping[int, str]) -> None:
+def settle_rows(db: sqlite3.Connection, done: Iterable[int], refused: Mapping[int, str]) -> None:
     """Take rows off the outbox, and note why the index refused others."""
     db.executemany("DELETE FROM outbox WHERE id = ?", [(row_id,) for row_id in done])
     reasons = [(error, row_id) for row_id, error in refused.items()]
@@ -118,7 +118,7 @@ def gone(db: sqlite3.Connection, *, private: bool) -> list[str]:
     return [row[0] for row in db.execute(sql, (private,))]
 
 
-def newest(db: sqlite3.Connection) -> int:
+def newest_row(db: sqlite3.Connection) -> int:
     """The id of the newest row; later ones tell of later changes."""
     return int(db.execute("SELECT coalesce(max(id), 0) FROM outbox").fetchone()[0])
 
@@ -157,7 +157,7 @@ def expected(db: sqlite3.Connection, *, private: bool) -> set[str]:
 
 def is_sendable(db: sqlite3.Connection, *, private: bool) -> bool:
     """Whether a flush would send anything: what waits for the embedder it would not."""
-    return wants_recheck(db) or bool(entries(db, 0, newest(db), 1, private=private))
+    return wants_recheck(db) or bool(entries(db, 0, newest_row(db), 1, private=private))
 
 
 def queued(db: sqlite3.Connection) -> set[str]:

@@ -104,7 +104,7 @@ def matches(db: sqlite3.Connection, globs: Sequence[str]) -> dict[str, int]:
     return {glob: sum(_hides((glob,), row["label"], row["path"]) for row in places) for glob in globs}
 
 
-def counts(db: sqlite3.Connection) -> dict[int, int]:
+def private_counts(db: sqlite3.Connection) -> dict[int, int]:
     """How many documents have which bits; files that hold no text are none."""
     sql = f"SELECT private & 3, count(*) FROM documents d WHERE {_WITH_TEXT} GROUP BY 1"
     return dict(db.execute(sql).fetchall())

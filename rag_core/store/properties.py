@@ -58,7 +58,7 @@ def key_of(name: str) -> str:
     return re.sub(r"[\s_-]+", "-", fold(name).strip())
 
 
-def rows(metadata: Mapping[str, Any], file_type: str, title: str) -> list[Property]:
+def property_rows(metadata: Mapping[str, Any], file_type: str, title: str) -> list[Property]:
     """The properties of a document, each value once. The title of a mail is its subject."""
     found: dict[tuple[str, str], Property] = {}
     metadata = {**metadata, "subject": title} if file_type == "mail" else metadata
@@ -99,7 +99,7 @@ def _words(text: str) -> str:
     return f" {words} " if words else text.strip()
 
 
-def put(db: sqlite3.Connection, document_id: int, found: Sequence[Property]) -> None:
+def put_properties(db: sqlite3.Connection, document_id: int, found: Sequence[Property]) -> None:
     """Replace the properties of a document."""
     db.execute("DELETE FROM properties WHERE document_id = ?", (document_id,))
     db.executemany(f"INSERT INTO properties VALUES ({document_id:d}, ?, ?, ?, ?, ?, ?)", found)
@@ -109,7 +109,7 @@ def put_all(db: sqlite3.Connection) -> None:
     """Write the properties of every document, from its metadata."""
     sql = "SELECT id, metadata, file_type, title FROM documents WHERE metadata <> '{}' OR file_type = 'mail'"
     for document_id, metadata, file_type, title in db.execute(sql).fetchall():
-        put(db, document_id, rows(json.loads(metadata), file_type, title))
+        put_properties(db, document_id, property_rows(json.loads(metadata), file_type, title))
 
 
 # --- filters -----------------------------------------------------------------------------

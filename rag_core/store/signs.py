@@ -18,7 +18,7 @@ def of_rows(rows: Vectors | npt.NDArray[np.int16]) -> npt.NDArray[np.uint8]:
     return np.pad(packed, ((0, 0), (0, missing))) if missing else packed
 
 
-def of_vector(vector: bytes) -> bytes:
+def signs_of(vector: bytes) -> bytes:
     """The signs of a stored vector."""
     numbers = np.frombuffer(
         vector, "<i2"
@@ -26,9 +26,9 @@ def of_vector(vector: bytes) -> bytes:
     return of_rows(numbers[np.newaxis]).tobytes()
 
 
-def put_all(db: sqlite3.Connection) -> None:
+def put_all_signs(db: sqlite3.Connection) -> None:
     """Store the sign bits of every vector of a store that has none yet."""
-    db.create_function("signs_of", 1, of_vector, deterministic=True)
+    db.create_function("signs_of", 1, signs_of, deterministic=True)
     db.execute(
         "INSERT INTO signs SELECT id, identity_id, signs_of(vector) FROM embeddings WHERE vector <> x''"
     )

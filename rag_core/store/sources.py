@@ -41,7 +41,7 @@ def all_sources(db: sqlite3.Connection) -> list[Source]:
     return list(map(_source, db.execute("SELECT * FROM sources ORDER BY id")))
 
 
-def of_document(db: sqlite3.Connection, document_id: int) -> Source:
+def source_of(db: sqlite3.Connection, document_id: int) -> Source:
     """The source of a document that is there."""
     sql = "SELECT s.* FROM sources s JOIN documents d ON d.source_id = s.id WHERE d.id = ?"
     return _source(db.execute(sql, (document_id,)).fetchone())
@@ -52,7 +52,7 @@ def by_id(db: sqlite3.Connection, source_id: int) -> Source:
     return _source(db.execute("SELECT * FROM sources WHERE id = ?", (source_id,)).fetchone())
 
 
-def current(db: sqlite3.Connection, source: Source) -> Source:
+def current_source(db: sqlite3.Connection, source: Source) -> Source:
     """A source as it is now; as it was if it is gone."""
     return next((each for each in all_sources(db) if each.id == source.id), source)
 

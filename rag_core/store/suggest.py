@@ -21,7 +21,7 @@ def _readable(viewer: Viewer) -> str:
     return f"{allowed.sql} AND d.state = 'indexed' AND EXISTS (SELECT 1 FROM chunks WHERE document_id = d.id)"
 
 
-def named(db: sqlite3.Connection, store: str, beginning: str, viewer: Viewer, limit: int) -> list[Named]:
+def titled(db: sqlite3.Connection, store: str, beginning: str, viewer: Viewer, limit: int) -> list[Named]:
     """The documents with a title, alias or file name that begins with a text, in the order of these names."""
     key = name_key(well_formed(beginning))
     sql = f"""SELECT {_COLUMNS} FROM names n CROSS JOIN documents d ON d.id = n.document_id

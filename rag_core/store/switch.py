@@ -97,7 +97,7 @@ def _queue_again(db: sqlite3.Connection, identity_id: int = 0) -> None:
     outbox.queue_all(db)
 
 
-def attach(db: sqlite3.Connection, address: str) -> None:
+def mark_attached(db: sqlite3.Connection, address: str) -> None:
     """Make a store a copy of the index at ``address`` that is only read: another installation fills it."""
     db.execute("INSERT OR REPLACE INTO meta VALUES ('remote', ?), ('attached', '1')", (address,))
 

@@ -45,7 +45,7 @@ def document(
         chunks=tuple(neighbours(rows.fetchall(), key)),
         links_out=links_out,
         links_in=links_in,
-        aliases=frontmatter.aliases(metadata),
+        aliases=frontmatter.aliases_in(metadata),
         warnings=tuple(json.loads(row["warnings"])),
         is_dated=found.date_from != "file" or found.date == date_of_name(PurePosixPath(found.path)),
         properties=frontmatter.properties(metadata),
@@ -113,4 +113,4 @@ def _links(
 def aliases(db: sqlite3.Connection, document_id: int) -> tuple[str, ...]:
     """The other names of a document."""
     row = db.execute("SELECT metadata FROM documents WHERE id = ?", (document_id,)).fetchone()
-    return frontmatter.aliases(json.loads(row[0]))
+    return frontmatter.aliases_in(json.loads(row[0]))

@@ -8,10 +8,10 @@ from datetime import date, timedelta
 
 from rag_core.text.numbers import MONTHS, month_number
 
-Span = tuple[str, str]
+DaySpan = tuple[str, str]
 """The first day and the day after the last, in ISO form."""
 
-EXAMPLES = "2026, 2026-03, 2026-03-15, march 2026, today, last week or 3 months ago"
+DAY_EXAMPLES = "2026, 2026-03, 2026-03-15, march 2026, today, last week or 3 months ago"
 
 _UNIT = "(day|week|month|year)"
 _ISO = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
@@ -30,7 +30,7 @@ WORDS = (
 """A pattern of days that are named by several words."""
 
 
-def span(text: str, today: date | None = None) -> Span | None:
+def span(text: str, today: date | None = None) -> DaySpan | None:
     """The days that ``text`` names, from ``today`` where it needs one; None if it names none.
 
     A week begins on Monday. A month without a year is the latest that has begun. ``last 7 days`` end today,

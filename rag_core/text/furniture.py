@@ -27,7 +27,7 @@ _SHAPES_REMEMBERED = 4096  # what repeats is met again soon
 
 ALL: str = "[]"
 """What is kept of a passage that is all furniture."""
-NAMES: str = "[[0, 0]]"
+NAMES_ALONE: str = "[[0, 0]]"
 """The same for a passage by which its document is found: no text, but its title, path and tags."""
 
 # Patterns that begin with one of a few characters in each branch are searched for several times as fast.
@@ -123,7 +123,7 @@ def _number(shape: str) -> int | None:
     return int.from_bytes(digest, "big", signed=True)
 
 
-def kept(furniture: Sequence[Span], passages: Sequence[tuple[int, str]]) -> list[str | None]:
+def kept_spans(furniture: Sequence[Span], passages: Sequence[tuple[int, str]]) -> list[str | None]:
     """What is kept of each passage, as JSON of spans in it; None keeps all. A document that is furniture
     only keeps its names with its first passage."""
     kept_spans: list[str | None] = []
@@ -137,7 +137,7 @@ def kept(furniture: Sequence[Span], passages: Sequence[tuple[int, str]]) -> list
         is_all = hidden and not any(text[first:last].strip() for first, last in parts)
         kept_spans.append(ALL if is_all else json.dumps(parts) if hidden else None)
     if kept_spans and all(each == ALL for each in kept_spans):
-        kept_spans[0] = NAMES
+        kept_spans[0] = NAMES_ALONE
     return kept_spans
 
 
@@ -153,10 +153,10 @@ def between(spans: Iterable[Span], length: int) -> list[Span]:
 
 
 def kept_text(text: str, written: str | None) -> str:
-    """A passage without its furniture; ``written`` is of `kept`."""
+    """A passage without its furniture; ``written`` is of `kept_spans`."""
     return text if written is None else "".join(text[a:b] for a, b in json.loads(written)).strip()
 
 
 def hidden(text: str, written: str | None) -> list[Span]:
-    """Where the furniture of a passage is; ``written`` is of `kept`."""
+    """Where the furniture of a passage is; ``written`` is of `kept_spans`."""
     return [] if written is None else between(map(tuple, json.loads(written)), len(text))

@@ -55,7 +55,7 @@ def named(counts: Mapping[str, int], written: Iterable[str]) -> dict[str, int]:
     return dict(sorted(found, key=lambda item: (-item[1], item[0])))
 
 
-def joined(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
+def joined_counts(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
     """The sums of what several stores count, however each of them spells a tag."""
     total, written = Counter[str](), list[str]()
     for tag, count in counts:

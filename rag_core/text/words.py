@@ -330,10 +330,10 @@ def unit_forms(words: Iterable[str]) -> dict[str, Forms]:
 _MOST_COUNTED = 20  # of one word; further ones hardly change BM25
 
 
-def places(text: str, forms: Forms) -> list[Span]:
+def word_places(text: str, forms: Forms) -> list[Span]:
     """The (start, end) of each word of ``text`` (folded) that is one of ``forms``, in order."""
     if forms.kind == "any":
-        return sorted({span for other in forms.others for span in places(text, other)})
+        return sorted({span for other in forms.others for span in word_places(text, other)})
     spans: list[Span] = []
     start = text.find(forms.beginning)
     while start >= 0:
@@ -360,7 +360,7 @@ def occurrences(text: str, wanted: Mapping[str, Forms], numbers: Sequence[Number
     """
     counts: dict[str, int] = {}
     for unit, forms in wanted.items():
-        if forms.beginning in text and (spans := places(text, forms)):
+        if forms.beginning in text and (spans := word_places(text, forms)):
             counts[unit] = min(len(spans), _MOST_COUNTED)
     for number in numbers:
         # the parts in a row, with at most one sign between two of them

@@ -12,7 +12,7 @@ import numpy as np
 
 from rag_core.types import Filters, Vectors
 
-EVERYTHING = Filters()
+NO_FILTERS = Filters()
 """Filters that leave nothing out."""
 
 Metadata = Mapping[str, str | int | bool | tuple[str, ...]]
@@ -29,7 +29,7 @@ class Match(NamedTuple):
 class VectorIndex(Protocol):
     """Finds the nearest chunks. The caller checks them, and asks for more when too few are eligible."""
 
-    def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
+    def search(self, query: Vectors, k: int, filters: Filters = NO_FILTERS) -> list[Match]:
         """The ``k`` nearest chunks to ``query`` (shape (dimension,)), best first; fewer only when there are
         no more, or the index cannot look further. It may leave out what does not fit ``filters``, and never
         leaves out what does. Raises VectorError."""

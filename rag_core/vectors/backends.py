@@ -12,7 +12,7 @@ from rag_core.models.addresses import destination as destination_of
 from rag_core.providers import LOCAL, VECTOR_INDEXES, Added, added_vector_indexes
 from rag_core.types import EmbedderIdentity, Metric
 from rag_core.vectors import RemoteIndex, foreign
-from rag_core.vectors.remote import mark
+from rag_core.vectors.remote import short_mark
 
 if TYPE_CHECKING:
     from rag_core.config import Settings  # brings pydantic, which commands need only for settings
@@ -42,7 +42,7 @@ def address_of(
     """The address of the index for the store called ``store``, '' for its own file. With ``identity`` it
     is the address of the index that a switch to this embedder builds. Raises InvalidInput for an unknown
     kind."""
-    variant = mark(str(identity)) if identity else ""
+    variant = short_mark(str(identity)) if identity else ""
     return "" if kind == LOCAL else str(_opener(kind).address_of(store, variant, options.get(kind)))
 
 
@@ -51,7 +51,7 @@ def kinds() -> tuple[str, ...]:
     return (*VECTOR_INDEXES, *foreign.usable())
 
 
-def destination(kind: str, options: VectorOptions) -> str:
+def text_goes_to(kind: str, options: VectorOptions) -> str:
     """Where the text in a vector index of this kind goes, in words. Raises InvalidInput for an unknown kind,
     VectorError when its package is broken."""
     if kind in options:

@@ -28,7 +28,7 @@ from rag_core.models.server import Server, probe, retry_after_s
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import VectorRecord, payload
 from rag_core.vectors.payload import DOC, MAY_BE_UNFILTERED, UNFILTERED
-from rag_core.vectors.remote import KEYS_A_PAGE, RECORDS_A_PAGE, Remote, Shape, Undo, mark, unless
+from rag_core.vectors.remote import KEYS_A_PAGE, RECORDS_A_PAGE, Remote, Shape, Undo, short_mark, unless
 from rag_core.vectors.service import CONNECT_S, SEARCH_ATTEMPTS, Busy, Program, ProgramOptions
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 HNSW = {"max_neighbors": 32, "ef_construction": 200, "ef_search": 400}
 """Finds over 99 of 100 of the nearest ten even among random directions; the defaults lose a third."""
 
-KEYS = ("file_type", "folder", "folders", "names", "private", "tags", "page", "date", UNFILTERED)
+METADATA_KEYS = ("file_type", "folder", "folders", "names", "private", "tags", "page", "date", UNFILTERED)
 """Every key that ``payload.metadata`` may give."""
 
 _MAX_ALTERNATIVES = 500
@@ -153,7 +153,7 @@ class Chroma(Remote[ChromaService]):
 
     @staticmethod
     def address_of(store: str, variant: str, options: ChromaOptions) -> str:
-        name = store if _COLLECTION.fullmatch(store) else f"{store.rstrip('-_')}-{mark(store)}"
+        name = store if _COLLECTION.fullmatch(store) else f"{store.rstrip('-_')}-{short_mark(store)}"
         return f"chroma://{options.host}/{name}{variant and f'-{variant}'}"
 
     @classmethod
@@ -207,7 +207,7 @@ class Chroma(Remote[ChromaService]):
     def _encode(self, record: VectorRecord) -> tuple[tuple[Any, ...], int] | str:
         given = payload.values(record.metadata)
         asked = {key: value for key, value in given.items() if value != []}
-        metadata = {**dict.fromkeys(KEYS), **asked, DOC: payload.document(record)}
+        metadata = {**dict.fromkeys(METADATA_KEYS), **asked, DOC: payload.document(record)}
         texts = len(json.dumps(metadata)) + len(json.dumps(record.text))
         size = texts + record.vector.size * _NUMBER_BYTES + _RECORD_BYTES
         return (record.vector, record.text, metadata), size

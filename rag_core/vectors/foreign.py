@@ -12,10 +12,10 @@ from rag_core.extensions import Extension, Guarded
 from rag_core.models.addresses import server_problem
 from rag_core.providers import added_vector_indexes
 from rag_core.types import Filters, Metric, Vectors
-from rag_core.vectors import EVERYTHING, Match, RemoteIndex
+from rag_core.vectors import NO_FILTERS, Match, RemoteIndex
 
 
-class Backend(Protocol):
+class IndexPackage(Protocol):
     """What an entry point in ``commonplace.vector_indexes`` names; a module will do. It finds its credentials
     itself, best in variables of the environment."""
 
@@ -40,12 +40,12 @@ def usable() -> tuple[str, ...]:
     names = []
     for name, row in added_vector_indexes().items():
         with suppress(VectorError):
-            backend_of(row.extension)
+            package_backend(row.extension)
             names.append(name)
     return tuple(names)
 
 
-def backend_of(extension: Extension) -> PackageBackend:
+def package_backend(extension: Extension) -> PackageBackend:
     """The backend of a package. Raises VectorError when it cannot be used."""
     backend = PackageBackend(extension, extension.load(VectorError), VectorError)
     if silence := server_problem(getattr(backend, "server")):  # noqa: B009 - what it has is not known
@@ -78,7 +78,7 @@ class PackageBackend(Guarded):
 class _Index(Guarded):
     server: str
 
-    def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
+    def search(self, query: Vectors, k: int, filters: Filters = NO_FILTERS) -> list[Match]:
         with self._extension.errors(VectorError, "search"):
             found = self._target.search(query, k, filters)
             near = [Match(str(key), float(similarity)) for key, similarity in found]

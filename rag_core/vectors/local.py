@@ -26,7 +26,7 @@ from rag_core.store import Store, signs
 from rag_core.store.connection import kept, rows_at_once
 from rag_core.store.file import Known, active_identity, generation
 from rag_core.types import Filters, Vectors
-from rag_core.vectors import EVERYTHING, Match
+from rag_core.vectors import NO_FILTERS, Match
 
 LARGE = 20_000 * 384  # numbers that are compared in 3 ms on one core; with more, sign bits choose candidates
 FEWEST_SIGNS = 256  # vectors of fewer numbers have too few signs to choose by
@@ -60,7 +60,7 @@ class LocalVectors:
         self._lock = threading.Lock()
         self._snapshot: _Snapshot | None = None
 
-    def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:  # noqa: ARG002
+    def search(self, query: Vectors, k: int, filters: Filters = NO_FILTERS) -> list[Match]:  # noqa: ARG002
         """See VectorIndex.search. Filters leave nothing out here: the caller's check costs no network."""
         found: list[Match] = []
         with self._store.read() as db:
@@ -72,7 +72,7 @@ class LocalVectors:
             matrix = self._follow(db, active)
             count = k
             while matrix.count:  # a vector has several chunks, or none until the run that dropped them ends
-                near = nearest(db, matrix, query, count)
+                near = nearest_to(db, matrix, query, count)
                 rows = rows_at_once(db, ["key", "id"], _CHUNKS, (json.dumps(list(near)),))
                 if len(rows) >= k or count >= matrix.count:
                     found = [Match(key, near[id_]) for key, id_ in sorted(rows)]  # equally near ones by keys
@@ -115,7 +115,7 @@ def _extended(db: sqlite3.Connection, identity_id: int, matrix: Matrix) -> Matri
         matrix = matrix.extended(ids, data)
 
 
-def nearest(db: sqlite3.Connection, matrix: Matrix, query: Vectors, wanted: int) -> dict[int, float]:
+def nearest_to(db: sqlite3.Connection, matrix: Matrix, query: Vectors, wanted: int) -> dict[int, float]:
     """The ids of the ``wanted`` vectors nearest to ``query``, in no order, with their similarities."""
     ids, rows = matrix.ids[: matrix.count], matrix.rows[: matrix.count]
     if matrix.is_large:

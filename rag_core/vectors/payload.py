@@ -175,7 +175,7 @@ def values(metadata: Metadata) -> dict[str, Value]:
     return kept
 
 
-def numbers(vector: Vectors) -> list[float]:
+def short_numbers(vector: Vectors) -> list[float]:
     """A unit vector as Python numbers that are short when written."""
     return list(np.round(vector.astype(np.float64), _DIGITS).tolist())
 

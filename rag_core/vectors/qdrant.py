@@ -31,7 +31,7 @@ from rag_core.types import Filters, Vectors
 from rag_core.vectors import Receipt, VectorRecord, payload
 from rag_core.vectors.payload import DOC, MAY_BE_UNFILTERED, TEXT, UNFILTERED, Condition
 from rag_core.vectors.remote import KEYS_A_PAGE, RECORDS_A_PAGE, Batch, Remote, Shape, Undo, unless
-from rag_core.vectors.service import SEARCH_ATTEMPTS, Busy, Program, ProgramOptions, Refused
+from rag_core.vectors.service import SEARCH_ATTEMPTS, Busy, Program, ProgramOptions, ServiceRefused
 
 KEY_VARIABLE = "COMMONPLACE_QDRANT_API_KEY"
 
@@ -39,19 +39,22 @@ _HNSW = {"m": 32, "ef_construct": 200}
 HNSW_EF = 400
 """Finds over 99 of 100 of the nearest ten even among random directions; the defaults lose a quarter."""
 
-STORE = "vault_name"
+STORE_FIELD = "vault_name"
 FILTER = "filter"
 OWNER, OWNER_OF = "commonplace_owner", "commonplace_owner_of"
 """The keys of the one point that names a store's owner. It has no vault, so no store finds it."""
 
 _KEYWORDS = ("file_type", "folder", "folders", "names", "tags", "page", UNFILTERED)
-INDEXED = {f"{FILTER}.{key}": "keyword" for key in _KEYWORDS} | {STORE: "tenant", f"{FILTER}.date": "integer"}
+INDEXED = {f"{FILTER}.{key}": "keyword" for key in _KEYWORDS} | {
+    STORE_FIELD: "tenant",
+    f"{FILTER}.date": "integer",
+}
 """Keys that are filtered by → what kind of payload index they get on a server."""
 
 _MOST_STORES = 1000  # of a collection, where they are listed
 _SPACE = uuid.UUID("7b0f6ddc-6a5e-5f0e-9d5e-2f1f2f3e6c11")
 
-Filter = dict[str, Any]
+QdrantFilter = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,8 +157,8 @@ class Qdrant(Remote[QdrantService]):
         with closing(QdrantService(options)) as service:
             for found in service.ask(methodcaller("get_collections")).collections:
                 try:
-                    counts = service.ask(methodcaller("facet", found.name, STORE, limit=_MOST_STORES))
-                except Refused:  # nothing there is counted by store: it is another program's
+                    counts = service.ask(methodcaller("facet", found.name, STORE_FIELD, limit=_MOST_STORES))
+                except ServiceRefused:  # nothing there is counted by store: it is another program's
                     continue
                 stores = sorted(str(hit.value) for hit in counts.hits)
                 addresses = (f"qdrant://{options.host}/{found.name}#{store}" for store in stores)
@@ -164,7 +167,7 @@ class Qdrant(Remote[QdrantService]):
     def _locate(self, names: Mapping[str, str]) -> None:
         self.service.require(self.address, names["server"])
         self._collection, self._store = names["collection"], names["store"]
-        self._mine = {"key": STORE, "match": {"value": self._store}}
+        self._mine = {"key": STORE_FIELD, "match": {"value": self._store}}
         self._marker = str(uuid.uuid5(_SPACE, f"owner of {self._store}"))
 
     @classmethod
@@ -172,7 +175,7 @@ class Qdrant(Remote[QdrantService]):
         index = super().existing(address, options)
         if not index.owner():
             advice = "Check the name of the store after the '#', and the collection."
-            raise Refused(f"There is no store at {address!r}.", advice, 404)
+            raise ServiceRefused(f"There is no store at {address!r}.", advice, 404)
         return index
 
     def _describe(self) -> Any:
@@ -238,7 +241,7 @@ class Qdrant(Remote[QdrantService]):
         vault = hashlib.sha256(self._store.casefold().encode()).digest()[:6]
         fields = {
             "vault_id": int.from_bytes(vault),
-            STORE: self._store,
+            STORE_FIELD: self._store,
             "note_id": str(uuid.uuid5(_SPACE, f"{self._store}/{path}")),
             "rel_path": path,
             "folder": posixpath.dirname(path),
@@ -249,15 +252,15 @@ class Qdrant(Remote[QdrantService]):
             DOC: payload.document(record),
             FILTER: payload.values(record.metadata),
         }
-        point = {"id": record.key, "vector": payload.numbers(record.vector), "payload": fields}
+        point = {"id": record.key, "vector": payload.short_numbers(record.vector), "payload": fields}
         return point, len(json.dumps(point)) + len(", ")
 
     def _send(self, batch: Batch) -> Receipt:
         """Copies of one store's file have the same keys: those of another store's points are refused."""
         ids = [*batch.items]
-        found = self._call("retrieve", ids=ids, with_payload=[STORE]) if ids else []
+        found = self._call("retrieve", ids=ids, with_payload=[STORE_FIELD]) if ids else []
         for point in found:
-            if point.payload.get(STORE) != self._store:
+            if point.payload.get(STORE_FIELD) != self._store:
                 del batch.items[point.id]
                 batch.refused[point.id] = "Another store in this collection has the same passage."
         return super()._send(batch)
@@ -269,7 +272,7 @@ class Qdrant(Remote[QdrantService]):
     def _delete(self, keys: list[str]) -> None:
         self._delete_where(self._mine, {"has_id": keys})
 
-    def _delete_where(self, *conditions: Filter) -> None:
+    def _delete_where(self, *conditions: QdrantFilter) -> None:
         selector = self.service.imported().models.FilterSelector(filter=self._filter(*conditions))
         self._call("delete", points_selector=selector, wait=True)
 
@@ -278,7 +281,7 @@ class Qdrant(Remote[QdrantService]):
         found = self._call(
             "query_points",
             SEARCH_ATTEMPTS,
-            query=payload.numbers(query),
+            query=payload.short_numbers(query),
             limit=k,
             query_filter=self._filter(self._mine, *map(_either, payload.conditions(filters))),
             with_payload=False,
@@ -305,17 +308,17 @@ class Qdrant(Remote[QdrantService]):
             if offset is None:
                 return
 
-    def _filter(self, *conditions: Filter) -> Any:
+    def _filter(self, *conditions: QdrantFilter) -> Any:
         return self.service.imported().models.Filter(must=[*conditions])
 
     def _call(self, operation: str, attempts: int = 0, /, **arguments: Any) -> Any:
         return self.service.ask(methodcaller(operation, self._collection, **arguments), attempts)
 
 
-def _either(condition: Condition) -> Filter:
+def _either(condition: Condition) -> QdrantFilter:
     """What ``condition`` says, or where need be a point that says of itself that it cannot be asked."""
     key = f"{FILTER}.{condition.key}"
-    asked: Filter = {"key": key, "match": {"any": [*condition.values]}}
+    asked: QdrantFilter = {"key": key, "match": {"any": [*condition.values]}}
     if condition.test != "any":
         asked = {"key": key, "range": {"gte" if condition.test == "from" else "lt": condition.values[0]}}
     if condition.key not in MAY_BE_UNFILTERED:

@@ -18,9 +18,9 @@ from rag_core.models.deadline import ask_index
 from rag_core.models.registry import CircuitBreaker
 from rag_core.text.words import well_formed
 from rag_core.types import Filters, Metric, Vectors
-from rag_core.vectors import EVERYTHING, Match, Receipt, RemoteIndex, Settled, VectorRecord, unit, unnoticed
+from rag_core.vectors import NO_FILTERS, Match, Receipt, RemoteIndex, Settled, VectorRecord, unit, unnoticed
 from rag_core.vectors.payload import reason_against
-from rag_core.vectors.service import Options, Refused, Service
+from rag_core.vectors.service import Options, ServiceRefused, VectorService
 
 SEARCH_S = 5.0  # for everything that one search asks of an index
 
@@ -29,7 +29,7 @@ KEYS_A_PAGE, RECORDS_A_PAGE = 5000, 256
 Shape = tuple[int, str]  # dimension and distance of an index
 Undo = list[Callable[[], object]]
 
-_Service = TypeVar("_Service", bound=Service[Any])
+_Service = TypeVar("_Service", bound=VectorService[Any])
 
 
 class Remote(RemoteIndex, ABC, Generic[_Service]):
@@ -168,7 +168,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
         """The service's description of the index, None if it does not exist."""
         try:
             return self._describe()
-        except Refused as error:
+        except ServiceRefused as error:
             if error.is_absence:
                 return None
             raise
@@ -186,7 +186,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
 
         return _summed(receipts(), settled)
 
-    def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
+    def search(self, query: Vectors, k: int, filters: Filters = NO_FILTERS) -> list[Match]:
         query = unit(query)
         if k < 1 or reason_against(query, len(query)):
             return []
@@ -223,7 +223,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
             return {}
         try:
             self._put(items)
-        except Refused as error:
+        except ServiceRefused as error:
             if not error.about_records:
                 raise
             keys = [*items]
@@ -251,13 +251,13 @@ class WithDeadline:
         self._index, self._server, self._breaker, self._absent = index, server, breaker, absent
         self._left = SEARCH_S
 
-    def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
+    def search(self, query: Vectors, k: int, filters: Filters = NO_FILTERS) -> list[Match]:
         """See VectorIndex.search. Raises VectorsUnreachable at once after another search got no answer."""
         started = time.monotonic()
         with self._breaker.guard(self._server):
             try:
                 return ask_index(partial(self._index.search, query, k, filters), self._server, self._left)
-            except Refused as error:
+            except ServiceRefused as error:
                 raise self._absent if error.is_absence else error from None
             finally:
                 self._left -= time.monotonic() - started
@@ -278,13 +278,13 @@ def unless(statuses: tuple[int, ...], act: Callable[[], object]) -> bool:
     """Do ``act``, which may be refused with one of ``statuses``; whether it was done."""
     try:
         act()
-    except Refused as error:
+    except ServiceRefused as error:
         if error.status not in statuses:
             raise
         return False
     return True
 
 
-def mark(text: str) -> str:
+def short_mark(text: str) -> str:
     """Eight letters that differ where ``text`` does."""
     return hashlib.sha256(text.encode()).hexdigest()[:8]

@@ -13,14 +13,14 @@ from typing import Any
 from rag_core.config.options import setting
 from rag_core.errors import InvalidInput, VectorError, VectorsUnreachable
 from rag_core.messages import say
-from rag_core.models.addresses import destination, host_of, is_loopback
+from rag_core.models.addresses import destination, host_of, is_local_server
 from rag_core.models.check import Found, Need
 from rag_core.models.server import CHECK_S
 from rag_core.types import Filters, Vectors
 from rag_core.vectors import Metadata, VectorRecord, payload
 from rag_core.vectors.payload import DOC, TEXT, UNFILTERED, Value
-from rag_core.vectors.remote import Remote, Shape, Undo, mark, unless
-from rag_core.vectors.service import CONNECT_S, SEARCH_ATTEMPTS, Busy, Options, Refused, Service
+from rag_core.vectors.remote import Remote, Shape, Undo, short_mark, unless
+from rag_core.vectors.service import CONNECT_S, SEARCH_ATTEMPTS, Busy, Options, ServiceRefused, VectorService
 
 MAX_FOUND = 10_000  # hits of one search
 NON_FILTERABLE = (TEXT, DOC)
@@ -65,7 +65,7 @@ class S3Options(Options):
         return destination(self.endpoint_url) if self.endpoint_url else "goes to Amazon S3 Vectors"
 
 
-class S3Service(Service[S3Options]):
+class S3Service(VectorService[S3Options]):
     """Amazon S3 Vectors. Every operation that is used may be repeated."""
 
     remedy = "Check the network"
@@ -93,7 +93,7 @@ class S3Service(Service[S3Options]):
             connect_timeout=min(options.timeout, CONNECT_S),
             read_timeout=options.timeout,
             parameter_validation=False,
-            proxies={} if is_loopback(options.endpoint_url) else None,
+            proxies={} if is_local_server(options.endpoint_url) else None,
         )
         session = boto3.Session(profile_name=options.profile or None, region_name=options.region or None)
         return session.client("s3vectors", endpoint_url=options.endpoint_url or None, config=settings)
@@ -129,7 +129,7 @@ def _refusal(operation: str, response: Mapping[str, Any]) -> Exception:
     reason = str(said.get("Message") or response.get("message") or code)
     reason = reason.partition("\n")[0][:300].rstrip(".")  # more may repeat the request's headers
     message, is_record = f"Amazon S3 Vectors refused {operation}: {reason}.", code in _ABOUT_RECORDS
-    return Refused(message, advice, status, reason, code, about_records=is_record)
+    return ServiceRefused(message, advice, status, reason, code, about_records=is_record)
 
 
 class S3Vectors(Remote[S3Service]):
@@ -154,8 +154,8 @@ class S3Vectors(Remote[S3Service]):
         plain = name.replace("_", "-")
         bucket = f"{prefix}-{plain}"
         if plain != name or len(bucket) > _MAX_NAME or bucket.endswith("-"):
-            room = max(_MAX_NAME - len(prefix) - len(mark(name)) - 2, 0)
-            bucket = "-".join(filter(None, (prefix, plain[:room].strip("-"), mark(name))))
+            room = max(_MAX_NAME - len(prefix) - len(short_mark(name)) - 2, 0)
+            bucket = "-".join(filter(None, (prefix, plain[:room].strip("-"), short_mark(name))))
         if not _BUCKET.fullmatch(bucket):
             raise InvalidInput(
                 f"{bucket!r} cannot be the name of a vector bucket.",
@@ -172,7 +172,7 @@ class S3Vectors(Remote[S3Service]):
             try:
                 for index in _listed(service, "list_indexes", "indexes", vectorBucketName=name):
                     yield f"s3vectors://{name}/{index['indexName']}"
-            except Refused:
+            except ServiceRefused:
                 yield f"s3vectors://{name}/main"
 
     def _locate(self, names: Mapping[str, str]) -> None:
@@ -231,7 +231,7 @@ class S3Vectors(Remote[S3Service]):
             try:
                 bucket = self.service.call("get_vector_bucket", **self._bucket)["vectorBucket"]
                 theirs = self._owner_of(bucket)
-            except Refused:  # there is none, or it cannot be seen
+            except ServiceRefused:  # there is none, or it cannot be seen
                 return
         if theirs == owner:
             if found:
@@ -240,9 +240,13 @@ class S3Vectors(Remote[S3Service]):
 
     def _encode(self, record: VectorRecord) -> tuple[dict[str, Any], int] | str:
         metadata = {**fitted(record.metadata), TEXT: record.text, DOC: payload.document(record)}
-        if (taken := size(metadata)) > MAX_METADATA:
+        if (taken := metadata_bytes(metadata)) > MAX_METADATA:
             return f"It takes {taken:,} bytes, {MAX_METADATA:,} are allowed."
-        item = {"key": record.key, "data": {"float32": payload.numbers(record.vector)}, "metadata": metadata}
+        item = {
+            "key": record.key,
+            "data": {"float32": payload.short_numbers(record.vector)},
+            "metadata": metadata,
+        }
         return item, len(json.dumps(item)) + len(", ")
 
     def _put(self, items: dict[str, dict[str, Any]]) -> None:
@@ -252,7 +256,7 @@ class S3Vectors(Remote[S3Service]):
         self.service.call("delete_vectors", keys=keys, **self._here)
 
     def _nearest(self, query: Vectors, k: int, filters: Filters) -> Iterator[tuple[str, float]]:
-        arguments = {"topK": min(k, MAX_FOUND), "queryVector": {"float32": payload.numbers(query)}}
+        arguments = {"topK": min(k, MAX_FOUND), "queryVector": {"float32": payload.short_numbers(query)}}
         if condition := compiled(filters):
             arguments["filter"] = condition
         found: dict[str, float] = {}
@@ -305,7 +309,7 @@ def check_s3vectors(need: Need) -> Found:
         client.call("list_vector_buckets", 1, maxResults=1)
     except VectorsUnreachable as error:
         return Found("unreachable", error.message, "Check the network and the region.")
-    except Refused as error:
+    except ServiceRefused as error:
         if not error.name.startswith("AccessDenied"):
             return Found("refused", error.message, "Check the credentials, the profile and the region.")
         if not need.stores:
@@ -316,7 +320,7 @@ def check_s3vectors(need: Need) -> Found:
     return Found("ready", f"It answers at {client.endpoint}.", goes=destination(client.endpoint))
 
 
-def size(metadata: Mapping[str, Value]) -> int:
+def metadata_bytes(metadata: Mapping[str, Value]) -> int:
     """The bytes of ``metadata`` as the service counts them."""
     return 4 + sum(8 + len(key.encode()) + _value_size(value) for key, value in metadata.items())
 
@@ -333,7 +337,7 @@ def fitted(metadata: Metadata) -> dict[str, Value]:
     """The filterable keys that have a value and fit together, the largest left out first. The record lists
     which were left out: ``compiled`` lets it pass wherever they are asked for."""
     kept = {key: value for key, value in payload.values(metadata).items() if value != []}
-    while size(kept) > MAX_FILTERABLE:
+    while metadata_bytes(kept) > MAX_FILTERABLE:
         largest = max((key for key in kept if key != UNFILTERED), key=lambda key: _value_size(kept[key]))
         del kept[largest]
         known = kept.get(UNFILTERED, [])

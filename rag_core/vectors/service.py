@@ -65,7 +65,7 @@ class Busy(Exception):
         self.wait_s = wait_s
 
 
-class Refused(VectorError):
+class ServiceRefused(VectorError):
     """The service understood a request and will not do it. ``status`` is the reason as an HTTP status,
     ``name`` the service's own. ``about_records``: a record may be at fault, not the request."""
 
@@ -91,7 +91,7 @@ class Refused(VectorError):
 _Options = TypeVar("_Options", bound=Options)
 
 
-class Service(ABC, Generic[_Options]):
+class VectorService(ABC, Generic[_Options]):
     """A vector service. Safe to share between threads; it connects when it is first asked."""
 
     remedy = "Check that it runs and can be reached"
@@ -173,7 +173,7 @@ class ProgramOptions(Options):
 _Settings = TypeVar("_Settings", bound=ProgramOptions)
 
 
-class Program(Service[_Settings]):
+class Program(VectorService[_Settings]):
     """A program on a server, or in a folder and this process."""
 
     name: ClassVar[str]
@@ -282,10 +282,10 @@ class Program(Service[_Settings]):
             content = str(found["message"] if "message" in found else found["status"]["error"])
         return self.refusal(status, content.replace(secret, "…") if secret else content)
 
-    def refusal(self, status: int, said: str) -> Refused:
+    def refusal(self, status: int, said: str) -> ServiceRefused:
         """The program understood the request and will not do it."""
         reason = _quoted(said)
-        return Refused(
+        return ServiceRefused(
             f"{self.called} refuses: {reason}.",
             "Check the collection and the address in the configuration.",
             status,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rag_core.api import answers
-from rag_core.api.encoding import hits_csv, json_bytes, place
+from rag_core.api.encoding import editor_place, hits_csv, json_bytes
 from rag_core.library import Library
 from rag_core.types import OWNER, Answer, Viewer
 from tests.conftest import index
@@ -125,9 +125,9 @@ def test_place_is_for_editors_of_the_owner_and_in_the_store_for_a_guest(
     long = "It goes on and on, so that it is a section of its own.\n\n"
     text = f"# A\n\n{long}## B\n\nThe needle. {long}"
     (mine,) = (h for h in answer_for(library, notes, OWNER, text).hits if "needle" in h.content)
-    assert place(mine) == f"{notes}/a.md:5"
+    assert editor_place(mine) == f"{notes}/a.md:5"
     (theirs,) = (h for h in library.search(GUEST, "needle").hits if "needle" in h.content)
-    assert place(theirs) == "a.md:5"
+    assert editor_place(theirs) == "a.md:5"
 
 
 def test_guest_is_told_no_folder_of_the_machine(library: Library, notes: Path) -> None:

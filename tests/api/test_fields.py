@@ -8,13 +8,13 @@ import pytest
 
 from rag_core.api.mcp.tools import TOOLS
 from rag_core.api.operations import OPERATIONS
-from rag_core.api.requests import Request
+from rag_core.api.requests import RequestKind
 from rag_core.errors import InvalidInput
 
 
 @pytest.mark.parametrize("kind", [each.given for each in (*OPERATIONS, *TOOLS)])
 @pytest.mark.parametrize("wrong", [None, [None], {"a": None}], ids=str)
-def test_of_every_field_an_error_says_what_it_takes(kind: Request, wrong: Any) -> None:
+def test_of_every_field_an_error_says_what_it_takes(kind: RequestKind, wrong: Any) -> None:
     right = {"max_tokens": 1, "ids": ["x"], "confirm": True, "filters": {}}
     for name in kind.schema["properties"]:
         others = {each: right.get(each, "x") for each in kind.schema["required"]}

@@ -21,7 +21,7 @@ from tests.support.command import Run
 from tests.support.configured import configure
 from tests.support.documents_made import pdf
 from tests.support.rest import serving_rest
-from ui.ask.ask_html import answer
+from ui.ask.ask_html import answer_html
 
 SAID = 'Herons fly to the moon [1]. It "opens at six" [1]. It "closes" [1]. Nobody says so.'
 MARKED = (
@@ -42,7 +42,7 @@ def as_mcp(library: Library, _: Run) -> str:
 
 def on_the_page(library: Library, _: Run) -> str:
     """Its marks are told from the text by their looks."""
-    page = answer(library.ask(OWNER, QUESTION).statements, 1)
+    page = answer_html(library.ask(OWNER, QUESTION).statements, 1)
     flagged = re.sub(r'<span class="cp-(?:flag|quiet)"> ?\(?([^<(]*?)\)?</span>', r" [\1]", page)
     return unescape(re.sub(r"<[^>]*>", "", flagged))
 

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, Route, expect, sync_playwright
 
 from tests.browser.browser import find
 from tests.browser.chromium import QUIET
-from ui.search.search_box import Shown
+from ui.search.search_box import SearchView
 
 pytestmark = pytest.mark.browser
 
@@ -65,7 +65,7 @@ def page(browser_page: Page) -> Page:
 
 def answered(text: str, search: str = "") -> dict[str, Any]:
     """What the server sends when it has answered this text."""
-    return dict(json.loads(json.dumps(asdict(Shown(search, text)))))
+    return dict(json.loads(json.dumps(asdict(SearchView(search, text)))))
 
 
 def text_in_the_box(page: Page) -> str:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from rag_core.api.openapi import PREFIX, document
+from rag_core.api.openapi import API_PREFIX, document
 from rag_core.config import Settings
 from rag_core.library import Library
 from rag_core.types import OWNER
@@ -58,10 +58,10 @@ def curl(api: Rest, command: str, token: str) -> Response:
             case given:
                 url = given
     parts = urlsplit(url)
-    assert parts.path.startswith(PREFIX)
+    assert parts.path.startswith(API_PREFIX)
     if parts.hostname != "127.0.0.1":
         headers |= {"Host": parts.netloc, "X-Forwarded-For": "100.64.0.7"}
-    path = parts.path.removeprefix(PREFIX) + (f"?{parts.query}" if parts.query else "")
+    path = parts.path.removeprefix(API_PREFIX) + (f"?{parts.query}" if parts.query else "")
     return api.send("POST" if body else "GET", path, body, headers)
 
 

@@ -108,7 +108,7 @@ def test_of_a_web_page_stays_what_is_seen() -> None:
     )
     from rag_core.extract import webpage
 
-    found = webpage.parse(page + "<p hidden>not this</p><table><tr><td>a<td>b</table>")
+    found = webpage.visible_page(page + "<p hidden>not this</p><table><tr><td>a<td>b</table>")
     assert found.title == "Tea"
     assert found.blocks == [(1, "Green"), (0, "Keeps six months"), (0, "a | b")]
 
@@ -199,7 +199,7 @@ def test_deeply_nested_and_large_web_pages_lose_nothing() -> None:
     from rag_core.extract import webpage
 
     deep = "<font>" * 300 + "deep" + "</font>" * 300 + "<p>after"
-    assert [text for _, text in webpage.parse(deep).blocks] == ["deep", "after"]
+    assert [text for _, text in webpage.visible_page(deep).blocks] == ["deep", "after"]
 
 
 def test_what_is_filled_in_and_commented_in_a_pdf_is_read() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag_core.search.shown import EXTRACT_LENGTH, clean, extract
+from rag_core.search.shown import EXTRACT_LENGTH, clean, excerpt_of
 
 NOTE = """---
 title: Tea
@@ -107,7 +107,7 @@ def test_no_text_takes_long(text: str) -> None:
 def test_an_extract_is_one_line_without_headings_around_the_words() -> None:
     text = "# Head\n\n" + "before " * 60 + "\n\nthe *needle* here\n\n" + "after " * 60
     at = text.index("needle")
-    pieces = extract(clean(text, "markdown", ((at, at + 6),), ()))
+    pieces = excerpt_of(clean(text, "markdown", ((at, at + 6),), ()))
     said = "".join(piece for piece, _ in pieces)
     assert ("needle", True) in pieces
     assert said.startswith("… ")
@@ -115,12 +115,12 @@ def test_an_extract_is_one_line_without_headings_around_the_words() -> None:
     assert "\n" not in said
     assert "Head" not in said
     assert len(said) < EXTRACT_LENGTH + 50
-    assert extract(clean("# Only a head", "markdown", (), ())) == (("Only a head", False),)
+    assert excerpt_of(clean("# Only a head", "markdown", (), ())) == (("Only a head", False),)
 
 
 def test_an_extract_begins_near_the_words_wherever_they_stand() -> None:
     for text in ("before " * 60 + "a needle here", "It says: a needle here " + "after " * 60):
         at = text.index("needle")
-        said = "".join(piece for piece, _ in extract(clean(text, "markdown", ((at, at + 6),), ())))
+        said = "".join(piece for piece, _ in excerpt_of(clean(text, "markdown", ((at, at + 6),), ())))
         assert said.index("needle") < EXTRACT_LENGTH // 3
         assert said.startswith("… " if text.startswith("before") else "It says")

@@ -12,7 +12,7 @@ import pytest
 
 import rag_core.index.furniture
 from rag_core.library import Library
-from rag_core.search.shown import extract, shown_text
+from rag_core.search.shown import excerpt_of, shown_text
 from rag_core.store import furniture as kept_shapes
 from rag_core.text import furniture, prose
 from rag_core.types import OWNER, Hit
@@ -27,7 +27,7 @@ SUBJECTS = "otter badger heron falcon adder beetle salmon lizard magpie weasel".
 
 def excerpt(hit: Hit) -> str:
     """The text of a hit's card."""
-    return "".join(text for text, _ in extract(shown_text(hit)))
+    return "".join(text for text, _ in excerpt_of(shown_text(hit)))
 
 
 def subject(n: int) -> str:
@@ -101,7 +101,7 @@ def test_a_passage_keeps_its_text_and_offsets() -> None:
     [(_, _, first), (start, end, shape), _] = furniture.layout("text", [(0, text)]).lines  # type: ignore[union-attr]
     assert text[start:end] == "A line to hide.\n"
     passages = [(0, text[:20]), (12, text[12:])]
-    one, other = furniture.kept([(start, end)], passages)
+    one, other = furniture.kept_spans([(start, end)], passages)
     assert furniture.kept_text(passages[0][1], one) == "One line of it."
     assert furniture.kept_text(passages[1][1], other) == "it.\nThe last one is kept."
     assert first != shape
@@ -233,7 +233,7 @@ def test_a_store_that_grew_shrank_and_was_killed_is_as_a_fresh_one(
     monkeypatch.setattr(kept_shapes, "LEAST", 3)
     monkeypatch.setattr(kept_shapes, "SHARE", 0.3)
     monkeypatch.setattr(rag_core.index.furniture, "_DOCUMENTS_A_WRITE", 2)
-    renew, chance = kept_shapes.renew, random.Random(seed)
+    renew, chance = kept_shapes.renew_furniture, random.Random(seed)
     feet = [
         FOOT,
         "A badge of the build, number {} of {}.\n",
@@ -259,12 +259,12 @@ def test_a_store_that_grew_shrank_and_was_killed_is_as_a_fresh_one(
     index(library, "s", notes)
     for _ in range(6):
         write()
-        monkeypatch.setattr(kept_shapes, "renew", dies)
+        monkeypatch.setattr(kept_shapes, "renew_furniture", dies)
         try:
             index(library, "s")
         except Killed:
             write()
-        monkeypatch.setattr(kept_shapes, "renew", renew)
+        monkeypatch.setattr(kept_shapes, "renew_furniture", renew)
         if chance.random() < 0.5:
             index(library, "s")
             check_library(library, "s")

@@ -42,7 +42,7 @@ def index_while(
     acts, lock = [act], threading.Lock()
 
     def read(
-        _: Worker, __: Extension, ___: bytes, path: PurePosixPath, *____: ocr.Remote | int | None
+        _: Worker, __: Extension, ___: bytes, path: PurePosixPath, *____: ocr.RemoteReader | int | None
     ) -> Extracted:
         with lock:
             for each in acts[:1]:

@@ -262,7 +262,7 @@ def sea(library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     with store.decide() as db:
         db.execute("INSERT INTO meta VALUES ('remote', 's3vectors://far/away')")
         rows.queue_all(db)
-        rows.settle(db, [row[0] for row in db.execute("SELECT id FROM outbox").fetchall()], {})
+        rows.settle_rows(db, [row[0] for row in db.execute("SELECT id FROM outbox").fetchall()], {})
     yield store
     store.close()
 
@@ -270,7 +270,7 @@ def sea(library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
 def entries(store: Store, *, private: bool) -> dict[str, str]:
     """What is to be done about which document."""
     with store.read() as db:
-        found = rows.entries(db, 0, rows.newest(db), 100, private=private)
+        found = rows.entries(db, 0, rows.newest_row(db), 100, private=private)
         paths = dict(
             db.execute("SELECT c.key, d.display FROM chunks c JOIN documents d ON d.id = c.document_id")
         )

@@ -11,7 +11,7 @@ from rag_core.errors import EmbedderError
 from rag_core.extract.filetypes import UNFINISHED
 from rag_core.library import Library
 from rag_core.models.hashing import Hashing
-from rag_core.reports import Asked, Problem
+from rag_core.reports import PendingRequest, Problem
 from rag_core.store import switch
 from rag_core.store.jobs import shared_reason
 from rag_core.types import OWNER, Vectors
@@ -173,10 +173,10 @@ def test_what_is_asked_for_is_told_once_each_and_the_oldest_first(library: Libra
     library.jobs.request(OWNER, "s", [])
 
     assert library.jobs.requests(OWNER, "s") == [
-        Asked(None),
-        Asked((str(notes),), force=True),
-        Asked((str(notes),), files=1, force=True),
-        Asked(()),
+        PendingRequest(None),
+        PendingRequest((str(notes),), force=True),
+        PendingRequest((str(notes),), files=1, force=True),
+        PendingRequest(()),
     ]
     library.jobs.run(OWNER, "s")
     assert library.jobs.requests(OWNER, "s") == []

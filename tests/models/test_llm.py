@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from rag_core.errors import InvalidInput, LLMError
-from rag_core.models import LLMOptions, Message, open_llm
+from rag_core.models import ChatMessage, LLMOptions, open_llm
 from rag_core.models.chat import Call, stream_answer
 from tests.support.chat_servers import OllamaChat, OpenAIChat, say
 from tests.support.standin import Refusal, nobody
 from tests.support.waiting import until
 
 NOTE = "The harbour password is sesame, says the note."
-ASKED = [Message("system", "Be brief."), Message("user", NOTE)]
+ASKED = [ChatMessage("system", "Be brief."), ChatMessage("user", NOTE)]
 PATHS = {"ollama": "/api/chat", "openai": "/v1/chat/completions"}
 
 

@@ -13,7 +13,7 @@ from rag_core.types import OWNER
 from tests.pages import visiting
 from tests.pages.visiting import drawn, has_key
 from ui.frame.deps import library
-from ui.index.folders import BOX as FOLDER
+from ui.index.folders import FOLDER_BOX as FOLDER
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ def page(**parameters: str) -> AppTest:
 
 def settled(app: AppTest) -> AppTest:
     """The page once nothing is under way."""
-    until(lambda: not any(task.running for task in tasks.known(library_name())))
+    until(lambda: not any(task.running for task in tasks.known_tasks(library_name())))
     return drawn(app.run())
 
 

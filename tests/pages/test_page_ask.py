@@ -38,7 +38,7 @@ def talker(owner: None, home: Path, answering: Answering, ollama_chat: OllamaCha
     configure(home, f"llm: ollama:talker\nollama_url: {ollama_chat.url}\n")
     ollama_chat.script = say(ANSWER)
     yield ollama_chat
-    work.stop_all()
+    work.cancel_all()
 
 
 def page(**params: str) -> AppTest:

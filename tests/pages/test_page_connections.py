@@ -47,7 +47,7 @@ def held(home: Path) -> Iterator[Held]:
         configure(home, f"ollama_url: {server.url}\n")
         yield server
         server.go.set()
-        work.stop_all()
+        work.cancel_all()
 
 
 @pytest.fixture
@@ -97,13 +97,13 @@ def test_a_model_is_downloaded_while_the_page_is_used(held: Held) -> None:
     assert "Ollama has no model yet." in texts(app)
     app.text_input(key="settings_pull_model").set_value("bge-m3")
     press(app, "settings_pull_start")
-    until(lambda: tasks.known(library_name())[0].part == 0.5)
+    until(lambda: tasks.known_tasks(library_name())[0].part == 0.5)
     other = page()
     bars = " ".join(element.proto.text for element in other.get("progress")).replace("\\", "")
     assert "Download of 'bge-m3' · 1.0 MB of 2.0 MB" in bars
     assert other.button(key="settings_pull_start").disabled
     held.go.set()
-    until(lambda: not tasks.known(library_name())[0].running)
+    until(lambda: not tasks.known_tasks(library_name())[0].running)
     drawn(other.run())
     assert "bge-m3 is installed. It can embed." in texts(other)
     assert "ollama:bge-m3" in other.selectbox(key="setting_embedder").options

@@ -11,7 +11,7 @@ from tests.pages import visiting
 from tests.pages.visiting import drawn, press, texts
 from tests.support.waiting import until
 from ui.frame.deps import library
-from ui.index.folders import BOX as FOLDER
+from ui.index.folders import FOLDER_BOX as FOLDER
 
 pytestmark = pytest.mark.usefixtures("owner")
 

@@ -13,7 +13,7 @@ from tests.conftest import index
 from tests.pages.index_page import finished, page, texts, until
 from tests.pages.visiting import drawn, has_key, markup, press
 from ui.frame.deps import library
-from ui.index.folders import BOX as FOLDER
+from ui.index.folders import FOLDER_BOX as FOLDER
 
 STORE = "mine"
 

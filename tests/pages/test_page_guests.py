@@ -190,7 +190,7 @@ def test_a_question_is_asked_of_what_may_be_seen_when_it_is_asked(shared: Librar
     shared.sharing.unshare(OWNER, ADA, ["mine"])
     page.text_input(key="ask_box").set_value("green tea")
     drawn(page.button(key="ask_submit").click().run())
-    work.stop_all()
+    work.cancel_all()
     guest = shared.sharing.viewer_for(ADA)
     assert guest is not None
     [kept] = shared.asking.conversations(guest)
@@ -204,7 +204,7 @@ def test_an_answer_under_way_is_stopped_when_its_guest_may_do_less(
     with held(ollama_chat):
         library = answering(ollama_chat.script)
         before = Viewer(ADA, stores=frozenset({"port", "home"}), may_ask=True)
-        ask_jobs.start(library, before, "c" * 32, ask_jobs.Question("harbour opens at six"))
+        ask_jobs.start_answer(library, before, "c" * 32, ask_jobs.PendingQuestion("harbour opens at six"))
         job = ask_jobs.of(library, before, "c" * 32)
         assert job is not None
         assert job.is_for(before)

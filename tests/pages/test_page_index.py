@@ -15,7 +15,7 @@ from tests.pages.index_page import errors, finished, page, texts, until, with_fo
 from tests.pages.visiting import drawn, has_key, press, press_label
 from ui.frame.deps import library
 from ui.frame.hits import label
-from ui.index.folders import BOX as FOLDER
+from ui.index.folders import FOLDER_BOX as FOLDER
 from ui.index.folders import PICKER
 
 HOSTILE = "![x](evil.example) <b>:red[x] `\nline.md"

@@ -19,7 +19,7 @@ from tests.conftest import index
 from tests.pages.index_page import errors, finished, page, texts, until, with_folder
 from tests.pages.visiting import drawn, has_key, press
 from ui.frame.deps import library
-from ui.index.folders import BOX as FOLDER
+from ui.index.folders import FOLDER_BOX as FOLDER
 
 STORE = "mine"
 BROKEN = b"\xff\xfe" + b"\x00\xd8" * 9

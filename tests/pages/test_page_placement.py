@@ -33,7 +33,7 @@ def sea(amazon_configured: Server, owner: None, notes: Path) -> Iterator[None]:
     index(library(), "sea", notes)
     yield
     background.stop_all()
-    work.stop_all()
+    work.cancel_all()
 
 
 def page(**parameters: str) -> AppTest:
@@ -46,7 +46,7 @@ def said(app: AppTest) -> str:
 
 def at_rest(app: AppTest) -> AppTest:
     until(lambda: not background.working(library(), "sea"))
-    until(lambda: not any(task.running for task in tasks.known(library_name())))
+    until(lambda: not any(task.running for task in tasks.known_tasks(library_name())))
     return app.run()
 
 

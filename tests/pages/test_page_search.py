@@ -31,7 +31,7 @@ from tests.support.configured import configure
 from tests.support.documents_made import pdf
 from ui.frame import hits
 from ui.frame.deps import library
-from ui.frame.search_state import DEFAULT, Choices, Request, from_params, to_params
+from ui.frame.search_state import NOTHING_ASKED, Choices, SearchState, from_params, to_params
 from ui.search import results
 from ui.search.results import _TEXT
 from ui.search.search_box import KEY
@@ -184,19 +184,19 @@ def test_bad_parameters_are_ignored(water_notes: Indexing) -> None:
 
 def test_params_and_requests_are_inverse() -> None:
     choices = Choices(("a", "b"), {"python": 1}, {"x/y": 2}, {"/": 1, "p/q": 3})
-    full = Request(
+    full = SearchState(
         q="a b", store=("a", "b"), type="python", tag="x/y", path="p/q", after=date(2026, 1, 2),
         before=date(2026, 2, 1), mode="vector", min=0.35, k=25, view="table", sort="newest",
         has=("status:=open", "due:>2026-01"),
     )  # fmt: skip
     assert from_params(to_params(full), choices) == full
-    assert to_params(DEFAULT) == {}
-    assert from_params({}, choices) == DEFAULT
+    assert to_params(NOTHING_ASKED) == {}
+    assert from_params({}, choices) == NOTHING_ASKED
 
 
 def test_a_number_out_of_range_is_the_default() -> None:
     for text in ("inf", "-1", "1.01", "", "1e999", "x"):
-        assert from_params({"min": [text], "k": [text]}, Choices((), {}, {}, {})).min == DEFAULT.min
+        assert from_params({"min": [text], "k": [text]}, Choices((), {}, {}, {})).min == NOTHING_ASKED.min
     for page in ("0", "-1", "x", "101", "1e9", "nan"):
         assert from_params({"page": [page]}, Choices((), {}, {}, {})).page == 1
 
@@ -310,10 +310,10 @@ def test_label_leaves_nothing_for_markdown_to_read() -> None:
 
 def test_marks_stay_inside_the_window_and_escape_what_is_around() -> None:
     text = "a <b> needle & needle"
-    assert hits.marked(text, [(6, 12), (15, 21)]) == (
+    assert hits.marked_html(text, [(6, 12), (15, 21)]) == (
         "a &lt;b&gt; <mark>needle</mark> &amp; <mark>needle</mark>"
     )
-    assert hits.marked(text, [(6, 12), (15, 21)], (8, 17)) == "<mark>edle</mark> &amp; <mark>ne</mark>"
+    assert hits.marked_html(text, [(6, 12), (15, 21)], (8, 17)) == "<mark>edle</mark> &amp; <mark>ne</mark>"
 
 
 def test_a_note_is_one_card_however_many_of_its_passages_fit(indexing: Indexing) -> None:

@@ -47,7 +47,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """Exports go no further than half until the event is set."""
     go, real = threading.Event(), portable.export_store
 
-    def slow(store: Any, target: Path, *, force: bool, report: portable.Report) -> Any:
+    def slow(store: Any, target: Path, *, force: bool, report: portable.TransferReport) -> Any:
         report(portable.Transfer("packing", 50_000_000, 100_000_000))
         assert go.wait(20)
         return real(store, target, force=force, report=report)
@@ -61,7 +61,7 @@ def test_an_export_under_way_is_seen_and_cancelled_from_any_session(
     garden: Library, held: threading.Event
 ) -> None:
     press(page(store="garden"), "store_export_start_garden")
-    until(lambda: tasks.known(library_name())[0].part == 0.5)
+    until(lambda: tasks.known_tasks(library_name())[0].part == 0.5)
     other = page(store="garden")
     [bar] = other.get("progress")
     said = bar.proto.text.replace("\\", "")

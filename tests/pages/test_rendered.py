@@ -11,10 +11,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag_core.search.query import parse
-from ui.reader.code_view import kinds
-from ui.reader.rendered import MARK, Place, as_written, render
+from ui.reader.code_view import code_kinds
+from ui.reader.rendered import MARK, NotePlace, note_html, written_note
 
-HERE = Place("notes", "tea.md", leads={"pot": "kitchen/pot.md", "./pot.md": "kitchen/pot.md"})
+HERE = NotePlace("notes", "tea.md", leads={"pot": "kitchen/pot.md", "./pot.md": "kitchen/pot.md"})
 TAGS = frozenset(
     "a article blockquote br code div em h1 h2 h3 h4 h5 h6 hr img kbd li mark ol p pre s section span strong"
     " sub sup table tbody td th thead tr ul".split()
@@ -60,8 +60,8 @@ class Elements(HTMLParser):
         self.found.append(("a declaration", {}))
 
 
-def html_of(text: str, place: Place = HERE) -> str:
-    body = render(text, place, "").html
+def html_of(text: str, place: NotePlace = HERE) -> str:
+    body = note_html(text, place, "").html
     return body.removeprefix('<article class="cp cp-note">').removesuffix("</article>")
 
 
@@ -87,11 +87,11 @@ def test_no_note_brings_anything_that_runs_loads_restyles_or_leads_away(text: st
     query = parse("script pot x")
     for place in (
         HERE,
-        Place("notes", "tea.md", query=query, lines=(line, line + 2)),
-        Place("notes", "tea.md"),
+        NotePlace("notes", "tea.md", query=query, lines=(line, line + 2)),
+        NotePlace("notes", "tea.md"),
     ):
         check(html_of(text, place))
-    check(as_written(text, HERE, 50))
+    check(written_note(text, HERE, 50))
 
 
 def test_tags_are_left_out_and_their_text_is_kept() -> None:
@@ -176,7 +176,7 @@ End.
 def test_the_blocks_of_the_passage_are_marked_and_no_others(
     lines: tuple[int, int], marked: list[str]
 ) -> None:
-    body = html_of(LONG, Place("notes", "tea.md", lines=lines))
+    body = html_of(LONG, NotePlace("notes", "tea.md", lines=lines))
     check(body)
     assert body.count(f'id="{MARK}"') == 1
     at = body.rindex("<", 0, body.index(f'id="{MARK}"'))
@@ -187,7 +187,7 @@ def test_the_blocks_of_the_passage_are_marked_and_no_others(
 
 
 def test_of_a_long_block_of_code_only_the_lines_of_the_passage_are_marked() -> None:
-    body = html_of("One.\n\n```c\na;\n/* b\nc\nd */\ne;\n```\n", Place("notes", "tea.md", lines=(6, 7)))
+    body = html_of("One.\n\n```c\na;\n/* b\nc\nd */\ne;\n```\n", NotePlace("notes", "tea.md", lines=(6, 7)))
     check(body)
     here = body.partition(f'<span class="cp-here" id="{MARK}">')[2]
     assert here.startswith(
@@ -197,27 +197,27 @@ def test_of_a_long_block_of_code_only_the_lines_of_the_passage_are_marked() -> N
 
 def test_front_matter_is_not_shown_and_does_not_move_the_mark() -> None:
     note = "---\ntitle: Tea\n---\n# Tea\n\nOne.\n\nTwo.\n"
-    shown = render(note, Place("notes", "tea.md", begins=4, lines=(8, 8)), "Tea")
+    shown = note_html(note, NotePlace("notes", "tea.md", begins=4, lines=(8, 8)), "Tea")
     assert '<p>One.</p>\n<div class="cp-here" id="marked">\n<p>Two.</p>\n</div>\n' in shown.html
     assert "title" not in shown.html
     assert not shown.headings
 
 
 def test_headings_are_listed_and_a_heading_can_be_marked() -> None:
-    shown = render("## A `b` [[pot|c]]\n\nText.\n\n### D\n", Place("notes", "tea.md", heading="a b C"))
+    shown = note_html("## A `b` [[pot|c]]\n\nText.\n\n### D\n", NotePlace("notes", "tea.md", heading="a b C"))
     assert [(each.level, each.text) for each in shown.headings] == [(2, "A b c"), (3, "D")]
     assert '<div class="cp-here" id="marked">\n<h3 id="heading-0">A ' in shown.html
     assert f'id="{shown.headings[1].id}"' in shown.html
 
 
 def test_the_words_of_the_search_are_highlighted_in_text_and_code() -> None:
-    body = html_of("Dried *tea* `tea` and http://tea.example", Place("notes", "a.md", query=parse("tea")))
+    body = html_of("Dried *tea* `tea` and http://tea.example", NotePlace("notes", "a.md", query=parse("tea")))
     assert body.count("<mark>tea</mark>") == 2
 
 
 def test_code_is_coloured_with_the_words_of_the_search_in_it() -> None:
     note = "```python\ndef tea(x):  # green tea\n    return 'a <b>' + 3\n```\n"
-    body = html_of(note, Place("notes", "a.md", query=parse("tea")))
+    body = html_of(note, NotePlace("notes", "a.md", query=parse("tea")))
     check(body)
     assert '<span class="cp-keyword">def</span> <span class="cp-name"><mark>tea</mark></span>(x):' in body
     assert '<span class="cp-comment"># green <mark>tea</mark></span>' in body
@@ -229,4 +229,4 @@ def test_code_is_coloured_with_the_words_of_the_search_in_it() -> None:
     st.text("'\"\\\\#/*<!- a1\n(", max_size=200), st.sampled_from(["python", "c", "sql", "html", "ini", "?"])
 )
 def test_the_pieces_of_code_are_all_of_it_in_order(code: str, language: str) -> None:
-    assert "".join(code[start:end] for start, end, _ in kinds(code, language)) == code
+    assert "".join(code[start:end] for start, end, _ in code_kinds(code, language)) == code

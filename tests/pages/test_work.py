@@ -10,12 +10,12 @@ import pytest
 
 from rag_core.errors import Cancelled, RagError
 from ui.frame import work
-from ui.frame.work import Work
+from ui.frame.work import BackgroundWork
 
 KEY = ("test", "one")
 
 
-class Waiting(Work[str, int]):
+class Waiting(BackgroundWork[str, int]):
     """Waits until it may ``go``, or is cancelled; then gives what it was made with."""
 
     def __init__(self, end: int | Exception = 1) -> None:
@@ -35,14 +35,14 @@ class Waiting(Work[str, int]):
 @pytest.fixture(autouse=True)
 def clean() -> Iterator[None]:
     yield
-    work.stop_all()
+    work.cancel_all()
     for key, each in work.known("test").items():
         work.close(key, each)
 
 
-def begun(end: int | Exception = 1, key: work.Key = KEY) -> Waiting:
+def begun(end: int | Exception = 1, key: work.WorkKey = KEY) -> Waiting:
     waiting = Waiting(end)
-    work.start(key, waiting)
+    work.start_work(key, waiting)
     return waiting
 
 
@@ -81,7 +81,7 @@ def test_an_error_is_told_and_what_only_the_log_may_say_is_not(caplog: pytest.Lo
 
 def test_the_end_of_the_process_cancels_all_and_waits() -> None:
     first, second = begun(), begun(key=("test", "two"))
-    work.stop_all()
+    work.cancel_all()
     assert not first.running
     assert not second.running
     assert (first.stopping, first.result, first.error) == (True, None, None)

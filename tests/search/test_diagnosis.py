@@ -12,7 +12,7 @@ from rag_core.config import Settings
 from rag_core.extract import plain
 from rag_core.library import Library
 from rag_core.messages import say
-from rag_core.reports import Diagnosis, Step
+from rag_core.reports import Diagnosis, DiagnosisStep
 from rag_core.types import OWNER, Extracted
 from rag_core.wording import ranked
 from tests.conftest import index
@@ -168,7 +168,9 @@ def test_a_damaged_store_is_named_beside_the_others(library: Library, vault: Pat
 
 
 def test_a_file_that_is_not_among_the_first_for_a_query_says_so(library: Library, vault: Path) -> None:
-    near = Diagnosis("s", "a.md", (Step("ok", "Read."),), query="tea", rank=10, score=0.7, relevant=True)
+    near = Diagnosis(
+        "s", "a.md", (DiagnosisStep("ok", "Read."),), query="tea", rank=10, score=0.7, relevant=True
+    )
     miss = replace(near, rank=112, score=0.2, relevant=False)
     assert ranked(near) == "For 'tea' its best passage is number 10 with a score of 0.70."
     assert ranked(miss).startswith(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_core.search.snippet import SNIPPET_LENGTH, best_window, highlight, pieces, unshown
+from rag_core.search.snippet import SNIPPET_LENGTH, best_window, highlight, left_out_spans, pieces
 from rag_core.text.words import exact, fold, query_words, unit_forms
 
 LETTERS = st.text("ab ß éİﬁ价格ก็\u0301\n-_Az9", max_size=60)
@@ -113,7 +113,7 @@ def test_the_window_shows_what_was_asked_not_the_name_that_stands_everywhere(
 def read(text: str, query: str = "", file_type: str = "markdown") -> str:
     """What is shown of a passage on a card."""
     spans = highlight(text, unit_forms(query_words(query)))
-    hidden = unshown(text, file_type, spans)
+    hidden = left_out_spans(text, file_type, spans)
     window = best_window(text, spans, hidden=hidden)
     return "".join(piece for piece, _ in pieces(text, spans, window, hidden))
 
@@ -145,7 +145,7 @@ def test_a_run_of_backticks_counts_whole_however_many_there_are() -> None:
     assert read("``a`<b>x</b>` ``") == "``a`<b>x</b>` ``"
     assert read("``a<b>x</b>`") == "``ax`"
     hostile = "".join("`" * run + "a" for run in range(1, 200)) + "\n<b>x</b>"
-    assert [hostile[start:end] for start, end in unshown(hostile, "markdown")] == ["<b>", "</b>"]
+    assert [hostile[start:end] for start, end in left_out_spans(hostile, "markdown")] == ["<b>", "</b>"]
 
 
 @pytest.mark.parametrize("file_type", ["python", "text", "xml"])
@@ -165,7 +165,7 @@ def test_tags_take_no_room_from_what_is_shown() -> None:
 @given(st.text("ab <>/!-`~\"'=\n", max_size=80), st.text("ab", max_size=2))
 def test_what_is_read_is_the_text_but_for_whole_tags(text: str, query: str) -> None:
     spans = highlight(text, unit_forms(query_words(query)))
-    hidden = unshown(text, "markdown", spans)
+    hidden = left_out_spans(text, "markdown", spans)
     assert all(text[start] == "<" and text[end - 1] == ">" for start, end in hidden)
     kept = "".join(piece for piece, _ in pieces(text, spans))
     assert kept == text

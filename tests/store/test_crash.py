@@ -241,7 +241,7 @@ def test_migrations_that_are_killed_are_taken_whole_or_not_at_all(
 def schema_of(steps: Steps) -> object:
     db = sqlite3.connect(":memory:", isolation_level=None)
     for step in steps:
-        migrations.take(db, step)
+        migrations.take_step(db, step)
     found = parts(db)
     db.close()
     return found

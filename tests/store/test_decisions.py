@@ -15,7 +15,7 @@ from rag_core.config import Settings
 from rag_core.errors import StoreDamaged, StoreError
 from rag_core.library import Library
 from rag_core.store import decisions
-from rag_core.store.decisions import SUFFIX
+from rag_core.store.decisions import DECISIONS_SUFFIX
 from rag_core.types import OWNER
 from tests.store.damaged_store import (
     Expected,
@@ -89,7 +89,7 @@ def test_store_put_there_by_hand_counts_without_the_file(library: Library) -> No
 
     with pytest.raises(StoreDamaged, match=r"by hand and it is right, delete 's\.decisions\.json'"):
         library.search(OWNER, "subject7", ["s"])
-    file_of(library).with_suffix(SUFFIX).unlink()
+    file_of(library).with_suffix(DECISIONS_SUFFIX).unlink()
     assert tuple(library.privacy.report(OWNER, "s").rules) == ()
 
 
@@ -120,7 +120,7 @@ def test_decision_whose_commit_fails_is_none(library: Library, expected: Expecte
 def test_file_that_is_lost_is_written_again(
     library: Library, expected: Expected, damage: Callable[[Path], object]
 ) -> None:
-    damage(file_of(library).with_suffix(SUFFIX))
+    damage(file_of(library).with_suffix(DECISIONS_SUFFIX))
     assert library.search(OWNER, "subject7").hits
     assert decided(library) == expected.decided
     assert library.upkeep.repair(OWNER, "s").done == ()
@@ -128,7 +128,7 @@ def test_file_that_is_lost_is_written_again(
 
 def test_where_both_are_lost_nothing_is_made_up(library: Library) -> None:
     tear(library, "sources")
-    file_of(library).with_suffix(SUFFIX).write_bytes(b"{")
+    file_of(library).with_suffix(DECISIONS_SUFFIX).write_bytes(b"{")
     before = file_of(library).read_bytes()
     with pytest.raises(StoreError) as refused:
         library.upkeep.repair(OWNER, "s")
@@ -141,7 +141,7 @@ def test_where_both_are_lost_nothing_is_made_up(library: Library) -> None:
 
 def test_only_the_owner_can_read_the_file(library: Library) -> None:
     library.sources.pause(OWNER, "s", 1)
-    assert file_of(library).with_suffix(SUFFIX).stat().st_mode & 0o777 == 0o600
+    assert file_of(library).with_suffix(DECISIONS_SUFFIX).stat().st_mode & 0o777 == 0o600
 
 
 # --- a file of version 1 ----------------------------------------------------------------
@@ -155,7 +155,7 @@ def write_version_1(file: Path, decided: decisions.Decisions) -> None:
 
 
 def test_store_is_made_again_from_a_file_of_version_1(library: Library, expected: Expected) -> None:
-    write_version_1(file_of(library).with_suffix(SUFFIX), expected.decided)
+    write_version_1(file_of(library).with_suffix(DECISIONS_SUFFIX), expected.decided)
     file_of(library).write_bytes(b"nothing is left")
     assert_comes_back(library, expected)
 

@@ -11,7 +11,7 @@ import pytest
 from rag_core.errors import StoreError
 from rag_core.library import Library
 from rag_core.store import Store, migrations
-from rag_core.store.decisions import SUFFIX
+from rag_core.store.decisions import DECISIONS_SUFFIX
 from rag_core.types import OWNER
 from tests.conftest import index
 from tests.support.consistency import check_library
@@ -108,13 +108,13 @@ def test_a_store_without_checksums_gets_them_and_nothing_is_embedded_again(
     index(library, "s")
     library.close()
     path = library.settings.store_dir / "s.db"
-    path.with_suffix(SUFFIX).unlink()
+    path.with_suffix(DECISIONS_SUFFIX).unlink()
     make_older(path, 6)
 
     assert found(library, TEXT) == ["a.md"]
 
     assert library.upkeep.verify(OWNER, "s").findings == ()
-    assert path.with_suffix(SUFFIX).exists()
+    assert path.with_suffix(DECISIONS_SUFFIX).exists()
     job = index(library, "s")
     assert (job.texts_embedded, job.counts) == (0, {"unchanged": 1})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rag_core.search.snippet import highlight
-from rag_core.text.words import forms_of, places, unit_forms
+from rag_core.text.words import forms_of, unit_forms, word_places
 
 FORMS = [
     *("stop stopped", "bug bugs", "plan planning", "plan planned", "story stories", "party parties"),
@@ -52,7 +52,7 @@ def counts(query: str, word: str) -> bool:
     """Whether ``word`` of a text counts as ``query``; it is highlighted if so, and only then."""
     text = f"we {word} here"
     forms = unit_forms([query])
-    held = bool(places(text, forms[query]))
+    held = bool(word_places(text, forms[query]))
     assert held == bool(highlight(text, forms))
     return held
 
@@ -77,9 +77,9 @@ def test_a_longer_word_that_begins_with_the_whole_one_counts(pair: str) -> None:
 
 
 def test_what_is_inside_a_word_does_not_count() -> None:
-    assert not places("the artist reindexed it", forms_of("index"))
-    assert places("the artist reindexed the index", forms_of("index")) == [(25, 30)]
+    assert not word_places("the artist reindexed it", forms_of("index"))
+    assert word_places("the artist reindexed the index", forms_of("index")) == [(25, 30)]
 
 
 def test_a_word_right_behind_a_script_without_spaces_counts() -> None:
-    assert places("使用python编程", forms_of("python")) == [(2, 8)]
+    assert word_places("使用python编程", forms_of("python")) == [(2, 8)]

@@ -20,7 +20,7 @@ import pytest
 from rag_core.errors import VectorError
 from rag_core.types import Filters, Metric
 from rag_core.vectors import VectorRecord
-from rag_core.vectors.chroma import KEYS, Chroma, ChromaOptions
+from rag_core.vectors.chroma import METADATA_KEYS, Chroma, ChromaOptions
 from rag_core.vectors.payload import MAY_BE_UNFILTERED, metadata
 from tests.support.standin import StandIn, serving
 from tests.vectors.relay import Relay
@@ -124,7 +124,7 @@ def test_every_key_that_metadata_may_have_or_leave_out_is_known() -> None:
         )
         for date in ("2026-01-01", "some day")
     )
-    assert dated.keys() | undated.keys() == {*KEYS}
+    assert dated.keys() | undated.keys() == {*METADATA_KEYS}
     assert undated["unfiltered"] == (*MAY_BE_UNFILTERED,)
 
 

@@ -45,7 +45,7 @@ def ids_by_brute_force(rows: Vectors, query: Vectors, wanted: int) -> set[int]:
 @pytest.mark.parametrize("dimension", [3, 64, 384])
 def test_all_of_few_vectors_are_compared(dimension: int, wanted: int) -> None:
     rows = clustered(1000, dimension)
-    found = local.nearest(sqlite3.connect(":memory:"), matrix_of(rows), rows[7], wanted)
+    found = local.nearest_to(sqlite3.connect(":memory:"), matrix_of(rows), rows[7], wanted)
     assert found.keys() == ids_by_brute_force(rows, rows[7], wanted)
     assert [found[key] for key in ids_of(rows).tolist() if key in found] == pytest.approx(
         [value for key, value in zip(ids_of(rows).tolist(), rows @ rows[7], strict=True) if key in found],
@@ -92,9 +92,9 @@ def test_a_matrix_stays_as_it_was_when_it_is_extended() -> None:
     rows, db = clustered(1000), sqlite3.connect(":memory:")
     empty = Matrix.empty(384, 1000)
     first = empty.extended(ids_of(rows)[:500], data_of(empty, rows[:500]))
-    before = local.nearest(db, first, rows[0], 20)
+    before = local.nearest_to(db, first, rows[0], 20)
     first.extended(ids_of(rows)[500:], data_of(empty, rows[500:]))
-    assert local.nearest(db, first, rows[0], 20) == before
+    assert local.nearest_to(db, first, rows[0], 20) == before
     assert max(before) <= ids_of(rows)[499]
 
 
@@ -106,7 +106,7 @@ def test_vectors_of_few_numbers_are_compared_however_many_they_are(monkeypatch: 
 def test_signs_are_those_of_the_numbers() -> None:
     rows = np.random.default_rng(1).standard_normal((50, 300)).astype(np.float16)
     rows[3] = 0
-    stored = [signs.of_vector(row.tobytes()) for row in rows.astype("<f2")]
+    stored = [signs.signs_of(row.tobytes()) for row in rows.astype("<f2")]
     assert stored == [row.tobytes() for row in signs.of_rows(rows.astype(np.float32))]
     assert {len(each) for each in stored} == {40}
     assert [bit for each in stored for bit in np.unpackbits(np.frombuffer(each, np.uint8), count=300)] == (

@@ -16,7 +16,7 @@ from rag_core.store import find
 from rag_core.types import OWNER, Filters, Query
 from rag_core.vectors import Receipt
 from rag_core.vectors.local import LocalVectors
-from rag_core.vectors.s3vectors import MAX_FILTERABLE, compiled, fitted, size
+from rag_core.vectors.s3vectors import MAX_FILTERABLE, compiled, fitted, metadata_bytes
 from tests.vectors.s3_index import ADDRESS, BUCKET, ME, opened, record
 from tests.vectors.s3vectors import Server, rules
 from tests.vectors.s3vectors.faults import Faults
@@ -76,9 +76,9 @@ def test_requests_stay_below_the_largest_body(amazon: Server) -> None:
 def test_metadata_is_counted_as_the_service_counts_it(amazon: Server) -> None:
     index = opened(amazon)
     rest: dict[str, str | int | bool | tuple[str, ...]] = {"b": 1, "c": True, "d": ("xy", "ä")}
-    room = MAX_FILTERABLE - size({"a": "", "b": 1, "c": True, "d": ["xy", "ä"]})
+    room = MAX_FILTERABLE - metadata_bytes({"a": "", "b": 1, "c": True, "d": ["xy", "ä"]})
     exact, larger = {**rest, "a": "ü" * (room // 2)}, {**rest, "a": "ü" * (room // 2 + 1)}
-    assert size(fitted(exact)) in (MAX_FILTERABLE, MAX_FILTERABLE - 1)
+    assert metadata_bytes(fitted(exact)) in (MAX_FILTERABLE, MAX_FILTERABLE - 1)
     assert "unfiltered" not in fitted(exact)
     assert "unfiltered" in fitted(larger)
     assert len(index.put([record("1", metadata=exact), record("2", metadata=larger)]).sent) == 2

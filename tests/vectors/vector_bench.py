@@ -23,7 +23,7 @@ from rag_core.store.documents import name_key
 from rag_core.store.embeddings import set_identity, vectors_of
 from rag_core.store.file import active_identity
 from rag_core.types import OWNER, ChunkSpec, EmbedderIdentity, Filters, Query, Vectors
-from rag_core.vectors import EVERYTHING, Match, Metadata, RemoteIndex, VectorIndex, VectorRecord, unit
+from rag_core.vectors import NO_FILTERS, Match, Metadata, RemoteIndex, VectorIndex, VectorRecord, unit
 from rag_core.vectors.payload import metadata
 
 SPACE = uuid.UUID(int=7)
@@ -122,7 +122,7 @@ class Bench:
         if self.remote is not None:
             assert {*self.remote.delete(note.key for note in notes).sent} == {note.key for note in notes}
 
-    def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
+    def search(self, query: Vectors, k: int, filters: Filters = NO_FILTERS) -> list[Match]:
         """The ``k`` nearest that fit, as the read path asks for them: more until enough are eligible, and
         a few more than that, because the store's own vectors have the last word on their order."""
         allowed = find.eligible(Query("", "", filters=filters), OWNER)
@@ -135,7 +135,7 @@ class Bench:
                 return found[:k]
             wanted *= 4
 
-    def exact(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
+    def exact(self, query: Vectors, k: int, filters: Filters = NO_FILTERS) -> list[Match]:
         """What it must find: every vector of the store compared."""
         with self.store.read() as db:
             keys = [row[0] for row in db.execute("SELECT key FROM chunks")]

@@ -13,8 +13,8 @@ from ui.frame import hits
 from ui.frame.deps import library
 from ui.frame.links import SETTINGS_PAGE
 from ui.frame.messages import errors_wait, show_waiting
-from ui.settings.setting_rows import PLACE, choose
-from ui.stores.task_status import found as tasks_of
+from ui.settings.setting_rows import SETTINGS_PLACE, choice_row
+from ui.stores.task_status import tasks_of as tasks_of
 
 _LIFE_S = 20
 _PICKED = "ask_model"
@@ -24,19 +24,19 @@ _GET_ONE = f"Install Ollama (ollama.com), then run `ollama pull {EXAMPLE_MODEL}`
 
 def show_setting(viewer: Viewer) -> None:
     """The row of the Settings page."""
-    show_waiting(PLACE)
+    show_waiting(SETTINGS_PLACE)
     models = _there(viewer)
     effect = "Answers on the Ask page." if models or load().llm else _GET_ONE
     options = {"": "None: passages only", **{model: model for model in models}}
-    choose(viewer, "llm", "Model that answers", effect, options)
+    choice_row(viewer, "llm", "Model that answers", effect, options)
 
 
-def offer(viewer: Viewer) -> None:
+def offer_models(viewer: Viewer) -> None:
     """One line on the Ask page of the owner without a model: the models that are there, or how to get one."""
     models = _there(viewer)
     with st.container(horizontal=True, vertical_alignment="center", key="ask_offer"):
         if not models:
-            st.html(hits.sentences(f"{_WITHOUT} {_GET_ONE}"))
+            st.html(hits.plain_sentences(f"{_WITHOUT} {_GET_ONE}"))
             st.page_link(SETTINGS_PAGE, label="Settings", icon=":material/settings:")
             return
 

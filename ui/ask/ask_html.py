@@ -13,11 +13,11 @@ from itertools import groupby
 from typing import Final, Literal
 
 from rag_core.replies import Draft, Reference, Statement, fault, lacks
-from rag_core.search.shown import Block, Kind, clean
+from rag_core.search.shown import Block, BlockKind, clean
 from rag_core.wording import where
-from ui.frame.hits import one_line
+from ui.frame.hits import in_one_line
 
-State = Literal["coming", "answered", "unanswered"]
+AnswerState = Literal["coming", "answered", "unanswered"]
 """Whether there is an answer to the question above some passages."""
 
 _ITEM = re.compile(r"^( *)[-*](?= )", re.M)
@@ -27,10 +27,10 @@ _NUMBERS = re.compile(r"\[(\d+(?:\s*[,;–-]\s*\d+)*)\]")
 
 def question(text: str, number: int) -> str:
     """A question above its answer."""
-    return f'<div class="cp cp-asked"><h2 id="{_anchor(number)}">{html.escape(one_line(text))}</h2></div>'
+    return f'<div class="cp cp-asked"><h2 id="{_anchor(number)}">{html.escape(in_one_line(text))}</h2></div>'
 
 
-def answer(statements: Sequence[Statement], number: int, rest: str = "") -> str:
+def answer_html(statements: Sequence[Statement], number: int, rest: str = "") -> str:
     """The statements of turn ``number`` with their marks, then the ``rest`` that is not checked yet."""
     leads = (_ITEM.sub(r"\1•", html.escape(each.lead)) for each in statements)
     said = "".join(lead + _statement(each, number) for lead, each in zip(leads, statements, strict=True))
@@ -39,7 +39,7 @@ def answer(statements: Sequence[Statement], number: int, rest: str = "") -> str:
     return f'<div class="cp cp-answer">{said}{more}</div>'
 
 
-def quotes(statements: Sequence[Statement], number: int) -> str:
+def quotes_html(statements: Sequence[Statement], number: int) -> str:
     """Sentences of the passages that answer turn ``number``, each in a paragraph of its own."""
     said = "".join(f"<p>{_statement(statement, number)}</p>" for statement in statements)
     return f'<div class="cp cp-quotes">{said}</div>'
@@ -73,7 +73,7 @@ def _numbered(text: str, each: Statement, number: int) -> str:
     return _NUMBERS.sub(link, _BOLD.sub(r"<strong>\1</strong>", html.escape(text)))
 
 
-def sources(references: Sequence[Reference], number: int, state: State, *, opened: bool = True) -> str:
+def sources(references: Sequence[Reference], number: int, state: AnswerState, *, opened: bool = True) -> str:
     """The passages of turn ``number`` with their quotes marked, one unfolded at a time: at first a cited one
     if ``opened``. Without an answer all are."""
     cited = next((each.number for each in references if each.cited), 0) if opened else 0
@@ -81,28 +81,29 @@ def sources(references: Sequence[Reference], number: int, state: State, *, opene
     return f'<div class="cp cp-sources"><h3>Passages</h3>{cards}</div>'
 
 
-def _source(each: Reference, number: int, state: State, *, is_open: bool) -> str:
+def _source(each: Reference, number: int, state: AnswerState, *, is_open: bool) -> str:
     known = [
-        one_line(where(each)),
+        in_one_line(where(each)),
         f"{each.score:.0%}" if each.score else "",
         "private" if each.private else "",
         f"{len(each.spans)} quoted" if each.spans else "",
         "not cited" if state == "answered" and not each.cited else "",
     ]
     quiet = html.escape(" · ".join(filter(None, known)))
+    trail = html.escape(in_one_line(" › ".join(each.rel_path.split("/"))))
     fold = " open" if state == "unanswered" else f' name="turn-{number}"{" open" * is_open}'
     return (
         f'<details class="cp-source" id="{_anchor(number, each.number)}"{fold}>'
         f'<summary><span class="cp-number">[{each.number}]</span> '
-        f"<strong>{html.escape(one_line(each.title) or one_line(each.rel_path))}</strong>"
+        f"<strong>{html.escape(in_one_line(each.title) or in_one_line(each.rel_path))}</strong>"
         f'<span class="cp-quiet"> {quiet}</span></summary>'
         f'<p><a href="{html.escape(each.address)}">Open note</a>'
-        f'<span class="cp-quiet"> · {html.escape(one_line(" › ".join(each.rel_path.split("/"))))}</span></p>'
+        f'<span class="cp-quiet"> · {trail}</span></p>'
         f'<div class="cp-passage">{_passage(each)}</div></details>'
     )
 
 
-_TAGS: Final[dict[Kind, str]] = {
+_TAGS: Final[dict[BlockKind, str]] = {
     "heading": "strong",
     "item": "li",
     "quote": "blockquote",
@@ -133,7 +134,7 @@ def _pieces(block: Block) -> str:
     )
 
 
-def waiting(draft: Draft) -> str:
+def progress_html(draft: Draft) -> str:
     """How far an answer is, in a line that a screen reader announces."""
     writes = draft.statements or draft.rest.strip()
     said = "Looking for passages …" if draft.looking else "The model reads the passages …"

@@ -11,13 +11,13 @@ from rag_core.library import Library
 from rag_core.replies import DEFAULT_K, Draft, Reply, Turn
 from rag_core.types import Filters, Notice, Viewer
 from ui.frame import work
-from ui.frame.work import Key, Work
+from ui.frame.work import BackgroundWork, WorkKey
 
 _ASK: Final = "ask"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PendingQuestion:
     """A question, the stores to ask, and the turns before it."""
 
     text: str
@@ -28,10 +28,12 @@ class Question:
     history: tuple[Turn, ...] = ()
 
 
-class Job(Work[Draft, Reply]):
+class Job(BackgroundWork[Draft, Reply]):
     """One answer under way. It has a ``result`` only if that could not be kept as a turn."""
 
-    def __init__(self, library: Library, viewer: Viewer, conversation: str, question: Question) -> None:
+    def __init__(
+        self, library: Library, viewer: Viewer, conversation: str, question: PendingQuestion
+    ) -> None:
         super().__init__("The answer", Draft(looking=True))
         self.question: Final = question
         self._library = library
@@ -72,12 +74,12 @@ class Job(Work[Draft, Reply]):
         self.now = draft
 
 
-def start(library: Library, viewer: Viewer, conversation: str, question: Question) -> None:
+def start_answer(library: Library, viewer: Viewer, conversation: str, question: PendingQuestion) -> None:
     """Answer a question in a conversation, unless one is being answered there already."""
     for key, ended in work.known(_ASK).items():  # whose page was closed
         if isinstance(ended, Job) and ended.kept:
             work.close(key, ended)
-    work.start(_key(library, viewer, conversation), Job(library, viewer, conversation, question))
+    work.start_work(_key(library, viewer, conversation), Job(library, viewer, conversation, question))
 
 
 def of(library: Library, viewer: Viewer, conversation: str) -> Job | None:
@@ -85,7 +87,7 @@ def of(library: Library, viewer: Viewer, conversation: str) -> Job | None:
     key = _key(library, viewer, conversation)
     job = cast("Job | None", work.known(*key).get(key))
     if job is not None and not job.is_for(viewer):
-        forget(library, viewer, [conversation])
+        forget_answers(library, viewer, [conversation])
         return None
     if job is not None and job.kept:
         work.close(key, job)
@@ -93,7 +95,7 @@ def of(library: Library, viewer: Viewer, conversation: str) -> Job | None:
     return job
 
 
-def forget(library: Library, viewer: Viewer, conversations: Sequence[str]) -> None:
+def forget_answers(library: Library, viewer: Viewer, conversations: Sequence[str]) -> None:
     """Stop and forget the open questions of these conversations."""
     keys = [_key(library, viewer, each) for each in conversations]
     jobs = {key: job for key in keys for job in work.known(*key).values()}
@@ -104,6 +106,6 @@ def forget(library: Library, viewer: Viewer, conversations: Sequence[str]) -> No
         work.close(key, job)
 
 
-def _key(library: Library, viewer: Viewer, conversation: str) -> Key:
+def _key(library: Library, viewer: Viewer, conversation: str) -> WorkKey:
     role = "owner" if viewer.is_owner else "guest"
     return _ASK, str(library.settings.data_dir), role, viewer.login, conversation

@@ -18,7 +18,7 @@ from rag_core.replies import MAX_K, Reply
 from rag_core.types import Viewer, score_counts
 from rag_core.wording import plural
 from ui.ask import answering_model, ask_html, ask_jobs
-from ui.ask.ask_jobs import Job, Question
+from ui.ask.ask_jobs import Job, PendingQuestion
 from ui.frame import access, components, hits
 from ui.frame.access import require_viewer
 from ui.frame.deps import library
@@ -31,11 +31,19 @@ from ui.frame.messages import (
     show_waiting,
     show_warning,
 )
-from ui.frame.search_state import DEFAULT, Choices, Request, from_params, in_address, searched, unknown_store
+from ui.frame.search_state import (
+    NOTHING_ASKED,
+    Choices,
+    SearchState,
+    from_params,
+    in_address,
+    searched,
+    unknown_store,
+)
 from ui.search import filters, search_box
 from ui.search.results import behind
 
-BOX: Final = "ask_box"
+QUESTION_BOX: Final = "ask_box"
 _TURN: Final = "ask_turn"
 _POLL_S: Final = 0.3
 _NARROWED_BY: Final = ("store", "type", "tag", "path", "after", "before", "min", "k")
@@ -44,7 +52,7 @@ _NARROWED_BY: Final = ("store", "type", "tag", "path", "after", "before", "min",
 
 def show_conversation(viewer: Viewer, stores: Sequence[str]) -> None:
     """The turns so far, the answer under way, and the box for the next question."""
-    components.show("reader", "reader")
+    components.draw("reader", "reader")
     conversation = st.query_params.get(CONVERSATION, "")
     job = ask_jobs.of(library(), viewer, conversation) if conversation else None
     turns = _turns(viewer, conversation, job)
@@ -59,7 +67,7 @@ def show_conversation(viewer: Viewer, stores: Sequence[str]) -> None:
             _show_job(viewer, job, count)
     _offer_question(viewer, stores, turns, count, busy=job is not None and job.running)
     if not turns and not viewer.is_owner and not library().settings.llm:
-        st.html(hits.sentences("No model answers here; you get the sentences of the notes that do."))
+        st.html(hits.plain_sentences("No model answers here; you get the sentences of the notes that do."))
 
 
 def _show_job(viewer: Viewer, job: Job, number: int) -> None:
@@ -89,17 +97,17 @@ def _show_turn(viewer: Viewer, reply: Reply, number: int, *, last: bool) -> None
     first, and the passages below them, in the whole width."""
     st.html(ask_html.question(reply.question, number))
     if reply.answer_kind == "quotes":
-        st.html(ask_html.quotes(reply.statements, number))
+        st.html(ask_html.quotes_html(reply.statements, number))
     is_model = reply.answer_kind == "model"
     if not is_model and reply.references:
         st.html(ask_html.sources(reply.references, number, "unanswered"))
     said, beside = st.columns([3, 2], gap="medium") if is_model else (st.container(), st.container())
     with said:
         if is_model:
-            st.html(ask_html.answer(reply.statements, number))
+            st.html(ask_html.answer_html(reply.statements, number))
         lacks_model = reply.ending in ("no model", "quotes") and _lacks_model(viewer)
         said_too = "" if lacks_model else reply.message
-        st.html(hits.sentences(said_too, "Stopped." if reply.ending == "stopped" else ""))
+        st.html(hits.plain_sentences(said_too, "Stopped." if reply.ending == "stopped" else ""))
         if notices := [each for each in reply.notices if not (lacks_model and each.code == "error")]:
             show_warning(*map(sentence, notices))
         state = behind(viewer, reply.stores) if last and viewer.is_owner else ()
@@ -119,8 +127,8 @@ def _show_draft(job: Job, number: int) -> None:
     said, beside = st.columns([3, 2], gap="medium")
     with said:
         if draft.statements or draft.rest.strip():
-            st.html(ask_html.answer(draft.statements, number, draft.rest))
-        st.html(ask_html.waiting(draft))
+            st.html(ask_html.answer_html(draft.statements, number, draft.rest))
+        st.html(ask_html.progress_html(draft))
         st.button(
             "Stop", key="ask_stop", icon=":material/stop_circle:", on_click=job.cancel, disabled=job.stopping
         )
@@ -137,10 +145,15 @@ def _offer_question(
     below = st.container(key="ask_next" if turns or busy else None)
     if turns and not busy and _lacks_model(viewer):
         with below:
-            answering_model.offer(viewer)
+            answering_model.offer_models(viewer)
     with below, st.form("ask", border=False), st.container(horizontal=True):
         st.text_input(
-            label, key=BOX, label_visibility="collapsed", placeholder=label, autocomplete="off", disabled=busy
+            label,
+            key=QUESTION_BOX,
+            label_visibility="collapsed",
+            placeholder=label,
+            autocomplete="off",
+            disabled=busy,
         )
         st.form_submit_button(
             "Ask", type="primary", key="ask_submit", disabled=busy, on_click=_ask, args=(list(turns),)
@@ -155,7 +168,7 @@ def _offer_question(
         chips, urlencode(in_address(_NARROWED_BY), doseq=True), _narrow, busy=busy, turn=turn
     )
     if not turns and not busy and _lacks_model(viewer):
-        answering_model.offer(viewer)
+        answering_model.offer_models(viewer)
     if gone := unknown_store(stores):
         show_unknown_store(viewer, gone)
 
@@ -165,17 +178,17 @@ def _lacks_model(viewer: Viewer) -> bool:
     return viewer.is_owner and not library().settings.llm
 
 
-def _where(viewer: Viewer, stores: Sequence[str]) -> tuple[Choices, Request]:
+def _where(viewer: Viewer, stores: Sequence[str]) -> tuple[Choices, SearchState]:
     """What the filters offer, and those that stand in the address."""
     url = in_address(_NARROWED_BY)
     offered = filters.choices(viewer, stores, [name for name in url.get("store", ()) if name in stores])
     return offered, from_params(url, offered, _usual(), MAX_K)
 
 
-def _usual() -> Request:
+def _usual() -> SearchState:
     """A question with nothing chosen yet, as the owner's settings have it."""
     settings = library().settings
-    return replace(DEFAULT, k=usual_count(settings), min=settings.min_score or DEFAULT.min)
+    return replace(NOTHING_ASKED, k=usual_count(settings), min=settings.min_score or NOTHING_ASKED.min)
 
 
 def _counts(turns: Sequence[Reply]) -> Sequence[int]:
@@ -192,16 +205,16 @@ def _narrow() -> None:
 
 def _ask(turns: Sequence[Reply]) -> None:
     """As a callback: begin with the answer, in a conversation whose id stands in the address."""
-    text, now = st.session_state[BOX].strip(), access.viewer()  # the viewer may do less by now
+    text, now = st.session_state[QUESTION_BOX].strip(), access.viewer()  # the viewer may do less by now
     if not text or now is None:
         return
     where = _where(now, library().stores.names(now))[1]
     history = tuple(reply.turn for reply in turns)
-    question = Question(text, where.store, where.k, where.min, where.filters, history)
+    question = PendingQuestion(text, where.store, where.k, where.min, where.filters, history)
     if not turns:
         st.query_params[CONVERSATION] = uuid.uuid4().hex
-    ask_jobs.start(library(), now, st.query_params[CONVERSATION], question)
-    st.session_state[BOX] = ""
+    ask_jobs.start_answer(library(), now, st.query_params[CONVERSATION], question)
+    st.session_state[QUESTION_BOX] = ""
 
 
 def start_over() -> None:
@@ -256,7 +269,7 @@ def _offer_to_delete_all(viewer: Viewer, conversations: Sequence[str]) -> None:
     if not st.session_state.get(_SURE):
         st.button("Delete all", key="ask_delete_all", on_click=sure, args=({_SURE: True},))
         return
-    st.html(hits.sentences("They cannot be brought back.", status=True))
+    st.html(hits.plain_sentences("They cannot be brought back.", status=True))
     with st.container(horizontal=True):
         st.button(
             f"Delete {plural(len(conversations), 'conversation')}",
@@ -270,7 +283,7 @@ def _offer_to_delete_all(viewer: Viewer, conversations: Sequence[str]) -> None:
 
 def _forget(viewer: Viewer, conversations: Sequence[str]) -> None:
     st.session_state[_SURE] = False
-    ask_jobs.forget(library(), viewer, conversations)
+    ask_jobs.forget_answers(library(), viewer, conversations)
     with errors_wait(_HISTORY):
         for each in conversations:
             library().asking.forget_conversations(viewer, each)

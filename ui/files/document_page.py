@@ -15,7 +15,7 @@ from rag_core.search.query import parse
 from rag_core.types import Document, DocumentView, Similar, Viewer
 from rag_core.wording import unread
 from ui.files.file_actions import is_asked_for, runs_now, show_file_outcome, show_run
-from ui.files.file_filters import listed
+from ui.files.file_filters import last_list
 from ui.files.note_menus import show_menus
 from ui.frame import components, hits
 from ui.frame.deps import library
@@ -24,8 +24,8 @@ from ui.frame.messages import show_warning
 from ui.frame.search_state import last_search, searched
 from ui.reader import passages
 from ui.reader.code_view import TYPES
-from ui.reader.passages import Origin
-from ui.reader.rendered import Place, Rendered, as_written, render, render_code
+from ui.reader.passages import SearchOrigin
+from ui.reader.rendered import NotePlace, Rendered, note_html, render_code, written_note
 
 PAGE: Final = 200
 """The number of passages that are shown at once if a text is not shown in full."""
@@ -39,7 +39,7 @@ _CHANGED: Final = "The passage that the link leads to is no longer in the docume
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DocumentAddress:
     """What the address of a document's page says: the document, the passage or heading to mark, the number of
     the first passage shown, the parameters of the search that led here, and whether to show the source."""
 
@@ -52,9 +52,9 @@ class Asked:
     source: bool = False
 
 
-def show_document(viewer: Viewer, asked: Asked) -> None:
+def show_document(viewer: Viewer, asked: DocumentAddress) -> None:
     """The page of a document. Raises NotFound if the viewer has no such file."""
-    components.show("reader", "reader")
+    components.draw("reader", "reader")
     before = searched(asked.search)
     active = runs_now(viewer, asked.store)
     try:
@@ -78,7 +78,7 @@ def show_document(viewer: Viewer, asked: Asked) -> None:
     text, side = st.columns([3, 1], gap="large")
     with text:
         st.title(hits.label(file.title or passages.file_name(file.path)), anchor=False)
-        st.html(passages.facts(view))
+        st.html(passages.facts_line(view))
         if view.warnings:
             show_warning(*view.warnings)
         if asked.passage and marked is None and not unread(file):
@@ -109,18 +109,24 @@ def _show_way_back(store: str, search: dict[str, list[str]] | None) -> None:
         st.page_link(SEARCH_PAGE, label="Results", icon=back, query_params=search, help="Back to the results")
     else:
         st.page_link(
-            FILES_PAGE, label="Files", icon=back, query_params=listed(store), help="Back to the list of files"
+            FILES_PAGE,
+            label="Files",
+            icon=back,
+            query_params=last_list(store),
+            help="Back to the list of files",
         )
 
 
-def _origin(search: dict[str, list[str]]) -> Origin:
+def _origin(search: dict[str, list[str]]) -> SearchOrigin:
     query = None
     with suppress(KeyError, RagError):  # nothing was typed, or what no search takes
         query = parse(search["q"][-1])
-    return Origin(urlencode(search, doseq=True), query)
+    return SearchOrigin(urlencode(search, doseq=True), query)
 
 
-def _show_text(viewer: Viewer, view: DocumentView, asked: Asked, origin: Origin) -> Rendered | None:
+def _show_text(
+    viewer: Viewer, view: DocumentView, asked: DocumentAddress, origin: SearchOrigin
+) -> Rendered | None:
     """The text in the way that suits its type; of a rendered note with its headings."""
     file = view.document
     marked = next((chunk for chunk in view.chunks if chunk.is_hit), None)
@@ -130,7 +136,7 @@ def _show_text(viewer: Viewer, view: DocumentView, asked: Asked, origin: Origin)
         text = _text(viewer, file.store, file.path, library().stores.generations(viewer, [file.store]))
         if len(text) <= MOST_RENDERED:
             leads = {link.target: link.path for link in view.links_out if link.path is not None}
-            place = Place(
+            place = NotePlace(
                 file.store,
                 file.path,
                 view.chunks[0].start_line,
@@ -149,7 +155,7 @@ def _show_text(viewer: Viewer, view: DocumentView, asked: Asked, origin: Origin)
     return None
 
 
-def _show_passages(view: DocumentView, first: int, origin: Origin) -> None:
+def _show_passages(view: DocumentView, first: int, origin: SearchOrigin) -> None:
     """A page of passages, between links to the pages before and after it."""
     start, end = window(view, first)
     turning = passages.turning(view, start, end, PAGE, origin)
@@ -158,10 +164,10 @@ def _show_passages(view: DocumentView, first: int, origin: Origin) -> None:
             st.html(part)
 
 
-def _show_note(text: str, place: Place, title: str) -> Rendered:
+def _show_note(text: str, place: NotePlace, title: str) -> Rendered:
     body = st.empty()
     if len(text) > _SLOW:
-        body.html(as_written(text, place, _SLOW // 4))
+        body.html(written_note(text, place, _SLOW // 4))
     rendered = _render(text, place, title)
     body.html(rendered.html)
     return rendered
@@ -172,14 +178,14 @@ def _text(viewer: Viewer, store: str, path: str, generations: tuple[tuple[str, i
     return library().originals.text(viewer, store, path)
 
 
-@st.cache_data(max_entries=16, show_spinner=False, hash_funcs={Place: repr})
-def _render_code(text: str, language: str, place: Place) -> str:
+@st.cache_data(max_entries=16, show_spinner=False, hash_funcs={NotePlace: repr})
+def _render_code(text: str, language: str, place: NotePlace) -> str:
     return render_code(text, language, place)
 
 
-@st.cache_data(max_entries=64, show_spinner=False, hash_funcs={Place: repr})
-def _render(text: str, place: Place, title: str) -> Rendered:
-    return render(text, place, title)
+@st.cache_data(max_entries=64, show_spinner=False, hash_funcs={NotePlace: repr})
+def _render(text: str, place: NotePlace, title: str) -> Rendered:
+    return note_html(text, place, title)
 
 
 def window(view: DocumentView, first: int) -> tuple[int, int]:

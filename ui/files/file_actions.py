@@ -14,7 +14,7 @@ from ui.files import file_table
 from ui.frame import hits
 from ui.frame.deps import library
 from ui.frame.messages import say_later, show_waiting
-from ui.index.runs import PLACE, ask, is_active, newest_job
+from ui.index.runs import INDEX_PLACE, is_active, newest_job, request_run
 
 _Act = Callable[[Viewer, str, str], None]
 _Action = tuple[str, str, _Act, str]  # name, icon, what it does, help
@@ -62,8 +62,8 @@ def _do(act: _Act, name: str, viewer: Viewer, store: str, path: str) -> None:
             st.session_state.pop(file_table.CHOSEN, None)  # the list shows its new state
         st.session_state[_ASKED] = (name, store, path)
 
-    ask(viewer, store, request)
-    file_table.forget()
+    request_run(viewer, store, request)
+    file_table.look_again()
 
 
 def runs_now(viewer: Viewer, store: str) -> bool:
@@ -90,8 +90,8 @@ def show_file_outcome(viewer: Viewer, store: str, *, active: bool) -> None:
                 state = ""
             again = (name, state) == (_INCLUDE, "fresh")
             now = "is included again" if again else _NOW.get(state, f"is {state} now")
-            say_later(PLACE, f"{path!r} {now}.")
-    show_waiting(PLACE)
+            say_later(INDEX_PLACE, f"{path!r} {now}.")
+    show_waiting(INDEX_PLACE)
 
 
 def show_run(viewer: Viewer, store: str) -> None:
@@ -101,7 +101,7 @@ def show_run(viewer: Viewer, store: str) -> None:
 
 def _running(viewer: Viewer, store: str) -> None:
     if not is_active(viewer, store):
-        file_table.forget()
+        file_table.look_again()
         st.rerun()
     job = newest_job(viewer, store)
     far = progress(job.progress) if job and job.state == "running" else "Starting …"

@@ -9,7 +9,7 @@ from typing import Final
 
 import streamlit as st
 
-Params = dict[str, list[str]]
+FileParams = dict[str, list[str]]
 
 STORE_BOX: Final = "files_store"
 _SEEN: Final = "files_seen"
@@ -65,46 +65,46 @@ def restore(offered: Mapping[str, Sequence[str]]) -> None:
     st.session_state[_OFFERED] = offered
 
 
-def current() -> FileFilters:
+def current_filters() -> FileFilters:
     """What the widgets say now."""
     return FileFilters(**{name: st.session_state[key(name)] for name in _NAMES})
 
 
 def push(store: str) -> None:
     """As a callback: write what the widgets say into the address, as one entry of the history."""
-    said = current()
+    said = current_filters()
     # A browser sends the label of an option, which holds a count: one that a run has changed is no value.
     stale = {
         name: st.query_params.get(name)
         for name, values in st.session_state[_OFFERED].items()
         if getattr(said, name) not in (None, *values)
     }
-    go(to_params(store, FileFilters(**{**asdict(said), **stale})))
+    go(to_file_params(store, FileFilters(**{**asdict(said), **stale})))
 
 
 def clear(store: str) -> None:
     """As a callback: let every file of ``store`` be listed."""
-    go(to_params(store))
+    go(to_file_params(store))
 
 
 def remember(store: str) -> None:
     """Remember the filters of the list, for the way back from a document."""
-    st.session_state[_LISTED] = to_params(store, current())
+    st.session_state[_LISTED] = to_file_params(store, current_filters())
 
 
-def listed(store: str) -> Params:
+def last_list(store: str) -> FileParams:
     """The parameters of the list of ``store`` that this session saw last."""
-    seen: Params = st.session_state.get(_LISTED, {})
-    return seen if seen.get("store") == [store] else to_params(store)
+    seen: FileParams = st.session_state.get(_LISTED, {})
+    return seen if seen.get("store") == [store] else to_file_params(store)
 
 
-def to_params(store: str, filters: FileFilters = FileFilters()) -> Params:
+def to_file_params(store: str, filters: FileFilters = FileFilters()) -> FileParams:
     """The parameters of the address for the files of a store; what narrows nothing is left out."""
     said = {name: [value] for name, value in asdict(filters).items() if value}
     return {"store": [store], **said}
 
 
-def go(params: Params) -> None:
+def go(params: FileParams) -> None:
     """As a callback: go to another address of the page."""
     st.query_params.from_dict(params)
     st.session_state[_SEEN] = params

@@ -13,23 +13,23 @@ from rag_core.types import Document, Viewer
 from rag_core.wording import plural
 from ui.files import file_filters
 from ui.files.file_actions import runs_now, show_actions, show_file_outcome, show_run
-from ui.files.file_filters import STORE_BOX, clear, current, key, push
+from ui.files.file_filters import STORE_BOX, clear, current_filters, key, push
 from ui.files.file_table import (
     CHOSEN,
     ORDERS,
     STATES,
-    Listing,
+    FileListing,
     chosen_rows,
     listing,
-    said,
     show_table,
+    state_in_words,
     within,
 )
 from ui.files.folder_tree import tree
 from ui.frame import components, hits
 from ui.frame.deps import library
-from ui.frame.links import FILES_PAGE, address
-from ui.frame.search_state import SEEN
+from ui.frame.links import FILES_PAGE, document_parameters
+from ui.frame.search_state import SEEN_KEY
 from ui.reader import passages
 from ui.reader.missing_file import show_missing_file
 from ui.search.filters import select
@@ -38,7 +38,7 @@ from ui.search.results import nothing_indexed
 
 def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
     """The files of ``store``, and what can be done with the one that is chosen."""
-    components.show("reader", "reader")
+    components.draw("reader", "reader")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="files_head"):
         st.title("Files", anchor=False, width="content")
         if len(stores) > 1:
@@ -63,7 +63,7 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
         }
     )
     file_filters.remember(store)
-    st.session_state.pop(SEEN, None)  # the way back from a document leads here, to no search before
+    st.session_state.pop(SEEN_KEY, None)  # the way back from a document leads here, to no search before
     show_file_outcome(viewer, store, active=active)
     if active:
         show_run(viewer, store)
@@ -73,16 +73,16 @@ def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
     else:
         folders, files = st.columns([1, 4], gap="medium") if found.folders else (None, st.container())
         if folders:
-            folders.html(tree(store, found.folders, len(found.rows), current().folder))
+            folders.html(tree(store, found.folders, len(found.rows), current_filters().folder))
         with files:
-            _list(viewer, store, within(found, current().folder), len(found.rows))
+            _list(viewer, store, within(found, current_filters().folder), len(found.rows))
 
 
 def _choose_store() -> None:
     clear(st.session_state[STORE_BOX])
 
 
-def _list(viewer: Viewer, store: str, found: Listing, total: int) -> None:
+def _list(viewer: Viewer, store: str, found: FileListing, total: int) -> None:
     changed = partial(push, store)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="filters"):
         st.text_input(
@@ -111,9 +111,9 @@ def _list(viewer: Viewer, store: str, found: Listing, total: int) -> None:
             key=key("state"),
             on_change=changed,
             label_visibility="collapsed",
-            format_func=lambda state: f"{found.states.get(state, 0):,} {said(state)}",
+            format_func=lambda state: f"{found.states.get(state, 0):,} {state_in_words(state)}",
         )
-    rows = chosen_rows(found.rows, current())
+    rows = chosen_rows(found.rows, current_filters())
     _count(store, len(rows), total, has_states=len(found.states) > 1)
     show_missing_file(viewer, store)
     if not rows.empty:
@@ -127,12 +127,12 @@ def _with_chosen(name: str, counts: Mapping[str, int]) -> Mapping[str, int]:
     return counts if chosen is None or chosen in counts else {**counts, chosen: 0}
 
 
-def _offered_orders(found: Listing) -> list[str]:
+def _offered_orders(found: FileListing) -> list[str]:
     """The orders by columns that the list has. Headings order by all, but only with a mouse."""
     return [name for name, (column, _) in ORDERS.items() if column in found.rows]
 
 
-def _offered_states(found: Listing) -> list[str]:
+def _offered_states(found: FileListing) -> list[str]:
     """Those that files have, and the one in the address even when its last file has another by now."""
     asked = st.query_params.get("state")
     return [state for state in STATES if state in found.states or (found.states and state == asked)]
@@ -141,7 +141,7 @@ def _offered_states(found: Listing) -> list[str]:
 def _count(store: str, shown: int, total: int, *, has_states: bool) -> None:
     """How many files there are, unless the states say it, or are ``shown`` of them."""
     files = plural(total, "file")
-    if not current().narrows:
+    if not current_filters().narrows:
         if not has_states:
             st.html(hits.paragraphs(files, status=True))
         return
@@ -168,7 +168,7 @@ def _chosen(viewer: Viewer, store: str) -> None:
                 FILES_PAGE,
                 label="Open document",
                 icon=":material/description:",
-                query_params=address(store, file.path),
+                query_params=document_parameters(store, file.path),
             )
             if viewer.is_owner:
                 show_actions(viewer, file)

@@ -16,9 +16,9 @@ from rag_core.config import Settings, load
 from rag_core.text import tags
 from rag_core.types import Document, FileState, Viewer
 from rag_core.wording import CHANGED_IN_LISTS
-from ui.files.file_filters import FileFilters, current, go
+from ui.files.file_filters import FileFilters, current_filters, go
 from ui.frame.deps import library, store_infos
-from ui.frame.hits import one_line
+from ui.frame.hits import in_one_line
 from ui.reader import passages
 from ui.search.filters import with_parents
 
@@ -47,7 +47,7 @@ _WORDS, _TAGS, _PATH, _ID = "_words", "_tags", "_path", "_id"
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class FileListing:
     """The files of a store that a viewer may see."""
 
     #: A row a file, by path; columns that begin with ``_`` are not shown. A guest's say nothing of the disk.
@@ -58,7 +58,7 @@ class Listing:
     folders: Mapping[str, int]  #: Folder → number of files in and below it.
 
 
-def said(state: str) -> str:
+def state_in_words(state: str) -> str:
     """A state of a file as a person reads it."""
     return "up to date" if state == "fresh" else state
 
@@ -72,19 +72,19 @@ def load_ahead(viewer: Viewer) -> None:
         _known(load(), viewer, library().stores.generations(viewer, [first[0].name]))
 
 
-def listing(viewer: Viewer, store: str) -> Listing:
+def listing(viewer: Viewer, store: str) -> FileListing:
     """The files of a store. For a few seconds the states are what they were, unless the store changes."""
     make = _compared if viewer.is_owner else _known
     return make(load(), viewer, library().stores.generations(viewer, [store]))
 
 
-def forget() -> None:
+def look_again() -> None:
     """Look at the disk again the next time."""
     _compared.clear()
 
 
 @st.cache_resource(max_entries=8, ttl=_FRESH_S, show_spinner=False)
-def _compared(settings: Settings, viewer: Viewer, generations: tuple[tuple[str, int], ...]) -> Listing:
+def _compared(settings: Settings, viewer: Viewer, generations: tuple[tuple[str, int], ...]) -> FileListing:
     """What ``_known`` gives, with the states that the files have now."""
     known = _known(settings, viewer, generations)
     now = library().files.states(viewer, generations[0][0])
@@ -103,13 +103,13 @@ def _known(
     settings: Settings,  # noqa: ARG001 - part of the key
     viewer: Viewer,
     generations: tuple[tuple[str, int], ...],
-) -> Listing:
+) -> FileListing:
     store = generations[0][0]
     if viewer.is_owner:
         found = library().files.all(viewer, store, compared=False)
     else:
         found = library().documents.all(viewer, store)
-    return Listing(
+    return FileListing(
         rows=_rows(found, of_disk=viewer.is_owner),
         states={},
         types=dict(Counter(document.file_type for document in found if document.file_type).most_common()),
@@ -129,11 +129,11 @@ def _rows(found: Sequence[Document], *, of_disk: bool) -> pd.DataFrame:
 
     columns: dict[str, Any] = {
         "Name": [passages.file_name(document.path) for document in found],
-        "Folder": [one_line(document.path.rpartition("/")[0]) for document in found],
+        "Folder": [in_one_line(document.path.rpartition("/")[0]) for document in found],
         "Date": [document.date[:10] for document in found],
         "State": [document.state for document in found],
         "Reason": [document.reason for document in found],
-        "Title": [one_line(passages.own_title(document)) for document in found],
+        "Title": [in_one_line(passages.own_title(document)) for document in found],
         "Type": [document.file_type for document in found],
         "Passages": [document.chunks for document in found],
         "Size": [document.size / 1000 for document in found],
@@ -150,7 +150,7 @@ def _folded(text: str) -> str:
     return unicodedata.normalize("NFC", text).casefold()
 
 
-def within(found: Listing, folder: str | None) -> Listing:
+def within(found: FileListing, folder: str | None) -> FileListing:
     """The files in and below ``folder``, with their numbers."""
     if not folder:
         return found
@@ -190,7 +190,7 @@ def show_table(store: str, rows: pd.DataFrame) -> None:
     """The table. Choosing a row puts ``store`` and its path into the session, under `CHOSEN`."""
     paths = rows[_PATH].tolist()
     shown = [name for name in rows.columns if not name.startswith("_")]
-    if {*rows["Folder"]} <= {current().folder or ""}:
+    if {*rows["Folder"]} <= {current_filters().folder or ""}:
         shown.remove("Folder")
     for name in ("Title", "Tags"):
         if not any(rows[name]):
@@ -218,9 +218,9 @@ def show_table(store: str, rows: pd.DataFrame) -> None:
     first = rows.head(_MOST_LISTED).to_dict("records")
     listed = [(each[_PATH], each["Date"], each["Title"], each.get("State", "")) for each in first]
     with st.container(key="files_list"):
-        st.html(passages.listed(store, listed, len(rows)))
+        st.html(passages.listed_files(store, listed, len(rows)))
     if "State" in shown:
-        rows = rows.assign(State=rows["State"].map(said))
+        rows = rows.assign(State=rows["State"].map(state_in_words))
     with st.container(key="files_table"):
         st.dataframe(
             rows.assign(Open=":material/description: Open")[[shown[0], "Open", *shown[1:]]].astype(

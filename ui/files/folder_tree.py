@@ -6,7 +6,7 @@ import html
 from collections.abc import Mapping
 
 from rag_core.wording import plural
-from ui.frame.hits import anchor, one_line
+from ui.frame.hits import anchor, in_one_line
 
 
 def tree(store: str, folders: Mapping[str, int], total: int, chosen: str | None) -> str:
@@ -32,9 +32,9 @@ def tree(store: str, folders: Mapping[str, int], total: int, chosen: str | None)
 
 def _link(store: str, folder: str, name: str, count: int, is_chosen: bool) -> str:
     asked = {"store": store} | ({"folder": folder} if folder else {})
-    link = anchor(asked, one_line(name), named=f"{one_line(name)}, {plural(count, 'file')}")
+    link = anchor(asked, in_one_line(name), named=f"{in_one_line(name)}, {plural(count, 'file')}")
     here = ' class="cp-chosen"' if is_chosen else ""
-    hint = html.escape(one_line(folder))
+    hint = html.escape(in_one_line(folder))
     return (
         f'<span{here} title="{hint}">{link}<span class="cp-quiet" aria-hidden="true">{count:,}</span></span>'
     )

@@ -11,10 +11,10 @@ from rag_core.types import OWNER, Document, DocumentView, Neighbour, Viewer
 from ui.files.file_actions import show_actions
 from ui.frame import hits
 from ui.frame.deps import library
-from ui.frame.links import FILES_PAGE, address, in_vault, obsidian, vscode
+from ui.frame.links import FILES_PAGE, document_parameters, in_vault, obsidian, vscode
 from ui.frame.messages import errors_wait, say_later
 from ui.frame.search_state import searched
-from ui.index.runs import PLACE
+from ui.index.runs import INDEX_PLACE
 from ui.reader.missing_file import OF, WHY
 
 
@@ -56,27 +56,28 @@ def _show_programs(viewer: Viewer, file: Document, marked: Neighbour | None) -> 
             args=(viewer, file.store, file.path),
         )
     with st.container(key="copy_path"):
-        st.code(hits.one_line(f"{whole}:{line}" if line else whole), language=None)
+        st.code(hits.in_one_line(f"{whole}:{line}" if line else whole), language=None)
 
 
 def _open_file(viewer: Viewer, store: str, path: str) -> None:
-    with errors_wait(PLACE):
+    with errors_wait(INDEX_PLACE):
         library().originals.open_file(viewer, store, path)
 
 
 def _open_folder(viewer: Viewer, store: str, path: str) -> None:
-    with errors_wait(PLACE):
+    with errors_wait(INDEX_PLACE):
         library().originals.open_folder(viewer, store, path)
 
 
 def _show_rest(
     viewer: Viewer, file: Document, marked: Neighbour | None, search: str, *, shows_source: bool
 ) -> None:
-    here = address(file.store, file.path, marked.key if marked else "", search=search)
+    here = document_parameters(file.store, file.path, marked.key if marked else "", search=search)
     if base := st.context.url:
         with st.container(key="copy_link"):
             st.code(
-                f"{base}?{urlencode(address(file.store, file.path, here.get('passage', '')))}", language=None
+                f"{base}?{urlencode(document_parameters(file.store, file.path, here.get('passage', '')))}",
+                language=None,
             )
     if file.file_type == "markdown":
         st.page_link(
@@ -106,6 +107,6 @@ def _show_rest(
 
 
 def _mark(viewer: Viewer, query: str, path: str) -> None:
-    with errors_wait(PLACE):
+    with errors_wait(INDEX_PLACE):
         library().evaluating.mark(viewer, query, path)
-        say_later(PLACE, f"{path!r} is marked as a right answer for {query!r}.")
+        say_later(INDEX_PLACE, f"{path!r} is marked as a right answer for {query!r}.")

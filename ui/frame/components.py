@@ -14,14 +14,14 @@ PROJECT: Final = "pages"
 _NAMES: Final = ("search", "filters", "reader", "focus", "news", "hit")
 
 
-def show(
+def draw(
     name: str,
     key: str,
     data: object = None,
     on_asked: Callable[[], None] | None = None,
 ) -> None:
     """Draw the component ``name`` with ``data``. ``on_asked`` is called when its script has asked for
-    something, which `asked` gives."""
+    something, which `from_script` gives."""
     manager = get_bidi_component_manager()
     if manager.get_component_asset_root(f"{PROJECT}.{name}") is None:  # Streamlit looks in packages only
         manifest = ComponentManifest(PROJECT, "1", [ComponentConfig(each, "assets") for each in _NAMES])
@@ -31,7 +31,7 @@ def show(
     component(key=key, data=data, **callbacks)
 
 
-def asked(key: str) -> dict[str, Any]:
+def from_script(key: str) -> dict[str, Any]:
     """What the script asked for; empty before it has."""
     said: Any = st.session_state[key].get("asked") if key in st.session_state else None
     return said if isinstance(said, dict) else {}

@@ -17,7 +17,7 @@ from rag_core.config import Settings, load
 from rag_core.library import Library
 from rag_core.running import background
 from rag_core.types import OWNER, Answer, Facets, Mode, StoreInfo, Viewer
-from ui.frame.search_state import DEFAULT, Request
+from ui.frame.search_state import NOTHING_ASKED, SearchState
 
 _NO_BUDGET = 10**9  # tokens: a budget would leave holes between pages
 _HASHED: dict[str | type[Any], Callable[[Any], Any]] = {Settings: hash}
@@ -43,13 +43,19 @@ def _library(settings: Settings) -> Library:
     return opened
 
 
-def search(viewer: Viewer, request: Request, mode: Mode) -> Answer:
+def cached_search(viewer: Viewer, request: SearchState, mode: Mode) -> Answer:
     """``Library.search``, cached as long as no store changes; the state of files is read again.
 
     An answer with notices is not cached: their cause (a missing model) can go away without a change in a
     store.
     """
-    key = (load(), viewer, replace(request, view=DEFAULT.view), mode, library().stores.generations(viewer))
+    key = (
+        load(),
+        viewer,
+        replace(request, view=NOTHING_ASKED.view),
+        mode,
+        library().stores.generations(viewer),
+    )
     answer = _search(*key)
     if answer.notices:
         _search.clear(*key)
@@ -60,7 +66,7 @@ def search(viewer: Viewer, request: Request, mode: Mode) -> Answer:
 def _search(
     settings: Settings,
     viewer: Viewer,
-    request: Request,
+    request: SearchState,
     mode: Mode,
     generations: tuple[tuple[str, int], ...],  # noqa: ARG001 - part of the key
 ) -> Answer:

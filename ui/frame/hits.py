@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 
 from rag_core.search.snippet import pieces
 
-Span = tuple[int, int]
+MarkSpan = tuple[int, int]
 
 PROSE: Final = frozenset(
     "markdown text rst html org asciidoc pdf word slides sheet ebook mail picture archive".split()
@@ -37,13 +37,13 @@ def label(text: str) -> str:
 
     Nothing in it is read as Markdown, HTML, a directive, mathematics or an address.
     """
-    return _escaped(one_line(text))
+    return _escaped(in_one_line(text))
 
 
 def spoken(text: str) -> str:
     """Sentences for a Markdown function, as `label`; text between backticks is shown as code. Nothing in it
     is interpreted as Markdown."""
-    parts = _TYPED.split(one_line(text))
+    parts = _TYPED.split(in_one_line(text))
     return "".join(f"`{part}`" if number % 2 else _escaped(part) for number, part in enumerate(parts))
 
 
@@ -51,14 +51,16 @@ def _escaped(text: str) -> str:
     return _PUNCTUATION.sub(r"\\\1", _REWRITTEN.sub(_JOINER, text))
 
 
-def one_line(text: str) -> str:
+def in_one_line(text: str) -> str:
     """Text without line breaks, control characters and direction overrides."""
     if text.isprintable():  # which tells a list of 20,000 names apart at once
         return text.strip()
     return _CONTROL.sub(" ", text).strip()
 
 
-def marked(text: str, spans: Iterable[Span], window: Span | None = None, hidden: Sequence[Span] = ()) -> str:
+def marked_html(
+    text: str, spans: Iterable[MarkSpan], window: MarkSpan | None = None, hidden: Sequence[MarkSpan] = ()
+) -> str:
     """Escaped text with ``spans`` inside ``<mark>``, cut to ``window``, without what is ``hidden``; all are
     offsets in ``text``."""
     return "".join(
@@ -80,7 +82,7 @@ def paragraphs(*texts: str, status: bool = False) -> str:
     return f'<div class="cp"{role}>{said}</div>'
 
 
-def sentences(*texts: str, status: bool = False) -> str:
+def plain_sentences(*texts: str, status: bool = False) -> str:
     """Lines of plain text; text between backticks is shown as code."""
     role = ' role="status"' if status else ""
     said = "".join(f"<p>{_TYPED.sub(_AS_CODE, html.escape(text))}</p>" for text in texts if text)
@@ -89,7 +91,7 @@ def sentences(*texts: str, status: bool = False) -> str:
 
 def name(text: str) -> str:
     """A person's name in bold. It can be copied as it is: Markdown would need joiners against links."""
-    return f'<div class="cp"><p><strong>{html.escape(one_line(text))}</strong></p></div>'
+    return f'<div class="cp"><p><strong>{html.escape(in_one_line(text))}</strong></p></div>'
 
 
 def arrival(text: str, number: int) -> str:
@@ -98,6 +100,6 @@ def arrival(text: str, number: int) -> str:
     return f'<div class="cp-arrive" id="arrival-{number}" role="status">{said}</div>'
 
 
-def beginning(number: int) -> str:
+def scrolled_to_top(number: int) -> str:
     """What has the browser scroll to the top of the page once for each ``number``."""
     return f'<div class="cp-beginning" id="beginning-{number}"></div>'

@@ -29,7 +29,7 @@ PICTURES: Final = "note-picture"
 """The path of the route that pictures of notes come from (`ui.reader.pictures`)."""
 
 
-def address(
+def document_parameters(
     store: str, path: str, passage: str = "", first: int = 0, search: str = "", heading: str = ""
 ) -> dict[str, str]:
     """The parameters of a document's page: the passage or the heading that is marked, or the number of the

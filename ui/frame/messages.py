@@ -10,7 +10,7 @@ import streamlit as st
 
 from rag_core.api.http import refusal
 from rag_core.errors import RagError
-from rag_core.messages import TEXTS, Message, render
+from rag_core.messages import TEXTS, Message, message_text
 from rag_core.types import Viewer
 from ui.frame import access
 from ui.frame.deps import library
@@ -45,7 +45,7 @@ def sentence(message: str | Message) -> str:
     data = {
         name: sentence(value) if isinstance(value, Message) else value for name, value in message.data.items()
     }
-    return render(_TEXTS, message.code, data)
+    return message_text(_TEXTS, message.code, data)
 
 
 def said_of_error(error: RagError) -> str:

@@ -18,24 +18,24 @@ import streamlit as st
 from rag_core.config import load
 from rag_core.types import MAX_DEPTH, SORTS, Filters, Mode, Sort
 
-View = Literal["cards", "table"]
+ResultView = Literal["cards", "table"]
 Params = dict[str, list[str]]
 
 TOP_FOLDER: Final = "/"
 MAX_HITS: Final = 100
-NAMES: Final = (
+PARAMETER_NAMES: Final = (
     "q", "store", "type", "tag", "path", "has", "after", "before", "mode", "min", "sort", "k",
     "view", "page",
 )  # fmt: skip
 _LONGEST: Final = 20_000  # characters of a search in an address
-SEEN: Final = "search_seen"
+SEEN_KEY: Final = "search_seen"
 """The session key of the parameters that the Search page was drawn with, or wrote into the address."""
 _MOST_PROPERTIES: Final = 20
 _ASKING: Final = {"q", "type", "tag", "path", "has", "after", "before"}
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class SearchState:
     """One state of the page. ``path`` is a folder, `TOP_FOLDER` for files in none; ``after`` is
     inclusive, ``before`` exclusive; ``page`` counts from 1. The fields are named like the URL's parameters.
     """
@@ -52,7 +52,7 @@ class Request:
     min: float = 0.0
     sort: Sort = "best"
     k: int = 10
-    view: View = "cards"
+    view: ResultView = "cards"
     page: int = 1
 
     @property
@@ -83,14 +83,14 @@ class Request:
         return bool(self.q.strip()) or self.filters != Filters()
 
 
-DEFAULT: Final = Request()
+NOTHING_ASKED: Final = SearchState()
 
 
-def usual() -> Request:
+def usual() -> SearchState:
     """A search with nothing chosen yet, as the owner's settings have it."""
     settings = load()
     most = min(settings.top_k, MAX_HITS)
-    return replace(DEFAULT, mode=settings.mode, min=settings.min_score or DEFAULT.min, k=most)
+    return replace(NOTHING_ASKED, mode=settings.mode, min=settings.min_score or NOTHING_ASKED.min, k=most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +106,16 @@ class Choices:
     years: Mapping[str, int] = field(default_factory=dict)
 
 
-def _usual_k(view: str, usual: Request) -> int:
+def _usual_k(view: str, usual: SearchState) -> int:
     """How many hits are on a page unless the address says it: a table has room for more than cards."""
-    return usual.k if view == DEFAULT.view else MAX_HITS
+    return usual.k if view == NOTHING_ASKED.view else MAX_HITS
 
 
-def to_params(request: Request, usual: Request = DEFAULT) -> Params:
+def to_params(request: SearchState, usual: SearchState = NOTHING_ASKED) -> Params:
     """The URL's parameters for a request; whatever is as in ``usual`` is left out."""
     params: Params = {}
     expected = replace(usual, k=_usual_k(request.view, usual))
-    for name in NAMES:
+    for name in PARAMETER_NAMES:
         value = getattr(request, name)
         if value != getattr(expected, name):
             values = value if isinstance(value, tuple) else (value,)
@@ -124,15 +124,18 @@ def to_params(request: Request, usual: Request = DEFAULT) -> Params:
 
 
 def from_params(
-    params: Mapping[str, Sequence[str]], choices: Choices, usual: Request = DEFAULT, most: int = MAX_HITS
-) -> Request:
+    params: Mapping[str, Sequence[str]],
+    choices: Choices,
+    usual: SearchState = NOTHING_ASKED,
+    most: int = MAX_HITS,
+) -> SearchState:
     """The request that parameters describe, for ``most`` passages at most; whatever cannot be meant is as in
     ``usual``."""
     last = {name: values[-1] for name, values in params.items() if values}
     several = choices.stores if len(choices.stores) > 1 else ()  # the only one is no restriction
-    view: View = _one_of(get_args(View), last.get("view"), usual.view)
+    view: ResultView = _one_of(get_args(ResultView), last.get("view"), usual.view)
     k = int(_number(last.get("k"), 1, most, min(most, _usual_k(view, usual))))
-    return Request(
+    return SearchState(
         q=last.get("q", ""),
         store=tuple(dict.fromkeys(name for name in params.get("store", ()) if name in several)),
         type=_one_of(choices.types, last.get("type")),
@@ -177,7 +180,7 @@ def _number(text: str | None, low: float, high: float, default: float) -> float:
     return number if low <= number <= high else default
 
 
-def in_address(names: Collection[str] = NAMES) -> Params:
+def in_address(names: Collection[str] = PARAMETER_NAMES) -> Params:
     """The parameters called ``names``; at the address of a document, those of the search that led there."""
     led = st.query_params.get("search")
     found = searched(led) if led else {name: st.query_params.get_all(name) for name in names}
@@ -186,7 +189,7 @@ def in_address(names: Collection[str] = NAMES) -> Params:
 
 def searched(written: str) -> Params:
     """The parameters of a search in a link, without those that the Search page does not know."""
-    return {name: values for name, values in parse_qs(written[:_LONGEST]).items() if name in NAMES}
+    return {name: values for name, values in parse_qs(written[:_LONGEST]).items() if name in PARAMETER_NAMES}
 
 
 def unknown_store(names: Collection[str]) -> str:
@@ -196,5 +199,5 @@ def unknown_store(names: Collection[str]) -> str:
 
 def last_search() -> Params:
     """The parameters of the search that this session was at last; none when it asked for nothing."""
-    seen: Params = st.session_state.get(SEEN, {})
+    seen: Params = st.session_state.get(SEEN_KEY, {})
     return seen if seen.keys() & _ASKING else {}

@@ -25,7 +25,7 @@ from rag_core.config import load, logs
 from rag_core.config.keys import PORT_FILE
 from rag_core.errors import InvalidInput, RagError
 
-ROOT: Final = Path(__file__).resolve().parents[2]
+APP_ROOT: Final = Path(__file__).resolve().parents[2]
 STREAMLIT_LOGGERS: Final = (
     "streamlit.components.v2.bidi_component.serialization",
     "streamlit.error_util",
@@ -60,8 +60,8 @@ def serve(host: str, port: int, open_browser: bool) -> None:
     settings = load()
     logs.configure(settings.log_level)
     _refuse_busy(address, port)
-    if str(ROOT) not in sys.path:
-        sys.path.insert(0, str(ROOT))
+    if str(APP_ROOT) not in sys.path:
+        sys.path.insert(0, str(APP_ROOT))
     app: st.App = importlib.import_module("app").app
 
     place = settings.data_dir / PORT_FILE
@@ -79,7 +79,7 @@ def serve(host: str, port: int, open_browser: bool) -> None:
     app.state["on_ready"] = announce
     log.limit(STREAMLIT_LOGGERS)
     _allow_connections()
-    connection.install(settings.body_timeout_s)
+    connection.guard_connections(settings.body_timeout_s)
     os.environ["FORWARDED_ALLOW_IPS"] = ""  # uvicorn keeps the true peer, which the gate judges by
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     options, level = project_config(settings.theme), settings.log_level
@@ -102,7 +102,7 @@ def serve(host: str, port: int, open_browser: bool) -> None:
 def project_config(theme: str = "system") -> dict[str, Any]:
     """The options of .streamlit/config.toml by dotted name; a ``theme`` of light or dark leaves out the other
     one. Streamlit itself would look beside the launcher and in the working directory."""
-    options = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    options = tomllib.loads((APP_ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     if theme != "system":
         themes = options["theme"]
         options["theme"] = {name: value for name, value in themes.items() if name not in _NAMED_THEMES}

@@ -19,7 +19,7 @@ from ui.frame.deps import library
 from ui.frame.front import ICON
 from ui.frame.serve import follow_theme
 
-ROOT = Path(__file__).resolve().parents[2]
+PAGES_ROOT = Path(__file__).resolve().parents[2]
 
 # A local image: with an emoji or a symbol the browser would ask a font service for the icon.
 st.set_page_config(page_title="Commonplace", page_icon=str(ICON))
@@ -27,7 +27,7 @@ viewer = require_viewer()
 follow_theme()
 
 
-def beginning(title: str, *, is_open: bool) -> dict[str, str] | None:
+def link_parameters(title: str, *, is_open: bool) -> dict[str, str] | None:
     """The parameters with which the link of a page begins: those of the list where one document or store may
     be open, and the store of the files, so that a reload shows the same ones."""
     if title == "Stores" and is_open:
@@ -45,22 +45,27 @@ def beginning(title: str, *, is_open: bool) -> dict[str, str] | None:
 def pages(viewer: Viewer) -> list[st.Page]:
     """Those that a viewer may open."""
     search, *others = (
-        st.Page(ROOT / "pages" / "search.py", title="Search", icon=":material/search:", default=True),
-        st.Page(ROOT / "pages" / "files.py", title="Files", icon=":material/folder:", url_path="files"),
-        st.Page(ROOT / "pages" / "index.py", title="Index", icon=":material/sync:", url_path="index"),
-        st.Page(ROOT / "pages" / "stores.py", title="Stores", icon=":material/database:", url_path="stores"),
+        st.Page(PAGES_ROOT / "pages" / "search.py", title="Search", icon=":material/search:", default=True),
+        st.Page(PAGES_ROOT / "pages" / "files.py", title="Files", icon=":material/folder:", url_path="files"),
+        st.Page(PAGES_ROOT / "pages" / "index.py", title="Index", icon=":material/sync:", url_path="index"),
         st.Page(
-            ROOT / "pages" / "settings.py", title="Settings", icon=":material/settings:", url_path="settings"
+            PAGES_ROOT / "pages" / "stores.py", title="Stores", icon=":material/database:", url_path="stores"
+        ),
+        st.Page(
+            PAGES_ROOT / "pages" / "settings.py",
+            title="Settings",
+            icon=":material/settings:",
+            url_path="settings",
         ),
     )
-    ask = st.Page(ROOT / "pages" / "ask.py", title="Ask", icon=":material/forum:", url_path="ask")
+    ask = st.Page(PAGES_ROOT / "pages" / "ask.py", title="Ask", icon=":material/forum:", url_path="ask")
     return [search, *([ask] if viewer.may_ask else []), *(others if viewer.is_owner else others[:1])]
 
 
 offered = pages(viewer)
 page = st.navigation(offered, position="hidden")
 st.set_page_config(page_title=f"{page.title} · Commonplace")
-visit.begin(page.title)
+visit.begin_visit(page.title)
 if page.title == "Files":
     visit.remember_document(viewer)
 # Not Streamlit's own row of pages: there a press on the page that is open does nothing, also where it shows a
@@ -70,6 +75,6 @@ with st.container(horizontal=True, gap=None, key="pages"):
         st.page_link(
             each,
             label=f"**{each.title}**" if each == page else each.title,
-            query_params=beginning(each.title, is_open=each == page),
+            query_params=link_parameters(each.title, is_open=each == page),
         )
 page.run()

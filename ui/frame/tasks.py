@@ -12,14 +12,14 @@ from rag_core.index.portable import Exported, Transfer
 from rag_core.reports import Health, OllamaModel, Pulling, Repair
 from rag_core.types import StoreInfo
 from ui.frame import visit, work
-from ui.frame.work import Key, Work
+from ui.frame.work import BackgroundWork, WorkKey
 
-Kind = Literal["export", "import", "verify", "repair", "pull", "attach", "heal"]
+TaskKind = Literal["export", "import", "verify", "repair", "pull", "attach", "heal"]
 Result = Exported | StoreInfo | Health | Repair | OllamaModel
-Report = Callable[[Transfer | Pulling], None]
+TaskReport = Callable[[Transfer | Pulling], None]
 
 _TASKS: Final = "tasks"
-_HEADLINES: Final[dict[Kind, str]] = {
+_HEADLINES: Final[dict[TaskKind, str]] = {
     "export": "Export",
     "import": "Import",
     "verify": "Verification",
@@ -30,11 +30,11 @@ _HEADLINES: Final[dict[Kind, str]] = {
 }
 
 
-class Task(Work[Transfer | Pulling | None, Result]):
+class Task(BackgroundWork[Transfer | Pulling | None, Result]):
     """One piece of such work. ``name`` names the store; of an import the file, of a download the model.
     ``was_told``: the visit of the page that started it has shown its end."""
 
-    def __init__(self, kind: Kind, name: str, act: Callable[[Report], Result]) -> None:
+    def __init__(self, kind: TaskKind, name: str, act: Callable[[TaskReport], Result]) -> None:
         super().__init__(f"{_HEADLINES[kind]} of {name!r}", None)
         self.asked_in: Final = visit.current()
         self.was_told = False
@@ -56,20 +56,20 @@ class Task(Work[Transfer | Pulling | None, Result]):
         return self._do(self.report)
 
 
-def start(library: str, kind: Kind, name: str, act: Callable[[Report], Result]) -> None:
+def start_task(library: str, kind: TaskKind, name: str, act: Callable[[TaskReport], Result]) -> None:
     """Let ``act`` run for the library in the folder ``library``; one that is at work already goes on."""
-    work.start(_key(library, kind, name), Task(kind, name, act))
+    work.start_work(_key(library, kind, name), Task(kind, name, act))
 
 
-def known(library: str) -> list[Task]:
+def known_tasks(library: str) -> list[Task]:
     """Tasks that are running, or have ended and were not closed, oldest first."""
     return [task for task in work.known(_TASKS, library).values() if isinstance(task, Task)]
 
 
-def close(library: str, task: Task) -> None:
+def close_task(library: str, task: Task) -> None:
     """Forget a task that has ended."""
     work.close(_key(library, task.kind, task.name), task)
 
 
-def _key(library: str, kind: Kind, name: str) -> Key:
+def _key(library: str, kind: TaskKind, name: str) -> WorkKey:
     return _TASKS, library, kind, name

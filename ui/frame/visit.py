@@ -22,7 +22,7 @@ _STORE: Final = "last_store"
 _DOCUMENT: Final = "last_document"
 
 
-def begin(page: str) -> None:
+def begin_visit(page: str) -> None:
     """The shell draws ``page``: a new visit, unless it drew the same one before."""
     if st.session_state.get(_PAGE) != page:
         st.session_state[_PAGE], st.session_state[_VISIT] = page, uuid4().hex
@@ -65,5 +65,5 @@ def from_the_top(name: str, shown: object) -> DeltaGenerator:
     state[before] = shown
     place = st.container()
     if turned in state:
-        place.html(hits.beginning(state[turned]))
+        place.html(hits.scrolled_to_top(state[turned]))
     return place

@@ -13,14 +13,14 @@ from typing import Any, Final, Generic, TypeVar
 
 from rag_core.errors import Cancelled, RagError
 
-Key = tuple[str, ...]
+WorkKey = tuple[str, ...]
 P = TypeVar("P")
 R = TypeVar("R")
 
 _LOG = logging.getLogger(__name__)
 
 
-class Work(ABC, Generic[P, R]):
+class BackgroundWork(ABC, Generic[P, R]):
     """One piece of work. ``now`` is its progress. At its end it has a ``result``, an ``error``, or neither.
     ``headline`` names it in plain text."""
 
@@ -77,11 +77,11 @@ class Work(ABC, Generic[P, R]):
             self.error = RagError(f"{self.headline} ended with an error.", "The log of the app says why.")
 
 
-_works: dict[Key, Work[Any, Any]] = {}
+_works: dict[WorkKey, BackgroundWork[Any, Any]] = {}
 _lock = threading.Lock()
 
 
-def start(key: Key, work: Work[Any, Any]) -> None:
+def start_work(key: WorkKey, work: BackgroundWork[Any, Any]) -> None:
     """Start this work under a key, unless work with this key is running."""
     with _lock:
         if key not in _works or not _works[key].running:
@@ -89,21 +89,21 @@ def start(key: Key, work: Work[Any, Any]) -> None:
             work.start()
 
 
-def known(*above: str) -> dict[Key, Work[Any, Any]]:
+def known(*above: str) -> dict[WorkKey, BackgroundWork[Any, Any]]:
     """What is at work or has ended and was not closed, by its key, which begins with ``above``, in the order
     it began."""
     with _lock:
         return {key: work for key, work in _works.items() if key[: len(above)] == above}
 
 
-def close(key: Key, work: Work[Any, Any]) -> None:
+def close(key: WorkKey, work: BackgroundWork[Any, Any]) -> None:
     """Forget what has ended."""
     with _lock:
         if _works.get(key) is work and not work.running:
             del _works[key]
 
 
-def stop_all(timeout: float = 5.0) -> None:
+def cancel_all(timeout: float = 5.0) -> None:
     """Cancel everything in this process and wait ``timeout`` seconds for each, so that nothing is left."""
     running = [work for work in known().values() if work.running]
     for work in running:

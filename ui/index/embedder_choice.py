@@ -47,7 +47,7 @@ def look_for_others(viewer: Viewer, key: str) -> None:
         with st.spinner("Looking …"):
             found = library().models.connections(viewer)
         st.session_state[f"{key}_looked"] = True
-        offer(found)
+        offer_embedders(found)
     if st.session_state.get(f"{key}_looked"):
         others = [name for name in st.session_state.get(_FOUND, []) if name not in _IN_WORDS]
         said = f"Found: {', '.join(others)}." if others else "No other model was found."
@@ -57,7 +57,7 @@ def look_for_others(viewer: Viewer, key: str) -> None:
                 st.page_link(SETTINGS_PAGE, label="Connections", icon=":material/settings:")
 
 
-def offer(found: Sequence[Connection]) -> None:
+def offer_embedders(found: Sequence[Connection]) -> None:
     """Offer the embedders of these connections; new ones redraw the page."""
     names, before = [name for each in found for name in each.embedders], st.session_state.get(_FOUND, [])
     if not {*names} <= {*before, *_IN_WORDS}:

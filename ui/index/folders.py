@@ -24,7 +24,7 @@ from ui.frame.deps import library
 from ui.frame.hits import label
 from ui.frame.messages import show_error
 
-BOX: Final = "index_folder"
+FOLDER_BOX: Final = "index_folder"
 PICKER: Final = "index_picker_at"
 _PICKED: Final = "index_folder_picked"
 _MOST: Final = 200
@@ -38,7 +38,7 @@ def choose_folder(viewer: Viewer) -> Path | None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         typed = st.text_input(
             "Folder",
-            key=BOX,
+            key=FOLDER_BOX,
             placeholder="Path of a folder, such as ~/notes",
             persist_state="session",
             autocomplete="off",
@@ -48,7 +48,9 @@ def choose_folder(viewer: Viewer) -> Path | None:
         _picker()
     folder = _folder(typed)
     if folder is not None and not os.path.isdir(folder):  # noqa: PTH112  (Path.is_dir raises without permission)
-        raise InvalidInput(f"There is no folder {shown(folder)!r}.", "Check the spelling, or mount its disk.")
+        raise InvalidInput(
+            f"There is no folder {path_text(folder)!r}.", "Check the spelling, or mount its disk."
+        )
     return folder
 
 
@@ -67,12 +69,12 @@ def offer_folders(viewer: Viewer) -> None:
         for number, each in enumerate(found):
             icon, kind = _KINDS[each.kind]
             st.button(
-                f"**{label(shown(each.path.relative_to(each.path.parent)))}** {kind}",
+                f"**{label(path_text(each.path.relative_to(each.path.parent)))}** {kind}",
                 key=f"index_offered_{number}",
                 icon=icon,
                 on_click=_take,
                 args=(each.path,),
-                help=label(shown(each.path)),
+                help=label(path_text(each.path)),
             )
 
 
@@ -87,28 +89,28 @@ def _offered(
 
 def _take(path: Path) -> None:
     st.session_state[_PICKED] = path
-    st.session_state[BOX] = shown(path)
+    st.session_state[FOLDER_BOX] = path_text(path)
 
 
 def folder_in_box() -> Path | None:
     """The folder that the box names now, for callbacks; None for none. Raises InvalidInput for no path."""
-    return _folder(st.session_state.get(BOX, ""))
+    return _folder(st.session_state.get(FOLDER_BOX, ""))
 
 
 def clear_folder() -> None:
     """Empty the box. For callbacks only: the box must not be drawn yet."""
-    st.session_state[BOX] = ""
+    st.session_state[FOLDER_BOX] = ""
     st.session_state.pop(_PICKED, None)
 
 
-def shown(path: Path) -> str:
+def path_text(path: Path) -> str:
     """A path as text to show; see ``rag_core.files.display``."""
     return display(os.fsencode(path))
 
 
 def _folder(typed: str) -> Path | None:
     picked: Path | None = st.session_state.get(_PICKED)
-    if picked is not None and typed == shown(picked):  # what is shown need not be the name itself
+    if picked is not None and typed == path_text(picked):  # what is shown need not be the name itself
         return picked
     return typed_folder(typed)
 
@@ -148,7 +150,7 @@ def open_picker() -> None:
     roots = _roots()
     at = roots[0]
     with suppress(InvalidInput):
-        typed = _folder(st.session_state.get(BOX, ""))
+        typed = _folder(st.session_state.get(FOLDER_BOX, ""))
         if typed:
             list_folders(typed, roots)  # raises for one that cannot be opened
             at = contained(typed, roots)
@@ -192,7 +194,7 @@ def _picker() -> None:
             args=(at,),
         )
     first = (f"{_key('narrow', at)} input", f"{_key('list', at)} button", f"{_key('use', at)} button")
-    components.show("focus", _key("focus", at), ", ".join(f".st-key-{each}" for each in first))
+    components.draw("focus", _key("focus", at), ", ".join(f".st-key-{each}" for each in first))
 
 
 def _go_button(name: str, what: str, path: Path | None, icon: str) -> None:
@@ -216,10 +218,10 @@ def _folder_list(at: Path | None, folders: Sequence[Path]) -> None:
             live=True,
             autocomplete="off",
         )
-    found = [f for f in folders if wanted.casefold() in shown(Path(f.name)).casefold()]
+    found = [f for f in folders if wanted.casefold() in path_text(Path(f.name)).casefold()]
     with st.container(height=320, border=True, gap="xxsmall", key=_key("list", at)):  # each begins at its top
         for folder in found[:_MOST]:
-            name = label(shown(folder if at is None else Path(folder.name)))
+            name = label(path_text(folder if at is None else Path(folder.name)))
             _go_button(name, "open", folder, ":material/folder:")
         if not found:
             st.caption("No folder inside.")
@@ -230,7 +232,7 @@ def _folder_list(at: Path | None, folders: Sequence[Path]) -> None:
 def _name(crumb: Path, roots: Sequence[Path]) -> str:
     if crumb == Path.home().resolve():
         return "Home"
-    return label(shown(crumb if crumb in roots else Path(crumb.name)))
+    return label(path_text(crumb if crumb in roots else Path(crumb.name)))
 
 
 def _key(what: str, path: Path | None) -> str:

@@ -21,8 +21,8 @@ from rag_core.wording import covered_by, outcome, outcomes, plural, shared_files
 from ui.frame.deps import library
 from ui.frame.hits import label
 from ui.frame.messages import errors_wait, show_warning
-from ui.index.folders import clear_folder, folder_in_box, shown
-from ui.index.runs import PLACE, start_run
+from ui.index.folders import clear_folder, folder_in_box, path_text
+from ui.index.runs import INDEX_PLACE, start_run
 
 ADDING: Final = "index"
 """The chooser of the folder that is being added; every other one is called after its folder."""
@@ -62,7 +62,7 @@ def preview_folder(viewer: Viewer, info: StoreInfo, choice: FileChoice) -> None:
     """What adding the chosen files would do."""
     source = library().sources.draft(viewer, info.name, choice.root, choice.include, choice.exclude)
     if source.root != os.path.realpath(choice.root):
-        st.info(label(covered_by(shown(choice.root), source)))
+        st.info(label(covered_by(path_text(choice.root), source)))
         return
     if source.id and not any(each.id == source.id and each.removed for each in info.sources):
         st.caption("This folder is in the store already. These patterns are added to its own.")
@@ -83,7 +83,7 @@ def show_start(viewer: Viewer, choice: FileChoice, store: Callable[[], str]) -> 
 
     def add_and_start() -> None:
         """Index what the boxes now say, unless that must be confirmed first."""
-        with errors_wait(PLACE):
+        with errors_wait(INDEX_PLACE):
             root = folder_in_box()
             now = choice_in_boxes(root) if root else None
             if now is None or (now.doubt and now != choice):

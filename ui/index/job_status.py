@@ -8,7 +8,7 @@ from typing import Final
 import streamlit as st
 
 from rag_core.errors import NotFound
-from rag_core.reports import Asked
+from rag_core.reports import PendingRequest
 from rag_core.types import Job, Progress, StoreInfo, Viewer
 from rag_core.wording import moment, outcomes, progress, read_nothing
 from ui.frame.deps import library
@@ -16,7 +16,7 @@ from ui.frame.hits import label
 from ui.frame.links import SEARCH_PAGE
 from ui.frame.messages import show_warning
 from ui.index.model_notice import is_model_missing
-from ui.index.runs import UNFINISHED, go_on, has_read, is_active, newest_job
+from ui.index.runs import ENDED_EARLY, continue_run, has_read, is_active, newest_job
 
 _POLL_S: Final = 0.5
 _CANCELLED: Final = "index_cancelled_job"
@@ -52,7 +52,7 @@ def _status(viewer: Viewer, store: str, *, polling: bool, read: bool, unembedded
         with st.container(border=True, key="index_status"):
             _show_running(viewer, store, job if job and job.state == "running" else None)
         return
-    unfinished = unembedded or (job is not None and job.state in UNFINISHED)
+    unfinished = unembedded or (job is not None and job.state in ENDED_EARLY)
     if job is not None and job.state == "done" and not (asked or unfinished or read_nothing(job)):
         _show_done(store, job)
         return
@@ -93,7 +93,7 @@ def _show_done(store: str, job: Job) -> None:
 
 
 def _show_ended(
-    viewer: Viewer, store: str, job: Job | None, asked: Sequence[Asked], *, unfinished: bool
+    viewer: Viewer, store: str, job: Job | None, asked: Sequence[PendingRequest], *, unfinished: bool
 ) -> None:
     if job is not None:
         name, icon, colour = _NOTHING_READ if read_nothing(job) else _BADGES[job.state]
@@ -116,7 +116,7 @@ def _show_ended(
                 "Resume",
                 key="index_go_on",
                 icon=":material/play_arrow:",
-                on_click=go_on,
+                on_click=continue_run,
                 args=(viewer, store),
             )
         _link_to_search(store)

@@ -14,14 +14,14 @@ from ui.frame import work
 from ui.frame.deps import library
 from ui.frame.hits import label
 from ui.frame.messages import show_error
-from ui.frame.work import Key, Work
+from ui.frame.work import BackgroundWork, WorkKey
 
 _POLL_S: Final = 1.0
 _SEEN: Final = "index_model_seen"
 _MODEL: Final = "model"
 
 
-class Installation(Work[str, None]):
+class Installation(BackgroundWork[str, None]):
     """One installation of the model."""
 
     def __init__(self, model_dir: Path) -> None:
@@ -67,9 +67,9 @@ def _notice(model_dir: Path, *, polling: bool) -> None:
         " found by their words."
     )
     if st.button("Install the model", key="index_install_model", icon=":material/download:"):
-        work.start(_key(model_dir), Installation(model_dir))
+        work.start_work(_key(model_dir), Installation(model_dir))
         st.rerun()
 
 
-def _key(model_dir: Path) -> Key:
+def _key(model_dir: Path) -> WorkKey:
     return _MODEL, str(model_dir)

@@ -13,8 +13,8 @@ from rag_core.reports import Problem
 from rag_core.types import StoreInfo, Viewer
 from rag_core.wording import plural
 from ui.frame.deps import library
-from ui.frame.hits import label, one_line
-from ui.index.runs import ask, newest_job
+from ui.frame.hits import in_one_line, label
+from ui.index.runs import newest_job, request_run
 
 _MOST_GROUPS: Final = 20
 _FEW: Final = 5
@@ -63,7 +63,7 @@ def _show_each(viewer: Viewer, store: str, problems: Sequence[Problem], key: str
                     "Try again",
                     key=f"{key}_{number}",
                     icon=":material/refresh:",
-                    on_click=ask,
+                    on_click=request_run,
                     args=(viewer, store, partial(library().jobs.retry, viewer, store, problem)),
                 )
     if len(problems) > _MOST_GROUPS:
@@ -72,7 +72,7 @@ def _show_each(viewer: Viewer, store: str, problems: Sequence[Problem], key: str
 
 def _names(names: Sequence[str]) -> str:
     more = [f"and {len(names) - _MOST_FILES:,} more"] if len(names) > _MOST_FILES else []
-    return "\n".join([*map(one_line, names[:_MOST_FILES]), *more])
+    return "\n".join([*map(in_one_line, names[:_MOST_FILES]), *more])
 
 
 def headline(problem: Problem) -> str:

@@ -14,16 +14,16 @@ from ui.frame import hits, visit
 from ui.frame.deps import library
 from ui.frame.messages import errors_wait
 
-PLACE: Final = "index"
+INDEX_PLACE: Final = "index"
 _STARTED: Final = "index_started"
-UNFINISHED: Final = ("cancelled", "interrupted")
+ENDED_EARLY: Final = ("cancelled", "interrupted")
 _AFTER_READING: Final = ("embedding", "pictures", "sending", "done")
 
 
 def newest_job(viewer: Viewer, store: str) -> Job | None:
     """The run under way or the last one. One that reads what an unfinished one left counts on from there."""
     jobs = library().jobs.all(viewer, store, 2)
-    if len(jobs) == 2 and jobs[1].state in UNFINISHED and jobs[0].progress.phase == "reading":
+    if len(jobs) == 2 and jobs[1].state in ENDED_EARLY and jobs[0].progress.phase == "reading":
         now, done = jobs[0].progress, jobs[0].total_files  # what is unchanged, too
         return replace(jobs[0], progress=replace(now, done=done, total=done + now.total - now.done))
     return jobs[0] if jobs else None
@@ -45,7 +45,7 @@ def start_run(
     viewer: Viewer, store: str, source_ids: Sequence[int] | None = None, *, force: bool = False
 ) -> None:
     """Bring folders (None: all that are not paused) up to date in the background."""
-    ask(viewer, store, lambda: library().jobs.request(viewer, store, source_ids, force=force))
+    request_run(viewer, store, lambda: library().jobs.request(viewer, store, source_ids, force=force))
 
 
 def scroll_to_the_run() -> None:
@@ -56,18 +56,18 @@ def scroll_to_the_run() -> None:
         st.html(hits.arrival("Indexing has begun.", number))
 
 
-def go_on(viewer: Viewer, store: str) -> None:
+def continue_run(viewer: Viewer, store: str) -> None:
     """Do what is requested, or bring all folders up to date when nothing is."""
-    with errors_wait(PLACE):
+    with errors_wait(INDEX_PLACE):
         if library().jobs.requested(viewer, store):
             background.go_on(library(), viewer, store)
         else:
             background.start(library(), viewer, store)
 
 
-def ask(viewer: Viewer, store: str, request: Callable[[], object]) -> None:
+def request_run(viewer: Viewer, store: str, request: Callable[[], object]) -> None:
     """Leave a request and start a run for it."""
-    with errors_wait(PLACE):
+    with errors_wait(INDEX_PLACE):
         request()
         background.go_on(library(), viewer, store)
         _, number = st.session_state.get(_STARTED, ("", 0))

@@ -21,7 +21,7 @@ from ui.frame.deps import library
 from ui.frame.hits import label
 from ui.frame.messages import errors_wait, show_error
 from ui.index.indexing import choose_files, fill_chooser, offer_dry_run, patterns_in_boxes, show_plan
-from ui.index.runs import PLACE, ask, start_run
+from ui.index.runs import INDEX_PLACE, request_run, start_run
 
 _READ: Final = "being read"
 _EMBEDDED: Final = "found by words; meaning follows"
@@ -107,7 +107,7 @@ def _show(viewer: Viewer, info: StoreInfo, found: SourceInfo, *, busy: str, acti
                 key=f"source_keep_{info.name}_{source.id}",
                 type="tertiary",
                 icon=":material/undo:",
-                on_click=ask,
+                on_click=request_run,
                 args=(viewer, info.name, keep),
             )
         case _:
@@ -130,7 +130,7 @@ def _keep_up_to_date(viewer: Viewer, store: str, source: Source) -> None:
     key = f"source_kept_{store}_{source.id}"
 
     def pause() -> None:
-        with errors_wait(PLACE):
+        with errors_wait(INDEX_PLACE):
             library().sources.pause(viewer, store, source.id, paused=not st.session_state[key])
 
     st.session_state[key] = not source.paused
@@ -194,7 +194,7 @@ def _decide(
     """Buttons to do what is open at a folder, if it has a ``name``, and to close it."""
 
     def do() -> None:
-        ask(viewer, store, act)
+        request_run(viewer, store, act)
         st.session_state.pop(_OPEN, None)
 
     with st.container(horizontal=True):

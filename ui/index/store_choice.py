@@ -23,7 +23,7 @@ from ui.index import store_facts
 from ui.index.embedder_choice import at_hand, in_words
 from ui.index.folders import choose_folder, typed_name
 from ui.index.indexing import choose_files, show_start
-from ui.index.runs import PLACE, has_read, is_active
+from ui.index.runs import INDEX_PLACE, has_read, is_active
 
 PARAM: Final = "store"
 _BOX: Final = "index_store"
@@ -66,7 +66,7 @@ def choose_store(viewer: Viewer) -> StoreChoice | None:
     read = active[name] and has_read(viewer, name)
     info = library().stores.info(viewer, name)
     if not active[name]:  # else the numbers move, and the status shows them
-        st.caption(label(store_facts.counts(info)))
+        st.caption(label(store_facts.counts_line(info)))
     return StoreChoice(info, active[name], read)
 
 
@@ -120,4 +120,4 @@ def new_store(viewer: Viewer, *, has_others: bool) -> None:
 
     with start:
         show_start(viewer, choice, create)
-    show_waiting(PLACE)
+    show_waiting(INDEX_PLACE)

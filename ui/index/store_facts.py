@@ -8,7 +8,7 @@ from rag_core.providers import LOCAL
 from rag_core.reports import Health
 from rag_core.types import StoreInfo
 from rag_core.wording import embedder, left_out, moment, plural, size, unreadable, vectors_in
-from ui.frame.hits import one_line
+from ui.frame.hits import in_one_line
 
 _METRICS = {
     "cosine": "Cosine",
@@ -17,7 +17,7 @@ _METRICS = {
 }
 
 
-def counts(info: StoreInfo) -> str:
+def counts_line(info: StoreInfo) -> str:
     """A store in one line of plain text: its size, and what is still to do."""
     if not info.file_count and not info.sources:
         return "empty"
@@ -59,12 +59,12 @@ def sheet(info: StoreInfo) -> str:
         "Created": moment(info.created_at),
     }
     rows = "".join(
-        f"<dt>{name}</dt><dd>{html.escape(one_line(value))}</dd>" for name, value in facts.items() if value
+        f"<dt>{name}</dt><dd>{html.escape(in_one_line(value))}</dd>" for name, value in facts.items() if value
     )
     return f'<div class="cp"><dl>{rows}</dl></div>'
 
 
-def health(found: Health) -> str:
+def health_html(found: Health) -> str:
     """What the checks of a store found, the faults first."""
     how = f"{plural(len(found.checks), 'check')} on {moment(found.checked_at)}"
     findings = sorted(found.findings, key=lambda each: each.severity)  # a fault before a note
@@ -73,7 +73,7 @@ def health(found: Health) -> str:
     said = said if findings else f"Sound: {how} found nothing wrong."
     rows = ""
     for each in findings:
-        examples = html.escape("; ".join(map(one_line, each.examples)))
+        examples = html.escape("; ".join(map(in_one_line, each.examples)))
         more = "; …" if each.count > len(each.examples) > 0 else ""
         rows += f'<li>{html.escape(each.sentence)}<p class="cp-quiet">{examples}{more}</p></li>'
     return f'<div class="cp" role="status"><p>{said}</p><ul class="cp-folders">{rows}</ul></div>'

@@ -51,20 +51,20 @@ _KEYWORDS: Final = frozenset(
 )
 
 
-def lines(code: str, language: str, spans: Sequence[hits.Span]) -> list[str]:
+def code_lines(code: str, language: str, spans: Sequence[hits.MarkSpan]) -> list[str]:
     """The lines of ``code`` as HTML, with the sorted ``spans`` marked."""
     starts, ends = [start for start, _ in spans], [end for _, end in spans]
     parts = []
-    for start, end, name in kinds(code, language):
+    for start, end, name in code_kinds(code, language):
         near = spans[bisect_right(ends, start) : bisect_left(starts, end)]
-        part = hits.marked(code, near, (start, end))
+        part = hits.marked_html(code, near, (start, end))
         if name:
             part = "\n".join(f'<span class="{name}">{row}</span>' for row in part.split("\n"))
         parts.append(part)
     return "".join(parts).split("\n")
 
 
-def kinds(code: str, language: str) -> Iterator[tuple[int, int, str]]:
+def code_kinds(code: str, language: str) -> Iterator[tuple[int, int, str]]:
     """The start, end and class in note.css of each piece of ``code``, in order, without gaps; '' is plain."""
     piece, at = _readers().get(language.lower()), 0
     for found in piece.finditer(code) if piece else ():

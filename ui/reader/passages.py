@@ -11,17 +11,17 @@ from pathlib import PurePosixPath
 
 from rag_core.search.snippet import highlight
 from rag_core.types import Document, DocumentLink, DocumentView, Neighbour, Query, Similar
-from rag_core.wording import dated, is_empty, moment, plural, size, unread, without_text
-from ui.frame.hits import PROSE, anchor, marked, one_line
-from ui.frame.links import address, picture
-from ui.reader.rendered import MARK, Heading
+from rag_core.wording import document_day, is_empty, moment, plural, size, unread, without_text
+from ui.frame.hits import PROSE, anchor, in_one_line, marked_html
+from ui.frame.links import document_parameters, picture
+from ui.reader.rendered import MARK, NoteHeading
 
 _BROKEN_LINE = re.compile(r"(?<=[^\n]{30})\n(?=\S)")  # by the width of a column; short lines mean it
 _OPEN = 8  # as many links are shown without being asked for
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class SearchOrigin:
     """The search that led to a document, as in the address and as a query."""
 
     search: str = ""
@@ -30,20 +30,21 @@ class Origin:
 
 def heading(file: Document) -> str:
     """The file that was chosen in a list: its title and path, and its state with the reason."""
-    title, path = one_line(file.title) or file_name(file.path), one_line(file.path)
-    state = f"<p>{html.escape(one_line(said_of(file)))}</p>"
+    title, path = in_one_line(file.title) or file_name(file.path), in_one_line(file.path)
+    state = f"<p>{html.escape(in_one_line(state_sentence(file)))}</p>"
     name = f'<h2>{html.escape(title)}</h2><p class="cp-quiet">{html.escape(path)}</p>'
     return f'<div class="cp">{name}{state}</div>'
 
 
-def listed(store: str, files: Sequence[tuple[str, str, str, str]], total: int) -> str:
+def listed_files(store: str, files: Sequence[tuple[str, str, str, str]], total: int) -> str:
     """The first of ``total`` files, each (path, date, title, state), as links: what a narrow window has
     instead of a table."""
     rows = ""
     for path, date, title, state in files:
         known = [date, path.rpartition("/")[0], title, state if state != "fresh" else ""]
-        quiet = html.escape(one_line(" · ".join(filter(None, known))))
-        rows += f'<li>{anchor(address(store, path), file_name(path))}<p class="cp-quiet">{quiet}</p></li>'
+        quiet = html.escape(in_one_line(" · ".join(filter(None, known))))
+        link = anchor(document_parameters(store, path), file_name(path))
+        rows += f'<li>{link}<p class="cp-quiet">{quiet}</p></li>'
     more = plural(total - len(files), "more file")
     rest = f'<p class="cp-quiet">And {more}: type words to find them.</p>' if total > len(files) else ""
     return f'<div class="cp cp-files"><ul>{rows}</ul>{rest}</div>'
@@ -51,7 +52,7 @@ def listed(store: str, files: Sequence[tuple[str, str, str, str]], total: int) -
 
 def file_name(path: str) -> str:
     """The last part of a path."""
-    return one_line(path.rpartition("/")[2])
+    return in_one_line(path.rpartition("/")[2])
 
 
 def own_title(file: Document) -> str:
@@ -64,7 +65,7 @@ def _spaced(name: str) -> str:
     return name.replace("-", " ").replace("_", " ").casefold()
 
 
-def said_of(file: Document) -> str:
+def state_sentence(file: Document) -> str:
     """The state of a file in a sentence, with its reason; '' for one that did not change since it was
     read."""
     match file.state:
@@ -89,36 +90,40 @@ def breadcrumb(file: Document) -> str:
     parts = [anchor({"store": file.store}, file.store)]
     for depth, part in enumerate(folder.split("/") if folder else (), 1):
         below = "/".join(folder.split("/")[:depth])
-        parts.append(anchor({"store": file.store, "folder": below}, one_line(part)))
-    trail = ' <span aria-hidden="true">›</span> '.join([*parts, html.escape(one_line(name))])
+        parts.append(anchor({"store": file.store, "folder": below}, in_one_line(part)))
+    trail = ' <span aria-hidden="true">›</span> '.join([*parts, html.escape(in_one_line(name))])
     return f'<nav class="cp cp-crumbs" aria-label="Folder">{trail}</nav>'
 
 
-def facts(view: DocumentView) -> str:
+def facts_line(view: DocumentView) -> str:
     """What a reader wants to know of a document before its text, in one quiet line; and its state."""
     file = view.document
     reasons = {"note": "by its front matter", "rule": "by a rule"}
     because = " and ".join(reasons[why] for why in file.private_by)
-    known = [dated(view), f"private {because}" if because else "", " ".join(f"#{tag}" for tag in file.tags)]
-    said = html.escape(one_line(" · ".join(each for each in known if each)))
+    known = [
+        document_day(view),
+        f"private {because}" if because else "",
+        " ".join(f"#{tag}" for tag in file.tags),
+    ]
+    said = html.escape(in_one_line(" · ".join(each for each in known if each)))
     quiet = f'<p class="cp-quiet">{said}</p>' if said else ""
-    state = f"<p>{html.escape(one_line(said_of(file)))}</p>" if said_of(file) else ""
+    state = f"<p>{html.escape(in_one_line(state_sentence(file)))}</p>" if state_sentence(file) else ""
     return f'<div class="cp">{quiet}{state}</div>'
 
 
-def beside(view: DocumentView, headings: Sequence[Heading], origin: Origin) -> str:
+def beside(view: DocumentView, headings: Sequence[NoteHeading], origin: SearchOrigin) -> str:
     """The column next to the text: its contents, and the links out of it and to it."""
     parts = [_contents(headings)]
     parts += [_links(name, view.document.store, found, origin) for name, found in _both(view)]
     return f'<nav class="cp cp-beside-text" aria-label="In this document">{"".join(parts)}</nav>'
 
 
-def similar(found: Sequence[Similar], origin: Origin) -> str:
+def similar(found: Sequence[Similar], origin: SearchOrigin) -> str:
     """The documents that are near in meaning, as links to their nearest passages."""
     items = ""
     for each in found:
-        leads = address(each.document.store, each.document.path, each.key, search=origin.search)
-        name = one_line(each.document.title) or file_name(each.document.path)
+        leads = document_parameters(each.document.store, each.document.path, each.key, search=origin.search)
+        name = in_one_line(each.document.title) or file_name(each.document.path)
         items += f"<li>{anchor(leads, name)}</li>"
     return f'<nav class="cp cp-beside-text" aria-label="Similar"><h2>Similar</h2><ul>{items}</ul></nav>'
 
@@ -127,7 +132,7 @@ def _both(view: DocumentView) -> tuple[tuple[str, tuple[DocumentLink, ...]], ...
     return ("Links to", view.links_out), ("Linked from", view.links_in)
 
 
-def _contents(headings: Sequence[Heading]) -> str:
+def _contents(headings: Sequence[NoteHeading]) -> str:
     if len(headings) < 2:
         return ""
     top = min(each.level for each in headings)
@@ -148,7 +153,7 @@ def details(view: DocumentView) -> str:
         rows["Size"] = size(file.size) + (f", {plural(file.chunks, 'passage')}" if has_text else "")
         rows["Read"] = moment(file.indexed_at)
     listed = "".join(
-        f"<dt>{html.escape(one_line(name))}</dt><dd>{html.escape(one_line(value))}</dd>"
+        f"<dt>{html.escape(in_one_line(name))}</dt><dd>{html.escape(in_one_line(value))}</dd>"
         for name, value in rows.items()
         if value
     )
@@ -156,10 +161,10 @@ def details(view: DocumentView) -> str:
     return f'<div class="cp cp-beside-text">{folded}</div>'
 
 
-def _links(name: str, store: str, found: Sequence[DocumentLink], origin: Origin) -> str:
+def _links(name: str, store: str, found: Sequence[DocumentLink], origin: SearchOrigin) -> str:
     """The documents that links lead to, each once; those that are not there are counted."""
     there = {link.path: link for link in found if link.path is not None}
-    nowhere = sorted({one_line(link.target) for link in found if link.path is None})
+    nowhere = sorted({in_one_line(link.target) for link in found if link.path is None})
     items = [f"<li>{_link(store, link, origin)}</li>" for link in there.values()]
     if nowhere:
         names = html.escape("\n".join(nowhere))
@@ -172,13 +177,13 @@ def _links(name: str, store: str, found: Sequence[DocumentLink], origin: Origin)
     return f"<h2>{name}</h2><ul>{shown}</ul>{more}"
 
 
-def _link(store: str, link: DocumentLink, origin: Origin) -> str:
+def _link(store: str, link: DocumentLink, origin: SearchOrigin) -> str:
     path = link.path or ""
-    leads = address(store, path, search=origin.search, heading=link.heading)
-    return anchor(leads, one_line(link.title or "") or file_name(path))
+    leads = document_parameters(store, path, search=origin.search, heading=link.heading)
+    return anchor(leads, in_one_line(link.title or "") or file_name(path))
 
 
-def text(view: DocumentView, start: int, end: int, origin: Origin) -> str:
+def text(view: DocumentView, start: int, end: int, origin: SearchOrigin) -> str:
     """The passages from ``start`` to ``end`` in reading order, without what repeats, with the words of the
     search highlighted; pages, slides and other parts under their names, sheets as tables."""
     parts = []
@@ -189,7 +194,7 @@ def text(view: DocumentView, start: int, end: int, origin: Origin) -> str:
     )
     for (path, named), part in places:
         if path != trail and (trail := path) and not is_slides:
-            parts.append(f"<h2>{html.escape(' › '.join(map(one_line, trail)))}</h2>")
+            parts.append(f"<h2>{html.escape(' › '.join(map(in_one_line, trail)))}</h2>")
         if is_sheet:
             rows = "".join(_rows(chunk, origin) for chunk in part)
             parts.append(f'<div class="cp-table"><table>{rows}</table></div>')
@@ -198,11 +203,11 @@ def text(view: DocumentView, start: int, end: int, origin: Origin) -> str:
     return f'<div class="cp cp-text">{"".join(parts)}</div>'
 
 
-def _part(document: Document, named: str, chunks: Sequence[Neighbour], origin: Origin) -> str:
+def _part(document: Document, named: str, chunks: Sequence[Neighbour], origin: SearchOrigin) -> str:
     """One page, slide, row or the like, which other passages may be in, too."""
     label = ""
     if named:
-        own = address(document.store, document.path, chunks[0].key, search=origin.search)
+        own = document_parameters(document.store, document.path, chunks[0].key, search=origin.search)
         inside = named.removeprefix(f"{chunks[0].heading_path[0]} › ") if chunks[0].heading_path else named
         label = f'<p class="cp-where">{anchor(own, inside[:1].upper() + inside[1:])}</p>'
     if document.file_type == "slides":
@@ -212,7 +217,7 @@ def _part(document: Document, named: str, chunks: Sequence[Neighbour], origin: O
     return label + "".join(_passage(document, chunk, origin) for chunk in chunks)
 
 
-def _page(document: Document, named: str, chunks: Sequence[Neighbour], origin: Origin) -> str:
+def _page(document: Document, named: str, chunks: Sequence[Neighbour], origin: SearchOrigin) -> str:
     """What was found, the page as a picture, and the rest of its text on demand."""
     here = "".join(_passage(document, chunk, origin) for chunk in chunks if chunk.is_hit)
     rest = "".join(_passage(document, chunk, origin) for chunk in chunks if not chunk.is_hit)
@@ -222,18 +227,20 @@ def _page(document: Document, named: str, chunks: Sequence[Neighbour], origin: O
     return here + shown + (f"<details><summary>Text</summary>{rest}</details>" if rest else "")
 
 
-def _slide(label: str, chunks: Sequence[Neighbour], origin: Origin) -> str:
+def _slide(label: str, chunks: Sequence[Neighbour], origin: SearchOrigin) -> str:
     """A slide in a frame: its number, its title, its lines, and its tables."""
-    title = one_line(" › ".join(chunks[0].heading_path))
+    title = in_one_line(" › ".join(chunks[0].heading_path))
     said = f"<h2>{html.escape(title)}</h2>" if title else ""
     for chunk in chunks:
         lines = [line for line in chunk.content[slice(*chunk.shown)].splitlines() if line.strip()]
-        said += _with_tables(lines[1:] if title and lines and one_line(lines[0]) == title else lines, origin)
+        said += _with_tables(
+            lines[1:] if title and lines and in_one_line(lines[0]) == title else lines, origin
+        )
     here = next(filter(None, map(_here, chunks)), "")
     return f'<section class="cp-slide"><div{here}>{label}{said}</div></section>'
 
 
-def _with_tables(lines: Iterable[str], origin: Origin) -> str:
+def _with_tables(lines: Iterable[str], origin: SearchOrigin) -> str:
     """Lines as paragraphs, those with cells as tables."""
     said = ""
     for is_table, some in groupby(lines, lambda line: " | " in line):
@@ -252,7 +259,7 @@ def _here(chunk: Neighbour) -> str:
     return f' class="cp-here" id="{MARK}"' if chunk.is_hit else ""
 
 
-def _rows(chunk: Neighbour, origin: Origin) -> str:
+def _rows(chunk: Neighbour, origin: SearchOrigin) -> str:
     """The rows of a sheet that a passage holds, the first with its number."""
     number = (chunk.anchor or "").rpartition("!")[2]
     rows = ""
@@ -263,13 +270,13 @@ def _rows(chunk: Neighbour, origin: Origin) -> str:
     return f"<tbody{_here(chunk)}>{rows}</tbody>"
 
 
-def _searched(content: str, origin: Origin, window: tuple[int, int] | None = None) -> str:
+def _searched(content: str, origin: SearchOrigin, window: tuple[int, int] | None = None) -> str:
     """``content``, cut to ``window``, with the words of the search highlighted."""
     query = origin.query
-    return marked(content, highlight(content, query.terms.loose, query.phrases) if query else (), window)
+    return marked_html(content, highlight(content, query.terms.loose, query.phrases) if query else (), window)
 
 
-def _passage(document: Document, chunk: Neighbour, origin: Origin) -> str:
+def _passage(document: Document, chunk: Neighbour, origin: SearchOrigin) -> str:
     prose = document.file_type in PROSE
     start, end = chunk.shown
     read = chunk.content[start:end]
@@ -288,7 +295,7 @@ def _passage(document: Document, chunk: Neighbour, origin: Origin) -> str:
     return f'<div{_here(chunk)}><p class="{kind}">{body}</p></div>'
 
 
-def turning(view: DocumentView, start: int, end: int, most: int, origin: Origin) -> str:
+def turning(view: DocumentView, start: int, end: int, most: int, origin: SearchOrigin) -> str:
     """Which passages are shown, and links to those before and after them; nothing when all are."""
     total = len(view.chunks)
     if end - start == total:
@@ -296,7 +303,9 @@ def turning(view: DocumentView, start: int, end: int, most: int, origin: Origin)
 
     def link(first: int, name: str) -> str:
         document = view.document
-        return anchor(address(document.store, document.path, first=first, search=origin.search), name)
+        return anchor(
+            document_parameters(document.store, document.path, first=first, search=origin.search), name
+        )
 
     before = link(max(1, start + 1 - most), "Earlier passages") if start else ""
     behind = link(end + 1, "Later passages") if end < total else ""

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from rag_core.access import viewer_of
-from rag_core.api.http import Workers
+from rag_core.api.http import RequestWorkers
 from rag_core.errors import RagError
 from rag_core.library import Library
 from rag_core.library.originals import Picture
@@ -23,7 +23,7 @@ _SIDE: Final = 1400  # pixels of a page's longer side
 _HEADERS: Final = {"cache-control": "private, max-age=60", "content-disposition": "inline"}
 
 
-def picture_route(library: Callable[[], Library], workers: Workers) -> Route:
+def picture_route(library: Callable[[], Library], workers: RequestWorkers) -> Route:
     """``GET /note-picture?store=&path=&target=``: the picture that a document shows as ``target``.
 
     With ``place=`` instead it is a page, a slide or the like as a picture. The answer is empty where there is

@@ -21,8 +21,8 @@ from markdown_it.token import Token
 from rag_core.search.snippet import highlight
 from rag_core.types import Query
 from ui.frame import hits
-from ui.frame.links import PICTURES, address
-from ui.reader.code_view import lines
+from ui.frame.links import PICTURES, document_parameters
+from ui.reader.code_view import code_lines
 from ui.reader.note_parser import make_parser, tidy
 
 MARK: Final = "marked"
@@ -41,7 +41,7 @@ _TAG: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NotePlace:
     """Where a note is, and which parts of it are marked."""
 
     store: str
@@ -56,7 +56,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class NoteHeading:
     """A heading of a note: its level and line, both from 1, its text, and the id of its place on the page."""
 
     level: int
@@ -70,10 +70,10 @@ class Rendered:
     """A note as HTML, with its headings in order."""
 
     html: str
-    headings: tuple[Heading, ...]
+    headings: tuple[NoteHeading, ...]
 
 
-def render(text: str, place: Place, title: str = "") -> Rendered:
+def note_html(text: str, place: NotePlace, title: str = "") -> Rendered:
     """``text`` as HTML, its marked passage in an element with the id `MARK`. A first heading that is the
     ``title`` is left out: it stands above."""
     front, rest = _at_line(text, place.begins)
@@ -98,23 +98,23 @@ def _at_line(text: str, number: int) -> tuple[str, str]:
     return text[: len(text) - len(rows[-1])], rows[-1]
 
 
-def as_written(text: str, place: Place, most: int) -> str:
+def written_note(text: str, place: NotePlace, most: int) -> str:
     """``most`` characters of a note as they are written, from the marked passage on: what is shown while the
     rest is rendered."""
     shown = _at_line(text, place.lines[0] if place.lines else place.begins)[1][:most]
     return _ARTICLE.format(f'<p class="cp-written">{html.escape(shown)}</p>')
 
 
-def render_code(text: str, language: str, place: Place) -> str:
+def render_code(text: str, language: str, place: NotePlace) -> str:
     """``text`` as code with the numbers of its lines, its marked lines and the words of the search marked."""
     spans = _searched(text, {"place": place})
-    rows = [f'<span class="cp-line">{row}\n</span>' for row in lines(text.rstrip("\n"), language, spans)]
+    rows = [f'<span class="cp-line">{row}\n</span>' for row in code_lines(text.rstrip("\n"), language, spans)]
     if place.lines:
         rows = _with_mark(rows, place.lines[0] - 1, place.lines[1], MARK)
     return f'<div class="cp cp-note cp-code"><pre><code>{"".join(rows)}</code></pre></div>'
 
 
-def _number(tokens: Sequence[Token]) -> Iterator[Heading]:
+def _number(tokens: Sequence[Token]) -> Iterator[NoteHeading]:
     """The headings, each of which gets an id, and one level more: the page's title is above them."""
     for number, token in enumerate(tokens):
         if token.type == "heading_open":
@@ -123,14 +123,14 @@ def _number(tokens: Sequence[Token]) -> Iterator[Heading]:
             token.attrs["id"] = f"heading-{number}"
             token.tag = tokens[number + 2].tag = f"h{min(6, level + 1)}"
             if text:
-                yield Heading(level, text, f"heading-{number}", (token.map or [0])[0] + 1)
+                yield NoteHeading(level, text, f"heading-{number}", (token.map or [0])[0] + 1)
 
 
 def _plain(inline: Token) -> str:
     words = (
         each.content for each in inline.children or () if each.type in ("text", "code_inline", "wikilink")
     )
-    return hits.one_line("".join(words))
+    return hits.in_one_line("".join(words))
 
 
 def _key(heading: str) -> str:
@@ -250,7 +250,7 @@ def _wikilink(token: Token, env: Any) -> str:
 def _code(token: Token, env: Any) -> str:
     kind, code = html.escape(str(token.attrs.get("class", ""))), token.content
     [language] = (token.info.split() or [""])[:1]
-    rows = [f"{row}\n" for row in lines(code.rstrip("\n"), language, _searched(code, env))]
+    rows = [f"{row}\n" for row in code_lines(code.rstrip("\n"), language, _searched(code, env))]
     if here := token.meta.get("here"):
         first, last, name = here
         begins = (token.map or [0])[0] + (token.type == "fence")
@@ -286,10 +286,10 @@ _RULES: Final[Mapping[str, Callable[[Token, Any], str]]] = {
 
 def _words(text: str, env: Any) -> str:
     """Escaped text with the words of the search highlighted."""
-    return hits.marked(text, _searched(text, env))
+    return hits.marked_html(text, _searched(text, env))
 
 
-def _searched(text: str, env: Any) -> Sequence[hits.Span]:
+def _searched(text: str, env: Any) -> Sequence[hits.MarkSpan]:
     query = env["place"].query
     return highlight(text, query.terms.loose, query.phrases) if query else ()
 
@@ -320,21 +320,21 @@ def _link(href: str, env: Any) -> tuple[str, str]:
 
 def _own_link(target: str, heading: str, env: Any) -> tuple[str, str]:
     """The tags around a link within the store."""
-    place: Place = env["place"]
+    place: NotePlace = env["place"]
     if not target and (goal := env["named"].get(_key(heading.rpartition("#")[2]))):
         return f'<a href="#{goal.id}">', "</a>"
     if path := place.leads.get(target):
-        leads = urlencode(address(place.store, path, heading=heading, search=place.search))
+        leads = urlencode(document_parameters(place.store, path, heading=heading, search=place.search))
         return f'<a href="files?{html.escape(leads)}">', "</a>"
     return '<span class="cp-nowhere" title="Not in this store">', "</span>"
 
 
 def _picture(target: str, named: str, env: Any) -> str:
     """A picture of the store by our own route; any other by its name."""
-    shown = html.escape(hits.one_line(named))
+    shown = html.escape(hits.in_one_line(named))
     if _SCHEME.match(target) or not _RASTER.search(target):
         return f'<span class="cp-quiet">{shown}</span>' if shown else ""
-    place: Place = env["place"]
+    place: NotePlace = env["place"]
     asked = urlencode({"store": place.store, "path": place.path, "target": target})
     return f'<img src="{PICTURES}?{html.escape(asked)}" alt="{shown}" loading="lazy">'
 

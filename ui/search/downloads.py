@@ -18,8 +18,8 @@ from rag_core.wording import plural
 from ui.frame.deps import library
 from ui.search import hit_table
 
-Kind = Literal["json", "csv", "parquet"]
-_KINDS: Final[dict[Kind, tuple[str, str]]] = {
+FileFormat = Literal["json", "csv", "parquet"]
+_KINDS: Final[dict[FileFormat, tuple[str, str]]] = {
     "json": ("JSON", "application/json"),
     "csv": ("CSV", "text/csv"),
     "parquet": ("Parquet", "application/vnd.apache.parquet"),
@@ -28,7 +28,7 @@ _KINDS: Final[dict[Kind, tuple[str, str]]] = {
 _LONGEST_NAME = 40
 
 
-def show(answer: Answer, viewer: Viewer) -> None:
+def show_downloads(answer: Answer, viewer: Viewer) -> None:
     """A button for each kind. The file is made when it is asked for, from the answer on the page."""
     name, count = _file_name(answer), len(answer.hits)
     page = get_script_run_ctx()
@@ -49,7 +49,7 @@ def show(answer: Answer, viewer: Viewer) -> None:
             )
 
 
-def _made(answer: Answer, viewer: Viewer, kind: Kind, session: str) -> bytes:
+def _made(answer: Answer, viewer: Viewer, kind: FileFormat, session: str) -> bytes:
     """The file, for the page that shows the answer, if its viewer may still see it. Raises NotFound.
 
     Streamlit would make it for any page that names its id.

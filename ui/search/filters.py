@@ -16,7 +16,7 @@ from rag_core.replies import DEFAULT_K, MAX_K
 from rag_core.types import Facets, Mode, Sort, Viewer
 from rag_core.wording import plural, top_folder
 from ui.frame import deps
-from ui.frame.search_state import DEFAULT, TOP_FOLDER, Choices, Params, Request
+from ui.frame.search_state import NOTHING_ASKED, TOP_FOLDER, Choices, Params, SearchState
 from ui.search.search_box import Chip, Way
 
 MODES: Final[Mapping[Mode, str]] = {"hybrid": "Words and meaning", "lexical": "Words", "vector": "Meaning"}
@@ -41,7 +41,7 @@ def choices(viewer: Viewer, stores: Sequence[str], chosen: Sequence[str]) -> Cho
 
 def chips(
     offered: Choices,
-    request: Request,
+    request: SearchState,
     today: date,
     counts: Facets | None = None,
     least: Collection[str] = (),
@@ -119,7 +119,7 @@ def _stores(names: Sequence[str], chosen: Sequence[str], counts: Mapping[str, st
 _SPANS: Final = (("Today", 0), ("Last 7 days", 6), ("Last 30 days", 29), ("Last 12 months", 365))
 
 
-def _days(request: Request, today: date) -> Chip:
+def _days(request: SearchState, today: date) -> Chip:
     begins = [today - timedelta(days) for _, days in _SPANS]
     at = tuple(n for n, day in enumerate(begins) if (request.after, request.before) == (day, None))
     options = tuple(
@@ -133,9 +133,9 @@ def _days(request: Request, today: date) -> Chip:
 
 
 def minimum(
-    request: Request,
+    request: SearchState,
     counts: Sequence[int],
-    usual: float = DEFAULT.min,
+    usual: float = NOTHING_ASKED.min,
     offered: Sequence[int] = (),
     *,
     goes_on: bool = False,
@@ -164,17 +164,18 @@ def any_score(usual: float) -> Params:
     return {"min": ["0"] if usual else []}
 
 
-def order(request: Request) -> Chip:
+def order(request: SearchState) -> Chip:
     """The order of what fits."""
     options = tuple(
-        Way(name, params={"sort": [] if sort == DEFAULT.sort else [sort]}) for sort, name in _ORDERS.items()
+        Way(name, params={"sort": [] if sort == NOTHING_ASKED.sort else [sort]})
+        for sort, name in _ORDERS.items()
     )
     chosen = (tuple(_ORDERS).index(request.sort),)
-    shown = "" if request.sort == DEFAULT.sort else _ORDERS[request.sort]
+    shown = "" if request.sort == NOTHING_ASKED.sort else _ORDERS[request.sort]
     return Chip("Sort", options, chosen, shown, {"sort": []})
 
 
-def chosen_properties(request: Request) -> dict[str, list[str]]:
+def chosen_properties(request: SearchState) -> dict[str, list[str]]:
     """The values that are chosen of each property."""
     chosen: dict[str, list[str]] = {}
     for pair in request.has:
@@ -183,7 +184,7 @@ def chosen_properties(request: Request) -> dict[str, list[str]]:
     return chosen
 
 
-def without(request: Request, kind: str) -> Request:
+def without(request: SearchState, kind: str) -> SearchState:
     """The first page of a request without its filter by a kind of facet."""
     request = replace(request, page=1)
     match kind:
@@ -197,18 +198,18 @@ def without(request: Request, kind: str) -> Request:
             return replace(request, store=())
 
 
-def without_property(request: Request, name: str) -> Request:
+def without_property(request: SearchState, name: str) -> SearchState:
     """The first page of a request without its filter by a property."""
     return replace(request, page=1, has=tuple(pair for pair in request.has if pair.partition(":")[0] != name))
 
 
-def chosen_kinds(request: Request) -> list[str]:
+def chosen_kinds(request: SearchState) -> list[str]:
     """The kinds of facets that a filter is chosen of."""
     kinds = {"type": request.type, "tag": request.tag, "folder": request.path, "store": request.store}
     return [kind for kind, value in kinds.items() if value]
 
 
-def properties(request: Request, found: Facets, least: Collection[str] = ()) -> tuple[Chip, ...]:
+def property_chips(request: SearchState, found: Facets, least: Collection[str] = ()) -> tuple[Chip, ...]:
     """The properties that results have, and those that are chosen, each with its values and their numbers,
     which are lower bounds of the properties ``least``."""
     chosen = chosen_properties(request)
@@ -221,7 +222,7 @@ def properties(request: Request, found: Facets, least: Collection[str] = ()) -> 
     return tuple(shown)
 
 
-def _property(request: Request, name: str, counts: Mapping[str, str], chosen: Sequence[str]) -> Chip:
+def _property(request: SearchState, name: str, counts: Mapping[str, str], chosen: Sequence[str]) -> Chip:
     others = [pair for pair in request.has if pair.partition(":")[0] != name]
     values = [*counts, *(value for value in chosen if value not in counts)]
 
@@ -234,17 +235,17 @@ def _property(request: Request, name: str, counts: Mapping[str, str], chosen: Se
     return Chip(name, tuple(map(way, values)), at, shown, {"has": others})
 
 
-def how_to_search(request: Request) -> Chip:
+def how_to_search(request: SearchState) -> Chip:
     """The mode of a search and its notes on a page."""
     modes = tuple(Way(name, params={"mode": [mode]}) for mode, name in MODES.items())
     counts = tuple(Way(f"{count} on a page", params={"k": [str(count)]}) for count in _COUNTS)
     at = [tuple(MODES).index(request.mode)]
     at += [len(MODES) + _COUNTS.index(request.k)] if request.k in _COUNTS else []
-    shown = "" if request.mode == DEFAULT.mode else MODES[request.mode]
+    shown = "" if request.mode == NOTHING_ASKED.mode else MODES[request.mode]
     return Chip("More", (*modes, *counts), tuple(at), shown, {"mode": []})
 
 
-def how_many(request: Request, usual: int) -> Chip:
+def how_many(request: SearchState, usual: int) -> Chip:
     """From how many passages a question is answered; ``usual`` is what the settings say."""
     options = tuple(Way(plural(count, "passage"), params={"k": [str(count)]}) for count in _ANSWERED_FROM)
     at = tuple(n for n, count in enumerate(_ANSWERED_FROM) if count == request.k)

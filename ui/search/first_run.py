@@ -37,7 +37,7 @@ def choose_first_folder(viewer: Viewer) -> None:
         return
     st.title("Which folder do you want to search?", anchor=False)
     new_store(viewer, has_others=False)
-    components.show("focus", "focus", ".st-key-index_folder input")
+    components.draw("focus", "focus", ".st-key-index_folder input")
 
 
 def wait_for_words(viewer: Viewer, stores: Sequence[str]) -> None:

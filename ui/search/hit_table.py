@@ -12,11 +12,11 @@ from zlib import crc32
 
 import streamlit as st
 
-from rag_core.api.encoding import place, plain
+from rag_core.api.encoding import editor_place, plain
 from rag_core.search.shown import shown_text
 from rag_core.types import Hit
 from ui.frame import components
-from ui.frame.hits import one_line
+from ui.frame.hits import in_one_line
 from ui.search.search_box import Card, Passage
 
 if TYPE_CHECKING:
@@ -44,15 +44,15 @@ def frame(hits: Sequence[Hit]) -> pd.DataFrame:
     import pandas as pd
 
     columns: dict[str, Any] = {
-        "Name": [one_line(hit.document.path.rpartition("/")[2]) for hit in hits],
+        "Name": [in_one_line(hit.document.path.rpartition("/")[2]) for hit in hits],
         "Passage": [_passage(hit) for hit in hits],
         "Score": [round(hit.score, 2) for hit in hits],
         "Type": [hit.document.file_type for hit in hits],
         "Date": [hit.document.date[:10] for hit in hits],
-        "Tags": [[one_line(tag) for tag in hit.document.tags] for hit in hits],
-        "Folder": [one_line(hit.document.path.rpartition("/")[0]) for hit in hits],
+        "Tags": [[in_one_line(tag) for tag in hit.document.tags] for hit in hits],
+        "Folder": [in_one_line(hit.document.path.rpartition("/")[0]) for hit in hits],
         "Store": [hit.store for hit in hits],
-        "Place": [one_line(place(hit)) for hit in hits],
+        "Place": [in_one_line(editor_place(hit)) for hit in hits],
     }
     rows = pd.DataFrame(columns)
     return rows.assign(Date=pd.to_datetime(rows["Date"], errors="coerce").dt.date)
@@ -71,7 +71,7 @@ def parquet(hits: Sequence[Hit]) -> bytes:
     return frame(hits).to_parquet(index=False)
 
 
-def show(hits: Sequence[Hit], row: str = "") -> int | None:
+def show_hit_table(hits: Sequence[Hit], row: str = "") -> int | None:
     """Draw the table. Return the number of the row that is chosen by its box or by one of its cells, None for
     none. At first it is the one whose passage has a key that begins with ``row``."""
     first = [number for number, hit in enumerate(hits) if row and hit.key.startswith(row)]
@@ -109,4 +109,4 @@ def _newest(table: str, rows: list[int], cells: list[int]) -> int | None:
 
 def show_chosen(card: Card, others: Sequence[Passage]) -> None:
     """The card of the row that is chosen, unfolded, below the table."""
-    components.show("hit", "hit", {"card": asdict(card), "others": [asdict(passage) for passage in others]})
+    components.draw("hit", "hit", {"card": asdict(card), "others": [asdict(passage) for passage in others]})

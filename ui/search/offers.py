@@ -10,7 +10,7 @@ from rag_core.types import Answer, Notice, Viewer
 from ui.frame import visit
 from ui.frame.deps import store_infos
 from ui.frame.links import FILES_PAGE, INDEX_PAGE, link
-from ui.frame.search_state import Request, usual
+from ui.frame.search_state import SearchState, usual
 from ui.reader.missing_file import WHY
 from ui.search import filters
 from ui.search.search_box import Way
@@ -18,7 +18,7 @@ from ui.search.search_box import Way
 _NARROWING: Final = ("store", "type", "tag", "path", "has", "after", "before")
 
 
-def offers(viewer: Viewer, request: Request, answer: Answer) -> tuple[Way, ...]:
+def offers(viewer: Viewer, request: SearchState, answer: Answer) -> tuple[Way, ...]:
     """The buttons next to an answer, the most likely first."""
     ways = [_correction(request, notice) for notice in answer.notices if notice.code == "corrected"]
     ways += [way for notice in answer.notices for way in _values(request, notice)]
@@ -27,7 +27,7 @@ def offers(viewer: Viewer, request: Request, answer: Answer) -> tuple[Way, ...]:
     return tuple(ways)
 
 
-def _correction(request: Request, notice: Notice) -> Way:
+def _correction(request: SearchState, notice: Notice) -> Way:
     """The word that may be meant; where that was searched already, the one that was typed, in quotes."""
     word, meant = str(notice.data["word"]), str(notice.data["meant"])
     put, instead = (f'"{word}"', meant) if notice.code == "corrected" else (meant, word)
@@ -35,7 +35,7 @@ def _correction(request: Request, notice: Notice) -> Way:
     return Way(f"Search {put}", f"instead of {instead}", params={"q": [text]})
 
 
-def _values(request: Request, notice: Notice) -> list[Way]:
+def _values(request: SearchState, notice: Notice) -> list[Way]:
     """The values that a filter in the text can have instead of one that no document has, where the notice
     names some."""
     hints: Any = notice.data.get("hints", ()) if notice.code == "unknown_value" else ()
@@ -53,7 +53,7 @@ def _values(request: Request, notice: Notice) -> list[Way]:
     return ways
 
 
-def loosen(request: Request) -> list[Way]:
+def loosen(request: SearchState) -> list[Way]:
     """What would let more be found, the most likely first, each to be pressed."""
     narrowed = [name for name in _NARROWING if getattr(request, name)]
     unquoted = request.q.replace('"', "")

@@ -12,23 +12,23 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from rag_core.api.encoding import place
+from rag_core.api.encoding import editor_place
 from rag_core.errors import EmptyQuery, RagError
 from rag_core.hits import facts
 from rag_core.messages import say
-from rag_core.search.shown import Block, clean, extract, shown_text, with_marks
+from rag_core.search.shown import Block, clean, excerpt_of, shown_text, with_marks
 from rag_core.types import Answer, Filters, Hit, Named, Query, Viewer
-from rag_core.wording import age, documents, failed, freshness, only_title, where
+from rag_core.wording import age, documents_in_words, failed_files, freshness, only_title, where
 from ui.frame import components, deps, hits
 from ui.frame.access import require_viewer
 from ui.frame.deps import library, store_infos
-from ui.frame.links import INDEX_PAGE, STORES_PAGE, address, link, picture, program
+from ui.frame.links import INDEX_PAGE, STORES_PAGE, document_parameters, link, picture, program
 from ui.frame.messages import said_of_error, sentence
 from ui.frame.search_state import (  # fmt: skip
-    SEEN,
+    SEEN_KEY,
     Choices,
     Params,
-    Request,
+    SearchState,
     from_params,
     in_address,
     searched,
@@ -41,7 +41,7 @@ from ui.index.runs import is_active, newest_job
 from ui.search import downloads, filters, hit_table, saved_searches, search_box
 from ui.search.completions import completions, is_half, typed
 from ui.search.offers import offers
-from ui.search.search_box import Card, Chip, Completion, Others, Passage, Shown, Way
+from ui.search.search_box import Card, Chip, Completion, Others, Passage, SearchView, Way
 
 _POLL_S: Final = 2
 _TEXT: Final = "search_text"
@@ -75,7 +75,7 @@ def show_search() -> None:
     """The box, and what is found for the text in it. While somebody types, only this runs."""
     viewer = require_viewer()
     text, url = _asked()
-    shown, answer = Shown(urlencode(url, doseq=True), text, help=HELP), None
+    shown, answer = SearchView(urlencode(url, doseq=True), text, help=HELP), None
     try:
         shown, answer = _shown(shown, viewer, url)
     except RagError as problem:
@@ -83,17 +83,17 @@ def show_search() -> None:
     if error := saved_searches.error():
         shown = replace(shown, error=said_of_error(error))
     is_saved = saved_searches.is_last(url) and text == url.get("q", [""])[-1]
-    search_box.show(replace(shown, is_saved=is_saved), take)
+    search_box.show_box(replace(shown, is_saved=is_saved), take_typed)
     with st.container(key="search_table"):  # also without a table: what stands below keeps its place
         if answer and answer.hits and shown.view == "table":
             _show_table(viewer, answer, shown)
     if answer and answer.hits and text == url.get("q", [""])[-1]:
-        downloads.show(answer, viewer)
+        downloads.show_downloads(answer, viewer)
 
 
-def _show_table(viewer: Viewer, answer: Answer, shown: Shown) -> None:
+def _show_table(viewer: Viewer, answer: Answer, shown: SearchView) -> None:
     """The table of results, and below it the result of the chosen row."""
-    if (row := hit_table.show(answer.hits, search_box.row())) is not None:
+    if (row := hit_table.show_hit_table(answer.hits, search_box.row())) is not None:
         hit_table.show_chosen(
             shown.cards[row], other_passages(viewer, answer, answer.hits[row], shown.search)
         )
@@ -123,13 +123,13 @@ def follow(before: str) -> None:
             now = state(viewer) if drawn else before
         except RagError as problem:  # the results say it
             now = str(problem)
-        components.show("news", "news", sha256(now.encode()).hexdigest())
+        components.draw("news", "news", sha256(now.encode()).hexdigest())
 
     look()
     drawn = True
 
 
-def _shown(shown: Shown, viewer: Viewer, url: Params) -> tuple[Shown, Answer | None]:
+def _shown(shown: SearchView, viewer: Viewer, url: Params) -> tuple[SearchView, Answer | None]:
     """All there is to show for the text in the box and the parameters in the address. Raises RagError."""
     names = library().stores.names(viewer)
     if gone := unknown_store(names):
@@ -150,11 +150,11 @@ def _shown(shown: Shown, viewer: Viewer, url: Params) -> tuple[Shown, Answer | N
     return replace(shown, chips=_chips(viewer, offered, request, answer)), answer
 
 
-def _chips(viewer: Viewer, offered: Choices, request: Request, answer: Answer | None) -> tuple[Chip, ...]:
+def _chips(viewer: Viewer, offered: Choices, request: SearchState, answer: Answer | None) -> tuple[Chip, ...]:
     """The filters, with the numbers of what was found, if anything was asked."""
     more = filters.how_to_search(request)
     if answer is None:
-        return (*filters.chips(offered, request, date.today()), *filters.properties(request, {}), more)
+        return (*filters.chips(offered, request, date.today()), *filters.property_chips(request, {}), more)
     facets, properties = dict(answer.facets or {}), dict(answer.properties or {})
     least = set(facets) if answer.counts_more else set[str]()
     least_of = set(properties) if answer.counts_more else set[str]()
@@ -171,14 +171,14 @@ def _chips(viewer: Viewer, offered: Choices, request: Request, answer: Answer | 
             least_of = least_of | {name} if free.counts_more else least_of - {name}
     return (
         *filters.chips(offered, request, date.today(), facets, least),
-        *filters.properties(request, properties, least_of),
+        *filters.property_chips(request, properties, least_of),
         filters.minimum(request, answer.score_counts, usual().min, goes_on=answer.fits_more),
         filters.order(request),
         more,
     )
 
 
-def _found(viewer: Viewer, request: Request) -> Answer | None:
+def _found(viewer: Viewer, request: SearchState) -> Answer | None:
     """What a request finds; None for one that asks nothing."""
     try:
         return find(viewer, request)
@@ -199,44 +199,44 @@ def _asked() -> tuple[str, Params]:
     """The text in the box, and the parameters in the address."""
     state, url = st.session_state, in_address()
     if state.pop(_TAKEN, False):  # what was typed may have been sent before the address was written
-        url = state.get(SEEN, url)
-    elif state.get(SEEN) != url or _TEXT not in state:  # a link, a reload, Back or Forward
-        state[SEEN], state[_TEXT] = url, url.get("q", [""])[-1]
+        url = state.get(SEEN_KEY, url)
+    elif state.get(SEEN_KEY) != url or _TEXT not in state:  # a link, a reload, Back or Forward
+        state[SEEN_KEY], state[_TEXT] = url, url.get("q", [""])[-1]
     return state[_TEXT], url
 
 
-def take() -> None:
+def take_typed() -> None:
     """As a callback: keep what was typed, and write a search that was committed into the address, as one
     history entry."""
     viewer = require_viewer()
-    text, search, _ = search_box.asked()
+    text, search, _ = search_box.box_state()
     state, params = st.session_state, searched(search)
     state[_TEXT], state[_TAKEN] = text, search_box.is_unsettled()
     if viewer.is_owner and search_box.forgets():
         library().searching.forget(viewer)
-    if params != state.get(SEEN, {}):
-        state[SEEN] = params
+    if params != state.get(SEEN_KEY, {}):
+        state[SEEN_KEY] = params
         st.query_params.from_dict(params)
         if viewer.is_owner:
             library().searching.remember(viewer, text)
     if viewer.is_owner:
-        saved_searches.take(viewer, params)
+        saved_searches.take_action(viewer, params)
 
 
 # --- what was found -------------------------------------------------------------------
 
 
-def find(viewer: Viewer, request: Request) -> Answer:
+def find(viewer: Viewer, request: SearchState) -> Answer:
     """The documents that answer a request, by words as long as the model is loading; where nothing fits, the
     nearest. Raises RagError."""
     is_loading = request.mode != "lexical" and deps.meaning_is_loading(viewer)
-    answer = deps.search(viewer, request, "lexical" if is_loading else request.mode)
+    answer = deps.cached_search(viewer, request, "lexical" if is_loading else request.mode)
     if not answer.convincing and not answer.offset:
         return replace(answer, hits=answer.hits[:_MOST_NEAR], has_more=False)
     return answer
 
 
-def _answered(shown: Shown, viewer: Viewer, request: Request, answer: Answer) -> Shown:
+def _answered(shown: SearchView, viewer: Viewer, request: SearchState, answer: Answer) -> SearchView:
     search = urlencode(to_params(request, usual()), doseq=True)
     several, today = len(answer.stores) > 1, date.today()
     cards = tuple(
@@ -271,7 +271,7 @@ def _sentences(viewer: Viewer, answer: Answer) -> tuple[str, ...]:
 
 def _others(viewer: Viewer, answer: Answer, search: str) -> Others | None:
     """The other passages of the note in the preview, once it is asked for them."""
-    _, _, key = search_box.asked()
+    _, _, key = search_box.box_state()
     hit = next((hit for hit in answer.hits if hit.key == key and hit.more), None)
     return Others(key, other_passages(viewer, answer, hit, search)) if hit else None
 
@@ -314,11 +314,11 @@ def said_of(answer: Answer) -> str:
     if not (answer.convincing or answer.offset):
         return f"Nothing fits; {count:,} near miss{'es' * (count != 1)}"
     if answer.offset or answer.has_more:
-        all_of = documents(answer.fitting, types)
+        all_of = documents_in_words(answer.fitting, types)
         all_of = all_of.replace(" ", "+ ") if answer.fits_more else all_of
         return f"{answer.offset + 1:,}–{answer.offset + count:,} of {all_of}" if answer.offset else all_of
     near = f", {count - fit:,} near miss{'es' * (count - fit != 1)}" if count > fit else ""
-    return documents(fit, types) + near
+    return documents_in_words(fit, types) + near
 
 
 def card(viewer: Viewer, hit: Hit, search: str, query: Query, *, with_store: bool, today: date) -> Card:
@@ -334,8 +334,8 @@ def card(viewer: Viewer, hit: Hit, search: str, query: Query, *, with_store: boo
         title=title,
         marked_title=with_marks(title, query),
         path=doc.path,
-        name=hits.one_line(name),
-        folder=hits.one_line(doc.path.rpartition("/")[0]),
+        name=hits.in_one_line(name),
+        folder=hits.in_one_line(doc.path.rpartition("/")[0]),
         crumb=crumb,
         day=doc.date[:10],
         age=age(doc.date[:10], today),
@@ -343,9 +343,9 @@ def card(viewer: Viewer, hit: Hit, search: str, query: Query, *, with_store: boo
         more=hit.more,
         is_near=not hit.relevant,
         state=_STATES.get(doc.state, ""),
-        extract=extract(passage.blocks) or ((hits.one_line(_without_text(hit)), False),),
+        extract=excerpt_of(passage.blocks) or ((hits.in_one_line(_without_text(hit)), False),),
         passage=passage,
-        place=hits.one_line(place(hit)),
+        place=hits.in_one_line(editor_place(hit)),
         score=round(hit.score, 2),
         file_type=doc.file_type,
         picture=picture(doc, hit.anchor or ""),
@@ -359,10 +359,10 @@ def _named(store: str, path: str, title: str, anchor: str = "") -> tuple[str, st
     """The title of a note, and where it is: its folders, its file name if the title does not tell it, and
     the place in it."""
     *folders, name = path.split("/")
-    title = hits.one_line(title) or hits.one_line(name)
+    title = hits.in_one_line(title) or hits.in_one_line(name)
     tells = _words(title) in (_words(name.rpartition(".")[0]), _words(name))
     trail = [store, *folders, "" if tells else name, anchor]
-    return title, hits.one_line(" › ".join(filter(None, trail)))
+    return title, hits.in_one_line(" › ".join(filter(None, trail)))
 
 
 def _words(text: str) -> str:
@@ -370,7 +370,7 @@ def _words(text: str) -> str:
 
 
 def _passage(viewer: Viewer, hit: Hit, search: str) -> Passage:
-    href = link(address(hit.store, hit.document.path, hit.key, search=search))
+    href = link(document_parameters(hit.store, hit.document.path, hit.key, search=search))
     return Passage(href, where(hit), _text(viewer, hit))
 
 
@@ -399,13 +399,13 @@ def _facts(hit: Hit) -> dict[str, str]:
         "File": hit.document.absolute_path or hit.document.path,
         **facts(hit),
     }
-    return {name: hits.one_line(text) for name, text in known.items() if text}
+    return {name: hits.in_one_line(text) for name, text in known.items() if text}
 
 
 # --- nothing asked, nothing there -----------------------------------------------------
 
 
-def _beginning(shown: Shown, viewer: Viewer, names: Sequence[str], types: Collection[str]) -> Shown:
+def _beginning(shown: SearchView, viewer: Viewer, names: Sequence[str], types: Collection[str]) -> SearchView:
     count = sum(info.file_count for info in store_infos(viewer) if info.name in names)
     if not count:
         reads = (Way("Choose or read a folder", href=link({}, INDEX_PAGE)),) if viewer.is_owner else ()
@@ -418,10 +418,10 @@ def _beginning(shown: Shown, viewer: Viewer, names: Sequence[str], types: Collec
         "Changed": [_way_to(each, with_store=len(names) > 1) for each in known.changed],
     }
     ways = tuple((name, tuple(some)) for name, some in start.items() if some)
-    return replace(_with_state(shown, viewer, names, documents(count, types)), start=ways)
+    return replace(_with_state(shown, viewer, names, documents_in_words(count, types)), start=ways)
 
 
-def quick(viewer: Viewer, request: Request, cards: Sequence[Card]) -> tuple[Way, ...]:
+def quick(viewer: Viewer, request: SearchState, cards: Sequence[Card]) -> tuple[Way, ...]:
     """Notes and tags whose names begin with what is typed, without the notes that are on the page. What a
     filter may leave out is not offered."""
     suggest = library().searching.suggest
@@ -439,10 +439,10 @@ def quick(viewer: Viewer, request: Request, cards: Sequence[Card]) -> tuple[Way,
 
 def _way_to(note: Named, *, with_store: bool) -> Way:
     title, crumb = _named(note.store if with_store else "", note.path, note.title)
-    return Way(title, crumb, link(address(note.store, note.path)), hint=note.path)
+    return Way(title, crumb, link(document_parameters(note.store, note.path)), hint=note.path)
 
 
-def _with_state(shown: Shown, viewer: Viewer, stores: Sequence[str], said: str) -> Shown:
+def _with_state(shown: SearchView, viewer: Viewer, stores: Sequence[str], said: str) -> SearchView:
     """``shown`` with what is ``said`` and, for the owner, how up to date the stores are."""
     if not viewer.is_owner:
         return replace(shown, status=said)
@@ -457,7 +457,7 @@ def behind(viewer: Viewer, stores: Sequence[str]) -> tuple[str, str]:
     now = library().jobs.freshness(viewer, stores)
     is_behind = now.reading or now.waiting or now.looking
     is_paused = is_behind and any(_is_paused(viewer, name) for name in stores)
-    return freshness(replace(now, failed=0)) + " · paused" * bool(is_paused), failed(now.failed)
+    return freshness(replace(now, failed=0)) + " · paused" * bool(is_paused), failed_files(now.failed)
 
 
 def _is_paused(viewer: Viewer, store: str) -> bool:

@@ -14,11 +14,19 @@ from rag_core.types import Viewer
 from rag_core.wording import asked_by, new_hits
 from ui.frame.deps import library
 from ui.frame.messages import errors_wait
-from ui.frame.search_state import DEFAULT, TOP_FOLDER, Params, Request, from_params, to_params, usual
+from ui.frame.search_state import (
+    NOTHING_ASKED,
+    TOP_FOLDER,
+    Params,
+    SearchState,
+    from_params,
+    to_params,
+    usual,
+)
 from ui.search import filters, search_box
 from ui.search.search_box import Way
 
-PLACE = "saved_searches"
+SAVED_PLACE = "saved_searches"
 _LAST = "saved_search"
 """The session key of the parameters of the search that was saved last."""
 
@@ -35,12 +43,12 @@ def ways(viewer: Viewer) -> list[Way]:
     return [_way(saved, usual()) for saved in found]
 
 
-def _way(saved: SavedSearch, default: Request) -> Way:
+def _way(saved: SavedSearch, default: SearchState) -> Way:
     params = to_params(as_request(saved, default), default)
     return Way(saved.name, new_hits(saved), params=params, hint=asked_by(saved), saved=saved.name)
 
 
-def as_request(saved: SavedSearch, default: Request) -> Request:
+def as_request(saved: SavedSearch, default: SearchState) -> SearchState:
     """The search as the page asks it; what has no chip is written into its text."""
     found = saved.filters
     chips: dict[str, str] = {}
@@ -52,7 +60,7 @@ def as_request(saved: SavedSearch, default: Request) -> Request:
         else:
             words += [f'{name}:"{value}"' for value in values]
     return replace(
-        DEFAULT,
+        NOTHING_ASKED,
         q=" ".join(filter(None, words)),
         store=saved.stores,
         sort=saved.sort,
@@ -68,12 +76,12 @@ def as_request(saved: SavedSearch, default: Request) -> Request:
     )
 
 
-def take(viewer: Viewer, params: Params) -> None:
+def take_action(viewer: Viewer, params: Params) -> None:
     """As a callback: save, open, rename or remove a saved search, as the box asks. An error waits in the
     session."""
     kind, name, new_name = search_box.act()
     saved = library().saved
-    with errors_wait(PLACE):
+    with errors_wait(SAVED_PLACE):
         match kind:
             case "save":
                 names = library().stores.names(viewer)
@@ -105,6 +113,6 @@ def is_last(params: Params) -> bool:
 
 
 def error() -> RagError | None:
-    """What went wrong in `take`, once."""
-    found: RagError | None = st.session_state.pop(f"{PLACE}_error", None)
+    """What went wrong in `take_action`, once."""
+    found: RagError | None = st.session_state.pop(f"{SAVED_PLACE}_error", None)
     return found

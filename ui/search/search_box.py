@@ -100,7 +100,7 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class SearchView:
     """All that the component shows."""
 
     search: str  #: The search in the address of the page.
@@ -126,15 +126,15 @@ class Shown:
     end: str = ""
 
 
-def show(shown: Shown, on_asked: Callable[[], None]) -> None:
-    """Draw the component. ``on_asked`` is called when `asked` has changed."""
-    components.show("search", KEY, asdict(shown), on_asked)
+def show_box(shown: SearchView, on_asked: Callable[[], None]) -> None:
+    """Draw the component. ``on_asked`` is called when `box_state` has changed."""
+    components.draw("search", KEY, asdict(shown), on_asked)
 
 
-def asked() -> tuple[str, str, str]:
+def box_state() -> tuple[str, str, str]:
     """The text in the box, the search that is to stand in the address, and the key of the card whose other
     passages are to be shown."""
-    said = components.asked(KEY)
+    said = components.from_script(KEY)
     values = [said.get(name) for name in ("text", "search", "here")]
     text, search, here = (value if isinstance(value, str) else "" for value in values)
     return text, search, here
@@ -142,24 +142,24 @@ def asked() -> tuple[str, str, str]:
 
 def row() -> str:
     """The beginning of the key of the passage whose row the address of the table names; '' for none."""
-    named = components.asked(KEY).get("row")
+    named = components.from_script(KEY).get("row")
     return named if isinstance(named, str) else ""
 
 
 def is_unsettled() -> bool:
     """Whether a search was committed that the browser has not seen in the address yet."""
-    return components.asked(KEY).get("unsettled") is True
+    return components.from_script(KEY).get("unsettled") is True
 
 
 def forgets() -> bool:
     """Whether the person asked to forget the last searches and documents."""
-    return components.asked(KEY).get("forget") is True
+    return components.from_script(KEY).get("forget") is True
 
 
 def act() -> tuple[str, str, str]:
     """What is to be done with a saved search (save, open, rename or remove), '' for nothing, its name and its
     new name."""
-    said = components.asked(KEY).get("act")
+    said = components.from_script(KEY).get("act")
     if not isinstance(said, dict):
         return "", "", ""
     kind, name, new_name = (said.get(part, "") for part in ("kind", "name", "new_name"))
@@ -173,10 +173,10 @@ def show_filters(
     """Draw filters alone, as the ``search`` has them. ``on_asked`` is called when `filtered` changes. Unless
     ``busy``, the box above them gets the focus. A new ``turn`` of the conversation is scrolled to."""
     data = {"chips": [asdict(chip) for chip in chips], "search": search, "busy": busy, "turn": turn}
-    components.show("filters", _FILTERS, data, on_asked)
+    components.draw("filters", _FILTERS, data, on_asked)
 
 
 def filtered() -> str:
     """The search with the filters that were chosen."""
-    search = components.asked(_FILTERS).get("search")
+    search = components.from_script(_FILTERS).get("search")
     return search if isinstance(search, str) else ""

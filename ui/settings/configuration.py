@@ -10,7 +10,7 @@ import streamlit as st
 from ui.frame import hits
 from ui.frame.deps import library
 from ui.frame.messages import show_warning
-from ui.index.folders import shown
+from ui.index.folders import path_text
 
 _text = st.column_config.TextColumn
 _COLUMNS: Final[dict[str, Any]] = {
@@ -45,4 +45,4 @@ def show_configuration() -> None:
         )
     places = (("config.yaml", settings.config_file), (".env", settings.env_file), ("Data", settings.data_dir))
     there = ((name, path, "" if path.exists() else " (not there)") for name, path in places if path)
-    st.html(hits.paragraphs(*(f"{name}: {shown(path)}{absent}" for name, path, absent in there)))
+    st.html(hits.paragraphs(*(f"{name}: {path_text(path)}{absent}" for name, path, absent in there)))

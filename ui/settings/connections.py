@@ -14,7 +14,7 @@ from rag_core.types import Viewer
 from ui.frame import hits
 from ui.frame.deps import library
 from ui.frame.messages import sentence
-from ui.stores.task_status import found as tasks_of
+from ui.stores.task_status import tasks_of as tasks_of
 
 _LIFE_S: Final = 60
 _ASK_ALL: Final = "settings_ask_all"
@@ -63,14 +63,14 @@ def _show(each: Connection) -> None:
             st.markdown(f"**{hits.label(each.name)}**", width="content")
             st.badge(name, icon=icon, color="red" if each.is_missed else colour)
         used = f" Used by {', '.join(each.used_by)}." if each.used_by else ""
-        st.html(hits.sentences(f"{_said(each)} Text {each.goes}.{used}"))
+        st.html(hits.plain_sentences(f"{_said(each)} Text {each.goes}.{used}"))
 
 
 def _show_unused(unused: Sequence[Connection]) -> None:
     if unused:
         names = ", ".join(each.name for each in unused)
         with st.expander(f"Not set up: {hits.label(names)}", type="compact", key="settings_unused"):
-            st.html(hits.sentences(*(f"{each.name}: {_said(each)}" for each in unused)))
+            st.html(hits.plain_sentences(*(f"{each.name}: {_said(each)}" for each in unused)))
 
 
 def _said(each: Connection) -> str:

@@ -15,7 +15,7 @@ from rag_core.wording import EXAMPLE_MODEL
 from ui.frame import hits, tasks
 from ui.frame.deps import library
 from ui.frame.messages import show_error
-from ui.stores.task_status import library_name, show_tasks, under_way
+from ui.stores.task_status import is_at_work, library_name, show_tasks
 
 _BOX: Final = "settings_pull_model"
 _KNOWN: Final = (
@@ -42,12 +42,14 @@ def show_ollama(viewer: Viewer, found: Sequence[Connection]) -> None:
         _table(models)
     else:
         st.html(hits.paragraphs("Ollama has no model yet."))
-    at_work = under_way(("pull",))
+    at_work = is_at_work(("pull",))
 
     def start() -> None:
         own, model = library(), st.session_state[_BOX].strip()
         if model:
-            tasks.start(library_name(), "pull", model, lambda report: own.models.pull(viewer, model, report))
+            tasks.start_task(
+                library_name(), "pull", model, lambda report: own.models.pull(viewer, model, report)
+            )
 
     with (
         st.form("settings_pull", border=False),

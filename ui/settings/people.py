@@ -104,7 +104,7 @@ def _show(viewer: Viewer, person: Person, stores: Sequence[str]) -> None:
     since = f" · since {moment(person.since)}" if person.since else ""
     st.html(hits.paragraphs(may + since))
     if person.configured:
-        st.html(hits.sentences("Named in the setting `access_owners`; remove the name there."))
+        st.html(hits.plain_sentences("Named in the setting `access_owners`; remove the name there."))
         return
     match st.session_state.get(_OPEN):
         case (person.login, "change") if not person.is_owner:
@@ -165,7 +165,7 @@ def _confirm_removal(viewer: Viewer, person: Person) -> None:
         library().sharing.unshare(viewer, person.login)
         return f"{person.login} no longer has access"
 
-    st.html(hits.sentences(f"Remove {person.login}? {_REMOVED}"))
+    st.html(hits.plain_sentences(f"Remove {person.login}? {_REMOVED}"))
     with st.container(horizontal=True):
         st.button(
             "Remove them",
@@ -189,7 +189,7 @@ def _offer_ownership(viewer: Viewer, own_login: str) -> None:
         st.session_state[_OWNER] = ""
         return f"{who.login} is an owner"
 
-    st.html(hits.sentences(_OWNERS))
+    st.html(hits.plain_sentences(_OWNERS))
     if own_login:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.html(hits.paragraphs(f"In your tailnet you are {own_login}."))

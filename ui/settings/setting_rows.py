@@ -14,11 +14,11 @@ from ui.frame import hits
 from ui.frame.deps import library
 from ui.frame.messages import errors_wait
 
-PLACE: Final = "settings"
+SETTINGS_PLACE: Final = "settings"
 """Where an error of a change is shown, by `ui.frame.messages.show_waiting`."""
 
 
-def switch(viewer: Viewer, name: str, title: str, effect: str) -> None:
+def switch_row(viewer: Viewer, name: str, title: str, effect: str) -> None:
     """A row with a switch for the setting ``name``."""
     with _row(viewer, name, title, effect) as (key, is_fixed):
         st.toggle(
@@ -31,7 +31,7 @@ def switch(viewer: Viewer, name: str, title: str, effect: str) -> None:
         )
 
 
-def choose(
+def choice_row(
     viewer: Viewer, name: str, title: str, effect: str, options: Mapping[str, str], *, typed: bool = False
 ) -> None:
     """A row with a box for the setting ``name``: each value with its words, '' for none. Its present
@@ -66,7 +66,7 @@ def _row(viewer: Viewer, name: str, title: str, effect: str) -> Iterator[tuple[s
             where = "the environment" if origin.layer == "environment" else ".env"
             decided = f" {origin.name} in {where} decides it." if is_fixed else ""
             written = f" Set in config.yaml, line {origin.line}." if origin.layer == "config.yaml" else ""
-            st.html(hits.sentences(effect + decided + written))
+            st.html(hits.plain_sentences(effect + decided + written))
         with st.container(width=280, horizontal=True, vertical_alignment="center"):
             yield key, is_fixed
             if origin.layer == "config.yaml":
@@ -86,5 +86,5 @@ def _save(viewer: Viewer, name: str, key: str) -> None:
 
 
 def _change(viewer: Viewer, name: str, value: str | bool | None) -> None:
-    with errors_wait(PLACE):
+    with errors_wait(SETTINGS_PLACE):
         library().upkeep.change_setting(viewer, name, value)

@@ -75,7 +75,7 @@ def _show_tailscale(viewer: Viewer) -> Tailscale:
         ("", found.command, "command"),
     )
     with below:
-        st.html(hits.sentences(found.sentence, f"Next: {found.next_step}" if found.next_step else ""))
+        st.html(hits.plain_sentences(found.sentence, f"Next: {found.next_step}" if found.next_step else ""))
         for warning in found.warnings:
             show_warning(warning)
         for title, text, key in typed:

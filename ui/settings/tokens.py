@@ -42,7 +42,9 @@ def show_tokens(viewer: Viewer) -> None:
 def _show_all(viewer: Viewer, make: Callable[[], None], revoke: Callable[[str], None]) -> None:
     show_waiting(_PLACE)
     if made := st.session_state.pop(_MADE, None):
-        st.html(hits.sentences("Copy it now: it opens every store, and is not shown again.", status=True))
+        st.html(
+            hits.plain_sentences("Copy it now: it opens every store, and is not shown again.", status=True)
+        )
         st.code(made, language=None, wrap_lines=True)
         with st.container(key="copy_token"):
             st.code(made, language=None)

@@ -20,7 +20,7 @@ from ui.frame import hits, tasks
 from ui.frame.deps import library
 from ui.frame.messages import errors_wait, show_done, show_waiting
 from ui.index.embedder_choice import at_hand, in_words, look_for_others
-from ui.stores.task_status import forget, library_name, show_tasks, under_way
+from ui.stores.task_status import forget_results, is_at_work, library_name, show_tasks
 
 _PLACE: Final = "placement"
 _ADDRESS: Final = "stores_attach_address"
@@ -196,7 +196,7 @@ def _attached(viewer: Viewer, info: StoreInfo) -> None:
                 args=(viewer, info.address, info.name),
                 kwargs={"take_over": take_over},
             )
-    show_tasks(("attach",), info.address, polling=under_way(("attach",), info.address))
+    show_tasks(("attach",), info.address, polling=is_at_work(("attach",), info.address))
 
 
 def offer_attaching(viewer: Viewer) -> None:
@@ -252,7 +252,7 @@ def start_attaching(viewer: Viewer, address: str, name: str, *, take_over: bool 
     """Read an index in the background, and then ``take_over`` the store that it makes."""
     own = library()
 
-    def act(report: tasks.Report) -> StoreInfo:
+    def act(report: tasks.TaskReport) -> StoreInfo:
         def progress(count: int) -> None:
             report(Transfer("unpacking", count, 0))
 
@@ -260,5 +260,5 @@ def start_attaching(viewer: Viewer, address: str, name: str, *, take_over: bool 
             return own.placement.take_over(viewer, name, progress)
         return own.placement.attach(viewer, address, name, progress)
 
-    forget(("attach",))
-    tasks.start(library_name(), "attach", address, act)
+    forget_results(("attach",))
+    tasks.start_task(library_name(), "attach", address, act)

@@ -20,12 +20,12 @@ from ui.frame import hits, tasks
 from ui.frame.deps import library
 from ui.frame.links import STORES_PAGE
 from ui.frame.messages import errors_wait, show_error, show_waiting, show_warning
-from ui.frame.tasks import Report
-from ui.index.folders import shown, typed_folder, typed_name
+from ui.frame.tasks import TaskReport
+from ui.index.folders import path_text, typed_folder, typed_name
 from ui.index.runs import is_active
 from ui.search.results import offer_folder
 from ui.stores.placement import choose, choose_shape, offer_attaching
-from ui.stores.task_status import forget, found, library_name, show_tasks, under_way
+from ui.stores.task_status import forget_results, is_at_work, library_name, show_tasks, tasks_of
 
 _POLL_S: Final = 1.0
 
@@ -52,11 +52,11 @@ def show_stores(viewer: Viewer, error: RagError | None = None) -> None:
     with st.expander("Import a store", icon=":material/upload_file:"):
         offer_import(viewer)
     with st.container():
-        show_tasks(("import",), polling=under_way(("import",)))
+        show_tasks(("import",), polling=is_at_work(("import",)))
     with st.expander("Attach a store", icon=":material/cloud_download:"):
         offer_attaching(viewer)
     with st.container():
-        show_tasks(("attach",), polling=under_way(("attach",)))
+        show_tasks(("attach",), polling=is_at_work(("attach",)))
 
 
 def _at_work(viewer: Viewer, names: Sequence[str]) -> bool:
@@ -143,18 +143,18 @@ _MOST_EXPORTS: Final = 6
 def offer_import(viewer: Viewer) -> None:
     """The boxes and the button; what is under way is shown by `ui.stores.task_status`."""
     state = st.session_state
-    done = next((task for task in found(("import",)) if isinstance(task.result, StoreInfo)), None)
+    done = next((task for task in tasks_of(("import",)) if isinstance(task.result, StoreInfo)), None)
     if done is not None and state.get(_TAKEN_IN) is not done:  # empty the boxes: a name may be refused before
         state[_TAKEN_IN] = done
         state[_PATH], state[_IMPORT_NAME] = "", ""
     with st.container(horizontal=True, gap="small"):
         for number, file in enumerate(sorted(exports().glob(f"*{SUFFIX}"))[:_MOST_EXPORTS]):
             st.button(
-                hits.label(shown(Path(file.name))),
+                hits.label(path_text(Path(file.name))),
                 key=f"stores_import_{number}",
                 icon=":material/save:",
                 on_click=state.update,
-                args=({_PATH: shown(file)},),
+                args=({_PATH: path_text(file)},),
             )
     st.text_input(
         "File on this computer",
@@ -183,9 +183,9 @@ def _start_import(viewer: Viewer) -> None:
         if path is None and uploaded is None:
             raise InvalidInput("No file is named.", "Type the path of one, or drop it on the page.")
         dropped = uploaded.getvalue() if uploaded else b""
-        called = hits.one_line((path or Path(uploaded.name if uploaded else "")).name)[-_LONGEST_NAME:]
+        called = hits.in_one_line((path or Path(uploaded.name if uploaded else "")).name)[-_LONGEST_NAME:]
 
-        def act(report: Report) -> StoreInfo:
+        def act(report: TaskReport) -> StoreInfo:
             if path is not None:
                 return own.stores.import_file(viewer, path, name, report)
             with tempfile.TemporaryDirectory() as folder:
@@ -199,5 +199,5 @@ def _start_import(viewer: Viewer) -> None:
                     ) from error
                 return own.stores.import_file(viewer, file, name, report)
 
-        forget(("import",))
-        tasks.start(library_name(), "import", called, act)
+        forget_results(("import",))
+        tasks.start_task(library_name(), "import", called, act)

@@ -20,17 +20,17 @@ from ui.frame import hits, tasks, visit
 from ui.frame.deps import library
 from ui.frame.links import FILES_PAGE, INDEX_PAGE, SEARCH_PAGE, SETTINGS_PAGE, SHARE, STORES_PAGE
 from ui.frame.messages import errors_wait, say_later, show_error, show_waiting
-from ui.frame.tasks import Kind
+from ui.frame.tasks import TaskKind
 from ui.index import store_facts
-from ui.index.folders import shown, typed_folder, typed_name
+from ui.index.folders import path_text, typed_folder, typed_name
 from ui.search.results import offer_folder
 from ui.stores.placement import show_placement
 from ui.stores.private_notes import show_private_notes
 from ui.stores.store_list import exports, open_store, show_stores
-from ui.stores.task_status import forget, forget_store, found, library_name, show_tasks, under_way
+from ui.stores.task_status import forget_results, forget_store, is_at_work, library_name, show_tasks, tasks_of
 
 _EXPORT: Final = "stores_export"
-_HEALTH: Final[tuple[Kind, ...]] = ("verify", "repair", "heal")
+_HEALTH: Final[tuple[TaskKind, ...]] = ("verify", "repair", "heal")
 
 
 def show_store(viewer: Viewer, name: str) -> None:
@@ -45,7 +45,7 @@ def show_store(viewer: Viewer, name: str) -> None:
         _title(name)
         show_error(error)
         if isinstance(error, StoreDamaged):
-            at_work = under_way(_HEALTH, name)
+            at_work = is_at_work(_HEALTH, name)
             _repair_button(viewer, name, at_work=at_work)
             show_tasks(_HEALTH, name, polling=at_work)
         _delete(viewer, name, "")
@@ -60,7 +60,7 @@ def show_store(viewer: Viewer, name: str) -> None:
         show_run(viewer, name)
     guests = library().sharing.guests(viewer, name)
     shared = f"Shared with {some(guests, 'guest')}." if guests else ""
-    st.html(hits.paragraphs(store_facts.counts(info), shared))
+    st.html(hits.paragraphs(store_facts.counts_line(info), shared))
     with st.expander("Details", icon=":material/info:", key=f"store_details_{name}"):
         st.html(store_facts.sheet(info))
     show_placement(viewer, info, running=running)
@@ -91,17 +91,17 @@ def _links(info: StoreInfo) -> None:
 def _health(viewer: Viewer, name: str) -> None:
     own = library()
 
-    def verify(report: tasks.Report) -> Health:
+    def verify(report: tasks.TaskReport) -> Health:
         return own.upkeep.verify(
             viewer, name, files=files, report=lambda done, total: report(Transfer("checking", done, total))
         )
 
-    def heal(_: tasks.Report) -> Health:
+    def heal(_: tasks.TaskReport) -> Health:
         own.placement.heal(viewer, name)
         return own.upkeep.verify(viewer, name)
 
-    at_work = under_way(_HEALTH, name)
-    results = (task.result for task in found(("verify",), name))
+    at_work = is_at_work(_HEALTH, name)
+    results = (task.result for task in tasks_of(("verify",), name))
     findings = (each for result in results if isinstance(result, Health) for each in result.findings)
     faults = {each.check for each in findings if each.severity == "fault"}
     with st.expander("Health", icon=":material/health_and_safety:", key=f"store_health_{name}"):
@@ -134,7 +134,7 @@ def _health(viewer: Viewer, name: str) -> None:
 def _repair_button(viewer: Viewer, name: str, *, at_work: bool) -> None:
     own = library()
 
-    def repair(_: tasks.Report) -> Repair:
+    def repair(_: tasks.TaskReport) -> Repair:
         repaired = own.upkeep.repair(viewer, name)
         background.resume(own, viewer, name)  # what was asked of it meanwhile
         return repaired
@@ -151,9 +151,9 @@ def _repair_button(viewer: Viewer, name: str, *, at_work: bool) -> None:
     )
 
 
-def _begin(kind: Kind, name: str, act: Callable[[tasks.Report], Health | Repair]) -> None:
-    forget(_HEALTH, name)
-    tasks.start(library_name(), kind, name, act)
+def _begin(kind: TaskKind, name: str, act: Callable[[tasks.TaskReport], Health | Repair]) -> None:
+    forget_results(_HEALTH, name)
+    tasks.start_task(library_name(), kind, name, act)
 
 
 def _export(viewer: Viewer, name: str) -> None:
@@ -167,10 +167,10 @@ def _export(viewer: Viewer, name: str) -> None:
                 with suppress(OSError):  # then the export says that there is no such folder
                     usual.mkdir(parents=True, exist_ok=True, mode=0o700)
             act = partial(own.stores.export, viewer, name, target, force=replace)
-            tasks.start(library_name(), "export", name, lambda report: act(report=report))
+            tasks.start_task(library_name(), "export", name, lambda report: act(report=report))
 
-    st.session_state.setdefault(box, shown(exports()))
-    at_work = under_way(("export",), name)
+    st.session_state.setdefault(box, path_text(exports()))
+    at_work = is_at_work(("export",), name)
     with st.expander("Export", icon=":material/save:", key=f"store_exporting_{name}"):
         st.html(hits.paragraphs("One file with the whole store, private notes too."))
         st.text_input("Folder or file", key=box, autocomplete="off")

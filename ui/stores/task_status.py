@@ -15,9 +15,9 @@ from ui.frame import hits, tasks, visit
 from ui.frame.deps import library
 from ui.frame.links import STORES_PAGE
 from ui.frame.messages import show_done, show_error
-from ui.frame.tasks import Kind, Result, Task
+from ui.frame.tasks import Result, Task, TaskKind
 from ui.index import store_facts
-from ui.index.folders import shown
+from ui.index.folders import path_text
 
 _POLL_S: Final = 0.5
 _MOST_DOWNLOADED: Final = 200_000_000  # bytes; a download is held in memory
@@ -28,42 +28,42 @@ def library_name() -> str:
     return str(library().settings.store_dir)
 
 
-def found(kinds: Sequence[Kind], name: str | None = None) -> list[Task]:
+def tasks_of(kinds: Sequence[TaskKind], name: str | None = None) -> list[Task]:
     """The tasks of these kinds, of one store or file or of all."""
-    known = tasks.known(library_name())
+    known = tasks.known_tasks(library_name())
     return [task for task in known if task.kind in kinds and name in (None, task.name)]
 
 
-def forget(kinds: Sequence[Kind], name: str | None = None) -> None:
+def forget_results(kinds: Sequence[TaskKind], name: str | None = None) -> None:
     """Remove the results of these tasks: they are out of date."""
-    for task in found(kinds, name):
-        tasks.close(library_name(), task)
+    for task in tasks_of(kinds, name):
+        tasks.close_task(library_name(), task)
 
 
 def forget_store(name: str) -> None:
     """Remove all results about the store ``name``, which is gone or renamed."""
-    for task in tasks.known(library_name()):
+    for task in tasks.known_tasks(library_name()):
         of = task.result.name if isinstance(task.result, StoreInfo) else task.name
         if of == name and task.kind != "pull":
-            tasks.close(library_name(), task)
+            tasks.close_task(library_name(), task)
 
 
-def under_way(kinds: Sequence[Kind], name: str | None = None) -> bool:
+def is_at_work(kinds: Sequence[TaskKind], name: str | None = None) -> bool:
     """Whether one of these tasks is at work."""
-    return any(task.running for task in found(kinds, name))
+    return any(task.running for task in tasks_of(kinds, name))
 
 
-def show_tasks(kinds: Sequence[Kind], name: str | None = None, *, polling: bool) -> None:
-    """Each task of these kinds; the list updates itself while one is running. ``polling`` is what `under_way`
-    said before the page was drawn: a task that has ended since has it drawn again."""
-    if polling or found(kinds, name):
+def show_tasks(kinds: Sequence[TaskKind], name: str | None = None, *, polling: bool) -> None:
+    """Each task of these kinds; the list updates itself while one is running. ``polling`` is what
+    `is_at_work` said before the page was drawn: a task that has ended since has it drawn again."""
+    if polling or tasks_of(kinds, name):
         st.fragment(_show, run_every=_POLL_S if polling else None)(kinds, name, polling=polling)
 
 
-def _show(kinds: Sequence[Kind], name: str | None, *, polling: bool) -> None:
-    if polling and not under_way(kinds, name):
+def _show(kinds: Sequence[TaskKind], name: str | None, *, polling: bool) -> None:
+    if polling and not is_at_work(kinds, name):
         st.rerun()  # in whole: a button works again, or there is one more store
-    for number, task in enumerate(found(kinds, name)):
+    for number, task in enumerate(tasks_of(kinds, name)):
         asked_here = task.asked_in == visit.current()
         if task.running:
             _show_running(task, f"{task.kind}_{number}")
@@ -90,12 +90,12 @@ def _show_ended(task: Task, key: str) -> None:
         st.html(hits.paragraphs(f"{task.headline} was cancelled; {left}.", status=True))
     match task.result:
         case Exported() as done:
-            show_done(f"Exported {_counted(done)} to {shown(done.path)} ({size(done.size_bytes)}).")
+            show_done(f"Exported {_counted(done)} to {path_text(done.path)} ({size(done.size_bytes)}).")
         case StoreInfo() as info:
             show_done(f"Store {info.name!r} is ready: {_counted(info)}.")
             st.html(hits.paragraphs(*info.notices))
         case Health() as health:
-            st.html(store_facts.health(health))
+            st.html(store_facts.health_html(health))
         case Repair() as repair:
             show_done(" ".join(repair.done) or "There was nothing to repair.")
             if repair.to_embed:
@@ -111,7 +111,7 @@ def _show_ended(task: Task, key: str) -> None:
             "Close",
             key=f"task_close_{key}",
             type="tertiary",
-            on_click=tasks.close,
+            on_click=tasks.close_task,
             args=(library_name(), task),
         )
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from rag_core.api import answers
-from rag_core.api.encoding import Value
+from rag_core.api.encoding import JsonValue
 from rag_core.api.operations import what_was_found
 from rag_core.api.requests import field, filters_of, naming_stores
 from rag_core.errors import InvalidInput, VectorError
@@ -20,7 +20,7 @@ _SIMILAR = 5
 _MOST_IN_A_BUDGET = 100
 
 
-def search(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
+def search(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> JsonValue:
     """Passages for a query: ``n_results``, or as many as fit into ``max_tokens``."""
     budget = given.get("max_tokens")
     with naming_stores(given, "query", "store"):
@@ -39,7 +39,7 @@ def store_of(library: Library, viewer: Viewer, given: Any) -> str:
         return library.stores.resolve(viewer, given.get("store"))
 
 
-def open_(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
+def open_(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> JsonValue:
     """A document, a part of it, or one passage."""
     if ("id" in given) == ("file_path" in given):
         raise InvalidInput("file_path: What to open is not said, or twice.", "Give file_path or id.")
@@ -57,7 +57,7 @@ def open_(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> V
     return shown
 
 
-def neighbors(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
+def neighbors(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> JsonValue:
     """The passages around one, the links of its document, and the documents nearest to it in meaning."""
     store = store_of(library, viewer, given)
     found = library.documents.around(viewer, store, given["id"], given.get("around", 1))
@@ -70,7 +70,7 @@ def neighbors(library: Library, viewer: Viewer, given: Any, _: threading.Event) 
     }
 
 
-def ask(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> Value:
+def ask(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> JsonValue:
     """An answer of a model, or sentences of the passages."""
     stores = [given["store"]] if "store" in given else []
     with naming_stores(given, "question", "store"):
@@ -79,13 +79,13 @@ def ask(library: Library, viewer: Viewer, given: Any, stop: threading.Event) -> 
     return answers.Reply.of(reply)
 
 
-def status(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
+def status(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> JsonValue:
     """The status of one store, or of all."""
     stores = [store_of(library, viewer, given)] if "store" in given else []
     return answers.status(library.stores.status(viewer, stores), viewer)
 
 
-def get_index_stats(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> Value:
+def get_index_stats(library: Library, viewer: Viewer, given: Any, _: threading.Event) -> JsonValue:
     """The counts of a store and the paths of its documents."""
     store = store_of(library, viewer, given)
     files = [each for each in library.documents.all(viewer, store) if each.chunks]

@@ -24,7 +24,7 @@ from mcp.server.stdio import stdio_server
 
 from rag_core import __version__
 from rag_core.api.encoding import json_text
-from rag_core.api.http import UNFORESEEN, Workers, refusal
+from rag_core.api.http import UNFORESEEN, RequestWorkers, refusal
 from rag_core.api.mcp.tools import TOOLS, Tool
 from rag_core.errors import Forbidden, NotFound, RagError
 from rag_core.library import Library
@@ -44,9 +44,9 @@ INSTRUCTIONS: Final = (
     " only when the user asks for it."
 )
 
-Request = ServerRequestContext[Any, Any]
+McpRequest = ServerRequestContext[Any, Any]
 Who = Callable[[], Viewer | None]
-ViewerOf = Callable[[Request], Viewer | None]
+RequestViewer = Callable[[McpRequest], Viewer | None]
 """The sender of a request; asked for every request, because a session proves nothing."""
 
 _OBJECT: Final = {"type": ["object", "null"]}
@@ -58,18 +58,20 @@ _ANSWER: Final = {
 
 
 def server(
-    library: Callable[[], Library], viewer_of: ViewerOf, allow_writes: Callable[[], bool]
+    library: Callable[[], Library], viewer_of: RequestViewer, allow_writes: Callable[[], bool]
 ) -> Server[Any]:
     """The server. For every request worker threads ask for the ``library`` of this process, the sender, and
     whether assistants may change the index."""
-    workers = Workers(WORKERS, "mcp")
+    workers = RequestWorkers(WORKERS, "mcp")
 
-    async def list_tools(request: Request, _: Any) -> protocol.ListToolsResult:
+    async def list_tools(request: McpRequest, _: Any) -> protocol.ListToolsResult:
         viewer = (await _asked_by(viewer_of, request))[1]
         found = await workers.run(viewer, lambda: _allowed(viewer, allow_writes))
         return protocol.ListToolsResult(tools=[_described(tool) for tool in found])
 
-    async def call_tool(request: Request, given: protocol.CallToolRequestParams) -> protocol.CallToolResult:
+    async def call_tool(
+        request: McpRequest, given: protocol.CallToolRequestParams
+    ) -> protocol.CallToolResult:
         stop = threading.Event()
         who, viewer = await _asked_by(viewer_of, request)
 
@@ -96,7 +98,7 @@ def server(
     )
 
 
-async def _asked_by(viewer_of: ViewerOf, request: Request) -> tuple[Who, Viewer | None]:
+async def _asked_by(viewer_of: RequestViewer, request: McpRequest) -> tuple[Who, Viewer | None]:
     """The sender of a request, looked up in a thread because that reads a file: as a function that raises
     what went wrong, and as the viewer, None if unknown."""
     looked_up = asyncio.get_running_loop().run_in_executor(None, viewer_of, request)

@@ -13,7 +13,7 @@ import numpy as np
 
 from rag_core.errors import VectorError, VectorsUnreachable
 from rag_core.types import Filters, Metric, Vectors
-from rag_core.vectors import EVERYTHING, Match, Receipt, Settled, VectorRecord, unit, unnoticed
+from rag_core.vectors import NO_FILTERS, Match, Receipt, Settled, VectorRecord, unit, unnoticed
 
 ADDRESS = "shelf://"
 PAGE = 500
@@ -81,7 +81,7 @@ class Shelf:
             sent += page
         return Receipt(tuple(sent))
 
-    def search(self, query: Vectors, k: int, filters: Filters = EVERYTHING) -> list[Match]:
+    def search(self, query: Vectors, k: int, filters: Filters = NO_FILTERS) -> list[Match]:
         with self._db() as db:
             found = db.execute("SELECT key, vector FROM records").fetchall()
         if not found:
