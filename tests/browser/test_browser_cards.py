@@ -87,7 +87,7 @@ def test_cards_are_unfolded_by_mouse_and_by_arrows_and_several_stay_open(app: Wa
     expect(page.get_by_role("link", name=second, exact=True)).to_be_focused()
 
 
-def test_an_answer_for_the_same_search_leaves_cards_unfolded_and_another_folds_them(app: Watched) -> None:
+def test_cards_stay_unfolded_for_the_same_search(app: Watched) -> None:
     page = app.page
     app.look("light", 1280)
     app.open("/?q=herons")

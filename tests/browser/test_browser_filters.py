@@ -32,7 +32,7 @@ def app(tmp_path: Path) -> Iterator[Watched]:
         assert watched.errors == []
 
 
-def test_a_chosen_chip_opens_its_list_for_a_second_value_and_only_its_cross_removes_it(app: Watched) -> None:
+def test_only_the_cross_of_a_chosen_chip_removes_it(app: Watched) -> None:
     page = app.page
     app.open("/?q=heron+waits&has=status%3A%3Dopen")
     expect(page.locator(".cps-card")).to_have_count(2)

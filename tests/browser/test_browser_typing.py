@@ -95,7 +95,7 @@ def test_nothing_typed_is_lost_while_files_are_indexed(app: Watched, library: Li
     assert lost == []
 
 
-def test_what_is_typed_after_enter_is_searched_though_the_address_is_not_written_yet(app: Watched) -> None:
+def test_typing_after_enter_is_searched_before_the_address_is_written(app: Watched) -> None:
     page, box = app.page, app.page.get_by_label("Search your notes")
     held: list[tuple[WebSocketRoute, str | bytes]] = []
     is_held = threading.Event()

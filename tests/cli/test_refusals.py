@@ -165,7 +165,7 @@ def test_a_store_on_a_disk_that_cannot_be_written_is_searched_and_shown(read_onl
     assert names == ["s.db", "s.decisions.json", "s.lock"]
 
 
-def test_a_sound_store_that_cannot_be_written_is_found_sound_and_what_was_not_compared_is_said(
+def test_a_sound_store_that_cannot_be_written_is_found_sound(
     read_only: Library,
 ) -> None:
     with without_rights():
@@ -195,9 +195,7 @@ def test_what_somebody_else_writes_to_a_store_that_this_account_cannot_is_found(
     read_only.close()
 
 
-def test_a_store_whose_last_changes_are_in_a_log_that_cannot_be_read_says_what_to_do(
-    small: Library, notes: Path
-) -> None:
+def test_a_store_with_an_unreadable_log_says_what_to_do(small: Library, notes: Path) -> None:
     path = leave_a_log(small)
     let_everybody_reach(path)
     with without_rights(), pytest.raises(StoreError, match="'s' cannot be opened") as refused:
@@ -253,9 +251,7 @@ def peak_memory() -> int:
 # --- a second process -------------------------------------------------------------------
 
 
-def test_a_second_process_leaves_a_request_that_can_be_seen_and_the_first_one_does_it(
-    run: Run, library: Library, notes: Path
-) -> None:
+def test_the_first_process_does_the_request_of_a_second(run: Run, library: Library, notes: Path) -> None:
     (notes / "a.md").write_text("The zebra sleeps.", "utf-8")
     index(library, "s", notes)
     (notes / "b.md").write_text("The walrus swims.", "utf-8")

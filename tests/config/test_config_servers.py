@@ -95,7 +95,7 @@ def test_a_key_comes_from_the_environment_or_env_and_is_not_part_of_any_text(tmp
     assert "a key of visible characters" in refusal(tmp_path, EMBEDDING_API_KEY="two words")
 
 
-def test_without_an_address_of_its_own_the_embedding_server_is_that_of_the_chat_model(tmp_path: Path) -> None:
+def test_the_embedding_server_defaults_to_that_of_the_chat_model(tmp_path: Path) -> None:
     chat = "chat_base_url: http://chat:1/v1\n"
     keys = "COMMONPLACE_CHAT_API_KEY=sk-sesame-chat\n"
     alone = options(settings(tmp_path, chat, keys))

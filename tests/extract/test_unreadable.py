@@ -246,9 +246,7 @@ def test_a_source_that_is_gone_is_said_and_keeps_its_documents(
 
 
 @pytest.mark.parametrize("force", [False, True])
-def test_a_source_that_is_suddenly_empty_keeps_its_documents_even_when_all_is_to_be_read_again(
-    library: Library, notes: Path, force: bool
-) -> None:
+def test_a_suddenly_empty_source_keeps_its_documents(library: Library, notes: Path, force: bool) -> None:
     (notes / "a.md").write_text("The zebra sleeps.\n")
     index(library, "s", notes)
     (notes / "a.md").unlink()
@@ -321,9 +319,7 @@ def test_few_notes_that_others_replaced_are_forgotten(library: Library, notes: P
     assert outcomes(index(library, "s")) == {"old.md": "deleted", "new.md": "added"}
 
 
-def test_one_file_that_is_left_of_many_under_another_name_shows_that_the_disk_is_there(
-    library: Library, notes: Path
-) -> None:
+def test_one_renamed_file_shows_that_the_disk_is_there(library: Library, notes: Path) -> None:
     write_thirty(notes)
     index(library, "s", notes)
     for number in range(1, 30):

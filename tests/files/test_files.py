@@ -222,9 +222,7 @@ def test_a_folder_that_may_not_be_listed_is_reported_and_the_rest_is_read(open_t
 @pytest.mark.parametrize(
     "folder", [".git", ".obsidian", ".trash", "node_modules", ".venv", "venv", "__pycache__", ".any"]
 )
-def test_hidden_and_built_in_folders_are_not_walked_unless_a_pattern_spells_them_out(
-    tmp_path: Path, folder: str
-) -> None:
+def test_hidden_folders_are_walked_only_if_a_pattern_names_them(tmp_path: Path, folder: str) -> None:
     plant(tmp_path, f"sub/{folder}/x.md", "a.md")
     assert found(tmp_path, "**/*.md") == ["a.md"]
     assert skipped(tmp_path, "**/*.md") == {}

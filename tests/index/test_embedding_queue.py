@@ -173,7 +173,7 @@ def test_the_newest_texts_are_embedded_first(store: Store, notes: Path) -> None:
     assert len(embedder.given) == BATCH + 10
 
 
-def test_passages_that_the_model_cannot_read_are_counted_and_said_with_who_reads_them(
+def test_unreadable_passages_are_counted_with_a_model_that_reads_them(
     library: Library, store: Store, notes: Path
 ) -> None:
     (notes / "a.md").write_text("Greek: α.\n")

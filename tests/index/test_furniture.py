@@ -274,7 +274,7 @@ def test_a_store_that_grew_shrank_and_was_killed_is_as_a_fresh_one(
     assert contents(library, "s") == fresh_contents(library, notes)
 
 
-def test_a_store_of_an_older_version_is_cleaned_by_its_next_run_without_reading_its_files(
+def test_the_next_run_cleans_an_older_store_without_reading_files(
     library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plant(notes, range(25))

@@ -58,9 +58,7 @@ def test_a_file_that_is_renamed_before_it_is_read_is_found_in_the_same_run(
     assert contents(herd, "s") == fresh_contents(herd, notes)
 
 
-def test_an_indexed_file_that_is_deleted_before_it_is_read_again_is_counted_as_deleted(
-    herd: Library, notes: Path
-) -> None:
+def test_a_file_deleted_before_reading_is_counted_as_deleted(herd: Library, notes: Path) -> None:
     index(herd, "s")
     (notes / "b.md").write_text("The giraffe wakes.\n")
     job = run(herd, (notes / "b.md").unlink)
@@ -77,9 +75,7 @@ def test_an_indexed_file_that_is_renamed_before_it_is_read_again_has_moved(
     assert (job.texts_embedded, job.total_files) == (0, 3)  # what was read again is so once
 
 
-def test_a_folder_that_is_removed_before_it_is_read_is_said_once_and_keeps_its_documents(
-    herd: Library, notes: Path, tmp_path: Path
-) -> None:
+def test_a_folder_removed_before_reading_is_reported_once(herd: Library, notes: Path, tmp_path: Path) -> None:
     index(herd, "s")
     for number in range(50):
         (notes / f"{number}.md").write_text(f"The zebra number {number} sleeps.\n")

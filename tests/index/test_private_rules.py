@@ -121,9 +121,7 @@ def test_a_rule_holds_for_what_comes_and_moves_later(shelf: Library, notes: Path
     assert seen(shelf) == {"my.key.md", "monday.md", "trips/diary/rome.md"}
 
 
-def test_a_note_stays_private_by_its_own_word_when_a_rule_goes_and_by_rule_when_its_word_goes(
-    shelf: Library, notes: Path
-) -> None:
+def test_a_note_is_private_by_its_word_or_by_a_rule(shelf: Library, notes: Path) -> None:
     shelf.privacy.set(OWNER, "notes", ["own.md"])
     shelf.privacy.set(OWNER, "notes", [])
     assert "own.md" not in seen(shelf)
@@ -147,9 +145,7 @@ def test_both_marks_stay_while_a_file_cannot_be_read(shelf: Library, notes: Path
     assert seen(shelf) & {"tea.md", "own.md"} == {"tea.md"}
 
 
-def test_a_file_that_was_private_and_holds_no_text_any_more_is_marked_by_rule_alone(
-    shelf: Library, notes: Path
-) -> None:
+def test_a_private_file_without_text_is_marked_by_rule_alone(shelf: Library, notes: Path) -> None:
     shelf.privacy.set(OWNER, "notes", ["own.md"])
     (notes / "own.md").write_bytes(b"\x00\x01\x02" * 50)
     index(shelf, "notes")

@@ -40,9 +40,7 @@ def kinds(library: Library) -> list[tuple[str, int, tuple[str, ...]]]:
 # --- telling ----------------------------------------------------------------------------
 
 
-def test_a_file_whose_pictures_wait_for_their_server_is_told_until_it_is_read_again(
-    library: Library, notes: Path
-) -> None:
+def test_a_file_with_waiting_pictures_is_listed_until_it_is_read(library: Library, notes: Path) -> None:
     (notes / "scan.md").write_text("A note with a picture.\n")
     index(library, "s", notes)
     with library._shared.stores.open(OWNER, "s").store.write() as db:
@@ -68,9 +66,7 @@ def test_pictures_that_wait_are_no_documents_to_be_cut_again(library: Library, n
         assert not switch.uncut(db)
 
 
-def test_files_are_told_by_reason_failures_first_and_the_most_frequent_before_the_others(
-    library: Library, notes: Path
-) -> None:
+def test_problems_are_sorted_by_severity_and_frequency(library: Library, notes: Path) -> None:
     for name in ("a.md", "b.md"):
         (notes / name).write_bytes(BINARY)
     (notes / "pic.md").write_bytes(b"\x89PNG\r\n\x1a\n" + b"\x00" * 50)
@@ -134,7 +130,7 @@ def test_trying_again_reads_the_files_of_the_problem_and_no_others(library: Libr
     assert found(library, "It is new") == []
 
 
-def test_texts_that_the_embedder_refused_are_told_with_their_files_and_can_be_tried_again(
+def test_refused_texts_are_listed_and_can_be_tried_again(
     library: Library, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     embedder = Picky()

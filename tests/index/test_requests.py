@@ -139,7 +139,7 @@ UPKEEP: dict[lock.Work, str] = {
 
 @pytest.mark.parametrize("work", UPKEEP)
 @pytest.mark.usefixtures("impatient")
-def test_who_asks_for_a_run_meanwhile_is_told_what_is_done_and_that_nobody_takes_the_request(
+def test_a_request_during_upkeep_is_refused_with_the_reason(
     library: Library, store: Store, work: lock.Work
 ) -> None:
     library.jobs.request(OWNER, "s")
@@ -179,7 +179,7 @@ def test_a_repair_is_not_shown_as_a_run(library: Library, store: Store) -> None:
 # --- a store that is gone or another one ----------------------------------------------
 
 
-def test_a_run_of_a_store_that_was_deleted_meanwhile_says_so_and_leaves_the_new_one_alone(
+def test_a_run_of_a_deleted_store_leaves_the_new_one_alone(
     library: Library, store: Store, notes: Path
 ) -> None:
     (notes / "a.md").write_text("The zebra sleeps.\n")

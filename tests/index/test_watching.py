@@ -133,7 +133,7 @@ def test_an_app_that_does_not_watch_reads_at_its_start_what_changed_before(
         until(lambda: found(library, "before") == ["there.md"])
 
 
-def test_a_file_that_is_written_all_the_time_is_read_less_and_less_often_and_at_its_end() -> None:
+def test_a_file_written_all_the_time_is_read_less_often() -> None:
     pace = FileThrottle()
     times = [tick / 8 for tick in range(960) if pace.ready({"app.log"}, tick / 8)]
     assert times[:4] == [0.0, 0.125, 0.375, 0.875], "a few changes in a row are read at once"

@@ -50,9 +50,7 @@ def test_a_key_that_is_refused_is_told_with_where_to_set_it(make: Make, openai_c
     assert KEY not in repr(found)
 
 
-def test_a_model_that_is_not_there_comes_with_the_line_that_fetches_it_and_those_that_are(
-    make: Make, ollama_chat: OllamaChat
-) -> None:
+def test_a_missing_model_comes_with_the_line_that_fetches_it(make: Make, ollama_chat: OllamaChat) -> None:
     found = connection(make(llm="ollama:ghost", ollama_url=ollama_chat.url), "chat")
     assert (found.state, found.is_missed) == ("not set up", True)
     assert "does not have the model 'ghost'." in found.sentence

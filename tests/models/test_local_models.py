@@ -86,7 +86,7 @@ def test_a_folder_without_a_model_is_said_to_be_so(tmp_path: Path, provider: str
         opened(f"{provider}:{tmp_path}")
 
 
-def test_prompts_are_the_configured_ones_else_those_of_the_folder_else_the_known_ones(
+def test_configured_prompts_win_over_those_of_the_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def given(embedder: FolderModel) -> list[str]:

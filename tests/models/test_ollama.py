@@ -100,7 +100,7 @@ def test_a_model_gets_the_prompts_that_it_learnt(ollama: OllamaServer, open_olla
     assert ollama.texts == [f"{query}why?", f"{document}Because."]
 
 
-def test_what_is_put_before_passages_is_part_of_the_identity_and_before_queries_is_not(
+def test_only_the_passage_prompt_is_part_of_the_identity(
     open_ollama: Open,
 ) -> None:
     def identity(query: str, document: str) -> object:

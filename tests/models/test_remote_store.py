@@ -95,7 +95,7 @@ def test_a_missing_model_is_told_before_any_file_is_read_and_words_are_indexed(
     assert library.stores.info(OWNER, "s").pending == 3
 
 
-def test_a_server_that_goes_away_ends_embedding_with_the_reason_and_keeps_the_queue(
+def test_a_lost_server_ends_embedding_and_keeps_the_queue(
     library: Library, ollama: OllamaServer, notes: Path
 ) -> None:
     write(notes, 100)

@@ -50,7 +50,7 @@ def at_rest(app: AppTest) -> AppTest:
     return app.run()
 
 
-def test_a_new_store_is_made_where_it_was_chosen_and_each_choice_says_where_text_goes() -> None:
+def test_each_place_for_a_new_store_says_where_text_goes() -> None:
     app = page()
     assert "Text of your notes" not in said(app)
     assert "Private notes, too" not in [box.label for box in app.checkbox]

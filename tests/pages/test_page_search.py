@@ -419,7 +419,7 @@ def test_a_picture_and_a_page_are_shown_small(indexing: Indexing, tmp_path: Path
     assert pictures == {"tea.pdf": "note-picture?store=notes&path=tea.pdf&place=page+1", "Coffee": ""}
 
 
-def test_failed_files_of_one_store_lead_to_its_page_and_those_of_several_to_all_stores(
+def test_failed_files_lead_to_the_pages_of_their_stores(
     water_notes: Indexing,
 ) -> None:
     for store, failed, page in (("notes", 1, "index?store=notes"), ("more", 2, "stores?")):
@@ -428,7 +428,7 @@ def test_failed_files_of_one_store_lead_to_its_page_and_those_of_several_to_all_
         assert (way["label"], way["href"]) == (f"{failed} failed", page)
 
 
-def test_the_state_of_the_page_changes_with_what_is_indexed_and_with_what_its_status_says(
+def test_the_page_state_follows_index_and_status(
     water_notes: Indexing,
 ) -> None:
     states = [results.state(OWNER), results.state(OWNER)]

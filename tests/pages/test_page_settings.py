@@ -54,7 +54,7 @@ def test_the_model_that_answers_is_chosen_on_the_ask_page(
     assert page().selectbox(key="setting_llm").value == "ollama:talker"
 
 
-def test_a_theme_holds_from_the_start_and_at_once_and_a_reranker_that_was_typed_is_shown(home: Path) -> None:
+def test_a_theme_holds_at_once_and_a_typed_reranker_is_shown(home: Path) -> None:
     configure(home, "theme: dark\n")
     streamlit_config.set_option("theme.base", "dark")  # as `serve` starts; its file has both sections
     app = page()

@@ -72,7 +72,7 @@ def test_the_ten_best_are_those_of_scoring_every_match_and_the_others_nearly(
         assert above <= set(dict(some)), text
 
 
-def test_passages_with_only_common_words_are_not_scored_when_rare_words_have_enough(
+def test_common_words_alone_are_not_scored_when_rare_words_suffice(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lexical, "FEW", 0)

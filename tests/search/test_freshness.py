@@ -34,9 +34,7 @@ def states(library: Library, viewer: Viewer = OWNER) -> dict[str, str]:
     return {hit.document.path: hit.document.state for hit in hits}
 
 
-def test_of_every_hit_it_is_told_what_its_file_is_now_and_none_is_of_a_file_that_is_gone(
-    library: Library, shelf: Path
-) -> None:
+def test_every_hit_has_the_state_of_its_file(library: Library, shelf: Path) -> None:
     (shelf / "pot.md").write_text("# Pot\n\nAnother one.\n")
     (shelf / "cup.md").unlink()
     (shelf / "jug.md").unlink()

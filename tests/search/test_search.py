@@ -377,9 +377,7 @@ def test_what_is_too_new_to_be_compared_by_meaning_is_said_where_nothing_fits(ha
     assert half_embedded.search(OWNER, "whale oil lamp").notices == ()
 
 
-def test_only_words_are_compared_while_fewer_than_a_quarter_of_the_texts_have_a_vector(
-    library: Library, notes: Path
-) -> None:
+def test_few_vectors_are_not_compared_yet(library: Library, notes: Path) -> None:
     write(notes, "old.md", "# Old\n\nThe lighthouse keeper counted ships.")
     index(library, "sea", notes)
     for number in range(9):

@@ -59,7 +59,7 @@ def test_a_guest_is_suggested_nothing_private_and_nothing_the_owner_did(filled: 
             forbidden()
 
 
-def test_what_was_searched_and_opened_is_remembered_newest_first_until_it_is_forgotten(
+def test_recent_searches_are_kept_newest_first(
     filled: Library,
 ) -> None:
     assert filled.searching.suggest(OWNER, "").searches == ()

@@ -271,7 +271,7 @@ def test_data_fits_nothing_however_many_words_it_holds() -> None:
     assert placed[0].candidate.chunk_id == 2
 
 
-def test_a_document_called_as_the_query_comes_before_all_others_with_or_without_a_vector() -> None:
+def test_a_document_named_like_the_query_comes_first() -> None:
     others = [Candidate(n, "obsidian git, git obsidian " * 3, similarity=0.9) for n in range(5)]
     named = Candidate(9, "obsidian git", "obsidian git", is_named=True)
     placed = weigh([*others, named], parse("obsidian-git"), {"obsidian": 0.1, "git": 0.1}, "hybrid")
@@ -392,7 +392,7 @@ def test_of_equally_good_passages_the_newer_comes_first() -> None:
     assert [item.candidate.chunk_id for item in placed] == [2, 1]
 
 
-def test_a_passage_without_a_vector_is_taken_to_be_as_near_as_others_with_such_words() -> None:
+def test_a_passage_without_a_vector_gets_the_similarity_of_like_ones() -> None:
     def comes_first(nearness: float) -> bool:
         near = [Candidate(n, "amber grove", by_words=True, similarity=nearness) for n in range(5)]
         beside = [Candidate(8, "nothing of it", similarity=0.6), Candidate(9, "amber grove", by_words=True)]

@@ -159,9 +159,7 @@ WRITES = {name: step for name, step in STEPS.items() if name != "verify"}  # whi
 
 
 @pytest.mark.parametrize("step", WRITES.values(), ids=WRITES)
-def test_a_data_folder_that_cannot_be_written_is_named_at_every_step_and_nothing_is_lost(
-    copied: Library, tmp_path: Path, step: Step
-) -> None:
+def test_a_read_only_data_folder_is_named_at_every_step(copied: Library, tmp_path: Path, step: Step) -> None:
     with for_reading_only(tmp_path), without_rights():
         assert_refused(copied, step, tmp_path, step.read_only)
     assert_as_it_was(copied)

@@ -221,7 +221,7 @@ def test_an_open_store_never_reads_or_writes_another_file_that_took_its_name(tmp
     new.close()
 
 
-def test_a_connection_that_is_lent_while_its_store_is_closed_is_closed_when_it_comes_back(
+def test_a_lent_connection_is_closed_when_it_comes_back(
     tmp_path: Path,
 ) -> None:
     store = new_store(tmp_path / "a.db")
@@ -293,7 +293,7 @@ def test_a_store_is_not_made_while_another_is_renamed_or_made_to_its_name(
     assert [path.name for path in tmp_path.glob("*.db")] == ["b.db"]
 
 
-def test_a_store_that_is_being_indexed_stays_open_when_it_is_not_renamed_or_deleted(
+def test_a_refused_rename_or_delete_leaves_the_store_open(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rag_core.store.lock._TIMEOUT_S", 0.05)

@@ -55,7 +55,7 @@ def test_amazon_that_cannot_be_reached_or_refuses_says_which(make: Make, amazon:
     assert "valid region" in other.sentence
 
 
-def test_credentials_that_may_not_list_buckets_may_still_reach_the_index_of_a_store(
+def test_a_store_works_without_the_right_to_list_buckets(
     make: Make, amazon: Server, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (notes / "a.md").write_text("The otter swam.\n")

@@ -217,7 +217,7 @@ def test_a_note_deleted_between_the_two_passes_is_deleted_there_by_the_next_flus
     assert_alike(store, index)
 
 
-def test_a_flush_sends_each_chunk_once_and_what_changes_meanwhile_waits_for_the_next(
+def test_a_flush_sends_each_chunk_once(
     store: Store, index: S3Vectors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Slow(S3Vectors):

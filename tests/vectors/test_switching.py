@@ -74,7 +74,7 @@ def test_what_comes_during_a_switch_is_embedded_the_new_way_only(
     assert meant(local_zoo, "The heron flew.").hits[0].document.path == "heron.md"
 
 
-def test_a_switch_whose_server_goes_away_goes_on_later_and_searches_use_the_old_one(
+def test_a_switch_goes_on_after_its_server_was_away(
     local_zoo: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     local_zoo.placement.switch(OWNER, "zoo", "hashing:64")
