@@ -25,7 +25,7 @@ STEPS: Sequence[tuple[str, Any, str]] = (
     ("loading the model", SharedEmbedders, "get"),
     ("vector of the query", SharedEmbedders, "vector"),
     ("loading the vectors", LocalVectors, "_follow"),
-    ("nearest vectors", local, "nearest"),
+    ("nearest vectors", local, "nearest_to"),
     ("their passages", LocalVectors, "search"),
     ("their passages", find, "chunk_ids"),
     ("counts of words", lexical, "frequencies"),

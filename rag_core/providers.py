@@ -180,5 +180,5 @@ def added_embedders() -> Mapping[str, Added]:
 @cache
 def added_vector_indexes() -> Mapping[str, Added]:
     """A row for each vector index that an installed package adds, even under a name that is built in."""
-    opens, found = "vectors.foreign:backend_of", catalogue("vector_indexes", VECTOR_INDEXES)
+    opens, found = "vectors.foreign:package_backend", catalogue("vector_indexes", VECTOR_INDEXES)
     return {name: Added(name, name, opens, extension=each) for name, each in found.items()}

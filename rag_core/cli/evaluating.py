@@ -20,7 +20,7 @@ class _Evaluations(options.Commands):
     """A group that runs an evaluation unless a command is named."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """The arguments, `run_set` if there are none."""
+        """The arguments, `run` if there are none."""
         return super().parse_args(ctx, args or ["run"])
 
     def resolve_command(
@@ -42,7 +42,7 @@ def evaluate() -> None:
 @click.argument("file", type=_file_type, required=False)
 @options.stores_option
 @click.option("--mode", type=click.Choice(["hybrid", "vector", "lexical"]), help="Instead of the setting.")
-def run_set(file: Path | None, stores: tuple[str, ...], mode: Mode | None) -> None:
+def run(file: Path | None, stores: tuple[str, ...], mode: Mode | None) -> None:
     """Search for each query of a golden set, and measure how well its documents are found.
 
     FILE is YAML: `queries:`, and for each `- query: TEXT` with `relevant: [PATH]`. Without it, the set that
