@@ -28,10 +28,11 @@ RESCAN_S = 300.0
 """Seconds between two comparisons of whole folders."""
 RESCAN_UNWATCHED_S = 60.0
 """The same where the system reports no changes."""
-_DEBOUNCE_MS = 400  # changes are collected while others follow, so long at most
+_DEBOUNCE_MS = 400  # the longest wait for further changes before those so far are handed on
 _MANY = 200
 """With this many changed files or more, the whole folder is compared."""
 
+# For a file that is written again and again, see FileThrottle:
 _FIRST_WAIT_S = 0.125
 _LONGEST_WAIT_S = 30.0
 _QUIET_S = 1.0

@@ -14,7 +14,9 @@ from rag_core.text.words import STOP_WORDS, alternatives, fold, forms_of, stem, 
 from rag_core.types import Forms, Phrase
 
 SNIPPET_LENGTH = 320
+"""Characters of a snippet."""
 MAX_SPANS = 200
+"""The most highlights of a text."""
 _DIGIT = re.compile(r"\d")
 _UMLAUT = re.compile("(?<=[aou])e")  # as ä, ö and ü may be written: ae, oe, ue
 _A_WORD = 20  # characters by which an excerpt may be longer or shorter, to end with a word
