@@ -132,7 +132,7 @@ TEXTS = {
     "refused": "{count:passage} could not be embedded: {error}",
     "waiting": "{count:passage} not embedded yet; words find it.",
     "other_script": "{count:passage} in a script that the model cannot read: found by words only.",
-    "machine_text": "{count:passage} of base64 or minified code: words find it, but it fits no query.",
+    "machine_text": "{count:passage} of base64 or minified code: words find it, but only as a near miss.",
     "no_embedder": "Nothing is found by meaning now. {error}",
     "by_meaning": "{count:passage} can be found by meaning.",
     "private": "It is private, {why}: only the owner finds it.",

@@ -285,7 +285,7 @@ def vectors_in(info: StoreInfo) -> str:
 
 
 def ranked(found: Diagnosis) -> str:
-    """Which place a file has for the query that was asked."""
+    """A sentence that says where a file stands among the results of the query it was diagnosed with."""
     if found.rank is None:
         return f"For {found.query!r} it is not among the first 1,000 passages."
     place = f"number {found.rank:,} with a score of {found.score or 0:.2f}"

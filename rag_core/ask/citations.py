@@ -43,13 +43,14 @@ def citations(text: str) -> list[Citation]:
 
 
 def end_of_citations(text: str, at: int) -> int:
-    """The end of the numbers at ``at``, with spaces before them; ``at`` when there are none."""
+    """The offset at which the citations end that begin at the offset ``at``, perhaps after spaces; ``at`` if
+    none begins there."""
     match = _CITED.match(text, at)
     return match.end() if match else at
 
 
 def next_citation(text: str, at: int) -> int:
-    """The beginning of the next number after ``at``, or the end of the text."""
+    """The offset of the first citation from the offset ``at`` on; the length of the text if there is none."""
     match = _NUMBERS.search(text, at)
     return match.start() if match else len(text)
 

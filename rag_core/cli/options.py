@@ -75,7 +75,8 @@ def print_json(value: JsonValue) -> None:
 
 @contextmanager
 def asking(option: str) -> Iterator[None]:
-    """Wrap a question to the owner. Raises RagError that names ``option`` where no terminal can answer."""
+    """A context in which the owner is asked a question. If nobody can answer, as in a script, it raises a
+    RagError that names the ``option`` which answers instead."""
     try:
         yield
     except click.Abort as stopped:

@@ -170,7 +170,7 @@ class Settings(BaseSettings):
     max_tokens: Annotated[int, whole(1, 1_000_000)] | None = _search(
         None, "The most tokens of all passages of a search together; the browser shows them all.", "no limit")
     recency: Annotated[float, number(0, 1)] = _search(
-        0.0, "How much newer documents come before older ones; at 0 only among equals.")
+        0.0, "How strongly newer documents are preferred; 0 prefers them only among equals.")
     k_lex: Annotated[int, whole(1, 2_000)] = _search(100, "The number of candidates by words.")
     k_vec: Annotated[int, whole(1, 2_000)] = _search(100, "The number of candidates by meaning.")
 

@@ -138,7 +138,8 @@ def _of_names(extracted: Extracted) -> Passage:
 
 
 class _Labeller:
-    """Makes passages of the spans of one document, which come in order: with lines, headings and anchor."""
+    """Turns spans of a document's text into passages that know their lines, headings and anchor. The spans
+    must come in the order of the text, as lines are counted on the way."""
 
     def __init__(self, document: Extracted) -> None:
         text = document.text

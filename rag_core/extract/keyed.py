@@ -111,8 +111,10 @@ def terraform_segments(text: str) -> tuple[Segment, ...]:
 
 
 def _records(text: str) -> list[int]:
-    """Where each record of JSON Lines begins; empty for other files. Each line is an object or array; only
-    the first is parsed, and the last may be incomplete."""
+    """The offsets at which the records of a file in JSON Lines begin; none if it is not such a file.
+
+    It is one if each of its lines looks like an object or an array by its first and last character. Only the
+    first line is parsed, and the last may be cut off."""
     starts: list[int] = []
     for match in _RECORD.finditer(text):
         is_begun = starts and match[1] in "{[" and match.end() == len(text)

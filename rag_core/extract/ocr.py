@@ -58,7 +58,8 @@ class UnlessHidden:
         self._is_hidden = is_hidden
 
     def read(self, picture: bytes, is_wanted: Callable[[], bool]) -> str:
-        """As `Remote.read`; raises Waits also once the document is hidden."""
+        """The text in a picture, as `RemoteReader.read` gives it. Raises Waits, too, once the document is
+        hidden."""
         if self._is_hidden():
             raise Waits("A rule hides the document now, so its pictures are read on this computer.")
         return self._remote.read(picture, is_wanted)

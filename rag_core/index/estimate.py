@@ -61,7 +61,8 @@ class Pace:
 
 @dataclass
 class Mean:
-    """How many seconds a picture took, by the last minute in which some were read. ``now`` gives seconds."""
+    """The mean time that a picture took, over the last minute in which pictures were read. ``now`` is a clock
+    in seconds."""
 
     now: Callable[[], float]
     _past: deque[tuple[float, float, float]] = field(default_factory=deque)  # (when, how many, seconds)

@@ -116,7 +116,8 @@ class Evaluating(Service):
         )
 
     def _path(self, viewer: Viewer, name: str, stores: Sequence[str]) -> str:
-        """The path of a document by the id of a passage; another name is returned unchanged."""
+        """The path of the document with the passage whose id is ``name``; ``name`` itself if it is no such
+        id."""
         for store in stores:
             with suppress(NotFound):
                 return self._documents.around(viewer, store, name).document.path

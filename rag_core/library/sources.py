@@ -84,8 +84,9 @@ class Sources(Service):
     def draft(
         self, viewer: Viewer, store: str, root: str | Path, include: _Globs, exclude: _Globs = ()
     ) -> Source:
-        """The source that adding this folder would give; changes nothing. It is the source of a folder around
-        it if that takes every file already. Raises InvalidInput, also for patterns that match no file."""
+        """What `add` would return for this folder; changes nothing. If the store has a folder around it that
+        reads all these files already, it is the source of that one. Raises InvalidInput, also for patterns
+        that match no file."""
         folder = real_folder(root)
         include, exclude = validate_globs(include), validate_globs(exclude) if exclude else ()
         with self._stores.open(viewer, store).store.read() as db:

@@ -269,7 +269,8 @@ def _stand_in(bm25: float, coverage: float) -> float:
 
 
 def _values(matches: Sequence[_Match], asked: _Asked) -> list[float]:
-    """Return the ordering value of each candidate, without the bonus for being named by others."""
+    """Return the number by which each candidate is ordered. What a candidate gets because better passages
+    name its document is not in it yet."""
     if asked.mode == "vector":
         return [match.candidate.similarity or 0.0 for match in matches]
     best = max([match.bm25 for match in matches], default=0.0) or 1.0
@@ -293,8 +294,11 @@ def _values(matches: Sequence[_Match], asked: _Asked) -> list[float]:
 
 
 def _without_vector(matches: Sequence[_Match], best: float) -> tuple[float, float]:
-    """For passages found by words: how much nearer those with a vector are than the assumed value (the best
-    by words count most), and the share of passages without a vector."""
+    """Return two numbers about the passages that words found: a correction, and the share of them that has
+    no vector.
+
+    `_stand_in` assumes a similarity for a passage without a vector. The correction is by how much the known
+    similarities exceed what it would assume for them, on average; the best matches by words count most."""
     shift, weights = 0.0, 1.0  # one passage as the stand-in says
     lacking = count = 0
     for match in matches:

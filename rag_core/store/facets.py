@@ -65,8 +65,8 @@ def of_all(db: sqlite3.Connection, store: str, viewer: Viewer) -> Facets:
 
 
 def matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible, most: int = _MOST) -> list[int]:
-    """The ids of the first ``most`` documents that match (-1: of all): those with every word of the query in
-    one passage, without words all that are ``allowed``."""
+    """The ids of the ``allowed`` documents that have every word of the query in one passage; a query without
+    words matches all of them. At most ``most`` are given; -1 gives all."""
     sql, values = _matching(db, query, allowed)
     sql = f"SELECT json_group_array(id) FROM ({sql} LIMIT {most})"
     return list(json.loads(db.execute(sql, values).fetchone()[0]))

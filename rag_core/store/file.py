@@ -36,7 +36,8 @@ def meta(db: sqlite3.Connection) -> dict[str, str]:
 
 
 def generation(db: sqlite3.Connection) -> int:
-    """The store's generation in the snapshot of ``db``."""
+    """The number that every write to the store raises, as the snapshot of ``db`` has it. What was computed at
+    a lower number may be out of date."""
     return int(db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()[0])
 
 

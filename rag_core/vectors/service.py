@@ -283,7 +283,7 @@ class Program(VectorService[_Settings]):
         return self.refusal(status, content.replace(secret, "…") if secret else content)
 
     def refusal(self, status: int, said: str) -> ServiceRefused:
-        """The program understood the request and will not do it."""
+        """The error for an answer that says: understood, but refused; it quotes what the service ``said``."""
         reason = _quoted(said)
         return ServiceRefused(
             f"{self.called} refuses: {reason}.",

@@ -101,5 +101,5 @@ def arrival(text: str, number: int) -> str:
 
 
 def scrolled_to_top(number: int) -> str:
-    """What has the browser scroll to the top of the page once for each ``number``."""
+    """An element that makes the browser scroll to the top of the page, once for each ``number``."""
     return f'<div class="cp-beginning" id="beginning-{number}"></div>'

@@ -73,8 +73,8 @@ def preview_folder(viewer: Viewer, info: StoreInfo, choice: FileChoice) -> None:
 
 
 def show_start(viewer: Viewer, choice: FileChoice, store: Callable[[], str]) -> None:
-    """The button that adds the folder to ``store()``, which may make it, and starts reading it in the
-    background."""
+    """Draw the button that adds the folder to a store and starts to read it in the background. ``store``
+    gives the name of the store, and may make the store first."""
     sure = True
     if choice.doubt:
         show_warning(choice.doubt)

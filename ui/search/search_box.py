@@ -157,8 +157,8 @@ def forgets() -> bool:
 
 
 def act() -> tuple[str, str, str]:
-    """What is to be done with a saved search (save, open, rename or remove), '' for nothing, its name and its
-    new name."""
+    """What the person wants of a saved search: the action (``save``, ``open``, ``rename``, ``remove``), the
+    name of the search, and its new name. All three are '' if nothing is wanted."""
     said = components.from_script(KEY).get("act")
     if not isinstance(said, dict):
         return "", "", ""
