@@ -44,6 +44,8 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 
+_QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
+"""The quotes that phones and word processors type."""
 _CODE = (":", "/", "\\")  # what follows the colon of a name in code, an address or a Windows path
 _SAYS_SOMETHING = re.compile("[^-\"' ]")
 
@@ -64,7 +66,7 @@ def parse(raw: str, properties: Collection[str] = ()) -> Query:
     if len(raw) > MAX_LENGTH:
         return _pasted(raw)
     parts = _Parts()
-    for token in _TOKEN.finditer(_storable(raw)):
+    for token in _TOKEN.finditer(_storable(raw).translate(_QUOTES)):
         _sort(token, properties, parts)
     filters = [*parts.filters, *parts.excluded, *parts.stores]
     _check_limits(filters, [*parts.phrases, *parts.without])

@@ -218,11 +218,22 @@ def is_unspaced(word: str) -> bool:
     return _UNSPACED_RUN.fullmatch(word) is not None
 
 
+_ALIKE = {"'": "['’‘ʼ]", '"': '["“”„«»]', "-": "[-‐‑‒–—−]"}
+"""A character that is typed → those that notes may have in its place."""
+_AS_TYPED = str.maketrans({other: typed for typed, others in _ALIKE.items() for other in others[1:-1]})
+_GAP = (  # the end of markup, white space, a prefix of quotes and comments, the beginning of markup
+    r"[*_=~`\]]{0,6}(?:\([^()\s]{0,2000}\))?[*_=~`]{0,6}\s+(?:(?:>|\#|//|;)+\s+)?"
+    r"(?:\[\[[^\[\]|\n]{0,200}\||[*_=~`\[]){0,6}"
+)
+"""What may stand between two words of a phrase, and is not seen where the text is shown."""
+
+
 @lru_cache(maxsize=256)
 def _pattern(phrase: str) -> re.Pattern[str]:
-    """Finds ``phrase`` word for word, whatever the white space, in a text that is folded alike."""
-    words = r"\s+".join(map(re.escape, phrase.split()))
-    first = re.escape(phrase.strip()[:1])
+    """Finds ``phrase`` word for word, whatever the white space and markup, in a text that is folded alike."""
+    typed = phrase.translate(_AS_TYPED).split()
+    words = _GAP.join("".join(_ALIKE.get(letter) or re.escape(letter) for letter in word) for word in typed)
+    first = next((_ALIKE.get(word[0]) or re.escape(word[0]) for word in typed), "")
     before = f"(?<!{_LETTER}.)" if re.match(_LETTER, first) else ""
     behind = f"(?!{_LETTER})" if re.search(rf"{_LETTER}\Z", words) else ""
     return re.compile(f"{first}{before}{words.removeprefix(first)}{behind}", re.DOTALL)
@@ -234,7 +245,7 @@ def exact(phrase: str) -> Phrase:
 
 
 def has_phrase(text: str, phrase: str) -> bool:
-    """Whether ``text`` holds ``phrase`` exactly but for case and white space."""
+    """Whether ``text`` shows ``phrase``, in whatever case, white space, markup, quotes and dashes."""
     return _pattern(name_key(phrase)).search(name_key(text)) is not None
 
 

@@ -13,6 +13,7 @@ from rag_core.config import Settings
 from rag_core.errors import EmptyQuery, InvalidInput, NotFound
 from rag_core.library import Library
 from rag_core.search.query import MAX_OPERATORS, asked, merge, parse
+from rag_core.text.words import exact, fold, has_phrase
 from rag_core.types import OWNER, Filters, Mode
 from tests.conftest import index
 from tests.support.trees import write
@@ -169,6 +170,41 @@ def test_phrase_of_one_word_is_no_other_form_of_it(library: Library, phrase: str
 def test_phrase_is_not_found_inside_words(library: Library, phrase: str, path: str) -> None:
     assert path in found(library, phrase)
     assert path not in found(library, f'"{phrase}"')
+
+
+SHOWN = {  # as written → as a reader sees it
+    "bold": ("the **error** budget", "the error budget"),
+    "emphasis": ("a _very_ long *meeting*", "a very long meeting"),
+    "highlight": ("the ==quarterly== review", "the quarterly review"),
+    "code": ("a `retry` limit", "a retry limit"),
+    "link": ("the [release](https://example.org/a_b) train", "the release train"),
+    "wikilink": ("on [[Lake Constance]] we rowed", "on lake constance we rowed"),
+    "alias": ("on [[Lake Constance|the lake]] we rowed", "on the lake we rowed"),
+    "quote": ("> the harvest moon\n> rises", "the harvest moon rises"),
+    "comment": ("# monsoon\n# rainfall", "monsoon rainfall"),
+    "code comment": ("// monsoon\n// rainfall", "monsoon rainfall"),
+    "apostrophe": ("don’t panic", "don't panic"),
+    "typed apostrophe": ("don't panic", "don’t panic"),
+    "dash": ("pages 10–12", "pages 10-12"),
+    "hyphen": ("a well\u2011known bird", "a well-known bird"),
+    "no-break space": ("10\u00a0km away", "10 km away"),
+}
+
+
+@pytest.mark.parametrize(("written", "seen"), SHOWN.values(), ids=SHOWN)
+def test_a_phrase_is_compared_with_what_a_reader_sees(written: str, seen: str) -> None:
+    assert has_phrase(f"Here is {written}, at last.", seen)
+    assert not has_phrase(f"Here is {written}, at last.", f"{seen} again")
+    assert [match[0] for match in exact(seen).pattern.finditer(fold(f"Here is {written}."))]
+
+
+@pytest.mark.parametrize(
+    "quoted", ["“kettle whistles”", "„kettle whistles“", "«kettle whistles»", "»kettle whistles«"]
+)
+def test_the_quotes_of_other_keyboards_are_quotes(quotes: str) -> None:
+    quoted = f"{quotes[0]}kettle whistles{quotes[1]}"
+    assert [phrase.text for phrase in parse(quoted).phrases] == ["kettle whistles"]
+    assert [phrase.text for phrase in parse(f"tea -{quoted}").without] == ["kettle whistles"]
 
 
 def test_phrase_does_not_go_on_from_the_title_into_the_headings(library: Library) -> None:
