@@ -25,12 +25,11 @@ View = Literal["brief", "table", "whole"]
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """How people see a field: its ``label``, its value as ``text``, '' for nothing to see, and the ``views``
-    of a hit that show it."""
+    """How people see a field of a hit or a document."""
 
     label: str
-    text: Callable[[Any], str]
-    views: tuple[View, ...]
+    text: Callable[[Any], str]  #: Writes the value; returns '' if there is nothing to see.
+    views: tuple[View, ...]  #: The views of a hit that show it.
 
 
 def fact(

@@ -10,9 +10,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A sentence by its ``code``, with the ``data`` that it is filled with; ``str`` of it is the sentence."""
+    """A sentence of the program; ``str`` of it is the sentence."""
 
-    code: str
+    code: str  #: Its key in `TEXTS`.
+    #: The values for the gaps in the text, by name.
     data: Mapping[str, MessageValue] = field(default_factory=dict, hash=False)
 
     def __str__(self) -> str:

@@ -80,26 +80,24 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A quoted span of a statement, quote marks included. ``holds``: the passage called ``number`` has it
-    word for word. Where it does not, ``number`` is another passage that has it, or 0."""
+    """A quoted span of a statement, quote marks included."""
 
     start: int
     end: int
-    holds: bool
-    number: int = 0
+    holds: bool  #: Whether the passage that it is meant to be from has it word for word.
+    number: int = 0  #: The passage that has it, not the one that is meant unless it ``holds``; 0 for none.
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence of an answer after it was checked. ``lead`` is what stands before it: line breaks, the
-    mark of a list. ``numbers`` are the passages it names; those that do not exist are gone from ``text``."""
+    """A sentence of an answer after it was checked."""
 
-    lead: str
-    text: str
+    lead: str  #: What stands before it: line breaks, the mark of a list.
+    text: str  #: The sentence, without the numbers of passages that do not exist.
     support: Support
-    numbers: tuple[int, ...] = ()
+    numbers: tuple[int, ...] = ()  #: The passages that it names.
     quotes: tuple[Quote, ...] = ()
-    removed: int = 0
+    removed: int = 0  #: How many numbers of passages that do not exist were removed.
 
     @property
     def says(self) -> bool:
@@ -109,12 +107,12 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An answer being written; ``rest`` is unchecked. ``looking``: the passages are not there yet."""
+    """An answer that is being written."""
 
-    references: tuple[Reference, ...] = ()
-    statements: tuple[Statement, ...] = ()
-    rest: str = ""
-    looking: bool = False
+    references: tuple[Reference, ...] = ()  #: The passages that the answer is made from.
+    statements: tuple[Statement, ...] = ()  #: What is checked.
+    rest: str = ""  #: What is written and not checked yet.
+    looking: bool = False  #: Whether the passages are not found yet.
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +161,12 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Questions that were asked one after the other; ``title`` is the first, ``asked_at`` is of the last."""
+    """Questions that were asked one after the other."""
 
     id: str
-    title: str
-    asked_at: str
-    count: int
+    title: str  #: The first question.
+    asked_at: str  #: When the last question was asked: ISO 8601, UTC.
+    count: int  #: Number of questions.
 
 
 def marked(statement: Statement) -> str:

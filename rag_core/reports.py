@@ -41,13 +41,13 @@ class PendingRequest:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why ``count`` files *failed* or were *skipped*, have pictures *waiting* for the server that reads them,
-    or texts were *refused*; ``files`` are paths."""
+    """A reason why some files or texts are not in the index, or not with all of their pictures."""
 
+    #: *waiting*: for the server that reads pictures; *refused*: texts that are not embedded.
     kind: ProblemKind
     reason: str
-    count: int
-    files: tuple[str, ...]
+    count: int  #: Number of files; of texts if they were *refused*.
+    files: tuple[str, ...]  #: Paths of the files, or of those that the texts are in.
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +84,16 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class OllamaModel:
-    """A model that an Ollama server has. ``embeds``: it gives vectors, of ``dimension`` numbers, for texts of
-    up to ``context`` tokens (0: unknown); ``chats``: it can answer questions; ``loaded``: it is in memory."""
+    """A model that an Ollama server has."""
 
     name: str
-    embeds: bool
-    chats: bool
-    dimension: int
-    context: int
-    size_bytes: int
-    loaded: bool
-    digest: str
+    embeds: bool  #: Whether it gives vectors.
+    chats: bool  #: Whether it can answer questions.
+    dimension: int  #: Numbers of a vector; 0 if unknown, or if it gives none.
+    context: int  #: Tokens of a text that it can read; 0 if unknown.
+    size_bytes: int  #: 0 if unknown.
+    loaded: bool  #: Whether it is in memory.
+    digest: str  #: '' if unknown.
 
     @property
     def called(self) -> str:
@@ -109,24 +108,24 @@ class OllamaModel:
 
 @dataclass(frozen=True, slots=True)
 class Pulling:
-    """How far the download of a model is: ``said`` in words, ``done`` of ``total`` bytes (0: not known)."""
+    """How far the download of a model is."""
 
-    said: str
-    done: int = 0
-    total: int = 0
+    said: str  #: In words.
+    done: int = 0  #: Bytes.
+    total: int = 0  #: Bytes; 0 if not known.
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A sentence that was embedded; ``open_ms`` is for opening the embedder, ``text`` says where it went."""
+    """The result of embedding one sentence."""
 
-    embedder: str
-    identity: str
-    dimension: int
-    beginning: tuple[float, ...]
-    open_ms: float
-    took_ms: float
-    text: str
+    embedder: str  #: Its full name.
+    identity: str  #: `EmbedderIdentity` as text.
+    dimension: int  #: Numbers of the vector.
+    beginning: tuple[float, ...]  #: The first numbers of the vector.
+    open_ms: float  #: Milliseconds to open the embedder.
+    took_ms: float  #: Milliseconds to embed the sentence.
+    text: str  #: Where the sentence went, in words.
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,24 +280,22 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class JudgedQuery:
-    """A query of a golden set: how many documents are ``relevant``, the ``rank`` of the first that was found,
-    and the ``ranks`` of all."""
+    """How a query of a golden set was answered."""
 
     query: str
-    relevant: int
-    rank: int | None
-    ranks: tuple[int, ...]
+    relevant: int  #: Number of relevant documents.
+    rank: int | None  #: Rank of the first relevant document, from 1; None if none is among the first results.
+    ranks: tuple[int, ...]  #: Ranks of all relevant documents that were found, the lowest first.
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """How a golden set is answered: ``figures`` in percent. ``before``: those of the last time, and
-    ``ranks_before`` the rank of each query then; empty the first time."""
+    """How a golden set is answered, compared with the last time."""
 
     queries: tuple[JudgedQuery, ...]
-    figures: dict[str, float]
-    before: dict[str, float]
-    ranks_before: dict[str, int | None]
+    figures: dict[str, float]  #: In percent, by name, such as ``hit@5`` and ``mrr``.
+    before: dict[str, float]  #: The figures of the last time; empty the first time.
+    ranks_before: dict[str, int | None]  #: The ``rank`` of each query the last time; empty the first time.
 
     @property
     def changes(self) -> list[tuple[str, int | None, int | None]]:

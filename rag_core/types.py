@@ -83,15 +83,14 @@ DATA = "data"  # the anchor type of base64 and minified code, which has no vecto
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of a document that a chunk never crosses: a section, a definition, a page. ``heading_path``
-    leads to it, outermost first, with the ``levels`` of Markdown headings."""
+    """A stretch of a document that a chunk never crosses: a section, a definition, a page."""
 
     start: int
     end: int
-    heading_path: tuple[str, ...] = ()
-    anchor_type: str = "text"
+    heading_path: tuple[str, ...] = ()  #: The headings or names that lead to it, outermost first.
+    anchor_type: str = "text"  #: As in `Passage`, like ``anchor_ref``.
     anchor_ref: str = ""
-    levels: tuple[int, ...] = ()
+    levels: tuple[int, ...] = ()  #: The levels of Markdown headings in ``heading_path``; () in other files.
 
 
 DESCRIPTION: Final = "What the picture shows, by a model"
@@ -153,14 +152,13 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class EmbedderIdentity:
-    """What a vector depends on: two stores may share vectors only if this is equal. ``digest``: of the
-    weights, '' if unknown. ``prompts``: what stands before every passage."""
+    """What a vector depends on: two stores may share vectors only if this is equal."""
 
     provider: str
     model: str
-    digest: str
-    dimension: int
-    prompts: str
+    digest: str  #: Hash of the weights; '' if unknown.
+    dimension: int  #: Numbers of a vector.
+    prompts: str  #: Hash of the prompt before passages, by `prompt_scheme`; ``none`` without one.
 
     def __str__(self) -> str:
         digest = self.digest[:12] or "unknown"
@@ -214,11 +212,11 @@ class Forms:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Exact words: the index has their ``units``, and ``pattern`` finds them in a folded text."""
+    """Exact words of a query."""
 
-    text: str
-    units: tuple[str, ...]
-    pattern: re.Pattern[str]
+    text: str  #: As typed.
+    units: tuple[str, ...]  #: Its words, as the index has them.
+    pattern: re.Pattern[str]  #: Finds them in a folded text.
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,15 +324,14 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Suggestions:
-    """What may be meant before a search is complete: ``documents`` with a name that begins so, ``tags`` with
-    their numbers of documents; before anything is typed the last ``searches``, and the documents that were
-    ``opened`` and ``changed`` last."""
+    """What may be meant before a search is complete."""
 
-    documents: tuple[Named, ...] = ()
+    documents: tuple[Named, ...] = ()  #: Documents with a name that begins with the text.
+    #: Tags that begin with the text, each with its number of documents.
     tags: tuple[tuple[str, int], ...] = ()
-    searches: tuple[str, ...] = ()
-    opened: tuple[Named, ...] = ()
-    changed: tuple[Named, ...] = ()
+    searches: tuple[str, ...] = ()  #: The owner's last searches; () once something is typed.
+    opened: tuple[Named, ...] = ()  #: Documents that the owner opened last; () once something is typed.
+    changed: tuple[Named, ...] = ()  #: Documents whose files changed last; () once something is typed.
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,16 +383,15 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A folder and the globs that choose files below it. ``label`` leads its paths in the store, ``""`` for
-    the first; ``id`` is 0 before it is added. A *removed* one is gone with the next run."""
+    """A folder and the globs that choose files below it."""
 
-    id: int
+    id: int  #: 0 before it is added.
     root: str
     include: tuple[str, ...]
     exclude: tuple[str, ...] = ()
-    label: str = ""
-    paused: bool = False
-    removed: bool = False
+    label: str = ""  #: Leads the paths of its files in the store; '' for the first source.
+    paused: bool = False  #: Whether runs pass over it unless they are asked for it.
+    removed: bool = False  #: Whether the next run forgets it.
 
 
 @dataclass(frozen=True, slots=True)

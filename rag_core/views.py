@@ -12,22 +12,20 @@ LinkType = Literal["wikilink", "embed", "markdown"]
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A chunk in reading order. The first ``repeats`` characters of ``content`` end the chunk before;
-    ``shown`` (start, end) is the part to show among the others; ``anchor`` is as of `anchor_in_words`;
-    ``start`` is its offset in the document."""
+    """A chunk in reading order."""
 
     key: str
     content: str
     start_line: int
     end_line: int
     heading_path: tuple[str, ...]
-    is_hit: bool
-    repeats: int
-    shown: tuple[int, int]
-    split_part: int
+    is_hit: bool  #: Whether it is the chunk that was asked for.
+    repeats: int  #: Number of characters at the beginning of ``content`` that end the chunk before.
+    shown: tuple[int, int]  #: (start, end) of the part of ``content`` to show among the others.
+    split_part: int  #: As in `Passage`, like ``headings``.
     headings: str = ""
-    anchor: str | None = None
-    start: int = 0
+    anchor: str | None = None  #: Where it is in words; None where lines say it.
+    start: int = 0  #: Offset in the document.
 
 
 @dataclass(frozen=True, slots=True)

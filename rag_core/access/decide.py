@@ -61,12 +61,13 @@ Header = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A refusal. Without a ``suggestion`` the ``reason`` is for the log only."""
+    """The refusal of a request."""
 
+    #: A sentence without its capital and full stop; for the log only if there is no ``suggestion``.
     reason: str
-    status: int = 403
-    suggestion: str = ""
-    retry_after_s: int = 0
+    status: int = 403  #: HTTP status.
+    suggestion: str = ""  #: What the sender can do; '' if the sender is told no more than `REFUSAL`.
+    retry_after_s: int = 0  #: The header Retry-After, in seconds; 0 for none.
 
     @property
     def error(self) -> RagError:
@@ -79,11 +80,10 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """The sender of a request: a ``login`` that Tailscale verified, the holder of a ``token``, or, where
-    both are empty, the owner at this computer."""
+    """The sender of a request: with neither login nor token, the owner at this computer."""
 
-    login: str = ""
-    token: str = field(default="", repr=False)
+    login: str = ""  #: The login that Tailscale verified; '' without one.
+    token: str = field(default="", repr=False)  #: The token that a program sent; '' without one.
 
 
 def decide(

@@ -38,14 +38,14 @@ class PageMessages:
 
 @dataclass(eq=False, repr=False)
 class ActiveRequest:
-    """A request of ``sender``, let in as ``viewer``; the app sees ``scope``. ``on_message`` is awaited before
-    each websocket message goes on to the app."""
+    """A request that was let in and goes on to the app."""
 
     sender: Sender
-    viewer: Viewer
-    scope: Scope
-    settings: Settings
-    messages: PageMessages
+    viewer: Viewer  #: Who the sender is to the library.
+    scope: Scope  #: The ASGI scope that the app sees.
+    settings: Settings  #: The owner's settings when the request was let in.
+    messages: PageMessages  #: How to read the websocket messages of a page.
+    #: Awaited before each websocket message goes on to the app; None for nothing.
     on_message: Callable[[ActiveRequest], Awaitable[None]] | None = None
 
     def __post_init__(self) -> None:

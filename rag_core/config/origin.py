@@ -13,13 +13,13 @@ Layer = Literal["default", "config.yaml", ".env", "environment"]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The place of one value. ``name`` is as written there (``min_similarity``, ``COMMONPLACE_TOP_K``),
-    ``line`` counts from 1; both are empty for a default."""
+    """The place where the value of a setting is from."""
 
     layer: Layer
+    #: As written there, such as ``COMMONPLACE_TOP_K``; '' for a default or a whole file.
     name: str = ""
-    file: str = ""
-    line: int = 0
+    file: str = ""  #: Path of the file; '' outside of files.
+    line: int = 0  #: From 1; 0 outside of files.
 
     def __str__(self) -> str:
         if self.file:

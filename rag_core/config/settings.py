@@ -64,16 +64,16 @@ _KEY = "The key for `{}`. Only a variable or `.env` may hold it."
 
 
 class Settings(BaseSettings):
-    """What the owner configured, read by `load`. ``origins`` says where each value that is no default was
-    given; ``warnings`` are sentences about variables that mean nothing."""
+    """What the owner configured, read by `load`."""
 
     model_config = SettingsConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
     data_dir: Path
     config_file: Path | None = None
     env_file: Path | None = None
+    #: Where each value that is no default was given, by the name of the setting.
     origins: Mapping[str, Origin] = Field(default={}, repr=False)
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()  #: Sentences about variables that mean nothing.
 
     # fmt: off
     model_dir: kinds.FolderPath = _place(

@@ -25,9 +25,10 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """From ``line`` (counted from 0) on, the text belongs to the definition ``path``."""
+    """A line of code where the text of another definition begins."""
 
-    line: int
+    line: int  #: From 0.
+    #: Names of the definition and of those around it, outermost first; () outside of definitions.
     path: tuple[str, ...]
 
 

@@ -41,15 +41,15 @@ _DATE_KEYS = ("date", "date created", "created", "updated")
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """The properties of a note. ``body`` is the offset after the closing fence. ``readable`` is False where
-    the block must stay searchable as text. ``unsure`` says why a note is private that may not be meant so."""
+    """The properties of a note."""
 
-    body: int = 0
-    readable: bool = True
+    body: int = 0  #: Offset after the closing fence; 0 if there is no block, or it is too long.
+    readable: bool = True  #: False if the text before ``body`` could not be read and stays searchable.
+    #: The properties; empty if the block could not be read.
     values: dict[str, Any] = field(default_factory=dict)
-    private: bool = False
-    warning: str = ""
-    unsure: str = ""
+    private: bool = False  #: Whether the note counts as private.
+    warning: str = ""  #: Why the block was kept as text, in a sentence; '' if it was not.
+    unsure: str = ""  #: Why it is not certain whether the note is private, in sentences; '' if it is.
 
 
 class _RefusedError(ValueError):

@@ -39,11 +39,10 @@ class NotRead(Exception):
 
 
 class RemoteReader(Protocol):
-    """A model on a server that reads pictures. ``name`` says which one; ``leaves``: whether they leave this
-    machine."""
+    """A model on a server that reads pictures."""
 
-    name: str
-    leaves: bool
+    name: str  #: Its name, as the setting ``ocr`` has it.
+    leaves: bool  #: Whether pictures leave this machine.
 
     def read(self, picture: bytes, is_wanted: Callable[[], bool]) -> str:
         """The text in a PNG or JPEG. Raises NotRead, and Waits also once it is not wanted any more."""

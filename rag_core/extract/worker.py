@@ -79,14 +79,13 @@ class _Answer:
 class Worker:
     """A process that reads files. It starts with the first file, and again after it ended.
 
-    ``ocr`` is the setting of that name, ``pictures`` the folder that caches the text of pictures. Use it from
-    one thread. After `close` it may be used again.
+    Use it from one thread. After `close` it may be used again.
     """
 
-    limit_s: float = TIME_LIMIT_S
-    memory: int = MEMORY_LIMIT
-    ocr: str = "auto"
-    pictures: Path | None = None
+    limit_s: float = TIME_LIMIT_S  #: Seconds for one file, and for each picture in it.
+    memory: int = MEMORY_LIMIT  #: Bytes of memory that the process may use; only Linux enforces it.
+    ocr: str = "auto"  #: The setting of that name, for pictures that no server reads.
+    pictures: Path | None = None  #: Folder that caches the text of pictures; None caches nothing.
     cpu_s: float = 0.0  #: Processor time of all documents that were read.
     _process: subprocess.Popen[bytes] | None = None
 

@@ -60,13 +60,14 @@ def is_secret(name: bytes) -> bool:
 
 
 class IgnoreRule(NamedTuple):
-    """One line of a ``.gitignore``. ``segments`` has a test for each, None for ``**``. One that is not
-    ``anchored`` begins with ``**``."""
+    """The rule in one line of a ``.gitignore``."""
 
-    line: str
-    ignores: bool
-    folders_only: bool
+    line: str  #: As written.
+    ignores: bool  #: False if the line begins with ``!``: what it matches is not ignored.
+    folders_only: bool  #: Whether the line ends in a slash.
+    #: Whether a slash before its end ties it to the file's folder; else it counts at any depth.
     anchored: bool
+    #: A test for each part of a path, None for ``**``; begins with None unless ``anchored``.
     segments: tuple[re.Pattern[str] | None, ...]
 
 

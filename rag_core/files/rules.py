@@ -52,14 +52,13 @@ def why_skipped(
 
 @dataclass(frozen=True, slots=True)
 class WalkFolder:
-    """A folder on the walk, and what patterns and ``.gitignore`` files still say in it. ``full`` is its whole
-    path, ``rel`` the one below the root; both end in a slash, the root's is empty."""
+    """A folder on the walk, and what patterns and ``.gitignore`` files still say in it."""
 
-    full: bytes
-    rel: bytes
-    wanted: MatchState
-    unwanted: MatchState
-    ignores: tuple[IgnoreFile, ...]
+    full: bytes  #: Its whole path, with a slash at the end.
+    rel: bytes  #: Its path below the root, with a slash at the end; empty for the root.
+    wanted: MatchState  #: What is left to match of the include patterns.
+    unwanted: MatchState  #: What is left to match of the exclude patterns.
+    ignores: tuple[IgnoreFile, ...]  #: The ``.gitignore`` files that apply in it, outermost first.
 
 
 class Rules:

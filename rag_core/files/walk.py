@@ -49,14 +49,13 @@ class Walk:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a source would hold, for a live count; a part of it when ``truncated``. ``by_suffix`` has
-    lower-case suffixes with their dot, the most frequent first."""
+    """What a source would hold, for a live count."""
 
-    count: int
-    samples: tuple[str, ...]
-    by_suffix: dict[str, int]
-    total_bytes: int
-    truncated: bool
+    count: int  #: Number of files.
+    samples: tuple[str, ...]  #: Paths of the first files.
+    by_suffix: dict[str, int]  #: Number of files by suffix, lower case with its dot, the most frequent first.
+    total_bytes: int  #: Size of the files together.
+    truncated: bool  #: Whether the walk stopped early, so that this is only a part.
 
 
 def scan(

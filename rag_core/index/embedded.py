@@ -27,12 +27,11 @@ MOST_PICTURES = 50
 
 @dataclass
 class EmbeddedPictures:
-    """The pictures in a source's folder. ``files`` are those that the source takes; ``left_out`` are excluded
-    by hand."""
+    """The pictures in a source's folder that notes may embed."""
 
     source: Source
-    files: Sequence[FileStat]
-    left_out: Set[bytes]
+    files: Sequence[FileStat]  #: Files that the source takes.
+    left_out: Set[bytes]  #: Paths of files that the owner excluded.
 
     @cached_property
     def _by_name(self) -> dict[str, list[FileStat]]:

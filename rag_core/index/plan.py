@@ -60,23 +60,22 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The difference between a source's files and its documents.
-
-    ``to_read``: the files to read, by their outcome; ``reread``: unchanged, as far as can be seen.
-    ``touched``: files with a new stat and the same bytes. ``excluded``: the paths of the ``deleted`` that the
-    owner excluded. ``left_alone``: how many stay as they are. ``is_partial``: a folder vanished meanwhile.
-    ``pictures``: those that its notes may embed.
-    """
+    """The difference between a source's files and its documents."""
 
     source: Source
+    #: Files to read, by outcome; ``reread`` are unchanged, as far as can be seen.
     to_read: Mapping[Outcome, Sequence[FileRecord]] = field(default_factory=dict)
     moved: Sequence[Move] = ()
-    touched: Sequence[Move] = ()
-    deleted: Sequence[KnownFile] = ()
+    touched: Sequence[Move] = ()  #: Files with a new stat and the same bytes.
+    deleted: Sequence[KnownFile] = ()  #: Documents to forget.
+    #: Paths that the owner excluded, at least those among the ``deleted``.
     excluded: Set[bytes] = frozenset()
+    #: Number of files that stay as they are: ``unchanged``, and ``still_skipped`` if any are.
     left_alone: Mapping[str, int] = field(default_factory=lambda: {"unchanged": 0})
-    is_partial: bool = False
+    is_partial: bool = False  #: Whether a folder vanished during the scan.
+    #: Sentences about what was left out, and about patterns that match no file.
     warnings: tuple[str, ...] = ()
+    #: The pictures that its notes may embed; None if it only forgets documents.
     pictures: EmbeddedPictures | None = None
 
     def rows(self) -> list[tuple[Outcome, str, str]]:

@@ -78,11 +78,11 @@ _PHASES: dict[TransferPhase, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """The progress of an export or import. ``done`` and ``total`` are bytes; while *checking*, checks."""
+    """The progress of an export or import."""
 
     phase: TransferPhase
-    done: int
-    total: int
+    done: int  #: Bytes; while *checking*, checks.
+    total: int  #: In the same unit; 0 if unknown.
 
     @property
     def said(self) -> str:

@@ -32,13 +32,12 @@ _Key = tuple[str, str, str, int]  # and the side
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """A file to show: ``path`` below ``root``, the ``place`` in it, and the hash of the indexed file, '' for
-    a picture that a note embeds."""
+    """A file to show, and the place in it."""
 
-    root: Path
-    path: bytes
-    place: str
-    file_hash: str
+    root: Path  #: The folder of its source.
+    path: bytes  #: Below ``root``.
+    place: str  #: Such as ``page 3``; '' for the first page, or for a picture that a note embeds.
+    file_hash: str  #: SHA-256 of the file as it was indexed; '' for a picture that a note embeds.
 
 
 class Pictures(Service):

@@ -39,17 +39,16 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class LLMOptions:
-    """The owner's settings for models that answer: ``context`` tokens are read and written together.
-    ``timeout_s`` is for a whole answer, ``retry_s`` the first wait for a busy server, doubled each time."""
+    """The owner's settings for models that answer."""
 
     ollama_url: str = setting("ollama_server", OLLAMA_URL)
     openai_url: str = setting("chat_base_url", "")
     openai_key: str = setting("chat_api_key", "", secret=True)
     temperature: float = setting("llm_temperature", 0.2)
-    max_tokens: int = setting("llm_max_tokens", 1024)
-    context: int = setting("llm_context", 8192)
-    timeout_s: float = setting("llm_timeout_s", 300.0)
-    retry_s: float = 0.5
+    max_tokens: int = setting("llm_max_tokens", 1024)  #: The most tokens of an answer.
+    context: int = setting("llm_context", 8192)  #: Tokens that are read and written together.
+    timeout_s: float = setting("llm_timeout_s", 300.0)  #: Seconds for a whole answer.
+    retry_s: float = 0.5  #: Seconds before the first retry at a busy server, doubled each time.
 
 
 class LLM(Protocol):

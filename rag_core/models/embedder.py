@@ -80,19 +80,19 @@ def _prompts(written: Iterable[tuple[str, tuple[str, str]]]) -> tuple[tuple[str,
 
 @dataclass(frozen=True, slots=True)
 class EmbedderOptions:
-    """The owner's settings for embedders. ``context`` is how many tokens a server's model may read (None: as
-    known), ``retry_s`` the wait before the first retry, doubled for each further one."""
+    """The owner's settings for embedders."""
 
     model_dir: Path = setting("model_dir", Path())
     ollama_url: str = setting("ollama_server", OLLAMA_URL)
     openai_url: str = setting("embedding_url", "")
     openai_key: str = setting("embedding_key", "", secret=True)
     timeout_s: float = setting("embedding_timeout_s", 300.0)
+    #: Tokens of a text that a model may read; None for the usual number.
     context: int | None = setting("embedding_context", None)
     prompts: tuple[tuple[str, Prompts], ...] = setting("prompts", (), _prompts)
     device: str | None = setting("device", None)
     offline: bool = setting("offline", True)
-    retry_s: float = 0.5
+    retry_s: float = 0.5  #: Seconds before the first retry, doubled for each further one.
 
     def prompts_of(self, name: EmbedderName, told: Prompts = NO_PROMPTS) -> Prompts:
         """The configured prompts of an embedder, else those that its files ``told``, else its family's."""

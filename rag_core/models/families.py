@@ -29,14 +29,13 @@ _QWEN = "Instruct: Given a web search query, retrieve relevant passages that ans
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Models that are used alike, by a ``pattern`` of their names in lower case. ``max_tokens``: 0 if
-    unknown. ``shortens``: the first numbers of a vector are a vector themselves (Matryoshka)."""
+    """Models that are used alike."""
 
-    pattern: str
-    max_tokens: int
+    pattern: str  #: Regular expression for their names in lower case.
+    max_tokens: int  #: Tokens of a text that they read; 0 if unknown.
     prompts: Prompts = NO_PROMPTS
-    latin: bool = False
-    shortens: bool = False
+    latin: bool = False  #: Whether they learnt Latin script only.
+    shortens: bool = False  #: Whether the first numbers of a vector are a vector themselves (Matryoshka).
 
 
 FAMILIES: tuple[Family, ...] = (  # the first that fits

@@ -60,16 +60,16 @@ class Failure(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server as errors name it: ``start``, ``allow`` and ``fetch`` say what to do when it does not answer,
-    refuses access, or lacks the ``model``, which ``answers`` questions or not. ``timeout`` is a setting."""
+    """A server as errors name it."""
 
     name: str
     url: str
-    start: str
-    allow: str = ""
-    model: str = ""
-    fetch: str = ""
-    answers: bool = False
+    start: str  #: What to do when it does not answer.
+    allow: str = ""  #: What to do when it refuses access.
+    model: str = ""  #: The model that errors name; '' if none is asked for.
+    fetch: str = ""  #: What to do when it lacks the ``model``.
+    answers: bool = False  #: Whether the model answers questions.
+    #: Setting of its time limit, unless it ``answers``: then it is ``llm_timeout_s``.
     timeout: str = "embedding_timeout_s"
 
     @property

@@ -60,14 +60,14 @@ class NoAnswerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Forward:
-    """A port in the tailnet that forwards to the port ``target`` here. Plain TCP has no ``address``."""
+    """A port in the tailnet that this computer forwards."""
 
     port: int
-    target: int | None
-    flag: str
-    is_funnel: bool
-    host: str = ""
-    address: str = ""
+    target: int | None  #: The local port that it forwards to; None for any other place.
+    flag: str  #: Its option of ``tailscale serve``, such as ``--https=443``.
+    is_funnel: bool  #: Whether it is open to the internet.
+    host: str = ""  #: Its name in the tailnet; '' for plain TCP.
+    address: str = ""  #: Its URL; '' for plain TCP.
 
 
 def look(port: int, hosts: Sequence[str] = ()) -> Tailscale:

@@ -30,13 +30,14 @@ Action = Literal["put", "delete"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A row of the outbox and its action; ``chunk`` and ``vector`` are set if that is *put*."""
+    """A row of the outbox: what to do with the copy of a chunk."""
 
-    id: int
-    key: str
+    id: int  #: The row's number.
+    key: str  #: The chunk's key.
     action: Action
-    chunk: sqlite3.Row | None = None
-    vector: Vectors | None = None
+    chunk: sqlite3.Row | None = None  #: The chunk with facts of its document; None unless it is to be *put*.
+    vector: Vectors | None = None  #: Shape (dimension,); None unless it is to be *put*.
+    #: The document's tags and the tags above them, folded; empty unless it is to be *put*.
     folded_tags: tuple[str, ...] = ()
 
 

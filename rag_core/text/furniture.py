@@ -50,12 +50,12 @@ _MARKUP = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where furniture may be in a document: its ``comments``, its ``lines`` as (start, end, shape), and the
-    ``shapes`` of these, as signed numbers of 64 bits."""
+    """Where furniture may be in a document."""
 
-    comments: tuple[Span, ...]
+    comments: tuple[Span, ...]  #: The spans of comments, which are furniture.
+    #: (start, end, shape) of each line that is furniture if its shape is repeated.
     lines: tuple[tuple[int, int, int], ...]
-    shapes: frozenset[int] = frozenset()
+    shapes: frozenset[int] = frozenset()  #: The shapes of the lines: hashes, as signed numbers of 64 bits.
 
     def furniture(self, repeated: Set[int]) -> list[Span]:
         """Where its furniture is, in order and disjoint; ``repeated`` are the shapes that are."""

@@ -41,14 +41,14 @@ class VectorIndex(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class VectorRecord:
-    """A chunk as a remote index keeps it. ``vector`` has shape (dimension,). ``text`` and ``doc``, a JSON
-    object, rebuild the chunk and its document; ``metadata`` is what filters ask for."""
+    """A chunk as a remote index keeps it."""
 
     key: str
-    vector: Vectors
-    text: str
+    vector: Vectors  #: Shape (dimension,).
+    text: str  #: The chunk's text.
+    #: Everything else that rebuilds the chunk and its document: a JSON object.
     doc: Mapping[str, Any] = field(default_factory=dict)
-    metadata: Metadata = field(default_factory=dict)
+    metadata: Metadata = field(default_factory=dict)  #: What filters ask for.
 
 
 class Receipt(NamedTuple):

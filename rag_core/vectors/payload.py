@@ -78,13 +78,13 @@ def metadata(
 
 
 class Condition(NamedTuple):
-    """``any``: the value of ``key``, or one of its values, is any of ``values``; ``from``: it is the one or
-    above; ``below``: it is below it."""
+    """A test of one field in the metadata of a record."""
 
     key: str
+    #: *any*: it is or has one of ``values``; *from*: it is ``values[0]`` or above; *below*: it is below that.
     test: Literal["any", "from", "below"]
     values: tuple[str | int, ...]
-    is_list: bool = False
+    is_list: bool = False  #: Whether the field is a list.
 
 
 def conditions(filters: Filters) -> list[Condition]:

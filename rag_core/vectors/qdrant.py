@@ -59,11 +59,12 @@ QdrantFilter = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QdrantOptions(ProgramOptions):
-    """How to reach Qdrant. ``api_key`` comes from the environment and goes to ``url`` only."""
+    """How to reach Qdrant."""
 
     url: str = setting("qdrant_url", "")
     path: Path = setting("qdrant_folder", Path())
     collection: str = setting("qdrant_collection", "notes")
+    #: From the environment; it is sent to ``url`` only.
     api_key: str = setting("qdrant_api_key", "", secret=True)
     port = 6333
 

@@ -34,12 +34,11 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(ABC):
-    """``timeout`` is seconds for one request, ``backoff`` those before the first of ``attempts`` - 1 retries,
-    doubled each time."""
+    """How to reach a vector service."""
 
-    attempts: int = 7
-    timeout: float = setting("vectors_timeout_s", 30.0)
-    backoff: float = 0.25
+    attempts: int = 7  #: The most times that a request is sent.
+    timeout: float = setting("vectors_timeout_s", 30.0)  #: Seconds for one request.
+    backoff: float = 0.25  #: Seconds before the first retry, doubled each time.
 
     @property
     @abstractmethod
@@ -149,12 +148,11 @@ class VectorService(ABC, Generic[_Options]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramOptions(Options):
-    """A program on the server at ``url`` or, without one, in this process and the folder ``path``, which one
-    process at a time can use."""
+    """How to reach a program that runs on a server, or in this process."""
 
-    url: str = ""
-    path: Path = Path()
-    port: ClassVar[int]
+    url: str = ""  #: Address of the server; '' to run it in this process.
+    path: Path = Path()  #: Folder of the program in this process; one process at a time can use it.
+    port: ClassVar[int]  #: Default port of the server.
 
     @property
     def server(self) -> str:

@@ -36,24 +36,22 @@ _ASKING: Final = {"q", "type", "tag", "path", "has", "after", "before"}
 
 @dataclass(frozen=True, slots=True)
 class SearchState:
-    """One state of the page. ``path`` is a folder, `TOP_FOLDER` for files in none; ``after`` is
-    inclusive, ``before`` exclusive; ``page`` counts from 1. The fields are named like the URL's parameters.
-    """
+    """One state of the page. The fields are named like the URL's parameters."""
 
     q: str = ""
     store: tuple[str, ...] = ()
     type: str | None = None
     tag: str | None = None
-    path: str | None = None
+    path: str | None = None  #: A folder; `TOP_FOLDER` for files in none.
     has: tuple[str, ...] = ()  #: ``key:value`` each; those of one key are alternatives.
-    after: date | None = None
-    before: date | None = None
+    after: date | None = None  #: Inclusive.
+    before: date | None = None  #: Exclusive.
     mode: Mode = "hybrid"
-    min: float = 0.0
+    min: float = 0.0  #: The lowest score, 0 to 1.
     sort: Sort = "best"
-    k: int = 10
+    k: int = 10  #: Hits on a page.
     view: ResultView = "cards"
-    page: int = 1
+    page: int = 1  #: From 1.
 
     @property
     def offset(self) -> int:

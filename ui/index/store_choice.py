@@ -35,12 +35,11 @@ _EMBEDDER: Final = "index_embedder"
 
 @dataclass(frozen=True, slots=True)
 class StoreChoice:
-    """The store to work on. Whether its run is ``active`` and ``has_read`` its files was asked before its
-    numbers, so that the whole page shows one state."""
+    """The store to work on."""
 
-    info: StoreInfo
-    active: bool
-    has_read: bool
+    info: StoreInfo  #: Read after the other fields, so that the whole page shows one state.
+    active: bool  #: Whether it is being indexed, or is about to be.
+    has_read: bool  #: Whether its run is through with the files.
 
 
 def choose_store(viewer: Viewer) -> StoreChoice | None:

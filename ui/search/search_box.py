@@ -20,27 +20,27 @@ _FILTERS: Final = "filters"
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Something to press: a page at ``href``, or the search with other ``params`` (an empty list takes one
-    away)."""
+    """Something to press: the way to a page, or to the search with other parameters."""
 
     label: str
-    beside: str = ""
-    href: str = ""
+    beside: str = ""  #: What stands next to the label, such as a number of documents.
+    href: str = ""  #: Address of the page; '' for the search.
+    #: Parameters of the search to change; an empty list removes one.
     params: Params = field(default_factory=dict)
-    hint: str = ""
+    hint: str = ""  #: Tooltip.
     saved: str = ""  #: The name of the saved search that it opens.
 
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A filter: its ``options``, which of them hold, and ``shown`` for these, '' for none. ``dates`` are the
-    parameters of two days that can be typed."""
+    """A filter of the search."""
 
-    name: str
+    name: str  #: Its label while nothing is ``shown``.
     options: tuple[Way, ...]
-    chosen: tuple[int, ...] = ()
-    shown: str = ""
-    clear: Params = field(default_factory=dict)
+    chosen: tuple[int, ...] = ()  #: Numbers of the options that hold, from 0.
+    shown: str = ""  #: What is chosen, with a button to remove it; '' for the default.
+    clear: Params = field(default_factory=dict)  #: Parameters that remove the filter.
+    #: Parameters of two days that can be typed, the first and the one after the last; () for none.
     dates: tuple[str, ...] = ()
     is_tree: bool = False  #: The hints of the options are paths, each after the one above it.
 
@@ -84,9 +84,9 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """Other ``passages`` of the note whose card has the ``key``."""
+    """Other passages of a note that was found."""
 
-    key: str
+    key: str  #: The key of the note's card.
     passages: tuple[Passage, ...]
 
 
