@@ -7,14 +7,14 @@ _MADE_TEXT = frozenset("pdf word slides sheet ebook mail notebook picture archiv
 
 
 def anchor_in_words(file_type: str, anchor_type: str, anchor_ref: str) -> str | None:
-    """Where a passage is in its document: ``page 3``, ``slide 2``, ``row Stock!14``, ``report.pdf › page 2``;
-    '' for somewhere in it, None in a file that people read by its lines."""
+    """Return where a passage is in its document: ``page 3``, ``slide 2``, ``row Stock!14``, ``report.pdf ›
+    page 2``. '' if no place is known; None for a file that people read by its lines."""
     if anchor_type in _OWN_PARTS:
         return f"{anchor_type} {anchor_ref}" if anchor_ref else ""
     return anchor_ref if anchor_type == "attachment" or file_type in _MADE_TEXT else None
 
 
 def anchor_of_words(words: str) -> tuple[str, str] | None:
-    """The anchor's type and reference of ``page 3`` and the like; None for words of other places."""
+    """Return the anchor's type and reference for words such as ``page 3``; None for other words."""
     anchor_type, _, anchor_ref = words.partition(" ")
     return (anchor_type, anchor_ref) if anchor_type in _OWN_PARTS and anchor_ref else None

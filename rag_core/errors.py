@@ -20,7 +20,8 @@ from rag_core.messages import Message, say
 
 
 class RagError(Exception):
-    """What is wrong, in a sentence, and what to do next, perhaps as a `Message`, which pages replace."""
+    """An error in two sentences: what is wrong, and what to do next. Either may be a `Message`, which pages
+    replace."""
 
     code: ClassVar[str] = "unexpected"
     """What programs tell the kind by: the name of the class, such as ``not_found`` or ``store_busy``."""
@@ -36,105 +37,105 @@ class RagError(Exception):
         super().__init__(f"{message} {suggestion}".strip())
 
     def as_message(self) -> Message:
-        """Both sentences."""
+        """The error as one message with both sentences."""
         return say("error", message=self.message, next=self.next_step)
 
     def as_dict(self) -> dict[str, dict[str, str]]:
-        """The shape that every interface sends: ``{"error": {"code", "message", "suggestion"}}``."""
+        """Return the JSON that every interface sends: ``{"error": {"code", "message", "suggestion"}}``."""
         return {"error": {"code": self.code, "message": self.message, "suggestion": self.suggestion}}
 
 
 class InvalidInput(RagError):
-    """A name, value, pattern or query that cannot be used."""
+    """A name, value, pattern or query cannot be used."""
 
 
 class EmptyQuery(InvalidInput):
-    """A query or question that asks nothing."""
+    """A query or question asks for nothing."""
 
 
 class InvalidSettings(InvalidInput):
-    """Configuration that cannot be read; nothing that was asked for is wrong."""
+    """The configuration cannot be read; the request itself is not at fault."""
 
 
 class Forbidden(RagError):
-    """Something only the owner may do."""
+    """Only the owner may do this."""
 
 
 class TooMany(RagError):
-    """More than a guest is granted at once; the same is done later."""
+    """A guest has too many requests at once; the same request can succeed later."""
 
 
 class NotFound(RagError):
-    """A store, document or chunk that is not there, or not for this viewer."""
+    """A store, document or chunk does not exist, or this viewer may not see it."""
 
 
 class SeveralFiles(NotFound):
-    """A name that several files of a store have."""
+    """Several files of a store have the name."""
 
 
 class StoreError(RagError):
-    """A store file that cannot be opened, read or written; ``store`` is its name where it cannot be read."""
+    """A store file cannot be opened, read or written. ``store`` is the store's name if it cannot be read."""
 
     store = ""
 
 
 class StoreDamaged(StoreError):
-    """A store that can be opened, but not read or written as a whole: a repair may mend it."""
+    """A store can be opened, but not read or written as a whole; a repair may help."""
 
 
 class StoreBusy(StoreError):
-    """Another runner holds the store; the request was left for it."""
+    """Another process or thread is working on the store. A request to index stays and is done later."""
 
 
 class InUpkeep(StoreError):
-    """A store is being created, repaired, renamed or removed; requests have to wait."""
+    """A store is being created, repaired, renamed or removed, so requests have to wait."""
 
 
 class ExtractError(RagError):
-    """A file that could not be read as text."""
+    """A file could not be read as text."""
 
 
 class NotText(ExtractError):
-    """A file that holds no text to read; it is skipped, not failed."""
+    """A file contains no text to read; it is skipped, not failed."""
 
 
 class FileGone(ExtractError):
-    """A file that is not there any more: it was deleted or renamed."""
+    """A file does not exist any more: it was deleted or renamed."""
 
 
 class EmbedderError(RagError):
-    """An embedder that is missing or failed."""
+    """An embedder is missing or failed."""
 
 
 class ModelMissing(EmbedderError):
-    """The weights of an embedder are not there yet, on this machine or on its server."""
+    """The weights of an embedder are missing, on this machine or on its server."""
 
 
 class Unreachable(EmbedderError):
-    """An embedder's server that does not answer, or fails whatever it is given; no text is at fault."""
+    """An embedder's server does not answer, or fails for every text; no text is at fault."""
 
 
 class LLMError(RagError):
-    """A model that is to answer questions and is not there, does not answer, or failed."""
+    """A model that should answer questions is missing, does not answer, or failed."""
 
 
 class VectorError(RagError):
-    """A vector index that is missing, refused something, or is not this store's."""
+    """A vector index is missing, refused something, or belongs to another store."""
 
 
 class VectorsUnreachable(VectorError):
-    """A vector index cannot be reached now, or is too busy; the outbox keeps what was to be sent."""
+    """A vector index cannot be reached now, or is too busy. Unsent changes stay in the outbox."""
 
 
 class Cancelled(RagError):
-    """The owner stopped the work; what was committed stays."""
+    """The owner stopped the work; finished parts stay."""
 
     def __init__(self) -> None:
         super().__init__("The run was cancelled.", "Start it again to go on where it stopped.")
 
 
 class Stopped(Cancelled):
-    """The program that did the work is ending; the request for it stays."""
+    """The program that did the work is ending; the request stays."""
 
     def __init__(self) -> None:
         RagError.__init__(self, "The program was closed during the run.", "Its next start continues it.")

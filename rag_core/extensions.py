@@ -26,7 +26,8 @@ _QUOTED = 200
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """An entry point of a package (``module:attribute``); ``trouble``: why its name cannot be used."""
+    """An entry point of a package (``module:attribute``). ``trouble`` says why its name cannot be used; '' if
+    it can."""
 
     kind: ExtensionKind
     name: str
@@ -39,18 +40,18 @@ class Extension:
         return f"{self.package!r} {self.version}".strip()
 
     def problem(self, what: str) -> str:
-        """A sentence about this extension: ``what`` is its end."""
+        """Return a sentence about this extension that ends with ``what``."""
         if not self.package:
             return f"The reader of {self.name.rpartition('.')[2].upper()} files {what}."
         return f"The package {self}, which adds {self.name!r} to commonplace.{self.kind}, {what}."
 
     def failed(self, error: type[RagError], what: str) -> RagError:
-        """An ``error`` about this extension: ``what`` is the end of its sentence."""
+        """Return an ``error`` about this extension, whose sentence ends with ``what``."""
         return error(self.problem(what), REMEDY if self.package else _REMEDY_OF_FILE)
 
     def load(self, error: type[RagError]) -> Any:
-        """What the entry point names. Raises ``error`` when the package cannot be imported, or was made for
-        another API_VERSION."""
+        """Import and return the object that the entry point names. Raises ``error`` if the package cannot be
+        imported, or was made for another API_VERSION."""
         from importlib.metadata import EntryPoint
 
         if self.trouble:
@@ -69,8 +70,8 @@ class Extension:
 
     @contextmanager
     def errors(self, error: type[RagError], doing: str) -> Iterator[None]:
-        """Turn what the package raises into an ``error`` without its text, which may quote a note. A
-        RagError stays as it is."""
+        """Context manager: turn an exception of the package into ``error``, without its text, which may quote
+        a note. A RagError is raised unchanged."""
         try:
             yield
         except RagError:
@@ -80,7 +81,8 @@ class Extension:
 
 
 class Guarded:
-    """An object of a package; every exception of its methods is one error that names the package."""
+    """Wraps an object of a package: every exception of its methods becomes an error that names the
+    package."""
 
     def __init__(self, extension: Extension, target: Any, error: type[RagError]) -> None:
         self._extension, self._target, self._error = extension, target, error
@@ -101,9 +103,11 @@ class Guarded:
 
 
 def catalogue(kind: ExtensionKind, built_in: Collection[str]) -> dict[str, Extension]:
-    """The installed extensions of a kind by name, extractors by suffix (``.fountain``). Imports none.
+    """Return the installed extensions of a kind by name, extractors by suffix (``.fountain``). None is
+    imported.
 
-    ``trouble`` is set where a name is malformed, in ``built_in``, or claimed by two packages."""
+    ``trouble`` is set if a name is malformed, in ``built_in``, or claimed by two packages.
+    """
     from importlib.metadata import entry_points  # only now: it is slow to import
 
     shape, said = _SUFFIXED if kind == "extractors" else _NAME

@@ -35,7 +35,7 @@ class Fact:
 def fact(
     label: str, text: Callable[[Any], str] = str, views: tuple[View, ...] = ("table", "whole")
 ) -> dict[str, Any]:
-    """The metadata of a field that people see."""
+    """Return the metadata for a dataclass field that is shown to people."""
     return {"fact": Fact(label, text, views)}
 
 
@@ -49,7 +49,8 @@ def _number(digits: int) -> Callable[[float | None], str]:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One file of a source as last indexed. ``date_from``: its ``'front matter'``, or the ``'file'``."""
+    """One file of a source as last indexed. ``date_from`` says where its date is from: ``'front matter'`` or
+    ``'file'``."""
 
     store: str = field(metadata=INNER)  # as the hit says it
     id: int = field(metadata=INNER)
@@ -73,13 +74,13 @@ class Document:
 
     @property
     def absolute_path(self) -> str:
-        """Where the file is on this machine; empty for a guest, who is not told the folder."""
+        """The path of the file on this machine; '' for a guest, who may not know the folder."""
         return str(PurePosixPath(self.root) / self.path_in_source) if self.root else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk found by a query."""
+    """A chunk found by a query, with its document."""
 
     rank: int
     score: float  #: Calibrated relevance, 0 to 1.
@@ -120,7 +121,7 @@ class Hit:
 
     @property
     def anchor(self) -> str | None:
-        """Where it is in its document, as of `anchor_in_words`."""
+        """Where it is in its document, as in `anchor_in_words`."""
         return anchor_in_words(self.document.file_type, self.anchor_type, self.anchor_ref)
 
 
@@ -129,7 +130,8 @@ SEEN = tuple(each.name for of in (Hit, Document) for each in fields(of) if "fact
 
 
 def facts(hit: Hit, view: View = "whole") -> dict[str, str]:
-    """What people see of a hit and its document besides the text, by label; '' where there is nothing."""
+    """Return what a view shows of a hit and its document besides the text: label → value, '' if there is
+    none."""
     found: dict[str, str] = {}
     for value in (hit.document, hit):
         for each in fields(value):

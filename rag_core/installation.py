@@ -32,7 +32,7 @@ def has_pip() -> bool:
 
 
 def _requirements(extra: str) -> list[str]:
-    """The packages that an extra adds, with their versions, as the installed metadata lists them."""
+    """Return the packages that an optional part adds, with their versions, from the installed metadata."""
     from importlib.metadata import requires  # only now: it is slow to import
 
     lines = [line.partition(";") for line in requires(DISTRIBUTION) or ()]

@@ -27,12 +27,13 @@ MessageValue = str | int | float | Message | tuple[str, ...] | tuple[Message, ..
 
 
 def say(code: str, /, **data: MessageValue) -> Message:
-    """The message ``code`` with its data."""
+    """Make the message ``code`` with its data."""
     return Message(code, data)
 
 
 def message_text(texts: Mapping[str, str], code: str, data: Mapping[str, Any]) -> str:
-    """The sentence for a code. ``{count:file}`` becomes *2 files*, ``{names:store}`` *stores 'a', 'b'*."""
+    """Return the sentence for a code. ``{count:file}`` becomes *2 files*, ``{names:store}`` *stores 'a',
+    'b'*."""
     return _FORMATTER.vformat(texts[code], (), data).strip()
 
 

@@ -20,7 +20,7 @@ LOCAL = "local"
 
 
 class Form(NamedTuple):
-    """What may stand after the name of a provider and a colon."""
+    """What may follow a provider's name and a colon, such as a model's name."""
 
     word: str = ""  #: For people; '' if it is not offered.
     pattern: str = ""  #: A regular expression.
@@ -33,7 +33,7 @@ _NOTHING = Form()
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """What is known of a provider before its module is imported."""
+    """Everything known of a provider without importing its module."""
 
     name: str  #: As settings and the names of its models have it.
     label: str  #: Its name for people.
@@ -50,14 +50,15 @@ class Provider:
 
     @property
     def written(self) -> str:
-        """How people write one of its models or indexes; '' if it is not offered."""
+        """How people write one of its models or indexes, such as ``ollama:MODEL``; '' if it is not
+        offered."""
         if self.after.word:
             return f"{self.name}:{self.after.word}".lstrip(":")
         return "" if self.after.pattern else self.name
 
     @property
     def pattern(self) -> str:
-        """The pattern of the names of its models."""
+        """A regular expression that matches the names of its models."""
         if not self.after.pattern:
             return re.escape(self.name)
         whole = f"{re.escape(self.name)}:(?:{self.after.pattern})".lstrip(":")
@@ -65,11 +66,11 @@ class Provider:
 
     @property
     def opener(self) -> Any:
-        """What opens it, imported."""
+        """The function that opens it; its module is imported."""
         return self.imported(self.opens.partition(":")[2])
 
     def imported(self, name: str) -> Any:
-        """What is called ``name``, or ``class.name``, in its module."""
+        """Import its module and return the object called ``name`` or ``class.name`` in it."""
         module = import_module(f"rag_core.{self.opens.partition(':')[0]}")
         return reduce(getattr, name.split("."), module)
 
@@ -82,12 +83,12 @@ class Added(Provider):
 
 
 def one_of(words: list[str], last: str = "or") -> str:
-    """The words in a sentence: ``a, b or c``; ``last`` stands before the last one."""
+    """Join words for a sentence: ``a, b or c``; ``last`` is the word before the last one."""
     return f" {last} ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def spellings(table: Mapping[str, Provider]) -> list[str]:
-    """How people write the models of a table, each in quotes."""
+    """Return how people write the models of each provider in a table, in quotes."""
     return [repr(row.written) for row in table.values() if row.written]
 
 
@@ -171,7 +172,7 @@ PROVIDERS = tuple(row for table in _TABLES for row in table.values())
 
 @cache
 def added_embedders() -> Mapping[str, Added]:
-    """A row for each embedder that an installed package adds, even under a name that is built in."""
+    """Return a provider for each embedder that installed packages add, even under a name that is built in."""
     row = "models.foreign:open_foreign", "check_foreign", "", _DIR
     goes, found = "goes where its package sends it", catalogue("embedders", EMBEDDERS)
     return {name: Added(name, name, *row, goes=goes, extension=each) for name, each in found.items()}
@@ -179,6 +180,7 @@ def added_embedders() -> Mapping[str, Added]:
 
 @cache
 def added_vector_indexes() -> Mapping[str, Added]:
-    """A row for each vector index that an installed package adds, even under a name that is built in."""
+    """Return a provider for each vector index that installed packages add, even under a name that is built
+    in."""
     opens, found = "vectors.foreign:package_backend", catalogue("vector_indexes", VECTOR_INDEXES)
     return {name: Added(name, name, opens, extension=each) for name, each in found.items()}

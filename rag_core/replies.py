@@ -25,7 +25,8 @@ DEFAULT_K, MAX_K = 5, 20  # how many passages a question is answered from, usual
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A question with its answer; *private* when it is from private notes that stay on this machine."""
+    """A question with its answer. *private* says that it is from private notes that may not leave this
+    machine."""
 
     question: str
     answer: str = ""
@@ -34,7 +35,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A passage that the model was given; several chunks where neighbours were joined."""
+    """A passage that was given to the model; neighbouring chunks are joined into one."""
 
     number: int  #: From 1, as the answer cites it.
     vault: str  #: Its store.
@@ -57,19 +58,19 @@ class Reference:
 
     @property
     def anchor(self) -> str | None:
-        """Where it is in its document, as of `anchor_in_words`."""
+        """Where it is in its document, as in `anchor_in_words`."""
         return anchor_in_words(self.file_type, self.anchor_type, self.anchor_ref)
 
     @property
     def address(self) -> str:
-        """The page of its document in the app, the passage marked: relative to the app's address."""
+        """The address of its document's page with the passage marked, relative to the app's address."""
         parameters = {"store": self.vault, "path": self.rel_path, "passage": self.key}
         return f"files?{urlencode(parameters)}"
 
     @property
     def place(self) -> str:
-        """Where it is, as every interface shows it: ``vault/rel_path :: heading_path``, without Markdown's
-        marks and without a heading that only says the file's name again."""
+        """Where it is, as every interface shows it: ``vault/rel_path :: heading_path``. Markdown's marks are
+        left out, and headings that only repeat the file's name."""
         path, headings = f"{self.vault}/{self.rel_path}", self.heading_path
         if self.file_type == "markdown":
             headings = _HEADING_MARK.sub(r"\1", headings)
@@ -101,7 +102,7 @@ class Statement:
 
     @property
     def says(self) -> bool:
-        """Whether there is anything in it that could be true or false."""
+        """Whether its text has any letters or digits."""
         return any(char.isalnum() for char in self.text)
 
 
@@ -141,19 +142,20 @@ class Reply:
 
     @property
     def answer_kind(self) -> Literal["model", "quotes", "none"]:
-        """Whether the statements are a model's, or sentences of the passages, word for word."""
+        """Whether the statements are written by a model, quoted from the passages, or missing."""
         if not self.statements:
             return "none"
         return "quotes" if self.ending in ("quotes", "no model") else "model"
 
     @property
     def answer(self) -> str:
-        """The whole answer as plain text, with its marks."""
+        """The whole answer as plain text, with marks after false quotes and missing sources."""
         return "".join(each.lead + marked(each) for each in self.statements).strip()
 
     @property
     def turn(self) -> Turn:
-        """What a follow-up needs of it. What has no source, or a false quote, is not said again."""
+        """The question and answer for a follow-up, without statements that have no source or a false
+        quote."""
         sourced = (each for each in self.statements if each.support != "none")
         held = (each for each in sourced if all(quote.holds for quote in each.quotes))
         return Turn(self.question, "".join(each.lead + each.text for each in held).strip(), self.private)
@@ -170,7 +172,8 @@ class Conversation:
 
 
 def marked(statement: Statement) -> str:
-    """A statement as plain text, with a mark after every false quote, and one for what it lacks."""
+    """Return a statement as plain text, with a mark after every false quote, and one at the end for a missing
+    source or quote."""
     parts: list[str] = []
     at = 0
     for quote in statement.quotes:
@@ -182,12 +185,12 @@ def marked(statement: Statement) -> str:
 
 
 def lacks(statement: Statement) -> str:
-    """What nobody can check a statement without: a source, or a quote from it; empty when it has both."""
+    """Return what a statement lacks to be checked: a source, or a quote from it; '' if it has both."""
     if statement.support == "none":
         return "no source" if statement.says else ""
     return "no quote" if statement.says and not statement.quotes else ""
 
 
 def fault(quote: Quote) -> str:
-    """What is wrong with a quote that does not hold."""
+    """Return what is wrong with a false quote, in words."""
     return f"not there, but in passage {quote.number}" if quote.number else "not in the passage"

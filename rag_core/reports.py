@@ -21,7 +21,8 @@ TailscaleState = Literal[
 
 @dataclass(frozen=True, slots=True)
 class SourceInfo:
-    """A folder of a store: its files by state, and whether the folder is *missing* from the disk."""
+    """A folder of a store with its numbers of files by state. *missing* says that the folder is not on the
+    disk."""
 
     source: Source
     indexed: int
@@ -52,7 +53,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class VisibleIndexes:
-    """The vector indexes of one kind of service that could be attached."""
+    """The vector indexes of one kind that could be attached."""
 
     kind: str  #: The name of a row of `providers.VECTOR_INDEXES`.
     addresses: tuple[str, ...] = ()
@@ -61,7 +62,7 @@ class VisibleIndexes:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A model, a server or a package that stores may use."""
+    """The state of a model, a server or a package that stores may use."""
 
     key: str
     name: str
@@ -78,7 +79,7 @@ class Connection:
 
     @property
     def is_missed(self) -> bool:
-        """Whether it is not ready, and something needs it."""
+        """Whether it is not ready although a setting or a store needs it."""
         return self.state != "ready" and (self.chosen or bool(self.used_by))
 
 
@@ -97,18 +98,18 @@ class OllamaModel:
 
     @property
     def called(self) -> str:
-        """Its name as people write it."""
+        """Its name without the tag ``:latest``."""
         return self.name.removesuffix(":latest")
 
     @property
     def embedder(self) -> str:
-        """The name of the embedder that it is."""
+        """Its name as an embedder."""
         return f"ollama:{self.called}"
 
 
 @dataclass(frozen=True, slots=True)
 class Pulling:
-    """How far the download of a model is."""
+    """The progress of a model's download."""
 
     said: str  #: In words.
     done: int = 0  #: Bytes.
@@ -117,7 +118,7 @@ class Pulling:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The result of embedding one sentence."""
+    """The result of embedding one sentence as a test."""
 
     embedder: str  #: Its full name.
     identity: str  #: `EmbedderIdentity` as text.
@@ -130,7 +131,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found in a store. A *fault* is for ``repair``; the next run settles a *note*."""
+    """What one check found in a store. A *fault* needs a repair; a *note* is settled by the next run."""
 
     check: str
     severity: Severity
@@ -141,7 +142,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """A store as its checks found it. ``checks`` names those that were made, in their order."""
+    """The result of checking a store. ``checks`` are the names of the checks made, in order."""
 
     store: str
     checked_at: str
@@ -151,13 +152,14 @@ class Health:
 
     @property
     def sound(self) -> bool:
-        """Whether there is no fault."""
+        """Whether no check found a fault."""
         return all(finding.severity == "note" for finding in self.findings)
 
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What a repair of a store did, in whole sentences; the next run embeds ``to_embed`` texts again."""
+    """The result of a repair. ``done`` are sentences about it; ``to_embed`` is the number of texts that the
+    next run embeds again."""
 
     store: str
     done: tuple[str, ...]
@@ -167,20 +169,20 @@ class Repair:
 
 @dataclass(frozen=True, slots=True)
 class DiagnosisStep:
-    """One step of a diagnosis. ``no`` ends the way; a ``note`` is worth knowing."""
+    """One step of a diagnosis. ``no``: the file is not found because of it; ``note``: worth knowing."""
 
     state: Literal["ok", "note", "no"]
     said: str | Message
 
     @property
     def sentence(self) -> str:
-        """What it says, in words."""
+        """Its sentence as text."""
         return str(self.said)
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Why a file is found in a store or not."""
+    """Why a file is found in a store or not, step by step."""
 
     store: str
     path: str
@@ -193,13 +195,13 @@ class Diagnosis:
 
     @property
     def findable(self) -> bool:
-        """Whether no step keeps it from being found."""
+        """Whether searches can find the file: no step is ``no``."""
         return all(step.state != "no" for step in self.steps)
 
 
 @dataclass(frozen=True, slots=True)
 class Privacy:
-    """Which documents of a store only its owner sees, and why."""
+    """The documents of a store that only its owner sees, and the reasons."""
 
     store: str
     rules: dict[str, int]  #: Private rules with the number of documents that each hides.
@@ -213,7 +215,7 @@ class Privacy:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A login of Tailscale that may come in. ``configured``: the configuration names it."""
+    """A login of Tailscale that has access. ``configured`` says that the configuration names it."""
 
     login: str
     is_owner: bool = False
@@ -225,7 +227,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Requests of one person without a long break."""
+    """Consecutive requests of one person, without a long break between them."""
 
     login: str
     door: Door  #: The interface: pages, REST or MCP.
@@ -254,14 +256,14 @@ class Tailscale:
 
     @property
     def from_when(self) -> str:
-        """When people who are let in can reach the app, as the end of a sentence."""
+        """Say from when on guests can reach the app, as the end of a sentence."""
         later = "leads to this app" if self.state == "running" else "runs here"
         return "now" if self.forwards else f"as soon as Tailscale {later}"
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token by its name. What its script has to send, the ``token``, is known only when it is made."""
+    """A script's token. The secret ``token`` that the script sends is only known right after its creation."""
 
     name: str
     created_at: str
@@ -270,7 +272,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Stores that can be read, runs under way, and warnings; ``data_dir`` is empty for a guest."""
+    """The state of a library: readable stores, running jobs, and warnings. ``data_dir`` is '' for a guest."""
 
     stores: tuple[StoreInfo, ...]
     running: tuple[Job, ...]
@@ -280,7 +282,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class JudgedQuery:
-    """How a query of a golden set was answered."""
+    """The result for one query of a golden set."""
 
     query: str
     relevant: int  #: Number of relevant documents.
@@ -290,7 +292,7 @@ class JudgedQuery:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """How a golden set is answered, compared with the last time."""
+    """The results for a golden set, compared with the last time."""
 
     queries: tuple[JudgedQuery, ...]
     figures: dict[str, float]  #: In percent, by name, such as ``hit@5`` and ``mrr``.
@@ -299,7 +301,7 @@ class Evaluation:
 
     @property
     def changes(self) -> list[tuple[str, int | None, int | None]]:
-        """The queries whose first relevant document has another rank than the last time: (query, then,
+        """The queries whose first relevant document changed its rank since the last time, as (query, then,
         now)."""
         known = self.ranks_before
         return [

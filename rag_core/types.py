@@ -49,7 +49,8 @@ Outcome = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Who is asking; every read of the library takes one. ``may_ask``: the owner's model answers them."""
+    """The person who asks; every read of the library takes one. ``may_ask`` says that the person may also ask
+    questions, which the owner's model answers."""
 
     login: str
     is_owner: bool = False
@@ -66,7 +67,7 @@ OWNER = Viewer(login="owner", is_owner=True, may_ask=True)
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link ``[[target#heading|label]]`` of a document, as written; ``start`` is its offset."""
+    """A link ``[[target#heading|label]]`` in a document, as written. ``start`` is its offset."""
 
     type: LinkType
     target: str
@@ -99,7 +100,7 @@ DESCRIPTION: Final = "What the picture shows, by a model"
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """A file read as text, with everything later steps need and nothing of the file system."""
+    """A file's text with everything that later steps need, independent of the file system."""
 
     text: str
     file_type: str
@@ -120,7 +121,8 @@ class Extracted:
 
 @dataclass(frozen=True, slots=True)
 class ChunkSpec:
-    """How documents are cut: by type (size, overlap) in characters, and the chunker of a package."""
+    """How to cut documents: ``sizes`` are (size, overlap) in characters by file type, and ``chunkers`` the
+    chunkers of packages."""
 
     max_tokens: int
     sizes: dict[str, tuple[int, int]]
@@ -128,7 +130,7 @@ class ChunkSpec:
 
 
 def embedded_text(prefix: str, text: str) -> str:
-    """What an embedder reads of a passage: its prefix, then its text."""
+    """Return the text that an embedder gets for a passage: its prefix, then its text."""
     return "\n".join(filter(None, (prefix, text)))
 
 
@@ -167,7 +169,7 @@ class EmbedderIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a document must be to be found: values of a field are joined by *or*, fields by *and*."""
+    """The conditions on a document. Values of one field are joined by *or*, fields by *and*."""
 
     types: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()  #: ``a`` also matches ``a/b``.
@@ -187,7 +189,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number, a date or a code in a text."""
+    """A number, a date or a code in a text, with its spellings."""
 
     span: tuple[int, int]  #: Its (start, end).
     parts: tuple[str, ...]  #: Its words and digits, lower case.
@@ -198,7 +200,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """The words of a text that count as one unit of a query."""
+    """The words in a text that count as one unit of a query."""
 
     whole: str  #: The unit as it was typed, folded.
     stem: str = ""  #: A ``word`` counts if it has this stem.
@@ -236,7 +238,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What was asked for."""
+    """A parsed query."""
 
     raw: str  #: As it was typed.
     text: str  #: What is embedded and shown: the words without operators.
@@ -254,30 +256,30 @@ MAX_DEPTH = 1000  # hits of a search at most, over all its pages
 
 @dataclass(frozen=True, slots=True)
 class Notice(Message):
-    """What else is to be said of an answer, and the stores that it is about."""
+    """A remark on an answer, such as a warning, and the stores that it is about."""
 
     stores: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, message: Message, *stores: str) -> Notice:
-        """A message as a notice."""
+        """Make a notice of a message."""
         return cls(message.code, message.data, stores)
 
     @property
     def message(self) -> str:
-        """The sentence that every interface shows; pages may have their own."""
+        """The sentence that interfaces show; pages may use their own."""
         return str(self)
 
 
 def score_counts(scores: Sequence[float]) -> tuple[int, ...]:
-    """How many of the scores are at least 0.0, 0.1 … 1.0."""
+    """Return 11 counts: the numbers of scores that are at least 0.0, 0.1, … 1.0."""
     rising = sorted(scores)
     return tuple([len(rising) - bisect_left(rising, tenth / 10) for tenth in range(11)])
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The result of a search. All numbers count documents where ``group`` is ``document``."""
+    """The result of a search. If ``group`` is ``document``, all numbers count documents."""
 
     query: Query
     stores: tuple[str, ...]  #: The stores that were searched.
@@ -308,13 +310,13 @@ class Answer:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the notices say."""
+        """The sentences of all notices."""
         return tuple(notice.message for notice in self.notices)
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A document by its names, for a list to choose from. ``date`` is ISO 8601."""
+    """A document's names, to be shown in a list of choices. ``date`` is ISO 8601."""
 
     store: str
     path: str
@@ -324,7 +326,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Suggestions:
-    """What may be meant before a search is complete."""
+    """Completions of a search that is being typed, or recent ones before anything is typed."""
 
     documents: tuple[Named, ...] = ()  #: Documents with a name that begins with the text.
     #: Tags that begin with the text, each with its number of documents.
@@ -336,7 +338,7 @@ class Suggestions:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A snapshot of a running job."""
+    """The progress of a running job at one moment."""
 
     phase: Phase
     done: int  #: Steps of the phase that are done.
@@ -396,7 +398,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """How far stores are behind their folders."""
+    """How much stores are behind the files in their folders."""
 
     looking: bool  #: Whether a job still looks for changed files.
     reading: int  #: Files that a job still has to read.
@@ -408,7 +410,7 @@ class Freshness:
 
 @dataclass(frozen=True, slots=True)
 class StoreInfo:
-    """A store as its own file describes it."""
+    """A store's properties and counts, read from its own file."""
 
     name: str
     created_at: str

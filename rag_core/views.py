@@ -30,7 +30,8 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class DocumentLink:
-    """A link between two documents; the other's ``path`` is None where the viewer may see nothing."""
+    """A link between two documents. ``path`` is that of the other one; None if there is none that the viewer
+    may see."""
 
     type: LinkType
     target: str
@@ -42,7 +43,7 @@ class DocumentLink:
 
 @dataclass(frozen=True, slots=True)
 class DocumentView:
-    """A document as it was indexed."""
+    """A document as it was indexed, with its passages and links."""
 
     document: Document
     chunks: tuple[Neighbour, ...]  #: In reading order.
@@ -57,7 +58,7 @@ class DocumentView:
 
 @dataclass(frozen=True, slots=True)
 class Similar:
-    """A document near in meaning to another one or to a text, with its nearest passage."""
+    """A document similar in meaning to another one or to a text, with its nearest passage."""
 
     document: Document
     similarity: float  #: The cosine.

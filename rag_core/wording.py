@@ -33,7 +33,7 @@ GET_A_MODEL = (
 
 
 def plural(count: int, noun: str) -> str:
-    """``1 file``, ``2,000 files``."""
+    """Write a count with its noun: ``1 file``, ``2,000 files``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
@@ -42,7 +42,7 @@ NOTES = frozenset("markdown text org rst asciidoc".split())
 
 
 def documents_in_words(count: int, types: Iterable[str]) -> str:
-    """``18 notes`` if all these types of files are notes, else ``18 files``."""
+    """Write a number of documents: ``18 notes`` if all these file types are notes, else ``18 files``."""
     return plural(count, "note" if NOTES.issuperset(types) else "file")
 
 
@@ -63,7 +63,8 @@ _MOST_VALUES = 8
 
 
 def some(names: Sequence[str], noun: str) -> str:
-    """The first few of these and the number of the others: ``a, b and c``, ``a, b, c and 2 more guests``."""
+    """List the first three names and the number of the others: ``a, b and c``, ``a, b, c and 2 more
+    guests``."""
     if len(names) > _FEW:
         return f"{', '.join(names[:_FEW])} and {plural(len(names) - _FEW, f'more {noun}')}"
     *first, last = names
@@ -71,18 +72,19 @@ def some(names: Sequence[str], noun: str) -> str:
 
 
 def outcome(name: str) -> str:
-    """What became of a file, for people: a store forgets files, and nothing here deletes one."""
+    """Say what happened to a file. For a deleted file the words do not suggest that this program deleted
+    it."""
     return _OUTCOMES.get(name, name)
 
 
 def outcomes(counts: Mapping[str, int], *, bold: bool = False) -> list[str]:
-    """How many files have each outcome, always in one order: ``3 added``, or ``**3** added``."""
+    """Write the number of files with each outcome, in a fixed order: ``3 added``, or ``**3** added``."""
     mark = "**" if bold else ""
     return [f"{mark}{counts[name]:,}{mark} {outcome(name)}" for name in _ORDER if counts.get(name)]
 
 
 def read_and_embedded(job: Job) -> list[str]:
-    """How many passages a run added, and how many texts it embedded: equal passages share a vector."""
+    """Write how many passages a run added and how many texts it embedded; equal passages share a vector."""
     added = f"{plural(job.total_chunks_added, 'passage')} added"
     if job.texts_embedded == job.total_chunks_added > 0:
         return [f"{added} and embedded"]
@@ -92,26 +94,28 @@ def read_and_embedded(job: Job) -> list[str]:
 
 
 def unreadable(count: int) -> str:
-    """What passages without a vector mean, and who would give them one; '' for none."""
+    """Say that ``count`` passages are in a script that the model cannot read, and which model can; '' for
+    0."""
     said = "in a script that this model cannot read: found by words only. ollama:bge-m3 reads more."
     return f"{plural(count, 'passage')} {said}" if count else ""
 
 
 def left_out(failed: int, skipped: int, excluded: int = 0) -> list[str]:
-    """The files in addition to those that were read: ``2 skipped``, without kinds that have none."""
+    """Write the numbers of files that were not read, such as ``2 skipped``; kinds without any are left
+    out."""
     kinds = ((failed, "failed"), (skipped, "skipped"), (excluded, "excluded"))
     return [f"{count:,} {kind}" for count, kind in kinds if count]
 
 
 def skips(by_suffix: Mapping[str, int]) -> str:
-    """How many files are chosen although nothing reads files of their kind."""
+    """Warn how many of the chosen files will be skipped, as nothing reads their kinds."""
     files, kinds = plural(sum(by_suffix.values()), "file"), facet(by_suffix)
     return f"{files} of these will probably be skipped. Nothing reads such files: {kinds}."
 
 
 def pictures_by_ocr(pictures: int, pdfs: int, engine: str, install: str, *, is_off: bool) -> str:
-    """What will become of pictures and of pages without text; '' where there are neither. ``install`` is the
-    command that installs what reads them."""
+    """Say whether OCR will read pictures and scanned PDF files; '' if there are none. ``install`` is the
+    command that installs OCR."""
     each = [plural(pictures, "picture")] if pictures else []
     each += [f"scanned pages of {plural(pdfs, 'PDF file')}"] if pdfs else []
     if not each:
@@ -125,7 +129,7 @@ def pictures_by_ocr(pictures: int, pdfs: int, engine: str, install: str, *, is_o
 
 
 def size(count: int) -> str:
-    """A number of bytes for people: ``1.2 MB``."""
+    """Write a number of bytes: ``1.2 MB``."""
     for power, unit in ((9, "GB"), (6, "MB"), (3, "kB")):
         if count >= 10**power:
             return f"{count / 10**power:.1f} {unit}"
@@ -133,13 +137,14 @@ def size(count: int) -> str:
 
 
 def document_day(view: DocumentView) -> str:
-    """The day by which filters take a document: its text or its name says it, or it was changed then."""
+    """Write the day that date filters use: ``dated`` if its text or name has it, ``changed`` if it is the
+    file's."""
     day = view.document.date[:10]
     return f"{'dated' if view.is_dated else 'changed'} {day}" if day else ""
 
 
 def duration(seconds: float) -> str:
-    """Seconds for people: ``45 s``, ``3 min``, ``1 h 5 min``."""
+    """Write a duration: ``45 s``, ``3 min``, ``1 h 5 min``."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
@@ -147,7 +152,7 @@ def duration(seconds: float) -> str:
 
 
 def still(seconds: float) -> str:
-    """How long something still takes, as a range: ``4–8 min left``."""
+    """Write the remaining time as a range: ``4–8 min left``."""
     if seconds < 60:
         return "less than a minute left"
     shortest, longest = int(seconds * _SHORTER / 60), math.ceil(seconds * _LONGER / 60)
@@ -171,7 +176,8 @@ PHASES = {
 
 
 def progress(now: Progress) -> str:
-    """The progress of a run in one line: what it does, how much of how much, how fast, how long still."""
+    """Write the progress of a run in one line: the phase, the steps done of all, the speed and the remaining
+    time."""
     parts = [PHASES[now.phase]]
     if now.total or now.done:
         parts.append(f"{now.done:,} of {now.total:,}" if now.total else f"{now.done:,}")
@@ -185,12 +191,13 @@ def progress(now: Progress) -> str:
 
 
 def took(job: Job) -> str:
-    """How long a run took."""
+    """Write how long a run took."""
     return duration(job.duration_ms / 1000) if job.duration_ms >= 1000 else "less than a second"
 
 
 def moment(written: str) -> str:
-    """An ISO time by this computer's clock: ``2026-03-15 14:05``; any other text as it is."""
+    """Write an ISO time in this computer's time zone: ``2026-03-15 14:05``; any other text is returned
+    unchanged."""
     try:
         return datetime.fromisoformat(written).astimezone().strftime("%Y-%m-%d %H:%M")
     except (ValueError, OverflowError):  # an imported store may say anything
@@ -198,7 +205,8 @@ def moment(written: str) -> str:
 
 
 def age(day: str, today: date) -> str:
-    """How long ago an ISO day was, in one unit: ``today``, ``3 d``, ``2 mo``, ``5 y``; '' for no day."""
+    """Write how long ago an ISO day was, in one unit: ``today``, ``3 d``, ``2 mo``, ``5 y``; '' if it is no
+    day."""
     try:
         days = (today - date.fromisoformat(day)).days
     except ValueError:
@@ -212,24 +220,24 @@ def age(day: str, today: date) -> str:
 
 
 def embedder(name: str) -> str:
-    """An embedder in words: its name, except for the built-in one."""
+    """Return an embedder's name, or ``the built-in model``."""
     return "the built-in model" if name == "minilm" else name
 
 
 def shared_files(root: str, others: Iterable[str]) -> str:
-    """What becomes of files that the folder ``root`` shares with ``others`` of its store; '' for none."""
+    """Say which of the folders ``others`` overlap the folder ``root``; '' if none."""
     here, rest = PurePath(root), (other for other in others if other != root)
     shared = [other for other in rest if here.is_relative_to(other) or PurePath(other).is_relative_to(here)]
     return f"{root!r} overlaps {', '.join(map(repr, shared))}. Files in both are read once." if shared else ""
 
 
 def covered_by(root: str, by: Source) -> str:
-    """What becomes of the folder ``root`` whose files another folder of its store takes already."""
+    """Say that the store's folder ``by`` already includes the folder ``root``."""
     return f"The store's folder {by.root!r} includes {root!r} already, so no folder is added."
 
 
 def privacy(found: Privacy) -> str:
-    """How many documents of a store are private, and why."""
+    """Write how many documents of a store are private, and why."""
     if not found.private:
         return "No private notes."
     why = f" ({found.by_note:,} marked in the file, {found.by_rule:,} by a rule)"
@@ -237,7 +245,7 @@ def privacy(found: Privacy) -> str:
 
 
 def taken(source: Source) -> str:
-    """Which files of a folder are taken: ``every file``, or its patterns."""
+    """Write which files of a folder are indexed: ``every file``, or its patterns."""
     every = {*source.include} <= {"**/*"}
     without = f", without {' '.join(source.exclude)}" if source.exclude else ""
     return ("every file" if every else " ".join(source.include)) + without
@@ -248,7 +256,7 @@ _ORDERS = {"best": "", "newest": "newest first", "oldest": "oldest first", "name
 
 
 def asked_by(saved: SavedSearch) -> str:
-    """What a saved search asks for: its text and filters as a query, its least score and its order."""
+    """Write what a saved search asks for: its text and filters as a query, its least score and its order."""
     found = saved.filters
     words = [saved.text, *(f"store:{name}" for name in saved.stores)]
     for key in _KEYS:
@@ -261,7 +269,7 @@ def asked_by(saved: SavedSearch) -> str:
 
 
 def roots(sources: Iterable[Source]) -> str:
-    """The folder on this computer where the paths of a store begin; '' if the viewer may not know."""
+    """Write where on this computer the folders of a store are; '' if the viewer may not know."""
     there = [each for each in sources if each.root and not each.removed]
     there.sort(key=lambda each: bool(each.label))
     said = [f"{each.label and f'{each.label}/ is '}{_shown(each.root)}" for each in there]
@@ -269,7 +277,7 @@ def roots(sources: Iterable[Source]) -> str:
 
 
 def top_folder(sources: Iterable[Source]) -> str:
-    """The name of the folder whose paths have no label before them; '' if the viewer may not know."""
+    """Return the name of the folder whose files have paths without a label; '' if the viewer may not know."""
     names = [PurePath(_shown(source.root)).name for source in sources if not (source.label or source.removed)]
     return ", ".join(dict.fromkeys(filter(None, names)))
 
@@ -280,12 +288,12 @@ def _shown(root: str) -> str:
 
 
 def vectors_in(info: StoreInfo) -> str:
-    """Where the vectors of a store are."""
+    """Say where the vectors of a store are: at an address, or in its own file."""
     return f"in {info.address}" if info.address else "in the store's own file"
 
 
 def ranked(found: Diagnosis) -> str:
-    """A sentence that says where a file stands among the results of the query it was diagnosed with."""
+    """Say at which rank the best passage of a diagnosed file is for the query."""
     if found.rank is None:
         return f"For {found.query!r} it is not among the first 1,000 passages."
     place = f"number {found.rank:,} with a score of {found.score or 0:.2f}"
@@ -293,23 +301,24 @@ def ranked(found: Diagnosis) -> str:
 
 
 def command(name: str, path: str, options: str) -> str:
-    """``commonplace NAME PATH OPTIONS`` fit to be pasted: a path that begins like an option comes last."""
+    """Write ``commonplace NAME PATH OPTIONS`` to be pasted into a terminal; a path that begins with a hyphen
+    comes last."""
     parts = (options, "--", quote(path)) if path.startswith("-") else (quote(path), options)
     return " ".join(("commonplace", name, *parts))
 
 
 def take_back(path: str, store: str) -> str:
-    """The command by which a file that was taken out by hand comes back."""
+    """Return the command that ends the exclusion of a file."""
     return command("exclude", path, f"--undo --store {store}")
 
 
 def lines(start: int, end: int) -> str:
-    """Line numbers as they follow a path: ``35``, ``35-40``."""
+    """Write line numbers to follow a path: ``35``, ``35-40``."""
     return str(start) if start == end else f"{start}-{end}"
 
 
 def where(found: Hit | Neighbour | Reference) -> str:
-    """Where a passage is in its document: ``page 3``, ``lines 35-40``; '' for somewhere in it."""
+    """Write where a passage is in its document: ``page 3``, ``lines 35-40``; '' if no place is known."""
     if found.anchor is not None:
         return found.anchor
     several = "line" if found.start_line == found.end_line else "lines"
@@ -317,14 +326,14 @@ def where(found: Hit | Neighbour | Reference) -> str:
 
 
 def place(path: str, found: Hit | Neighbour | Reference) -> str:
-    """A path and where in the file: ``tea.md:12-30``, ``report.pdf, page 3``."""
+    """Write a path and the place in the file: ``tea.md:12-30``, ``report.pdf, page 3``."""
     if found.anchor is None:
         return f"{path}:{lines(found.start_line, found.end_line)}"
     return f"{path}, {found.anchor}" if found.anchor else path
 
 
 def found(answer: Answer) -> str:
-    """How many passages or documents an answer holds, how they were found, and how long that took."""
+    """Write how many passages or documents an answer has, how they were found, and how long that took."""
     took = f"in {answer.query_time_ms:.0f} ms."
     if not answer.hits:  # where there are passages for all that, a notice says why
         said = "shown" if answer.has_more else "more" if answer.offset else "found"
@@ -348,20 +357,20 @@ def found(answer: Answer) -> str:
 
 
 def facet(counts: Mapping[str, int]) -> str:
-    """The commonest values of a facet with their numbers: ``markdown 12, pdf 3``."""
+    """List the commonest values of a facet with their counts: ``markdown 12, pdf 3``."""
     named = [f"{value or '(top folder)'} {count:,}" for value, count in list(counts.items())[:_MOST_VALUES]]
     more = [f"and {len(counts) - _MOST_VALUES:,} more"] if len(counts) > _MOST_VALUES else []
     return ", ".join([*named, *more]) or "nothing"
 
 
 def read_nothing(job: Job) -> bool:
-    """Whether there were files, and not one of them could be read."""
+    """Whether a finished job had files and could read none of them."""
     tried = {outcome for outcome, count in job.counts.items() if count}
     return job.state == "done" and bool(tried) and tried <= {"failed", "skipped", "still_skipped"}
 
 
 def freshness(now: Freshness) -> str:
-    """How far stores are behind their folders, in one line."""
+    """Write in one line how far stores are behind their folders."""
     behind = "looking for changed files" if now.looking else "up to date"
     if now.reading:  # later passages still get more
         behind = f"reading {plural(now.reading, 'file')}"
@@ -374,19 +383,20 @@ def freshness(now: Freshness) -> str:
 
 
 def failed_files(count: int) -> str:
-    """How many files could not be read; '' for none."""
+    """Write how many files could not be read, such as ``3 failed``; '' for 0."""
     return f"{count:,} failed" if count else ""
 
 
 def new_hits(saved: SavedSearch) -> str:
-    """How many hits of a saved search are new, such as *3 new*, or that its store is gone; '' for neither."""
+    """Write how many hits of a saved search are new, such as *3 new*, or that its stores are gone; '' if
+    neither."""
     if saved.is_gone:
         return f"{'stores are' if len(saved.stores) > 1 else 'store is'} gone"
     return f"{'over ' * saved.more_new}{saved.new} new" if saved.new else ""
 
 
 def unshown(answer: Answer) -> str:
-    """How many near misses follow those shown; '' for none."""
+    """Say how many near misses follow the hits shown; '' for none."""
     return f"Near misses not shown: at least {answer.unshown:,}." if answer.unshown else ""
 
 
@@ -396,17 +406,17 @@ ONLY_TITLE = "There is only the title"
 
 
 def is_empty(document: Document) -> bool:
-    """Whether there is nothing at all in a file that was read; a guest is not told."""
+    """Whether a file that was read is empty; always False for a guest."""
     return bool(document.indexed_at) and not document.size
 
 
 def without_text(document: Document) -> str:
-    """What there is to say of a document without text."""
+    """Say that a document's file is empty, or that it has only a title."""
     return "The file is empty" if is_empty(document) else ONLY_TITLE
 
 
 def only_title(hit: Hit) -> str:
-    """What there is of a document without text, or why there is nothing."""
+    """Write the other names and the tags of a document without text, or why there is no text."""
     if reason := unread(hit.document):
         return reason
     names = f"also called {', '.join(hit.aliases)}" if hit.aliases else ""
@@ -415,7 +425,7 @@ def only_title(hit: Hit) -> str:
 
 
 def unread(document: Document) -> str:
-    """Why a document is found only by its name; '' if its text is found, too, and for a guest."""
+    """Say why a document is found only by its name; '' if its text is found, too, and for a guest."""
     match document.state:
         case "waiting":
             return document.reason or "It is not read yet."
@@ -436,5 +446,6 @@ _ON_DISK = {
 
 
 def on_disk(document: Document) -> str:
-    """What has become of a file since it was read; '' if it is as it was or never read, or for a guest."""
+    """Say how the file differs from the text that was read; '' if it does not or was never read, or for a
+    guest."""
     return "" if unread(document) else _ON_DISK.get(document.state, "")

@@ -33,7 +33,7 @@ _BETWEEN = " \t.,;:!?…)*_`。，"  # may stand between a quote and the number 
 
 
 class Checker:
-    """The checks of one answer, fed with it piece by piece."""
+    """Checks an answer against its passages while it arrives piece by piece."""
 
     def __init__(self, references: Sequence[Reference]) -> None:
         self._references = tuple(references)
@@ -58,12 +58,12 @@ class Checker:
 
     @property
     def begun(self) -> bool:
-        """Whether anything was said."""
+        """Whether the answer has any text yet."""
         return bool(self.statements or self._open.strip())
 
     @property
     def references(self) -> tuple[Reference, ...]:
-        """The passages, with what the answer has cited and quoted of them so far."""
+        """The passages, each with whether it was cited and which spans were quoted so far."""
         return tuple(
             replace(each, cited=each.number in self._cited, spans=_joined(self._spans[each.number]))
             for each in self._references
@@ -71,7 +71,7 @@ class Checker:
 
     @property
     def draft(self) -> Draft:
-        """The answer so far."""
+        """The answer so far, with its passages."""
         return Draft(self.references, tuple(self.statements), self._open)
 
     def _statement(self, said: str) -> Statement:
@@ -99,7 +99,7 @@ class Checker:
         )
 
     def _without_wrong_numbers(self, named: Sequence[Citation]) -> list[Edit]:
-        """The edits that leave citations only with numbers of passages that exist."""
+        """Return the edits that remove numbers of passages that do not exist from the citations ``named``."""
         edits: list[Edit] = []
         for citation in named:
             good = [str(number) for number in citation.numbers if number in self._held]
@@ -108,7 +108,7 @@ class Checker:
         return edits
 
     def _quote(self, quoted: Quoted, text: str, named: Sequence[Citation]) -> Quote | None:
-        """The check of one quoted span; None for one without words."""
+        """Check one quoted span; None if it has no words."""
         inner = [((each.start, each.end), "") for each in named if each.within(quoted.first, quoted.last)]
         end = _moved(quoted.last, inner)
         tried = dict.fromkeys((text[quoted.first : quoted.last], _edited(text, inner)[quoted.first : end]))
@@ -124,8 +124,8 @@ class Checker:
         return Quote(quoted.start, quoted.end, holds=False, number=0)
 
     def _meant(self, quoted: Quoted, text: str, named: Sequence[Citation]) -> list[int]:
-        """The passages that a quote may stand in: those whose numbers follow it at once, else those of the
-        statement, else any."""
+        """Return the numbers of the passages that a quote may be from: those cited directly after it, else
+        those cited in the statement, else all."""
         follows: list[int] = []
         at = quoted.end
         for each in named:
@@ -139,14 +139,15 @@ class Checker:
 
 
 def _support(quotes: Sequence[Quote], numbers: Sequence[int]) -> Support:
-    """How a statement that cites the passages ``numbers`` is supported."""
+    """Say whether a statement that cites the passages ``numbers`` quotes one of them, only cites, or
+    neither."""
     if any(quote.holds and quote.number in numbers for quote in quotes):
         return "quoted"
     return "cited" if numbers else "none"
 
 
 def _shifted(quote: Quote, edits: Sequence[Edit]) -> Quote:
-    """A quote where it stands after ``edits`` of the text."""
+    """Return the quote with its offsets moved by the ``edits`` of the text."""
     return replace(quote, start=_moved(quote.start, edits), end=_moved(quote.end, edits))
 
 
@@ -161,7 +162,7 @@ def _moved(at: int, edits: Sequence[Edit]) -> int:
 
 
 def _joined(spans: set[QuoteSpan]) -> tuple[QuoteSpan, ...]:
-    """Spans in order, those that touch joined."""
+    """Sort spans and join those that overlap or touch."""
     joined: list[QuoteSpan] = []
     for start, end in sorted(spans):
         if joined and start <= joined[-1][1]:
@@ -172,15 +173,14 @@ def _joined(spans: set[QuoteSpan]) -> tuple[QuoteSpan, ...]:
 
 
 def lead_of(text: str) -> int:
-    """The length of the white space and the mark of a list or block quote that begin ``text``."""
+    """Return the length of the white space and list or quote marks at the beginning of ``text``."""
     match = _LEAD.match(text)
     return match.end() if match else 0
 
 
 def next_end(text: str, start: int, *, final: bool) -> int | None:
-    """Where the statement that begins at ``start`` ends: after a sentence and the numbers ``[n]`` that follow
-    it, or with its line, never inside quote marks. None as long as that is open; ``final`` says that the text
-    is complete."""
+    """Return where the statement that begins at ``start`` ends: after a sentence and its ``[n]``, or at the
+    end of its line, but never inside quote marks. None if more text is needed; ``final``: no more comes."""
     at = start + lead_of(text[start : start + _LONGEST])
     space = text.rfind(" ", start + _LONGEST // 2, start + _LONGEST)
     cut = space if space > 0 else start + _LONGEST
@@ -204,7 +204,8 @@ def next_end(text: str, start: int, *, final: bool) -> int | None:
 
 
 def _step(text: str, at: int, *, final: bool) -> tuple[int, bool] | None:
-    """The next place to look at, and whether a sentence may end there; None in an open quote or code."""
+    """Return the next offset to look at, and whether a sentence may end there. None if a quote or code is
+    still open there."""
     if code := CODE.match(text, at):
         return code.end(), False
     if text[at] == "`" and not final and "\n" not in text[at:]:
@@ -223,7 +224,8 @@ def _step(text: str, at: int, *, final: bool) -> tuple[int, bool] | None:
 
 
 def _end_behind(text: str, start: int, at: int, *, final: bool) -> int | Literal["open", "goes on"]:
-    """Where the statement ends whose sentence may end at ``at``; *open*: that depends on what follows."""
+    """Return where the statement ends if its sentence ends at ``at``. *goes on*: the sentence does not end
+    there; *open*: that depends on text still to come."""
     uncited = at  # after the brackets, emphasis and quotes that end with the sentence
     while uncited < len(text):
         mark = mark_at(text, uncited)

@@ -22,7 +22,7 @@ _LONGEST_RANGE = 1000
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """``[1, 3]`` in a text, the space before it included."""
+    """Numbers of passages in brackets, such as ``[1, 3]``. ``start`` and ``end`` include the space before."""
 
     start: int
     end: int
@@ -33,7 +33,7 @@ class Citation:
 
 
 def citations(text: str) -> list[Citation]:
-    """The numbers of passages in a text, except in code."""
+    """Return the citations in a text, except those in code."""
     code = [match.span() for match in CODE.finditer(text)]
     return [
         Citation(*match.span(), _numbers(match[1]))
@@ -43,20 +43,21 @@ def citations(text: str) -> list[Citation]:
 
 
 def end_of_citations(text: str, at: int) -> int:
-    """The offset at which the citations end that begin at the offset ``at``, perhaps after spaces; ``at`` if
-    none begins there."""
+    """Return the offset after the citations that begin at ``at``, perhaps after spaces; ``at`` if there are
+    none."""
     match = _CITED.match(text, at)
     return match.end() if match else at
 
 
 def next_citation(text: str, at: int) -> int:
-    """The offset of the first citation from the offset ``at`` on; the length of the text if there is none."""
+    """Return the offset of the first citation at or after ``at``; the length of the text if there is none."""
     match = _NUMBERS.search(text, at)
     return match.start() if match else len(text)
 
 
 def _numbers(written: str) -> tuple[int, ...]:
-    """``1, 3-5`` → 1, 3, 4, 5. A number that is too long becomes 0, which no passage has."""
+    """Return the numbers written in a citation: ``1, 3-5`` → 1, 3, 4, 5. A number that is too long becomes 0,
+    which no passage has."""
     found: list[int] = []
     for part in re.split(r"(?<!\s)\s*(?:,|;|and|&|/)\s*", written, flags=re.IGNORECASE):
         first, *last = [int(each) if len(each) < 7 else 0 for each in re.split(r"(?<!\s)\s*[-–]\s*", part)]

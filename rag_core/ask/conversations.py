@@ -33,7 +33,7 @@ _IS_OF_STORE = """EXISTS
 
 
 class Conversations:
-    """The conversations of all logins. Reading creates no file; every method may raise StoreError."""
+    """Stores the conversations of all logins. Reading creates no file; every method may raise StoreError."""
 
     def __init__(self, data_dir: Path, busy_timeout_s: float) -> None:
         self._state = State(
@@ -57,7 +57,7 @@ class Conversations:
         return [Conversation(*row) for row in rows]
 
     def replies(self, login: str, conversation: str) -> list[Reply]:
-        """The replies of a conversation, oldest first; none for an unknown one."""
+        """Return the replies of a conversation, oldest first; empty if there is no such conversation."""
         sql = "SELECT reply FROM ask_turns WHERE login = ? AND conversation = ? ORDER BY id"
         try:
             return [_read(row[0]) for row in self._state.rows(sql, login, conversation)]
@@ -91,11 +91,11 @@ class Conversations:
             self._state.rows("UPDATE ask_turns SET reply = ? WHERE id = ?", json.dumps(reply), number)
 
     def forget_store(self, store: str) -> None:
-        """Delete the replies of all logins that are from a store: they hold its passages."""
+        """Delete all replies that used passages of a store, for every login."""
         self._state.rows(f"DELETE FROM ask_turns WHERE {_IS_OF_STORE}", store)
 
     def delete(self, login: str, conversation: str | None = None) -> None:
-        """Delete a conversation of a login, or all."""
+        """Delete one conversation of a login; all if ``conversation`` is None."""
         sql = "DELETE FROM ask_turns WHERE login = ? AND (? IS NULL OR conversation = ?)"
         self._state.rows(sql, login, conversation, conversation)
 
@@ -104,7 +104,7 @@ _replies = cache(lambda: TypeAdapter(Reply))
 
 
 def _read(kept: str) -> Reply:
-    """A stored reply. Raises LookupError, TypeError or ValueError for anything else."""
+    """Parse a stored reply. Raises LookupError, TypeError or ValueError if it is not one."""
     value = json.loads(kept)
     if "on_page" in value:  # an older version stored REST's names
         for reference in value["references"]:

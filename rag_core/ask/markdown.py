@@ -15,7 +15,7 @@ _NUMBERS = re.compile(r"\\\[(\d+(?:, \d+)*)\\\](?!\\\(|:)")
 
 
 def markdown(found: Reply) -> str:
-    """The question, the answer and its sources, for a note."""
+    """Write a reply as Markdown to be pasted into a note: the question, the answer and its sources."""
     said = "".join(each.lead + _escaped(marked(each)) for each in found.statements).strip()
     parts = [f"**{_escaped(found.question)}**", said or _escaped(found.message)]
     sources = [each for each in found.references if each.cited] or found.references
@@ -25,10 +25,11 @@ def markdown(found: Reply) -> str:
 
 
 def reference_place(found: Reference) -> str:
-    """``vault/rel_path :: heading_path`` with its page or lines, as `wording.where`."""
+    """Return where a passage is: ``vault/rel_path :: heading_path``, then its page or lines as in
+    `wording.where`."""
     return ", ".join(filter(None, (found.place, wording.where(found))))
 
 
 def _escaped(text: str) -> str:
-    """Text escaped for Markdown. The numbers of passages stay unescaped where they cannot become links."""
+    """Escape text for Markdown; numbers of passages stay as they are unless they could become links."""
     return _NUMBERS.sub(r"[\1]", _MARKS.sub(lambda match: f"\\{match[0]}", text))

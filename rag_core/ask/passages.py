@@ -20,18 +20,20 @@ Around = Callable[[Hit, int], Sequence[Neighbour]]
 
 
 def tokens(text: str) -> int:
-    """An upper estimate of the tokens of a text."""
+    """Estimate the number of tokens of a text, rather too high than too low."""
     return math.ceil(_CAUTION * estimate_tokens(text))
 
 
 def budget(context: int, answer: int, *others: str) -> int:
-    """The tokens left for passages: a model reads and writes ``context`` tokens together."""
+    """Return the tokens left for passages: ``context`` less the ``answer`` and the ``others`` of the
+    prompt."""
     return max(_LEAST, context - min(answer, context // 2) - sum(map(tokens, others)))
 
 
 def numbered(hits: Sequence[Hit], room: int, around: Around) -> tuple[list[Reference], int]:
-    """The hits as references from 1 on, as many as fit into ``room`` tokens (at least one), and how many hits
-    that is. If room is left, parts of the same section complete the hits. Neighbours are one passage."""
+    """Number the hits that fit into ``room`` tokens, at least one, as references from 1 on. Return these and
+    the number of hits used. Remaining room is filled with other parts of the same sections; neighbours become
+    one passage."""
     kept: dict[str, Hit] = {}
     for hit in hits:
         left = room - tokens(hit.content) - _FRAME
@@ -76,7 +78,7 @@ def _reference(number: int, run: Sequence[Hit], around: Around) -> Reference:
 
 
 def _joined(run: Sequence[Hit], around: Around) -> str:
-    """The text of chunks that follow each other, once where they overlap."""
+    """Join the text of consecutive chunks, without repeating the parts where they overlap."""
     if len(run) == 1:
         return run[0].content
     keys = {hit.key for hit in run}
@@ -89,7 +91,8 @@ def _joined(run: Sequence[Hit], around: Around) -> str:
 
 
 def heading_path(hit: Hit) -> str:
-    """The headings that lead to a hit (``# Meetings > ## Weekly standup``), else the document's title."""
+    """Return the headings above a hit (``# Meetings > ## Weekly standup``), or its document's title if it has
+    none."""
     title = hit.document.title
     mark = "# " if hit.document.file_type == "markdown" and title else ""
     return hit.headings or f"{mark}{title}"

@@ -49,7 +49,7 @@ _LONGEST_TURN = 2000  # characters of an earlier answer
 
 
 def beginning(question: str, context: int) -> str:
-    """As much of a long question as takes a quarter of what a model reads, at least 2,000 characters."""
+    """Cut a long question to a quarter of the model's ``context``, but not below 2,000 characters."""
     fits = len(question) * (context // _SHARE) // max(1, tokens(question))
     return question[: max(_SHORT_QUESTION, fits)]
 
@@ -57,7 +57,8 @@ def beginning(question: str, context: int) -> str:
 def messages(
     question: str, references: Sequence[Reference], history: Sequence[ChatMessage]
 ) -> list[ChatMessage]:
-    """The whole request: rules, what was said before, then passages and question."""
+    """Return all messages for the model: the rules, the conversation so far, then the passages and the
+    question."""
     fence = secrets.token_hex(4)
     passages = [
         f"[{each.number}] [Vault: {each.vault}] File: {_CONTROL.sub(' ', each.rel_path).strip()}\n"
@@ -71,7 +72,8 @@ def messages(
 
 
 def conversation(history: Sequence[Turn], context: int) -> list[ChatMessage]:
-    """The last turns that fit, oldest first, without the numbers and marks that a model would copy."""
+    """Return the last turns that fit into a quarter of ``context``, oldest first. Citation numbers are
+    removed, as a model would copy them."""
     room = context // _SHARE
     kept: list[ChatMessage] = []
     for turn in reversed(history):
@@ -84,8 +86,8 @@ def conversation(history: Sequence[Turn], context: int) -> list[ChatMessage]:
 
 
 def leans_back(question: str) -> bool:
-    """Whether a question needs the one before it: it begins with a conjunction, has a pronoun, or has at most
-    one word that is no stop word (in scripts without spaces always)."""
+    """Whether a question cannot be understood without the one before: it begins with a conjunction, has a
+    pronoun, or has at most one word besides stop words (always so in scripts without spaces)."""
     words = list(map(fold, SPACED_WORD.findall(question)))
     few = len({*words} - STOP_WORDS) <= 1
     return few or words[0] in _BEGINNINGS or not _POINTING.isdisjoint(words)

@@ -55,12 +55,12 @@ class Mark:
 
     @property
     def closes(self) -> bool:
-        """Whether a quote may end with it."""
+        """Whether this mark can end a quote."""
         return self.sign in _CLOSE
 
 
 def mark_at(text: str, at: int) -> Mark | None:
-    """The quote mark that begins at ``at``, with those of the same kind directly after it."""
+    """Return the quote mark at ``at``, counting equal marks directly after it; None if there is none."""
     if text[at] not in _FIRST or not (match := _MARK.match(text, at)) or not (sign := _sign(match[0])):
         return None
     weak = sign in _SINGLE or match[0] in ("``", ",,")
@@ -71,7 +71,7 @@ def mark_at(text: str, at: int) -> Mark | None:
 
 
 def _sign(written: str) -> str:
-    """The character that a mark stands for; empty when it is none."""
+    """Return the quote character that a mark stands for, such as one of HTML's; '' if it is none."""
     if written[0] in SIGNS:
         return written[0]
     written = written.removeprefix("\\")
@@ -90,7 +90,8 @@ def _marks(text: str, start: int, end: int) -> Iterator[Mark]:
 
 
 def opening(text: str, at: int) -> Mark | None:
-    """The quote mark at ``at`` if a quote may begin with it: no apostrophe, no inches, no empty quote."""
+    """Return the quote mark at ``at`` if it can open a quote: not an apostrophe, an inch sign or an empty
+    quote."""
     mark = mark_at(text, at)
     if mark is None or mark.sign not in _CLOSERS or not mark.after:
         return None
@@ -103,7 +104,8 @@ def opening(text: str, at: int) -> Mark | None:
 
 
 def closing(text: str, mark: Mark) -> Mark | None:
-    """What closes the quote that ``mark`` opens, in the same paragraph."""
+    """Return the mark that closes the quote opened by ``mark``, in the same paragraph; None if there is
+    none."""
     paragraph = _BLANK_LINE.search(text, mark.end)
     end = min(paragraph.start() if paragraph else len(text), mark.end + LONGEST_QUOTE)
     close = _first_of(_CLOSERS[mark.sign], text, mark, end)
@@ -114,14 +116,15 @@ def closing(text: str, mark: Mark) -> Mark | None:
 
 
 def is_decided(text: str, mark: Mark, close: Mark | None) -> bool:
-    """Whether nothing that may follow ``text`` changes that ``close`` is what closes ``mark``, or nothing."""
+    """Whether ``close`` (None: nothing) stays the end of the quote at ``mark``, however ``text`` goes on."""
     if _BLANK_LINE.search(text, mark.end):
         return True
     return close is not None and (close.sign in _CLOSERS[mark.sign] or "\n" in text[mark.end :])
 
 
 def _first_of(closers: str, text: str, mark: Mark, end: int) -> Mark | None:
-    """The first mark with which one of ``closers`` closes all that was opened: quotes may hold quotes."""
+    """Return the first mark, before ``end``, at which the quote at ``mark`` and the quotes inside it are
+    closed by one of ``closers``; None if there is none."""
     opened = dict.fromkeys(closers, mark.count)
     for each in islice(_marks(text, mark.end, end), _MOST_MARKS) if closers else ():
         for closer in closers:
@@ -132,7 +135,8 @@ def _first_of(closers: str, text: str, mark: Mark, end: int) -> Mark | None:
 
 
 def _opens_inside(each: Mark, mark: Mark, closer: str) -> int:
-    """How many quotes a mark opens inside the one of ``mark``; below 0: how many it closes."""
+    """Return how many nested quotes the mark ``each`` opens inside the quote of ``mark``; negative if it
+    closes them."""
     if mark.weak:
         times = {(closer, closer): each.count, ("'", '"'): each.count // 2}  # '' is LaTeX's for "
         ends_word = not each.before.isspace() and not each.after.isalnum()
@@ -146,7 +150,8 @@ def _opens_inside(each: Mark, mark: Mark, closer: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """A quoted span, marks included; what stands inside is ``text[first:last]``."""
+    """A quoted span from ``start`` to ``end``, quote marks included; ``first`` to ``last`` is the text
+    inside."""
 
     start: int
     end: int
@@ -155,8 +160,8 @@ class Quoted:
 
 
 def quotes(text: str) -> Iterator[Quoted]:
-    """The quoted spans of a statement, in order, without those in a fenced block of code. A mark that is
-    never closed quotes up to the next number, or the end."""
+    """Return the quoted spans of a statement, in order, except those in a fenced code block. A quote that is
+    never closed ends at the next citation, or with the text."""
     at = 0
     while at < len(text):
         if text[at] == "`" and (fenced := FENCED.match(text, at)):

@@ -51,7 +51,7 @@ _NAME = re.compile(r"(?<![.!?] )(?<!\A)\b[A-Z][a-z]+")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of a passage as it is shown, without marks."""
+    """A sentence of a passage as plain text."""
 
     number: int  #: That of its passage.
     text: str
@@ -61,7 +61,7 @@ class Sentence:
 
 
 def sentences(references: Sequence[Reference]) -> Iterator[Sentence]:
-    """The sentences, list items and table rows of passages, in their order."""
+    """Return the sentences, list items and table rows of the passages, in reading order."""
     for reference in references:
         if reference.heading_path.endswith(DESCRIPTION):
             continue
@@ -76,7 +76,8 @@ def sentences(references: Sequence[Reference]) -> Iterator[Sentence]:
 
 
 def _lines(paragraph: str, file_type: str) -> Iterator[str]:
-    """The clean text of a paragraph: in one piece, its list items and rows of tables apart."""
+    """Return the clean text of a paragraph; each list item and table row separately, other text in one
+    piece."""
     prose: list[str] = []
     for block in clean(paragraph, file_type, ()):
         text = " ".join(block.text.replace("\t", " | ").split())
@@ -100,8 +101,8 @@ def _split(text: str) -> Iterator[str]:
 def answer(
     question: str, references: Sequence[Reference], similarities: Similarities
 ) -> tuple[list[Statement], list[Reference]]:
-    """At most three sentences of the passages that answer the question, the best first, each as a quote with
-    the number of its passage; and the passages with these marked."""
+    """Choose at most three sentences of the passages that answer the question. Return them as quotes, best
+    first, each citing its passage, and the passages with these sentences as their spans."""
     candidates = list(dict.fromkeys(sentences(references)))
     held = {reference.number: Held(reference.content) for reference in references}
     weights = _weights(question, candidates, similarities)
@@ -129,13 +130,14 @@ def _statement(sentence: Sentence) -> Statement:
 
 
 def _repeats(sentence: Sentence, chosen: Sequence[Sentence]) -> bool:
-    """Whether a sentence says hardly more than one that is chosen."""
+    """Whether a sentence says nearly the same as one of the ``chosen``: that lacks at most a fifth of its
+    words."""
     words = set(split_words(fold(sentence.text)))
     return any(len(words - set(split_words(fold(other.text)))) <= len(words) // 5 for other in chosen)
 
 
 def _weights(question: str, candidates: Sequence[Sentence], similarities: Similarities) -> list[float]:
-    """How well each sentence answers the question."""
+    """Return a number for each sentence: the higher, the better it answers the question."""
     shares = _shares(question, candidates)
     asked = [_has_asked(question, sentence.text) for sentence in candidates]
     meaning = _meanings(candidates, shares, similarities)
@@ -153,8 +155,8 @@ def _weights(question: str, candidates: Sequence[Sentence], similarities: Simila
 def _meanings(
     candidates: Sequence[Sentence], shares: Sequence[float], similarities: Similarities
 ) -> list[float]:
-    """How near each sentence is in meaning to the question; only those with the largest ``shares`` are
-    compared, others get 0."""
+    """Return how similar each sentence is to the question, 0 to 1. Only the sentences with the largest
+    ``shares`` are compared; the others get 0."""
     first = sorted(range(len(candidates)), key=lambda index: -shares[index])[:_MOST_COMPARED]
     meaning = [0.0] * len(candidates)
     if first:
@@ -165,8 +167,8 @@ def _meanings(
 
 
 def _shares(question: str, candidates: Sequence[Sentence]) -> list[float]:
-    """The share of the question's information that each sentence holds, 0 to 1: a word weighs the more the
-    fewer sentences have it, and half where only the heading has it."""
+    """Return the share, 0 to 1, of the question's information that each sentence has. Rare words weigh more;
+    words found only in the heading count half."""
     query = parse(question)
     wanted = {stem(word) for word in query.terms.words if word not in query.terms.stop_words}
     inside = [{stem(word) for word in split_words(fold(sentence.text))} for sentence in candidates]
@@ -183,7 +185,7 @@ def _shares(question: str, candidates: Sequence[Sentence]) -> list[float]:
 
 
 def _has_asked(question: str, sentence: str) -> float:
-    """1.0 if a sentence has the kind of thing that the question asks for, else 0.0."""
+    """Return 1.0 if a sentence has what the question asks for (a time, a number or a name), else 0.0."""
     asks = question.casefold()
     if _WHEN.search(asks):
         return float(bool(_TIME.search(sentence)) or any(True for _ in numbers(sentence)))

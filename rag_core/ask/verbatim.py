@@ -45,7 +45,7 @@ _MARKUP = tuple(
 
 
 class Held:
-    """A passage, made ready for many quotes."""
+    """A passage, prepared for finding many quotes in it."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -53,7 +53,7 @@ class Held:
         self._bare = _folded(text, _marks_of(text))
 
     def find(self, quote: str) -> QuoteSpan | None:
-        """Where the passage holds the quote (without its quote marks), or None."""
+        """Return the span where the passage has the quote (given without its quote marks), or None."""
         plain = _folded(quote)[0].strip(_ENDS)
         bare = _folded(quote, _marks_of(quote, self._text))[0].strip(_ENDS)
         return self._find(plain, *self._plain) or self._find(bare, *self._bare)
@@ -76,7 +76,8 @@ class Held:
         return places[found[0][0]], places[found[-1][1] - 1] + 1
 
     def _places(self, wanted: str, form: str, places: Sequence[int], start: int) -> Iterator[QuoteSpan]:
-        """Where ``wanted`` stands in ``form`` as whole words, in either case of its first letter."""
+        """Return the places in ``form``, from ``start`` on, where ``wanted`` stands as whole words. The first
+        letter may be upper or lower case."""
         if not any(char.isalnum() for char in wanted):
             return
         found: list[QuoteSpan] = []
@@ -91,7 +92,8 @@ class Held:
                 yield begin, end
 
     def _ends_word(self, form: str, places: Sequence[int], inner: int, outer: int) -> bool:
-        """Whether a word or number ends between the neighbours ``inner``, of a quote, and ``outer``."""
+        """Whether a word or number ends between a quote's outermost character ``inner`` and its neighbour
+        ``outer`` (offsets in ``form``)."""
         if not 0 <= outer < len(form):
             return True
         char, beside, sign = form[inner], form[outer], self._text[places[outer]]
@@ -106,8 +108,8 @@ class Held:
 
 
 def _folded(text: str, without: Sequence[int] = ()) -> tuple[str, list[int]]:
-    """``text`` normalized for comparison, without the spans ``without``, and the offset in ``text`` of each
-    of its characters."""
+    """Normalize ``text`` for comparison, leaving out characters marked in ``without``. Return the result and,
+    for each of its characters, the offset in ``text``."""
     chars: list[str] = []
     places: list[int] = []
     for at, cluster in _clusters(text):
@@ -122,8 +124,8 @@ def _folded(text: str, without: Sequence[int] = ()) -> tuple[str, list[int]]:
 
 
 def _marks_of(text: str, held: str | None = None) -> bytearray:
-    """The spans of Markdown syntax. In a quote, syntax with words in it (an address, a tag) counts only if
-    the passage, ``held``, has the same: a model could hide additions in it."""
+    """Return a byte for each character: 1 if it is Markdown syntax. In a quote, syntax that contains words
+    counts only if the passage ``held`` has the same; otherwise a model could hide additions in it."""
     marks = bytearray(len(text))
     for pattern in _MARKUP:
         for match in pattern.finditer(text):
@@ -137,7 +139,7 @@ def _marks_of(text: str, held: str | None = None) -> bytearray:
 
 
 def _clusters(text: str) -> Iterator[tuple[int, str]]:
-    """Each character with its place; a decomposed one with its marks, composed."""
+    """Return each character with its offset; a letter and its combining marks are composed into one."""
     if unicodedata.is_normalized("NFC", text):
         yield from enumerate(text)
         return

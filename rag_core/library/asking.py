@@ -67,7 +67,7 @@ _lock = threading.Lock()
 
 
 class _Found(NamedTuple):
-    """The best hits for a question; ``withheld`` counts relevant private ones that the model may not read."""
+    """The best hits for a question, and the number of fitting private hits withheld from the model."""
 
     hits: tuple[Hit, ...]
     answer: Answer
@@ -105,15 +105,18 @@ class Asking(Service):
         on_text: OnText | None = None,
         stop: threading.Event | None = None,
     ) -> Reply:
-        """The answer to a question, with every quote in it compared with its passage.
+        """Return the answer to a question, with every quote in it compared with its passage.
 
         ``stores``, ``filters`` and ``min_score`` are as in ``search``. ``k``, or ``top_k``, is the number of
         passages to answer from: by default the setting ``top_k``, at most 20, or 5 if it is not set.
         ``history`` is the conversation so far, oldest turn first. ``on_text`` gets the passages, then each
-        piece of the answer; setting ``stop`` ends it. If nothing fits, no model is asked. If no model
-        answers, the sentences of the passages that do stand in for it, word for word, and the reply says why
-        if a model was to answer. Raises Forbidden for a guest who may only
-        search, TooMany, InvalidInput for an empty question or a ``k`` over 20, NotFound for a store.
+        piece of the answer; setting ``stop`` ends it.
+
+        If nothing fits, no model is asked. If no model answers, the reply quotes sentences of the passages
+        word for word instead, and says why if a model should have answered.
+
+        Raises Forbidden for a guest who may only search, TooMany, InvalidInput for an empty question or a
+        ``k`` over 20, NotFound for a store.
         """
         check_may_ask(viewer)
         started = time.perf_counter()
@@ -158,7 +161,7 @@ class Asking(Service):
         )
 
     def _count(self, k: int | None, top_k: int | None) -> int:
-        """How many passages to answer from. Raises InvalidInput."""
+        """Return how many passages to answer from. Raises InvalidInput."""
         if k and top_k and k != top_k:
             raise InvalidInput(f"k is {k} and top_k is {top_k}.", "They are the same: give one of them.")
         name, count = ("top_k", top_k) if top_k else ("k", k)
@@ -170,8 +173,8 @@ class Asking(Service):
 
     @contextmanager
     def _counted(self, viewer: Viewer, stop: threading.Event) -> Iterator[None]:
-        """Count an open question, which `stop_answers` ends by ``stop``. Raises TooMany for a guest with too
-        many of them."""
+        """Context manager: count a question as open, so that `stop_answers` can set ``stop``. Raises TooMany
+        for a guest with too many open questions."""
         key = str(self._settings.data_dir), viewer.login
         with _lock:
             mine = sum(key == each for each, _ in _running)
@@ -186,13 +189,13 @@ class Asking(Service):
 
     @open_to_all
     def conversations(self, viewer: Viewer) -> list[Conversation]:
-        """The kept conversations of ``viewer``, the latest first."""
+        """The stored conversations of ``viewer``, the latest first."""
         return self._conversations.all_of(_owner_of(viewer))
 
     @open_to_all
     def conversation(self, viewer: Viewer, conversation: str) -> list[Reply]:
-        """The replies of a conversation, oldest first, without those from passages that ``viewer`` may no
-        longer see. Raises NotFound when none is left."""
+        """Return the replies of a conversation, oldest first, without those that use passages ``viewer`` may
+        no longer see. Raises NotFound if none is left."""
         kept = self._conversations.replies(_owner_of(viewer), conversation)
         shown = [reply for reply in kept if viewer.is_owner or self._may_still_see(viewer, reply)]
         if not shown:
@@ -201,7 +204,8 @@ class Asking(Service):
 
     @open_to_all
     def keep_reply(self, viewer: Viewer, conversation: str, reply: Reply) -> None:
-        """Append a reply to a conversation, whose id is 32 hexadecimal digits, new or not."""
+        """Append a reply to a conversation, which is created if needed. ``conversation`` is an id of 32
+        hexadecimal digits."""
         self._conversations.add(_owner_of(viewer), conversation, reply)
 
     @open_to_all
@@ -226,7 +230,7 @@ class Asking(Service):
         history: Sequence[Turn],
         search: _Search,
     ) -> _Found:
-        """The ``k`` best passages for a question.
+        """Find the ``k`` best passages for a question.
 
         A follow-up may not name its subject, so the previous question is searched together with it. If the
         follow-up does name a subject, only passages near it count, so that the previous question is not
@@ -249,8 +253,8 @@ class Asking(Service):
         return _merged(found, more, k)
 
     def _best(self, viewer: Viewer, text: str, k: int, search: _Search) -> _Found:
-        """The ``k`` best passages that the model may read, those that fit first; pages on past those it may
-        not, and past those that a reranker put before some that fit."""
+        """Find the ``k`` best passages that the model may read, those that fit first. Further pages are read
+        if the model may not read all of them, or a reranker put others before them."""
         answer = search(text, top_k=k)
         kept = [hit for hit in answer.hits if self._may_read(viewer, hit)]
         withheld = sum(hit.relevant for hit in answer.hits) - sum(hit.relevant for hit in kept)
@@ -282,7 +286,8 @@ class Asking(Service):
         on_text: OnText,
         stop: threading.Event,
     ) -> Reply:
-        """The reply with its passages and the model's answer."""
+        """Return the reply with its passages and the model's answer; quotes of the passages if no model
+        answers."""
         options = self._options
         heard = [turn for turn in history if not (turn.private and self._leaves())]
         before = conversation(heard, options.context)
@@ -305,8 +310,8 @@ class Asking(Service):
     def _with_passages(
         self, viewer: Viewer, reply: Reply, hits: Sequence[Hit], question: str, before: Sequence[ChatMessage]
     ) -> Reply:
-        """The reply with the passages that fit into the prompt, next to ``question`` (what the model gets of
-        it) and the conversation ``before``."""
+        """Add the passages to the reply that fit into the prompt with ``question`` (perhaps shortened) and
+        the conversation ``before``."""
         fixed = (SYSTEM_PROMPT, RULES, question, *(message.content for message in before))
         room = budget(self._options.context, self._options.max_tokens, *fixed)
 
@@ -331,7 +336,7 @@ class Asking(Service):
         )
 
     def _quoted(self, viewer: Viewer, reply: Reply) -> Reply:
-        """The reply with the sentences of its passages that answer the question."""
+        """Return the reply with quoted sentences of its passages as the answer."""
 
         def similarities(texts: Sequence[str]) -> Sequence[float]:
             return self._similarities(viewer, reply.question, texts, reply.references[0].vault)
@@ -348,8 +353,8 @@ class Asking(Service):
     def _similarities(
         self, viewer: Viewer, question: str, texts: Sequence[str], store: str
     ) -> Sequence[float]:
-        """How near texts are in meaning to a question, −1 to 1, by the embedder of a store if it computes in
-        this process; else 0.0 for each."""
+        """Return the similarity, −1 to 1, of each text to a question, by the embedder of a store. All are 0.0
+        if it cannot compare them, or runs on a server."""
         with self._stores.reading(viewer, store) as db:
             name = kept(db, meta)["embedder"]
         try:
@@ -362,7 +367,7 @@ class Asking(Service):
             return [0.0] * len(texts)
 
     def _llm(self) -> str:
-        """The name of the answering model. Raises LLMError if none is set."""
+        """Return the name of the answering model. Raises LLMError if none is set."""
         if self._settings.llm is None:
             raise LLMError("No model is set up to answer questions.", f"{GET_A_MODEL} in config.yaml.")
         return self._settings.llm
@@ -382,7 +387,8 @@ def _merged(found: _Found, more: _Found, k: int) -> _Found:
 def _spoken(
     viewer: Viewer, reply: Reply, pieces: Iterator[str], call: Call, options: LLMOptions, on_text: OnText
 ) -> Reply:
-    """The reply with the model's answer, checked. Raises LLMError if the model never says anything."""
+    """Add the model's answer to the reply, checked. Raises LLMError if the model fails before it says
+    anything."""
     checker = Checker(reply.references)
     trouble: LLMError | None = None
     try:
@@ -413,14 +419,14 @@ def _spoken(
 
 
 def _with_trouble(viewer: Viewer, reply: Reply, error: RagError) -> Reply:
-    """The reply with the reason why the answer is missing or broken off. A guest is not told the details:
-    they may name a server."""
+    """Add to the reply why the answer is missing or incomplete. A guest is not told the details: they may
+    name a server."""
     notice = Notice.of(error.as_message()) if viewer.is_owner else Notice("no_answer")
     return replace(reply, notices=(*reply.notices, notice))
 
 
 def stop_answers() -> None:
-    """Stop every answer of this process; the text until then stays."""
+    """Stop every answer in progress in this process; the text so far stays."""
     with _lock:
         for _, stop in _running:
             stop.set()
@@ -433,10 +439,10 @@ def check_may_ask(viewer: Viewer) -> None:
 
 
 def usual_count(settings: Settings) -> int:
-    """How many passages a question is answered from, unless it says so itself."""
+    """Return how many passages a question is answered from by default."""
     return min(settings.top_k, MAX_K) if "top_k" in settings.model_fields_set else DEFAULT_K
 
 
 def _owner_of(viewer: Viewer) -> str:
-    """The name under which a viewer's conversations are kept; a guest's never equals an owner's."""
+    """Return the name under which a viewer's conversations are stored; a guest's never equals an owner's."""
     return viewer.login if viewer.is_owner else f"guest {viewer.login}"

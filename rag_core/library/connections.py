@@ -30,8 +30,8 @@ LiveCheck = tuple[Connection, Callable[[], Found]]
 
 
 def run_checks(checks: Sequence[LiveCheck], within_s: float = 5.0) -> list[Connection]:
-    """What each check finds, in order; they run at the same time. One that fails or takes longer than
-    ``within_s`` says so."""
+    """Run the checks at the same time, and return the connections with their results, in order. A check that
+    fails or takes longer than ``within_s`` seconds gives a result that says so."""
     futures = [in_background(f"checking {known.key}", look) for known, look in checks]
     wait(futures, within_s)
     connections = []
@@ -56,12 +56,12 @@ def run_checks(checks: Sequence[LiveCheck], within_s: float = 5.0) -> list[Conne
 
 
 def goes(row: Provider, options: Any) -> str:
-    """Where a provider's texts go, in words; no server is asked."""
+    """Say in words where a provider's texts go; no server is asked."""
     return row.goes or (sent_to(getattr(options, row.server)) if row.server else destination(""))
 
 
 def sent_to(url: str) -> str:
-    """Where text goes that the server at ``url`` gets."""
+    """Say in words where text goes that is sent to ``url``; '' means that no server is set."""
     return destination(url) if url else "goes nowhere, as no server is set"
 
 
@@ -73,8 +73,11 @@ _ASKED = (ChatMessage("user", "Answer with one word: yes."),)
 def check_chat(
     name: str | None, options: LLMOptions, config_file: Path | None, within_s: float = 3.5
 ) -> Found:
-    """The model called ``name``, asked for a word, and the models that could be chosen; None: none is chosen.
-    No note is sent. The server is asked with the options of an answer: others would load the model again."""
+    """Ask the model called ``name`` for one word, and list the models that can be chosen; if ``name`` is
+    None, only list them. No note is sent.
+
+    The options are those of an answer: with others a server would load the model again.
+    """
     listing = in_background("listing models that chat", lambda: listed_models(CHAT_MODELS, options))
     found = _ask_chat(name, options, within_s) if name else None
     models: tuple[str, ...] = ()
@@ -94,7 +97,7 @@ def check_chat(
 
 
 def listed_models(table: Mapping[str, Provider], options: Any) -> list[str]:
-    """The names of the models that can be chosen now, of one provider of a table after the other."""
+    """Return the names of the models that can be chosen now, provider by provider."""
     names: list[str] = []
     for row in table.values():
         with suppress(EmbedderError, Unanswered):

@@ -38,10 +38,10 @@ _Followed = Iterator[tuple[DiagnosisStep, Message | None]]  # steps, each with w
 
 
 def explain(store: Store, path: str, here: Path, missing: Missing) -> Diagnosis:
-    """Follow a file into a store, to the first step that keeps it from being found.
+    """Follow a file into a store, up to the first step that keeps it from being found.
 
-    ``path`` is absolute, relative to ``here``, or as the store calls it; a name alone is looked for anywhere
-    below the folders. Reads no file but one that may have changed.
+    ``path`` is absolute, relative to ``here``, or the store's name for it; a file name alone is looked for
+    anywhere below the folders. Only a file that may have changed is read.
 
     Raises:
         StoreError: the store cannot be read.
@@ -59,7 +59,8 @@ def explain(store: Store, path: str, here: Path, missing: Missing) -> Diagnosis:
 
 
 def _by_name(db: sqlite3.Connection, name: str, others: list[FilePlace]) -> tuple[list[FilePlace], list[str]]:
-    """The one file with this name, or the paths of several; ``others`` if there is none."""
+    """Find files by their name: return the place of the only one, or the paths of several. If there is none,
+    return ``others``."""
     paths = documents.called(db, name, _MOST_CALLED)
     if len(paths) == 1:
         return places_of(db, paths[0])[:1], []
@@ -77,7 +78,7 @@ def is_elsewhere(found: Diagnosis) -> bool:
 
 
 def _nowhere(db: sqlite3.Connection, store: str, path: str, here: Path, called: list[str]) -> Diagnosis:
-    """The diagnosis of a file that no folder holds, or whose name several documents have."""
+    """Diagnose a file that is in no folder of the store, or whose name several files have (``called``)."""
     folders = ", ".join(source.root for source in all_sources(db)) or "none yet"
     files = absolute(path, here)
     if called:
@@ -108,7 +109,7 @@ def _explain(db: sqlite3.Connection, store: str, place: FilePlace, missing: Miss
 
 
 def _follow(db: sqlite3.Connection, store: str, place: FilePlace, missing: Missing) -> _Followed:
-    """Each step from the file to its vectors, with what to do where it went wrong."""
+    """Return each step from the file to its vectors, with advice on what to do, or None."""
     source, raw = place
     resume = say("resume_folder", number=source.id, store=store)
     row: sqlite3.Row | None = db.execute(
@@ -171,7 +172,7 @@ def _reading(store: str, row: sqlite3.Row) -> _Followed:
 
 
 def _as_read(row: sqlite3.Row, again: Message, index: Message) -> _Followed:
-    """How a document was read, and which parts are missing."""
+    """Return the steps that say how a document was read, and what in it was not."""
     path, warnings = PurePosixPath(row["display"]), json.loads(row["warnings"])
     by = f" by {reader_of(path)}" if is_current(row["extractor"], path) else ""
     yield DiagnosisStep("ok", say("read", type=row["file_type"], by=by, when=moment(row["indexed_at"]))), None

@@ -68,7 +68,7 @@ class Documents(Service):
 
     @open_to_all
     def facets(self, viewer: Viewer, names: Sequence[str] = ()) -> Facets:
-        """How many documents of the readable stores have each type, tag, folder and year, most first; see
+        """Count the documents of all readable stores by type, tag, folder and year, most frequent first; see
         `store.facets.matching`."""
         found: list[Facets] = []
         for opened in self._stores.each(viewer, names)[0].values():
@@ -87,11 +87,11 @@ class Documents(Service):
         *,
         start: str = "",
     ) -> DocumentView:
-        """The passages of these lines of a document, each cut to them; ``last_line`` None means to the
+        """Return the passages in these lines of a document, each cut to them; ``last_line`` None means to the
         end.
 
-        ``start`` is the key of the first passage to return. They are as many as fit into `EXCERPT_TOKENS`.
-        Raises NotFound, and InvalidInput for impossible lines.
+        ``start`` is the key of the first passage to return. As many are returned as fit into
+        `EXCERPT_TOKENS`. Raises NotFound, and InvalidInput for impossible lines.
         """
         if first_line < 1 or (last_line is not None and last_line < first_line):
             raise InvalidInput(f"There are no lines from {first_line} to {last_line}.", "Count from 1.")
@@ -146,7 +146,7 @@ def _gone() -> NotFound:
 
 
 def _cut(passage: Neighbour, first: int, last: int) -> Neighbour | None:
-    """A passage cut to the lines ``first`` to ``last``, None if it has none of them. A passage without line
+    """Cut a passage to the lines ``first`` to ``last``; None if it has none of them. A passage without line
     numbers stays whole."""
     if passage.end_line < first or passage.start_line > last:
         return None
@@ -174,6 +174,6 @@ def _cut(passage: Neighbour, first: int, last: int) -> Neighbour | None:
 
 
 def _fitting(passages: Sequence[Neighbour], tokens: int) -> int:
-    """How many of the passages fit together into ``tokens``."""
+    """Return how many of the first passages fit into ``tokens`` together."""
     totals = accumulate(estimate_tokens(passage.content) for passage in passages)
     return sum(total <= tokens for total in totals)

@@ -34,7 +34,7 @@ DEPTH = 20
 
 
 class Evaluating(Service):
-    """Measures the searches of a library; only for its owner."""
+    """Measures search quality with a golden set; only for the owner."""
 
     def __init__(self, shared: Shared, searching: Searching, documents: Documents) -> None:
         super().__init__(shared)
@@ -43,7 +43,7 @@ class Evaluating(Service):
 
     @property
     def usual_file(self) -> Path:
-        """The default golden set."""
+        """The path of the default golden set."""
         return self._settings.data_dir / "golden.yaml"
 
     def evaluate(
@@ -54,8 +54,8 @@ class Evaluating(Service):
         *,
         mode: Mode | None = None,
     ) -> Evaluation:
-        """Answer the queries of a golden set (None: `usual_file`) and compare with the last time. Raises
-        InvalidInput if the file is no golden set."""
+        """Search for each query of a golden set (None: `usual_file`) and compare the results with the last
+        time. Raises InvalidInput if the file is not a golden set."""
         file = file or self.usual_file
         golden = _golden(_text(file), file)
         judged = [
@@ -104,7 +104,7 @@ class Evaluating(Service):
     def _judged(
         self, viewer: Viewer, query: str, relevant: Sequence[str], stores: Sequence[str], mode: Mode | None
     ) -> JudgedQuery:
-        """A query as it is answered now."""
+        """Search for a query and return the ranks of its relevant documents."""
         answer = self._searching.search(viewer, query, stores, mode=mode, top_k=DEPTH, group="document")
         wanted = {self._path(viewer, each, answer.stores) for each in relevant}
         ranks: dict[str, int] = {}
@@ -116,8 +116,8 @@ class Evaluating(Service):
         )
 
     def _path(self, viewer: Viewer, name: str, stores: Sequence[str]) -> str:
-        """The path of the document with the passage whose id is ``name``; ``name`` itself if it is no such
-        id."""
+        """Return the path of the document with the passage id ``name``; ``name`` itself if no passage has
+        that id."""
         for store in stores:
             with suppress(NotFound):
                 return self._documents.around(viewer, store, name).document.path
@@ -125,7 +125,8 @@ class Evaluating(Service):
 
 
 def figures(judged: Sequence[JudgedQuery]) -> dict[str, float]:
-    """Hit rates, the mean reciprocal rank and nDCG@10, in percent; all relevant documents count the same."""
+    """Compute hit rates, the mean reciprocal rank and nDCG@10, in percent; all relevant documents count the
+    same."""
 
     def mean(values: list[float]) -> float:
         return round(100 * sum(values) / max(1, len(values)), 2)
@@ -151,7 +152,8 @@ def _text(file: Path) -> str:
 
 
 def _golden(text: str, file: Path) -> dict[tuple[str, str], list[str]]:
-    """What is relevant for each query in a store ('' for none named) of the golden set ``text``."""
+    """Parse the golden set ``text``: (query, store) → relevant documents. The store is '' if none is
+    named."""
     try:
         found = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError) as error:
@@ -167,7 +169,7 @@ def _golden(text: str, file: Path) -> dict[tuple[str, str], list[str]]:
 
 
 def _with_item(text: str, item: str) -> str:
-    """The golden set ``text`` with ``item``, the YAML of one more query, after its last."""
+    """Insert ``item``, the YAML of one query, after the last query of the golden set ``text``."""
     whole: Any = yaml.compose(text)
     queries = next(value for key, value in whole.value if key.value == "queries")
     at = queries.end_mark.index
@@ -184,7 +186,7 @@ def _is_entry(entry: object) -> bool:
 
 
 def _write(file: Path, text: str) -> None:
-    """Replace ``file`` as a whole."""
+    """Replace the file in one step, so that it is never half written."""
     unfinished = file.with_name(f"{file.name}.{os.getpid()}.part")
     unfinished.write_text(text, "utf-8")
     unfinished.replace(file)

@@ -24,8 +24,8 @@ class Files(Service):
     """Lists the files of stores. Paths are absolute, or as the store calls them."""
 
     def exclude(self, viewer: Viewer, store: str, path: str, reason: str = "") -> None:
-        """Exclude one file, whatever the patterns say: no search finds it from now on. Also request the job
-        that forgets it. Raises NotFound, also if it is excluded already."""
+        """Exclude one file, regardless of the patterns: no search finds it from now on. Also request the job
+        that deletes its text. Raises NotFound, also if it is excluded already."""
         opened = self._own(viewer, store)
         found = places.read_places(opened, [path])
         with opened.decide() as db:
@@ -35,7 +35,8 @@ class Files(Service):
                 jobs.add_request(db, "index", [source_id], force=True, paths=[raw, *notes])
 
     def include(self, viewer: Viewer, store: str, path: str) -> None:
-        """Let the patterns decide on an excluded file again, and request that it is read. Raises NotFound."""
+        """End the exclusion of a file, so that the patterns decide again, and request that it is read. Raises
+        NotFound."""
         opened = self._own(viewer, store)
         with opened.decide() as db:
             found = [each for each in sources.excluded_files(db) if each.display == path]
@@ -48,9 +49,9 @@ class Files(Service):
     def all(
         self, viewer: Viewer, store: str, path: str | None = None, *, compared: bool = True
     ) -> list[Document]:
-        """Every file of a store by path, also excluded ones; with ``path`` only the files of that name.
+        """List every file of a store by path, excluded ones too; with ``path`` only the files of that name.
 
-        Each ``state`` is compared with the disk now, for ``path`` by content. Without ``compared`` it is the
+        Each ``state`` is compared with the disk now; with ``path`` by content. Without ``compared`` it is the
         state when the file was last read, which stays the same until the store changes.
         """
         with self._stores.open(viewer, store).store.read() as db:
@@ -71,8 +72,8 @@ class Files(Service):
         )
 
     def states(self, viewer: Viewer, store: str) -> dict[int, FileState]:
-        """The state of each document by its id, compared with the disk just now; exclusions are not looked
-        at. One stat per file: 20,000 take about a tenth of a second."""
+        """Return the state of each document by its id, compared with the disk now. Exclusions are ignored.
+        20,000 files take about a tenth of a second."""
         with self._stores.open(viewer, store).store.read() as db:
             rows = find.stat_rows(db)
         return file_states(rows)
@@ -85,8 +86,8 @@ class Files(Service):
         raise places.no_file(self._stores.open(viewer, store).store, path)
 
     def path_of(self, viewer: Viewer, store: str, path: str, here: Path | None = None) -> str:
-        """The store's name for the file ``path``. Raises NotFound, and InvalidInput for a path outside of
-        its folders.
+        """Return the store's name for the file ``path``. Raises NotFound, and InvalidInput for a path outside
+        of its folders.
 
         ``path`` may be absolute, the store's own name, the end of that if it is unique (``tea.md``), or
         relative to ``here`` if the file exists.
@@ -110,7 +111,8 @@ class Files(Service):
     def path_and_lines(
         self, viewer: Viewer, store: str, path: str, here: Path | None = None
     ) -> tuple[str, tuple[int, int] | None]:
-        """As `path_of`, for a path that may end in lines (``a.md:10-14``), with the first and the last."""
+        """As `path_of`, for a path that may end in lines (``a.md:10-14``). Also return the first and the last
+        line, or None."""
         found = _LINES.fullmatch(path)
         if found is None or os.path.lexists((here or Path(os.sep)) / expanded(path)):
             return self.path_of(viewer, store, path, here), None
@@ -121,10 +123,10 @@ class Files(Service):
         return self.path_of(viewer, store, found[1], here), lines
 
     def stores_meant(self, viewer: Viewer, path: str, here: Path | None = None) -> list[str]:
-        """The stores that may be meant by a file named as in `path_and_lines`.
+        """Return the stores that a file named as in `path_and_lines` may belong to.
 
-        These are the stores that list the file, else those with a folder around it. The default store alone,
-        if it is one of them. Raises NotFound if there are several stores and none has the file.
+        These are the stores that list the file; if none does, those with a folder around it. If the default
+        store is among them, only that. Raises NotFound if there are several stores and none has the file.
         """
         names = self._stores.names(viewer)
         listing: list[str] = []
@@ -155,7 +157,7 @@ class Files(Service):
 
 
 def _excluded(store: str, out: sources.Exclusion) -> Document:
-    """An excluded file that the store has forgotten: only its place is known."""
+    """Return an entry for an excluded file whose text is deleted; only its place is known."""
     return Document(
         store=store, id=0, path=out.display, folder=posixpath.dirname(out.display), file_type="", title="",
         tags=(), date="", private=False, state="excluded", reason=out.reason, chunks=0, size=0, file_hash="",

@@ -24,13 +24,14 @@ _READ: dict[str, FileState] = {
 
 
 def file_states(rows: Iterable[sqlite3.Row]) -> dict[int, FileState]:
-    """`file_state` of each row by document id. Disks can be slow: call it without a snapshot of the store."""
+    """Return the `file_state` of each row, by document id. Disks can be slow: call it without a snapshot of
+    the store."""
     return {row["id"]: file_state(row) for row in rows}
 
 
 def file_state(row: sqlite3.Row) -> FileState:
-    """The state of one document, from a row of ``documents`` with the ``root`` of its source: what the last
-    reading gave, or how the file differs now."""
+    """Return a document's state on disk: as last read, changed, missing or unknown. ``row`` is one of
+    ``documents``, with the ``root`` of its source."""
     if not os.path.isabs(row["root"]):  # noqa: PTH117  (bytes): an attached index, which is no folder
         return _READ[row["state"]]
     try:
@@ -46,7 +47,7 @@ def file_state(row: sqlite3.Row) -> FileState:
 
 
 def _holds_files(root: bytes) -> bool:
-    """Whether a folder is there; a missing or empty one may be where another disk was."""
+    """Whether a folder exists and is not empty; otherwise its disk may not be mounted."""
     try:
         with os.scandir(root) as entries:
             return next(entries, None) is not None
@@ -55,7 +56,8 @@ def _holds_files(root: bytes) -> bool:
 
 
 def file_state_by_hash(row: sqlite3.Row) -> FileState:
-    """`file_state` for a row with the ``file_hash``: a file that was only touched has not changed."""
+    """As `file_state`, for a row with ``file_hash``: compares content, so a file with only a new time has not
+    changed."""
     state = file_state(row)
     if state != "changed" or not row["file_hash"]:
         return state

@@ -79,8 +79,8 @@ class Jobs(Service):
                     jobs.add_request(db, "index", [source.id], paths=None if whole else sorted(paths))
 
     def request_changed(self, viewer: Viewer, store: str, source: Source, paths: Sequence[bytes]) -> bool:
-        """Request that files of a folder, by their path below it, are brought up to date: those that exist,
-        and documents at or below the others. Returns whether there are any."""
+        """Request that changed files of a folder, by their paths below it, are read again or removed. Returns
+        whether there are any."""
         opened = self._own(viewer, store)
         root = os.fsencode(source.root)
         wanted = {path for path in paths if os.path.lexists(os.path.join(root, path))}  # noqa: PTH118  (bytes)
@@ -162,7 +162,7 @@ class Jobs(Service):
             return jobs.newest(db, store, running=False, limit=limit)
 
     def freshness(self, viewer: Viewer, stores: Sequence[str]) -> Freshness:
-        """How far ``stores`` are behind their folders; those that cannot be read are left out."""
+        """Return how far ``stores`` are behind their folders; stores that cannot be read are left out."""
         reading = waiting = failed = pictures = 0
         looking, eta = False, None
         for store in stores:
@@ -181,7 +181,8 @@ class Jobs(Service):
     def results(
         self, viewer: Viewer, store: str, job_id: int, limit: int = _MOST_RESULTS
     ) -> list[FileResult]:
-        """The result of each file of a job, failures first; unchanged files are only counted."""
+        """Return the result of each file of a job, failures first. Unchanged files have no result, only a
+        count."""
         with self._stores.open(viewer, store).store.read() as db:
             return jobs.results(db, job_id, limit)
 
@@ -194,8 +195,8 @@ class Jobs(Service):
         return replace(found[job_id], results=tuple(self.results(viewer, store, job_id)))
 
     def problems(self, viewer: Viewer, store: str, job_id: int | None = None) -> list[Problem]:
-        """The problems of a store by reason: failed files, then texts that the embedder refused, then skipped
-        files; the most frequent first. With ``job_id`` the files that this job could not read."""
+        """Return the problems of a store: failed files, pictures that wait for a server, refused texts,
+        skipped files, each by frequency. With ``job_id`` only files that this job could not read."""
         with self._stores.open(viewer, store).store.read() as db:
             return jobs.problems_in_store(db) if job_id is None else jobs.problems_of_job(db, job_id)
 

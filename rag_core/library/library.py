@@ -68,7 +68,7 @@ class Library:
 
     @classmethod
     def open(cls, settings: Settings | None = None) -> Self:
-        """The library that ``settings`` (default: the environment's) describe."""
+        """Open the library that ``settings`` describe; by default those of the environment."""
         return cls(config.load() if settings is None else settings)
 
     def add(self, folder: str | Path, store: str = "", include: Sequence[str] = EVERYTHING) -> Job | None:

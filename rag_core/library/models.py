@@ -31,8 +31,8 @@ class Models(Service):
     """The models and servers that stores use."""
 
     def connections(self, viewer: Viewer, *, ask_all: bool = False) -> list[Connection]:
-        """The state of everything that a store can use, checked now; takes at most five seconds. Amazon is
-        asked only where a setting or a store names it, or with ``ask_all``."""
+        """Check everything that a store can use, and return its state; takes at most five seconds. Amazon is
+        asked only if a setting or a store names it, or with ``ask_all``."""
         used, models = self._used(viewer)
         added = [row for name, row in added_embedders().items() if name in models.keys() - EMBEDDERS.keys()]
         checks: list[LiveCheck] = []
@@ -49,7 +49,7 @@ class Models(Service):
         return connections.run_checks([*checks, *self._checks_of_choices()])
 
     def _checks_of_choices(self) -> list[LiveCheck]:
-        """The model that answers, the reranker, and what reads pictures, each as a setting chooses it."""
+        """Return the checks of the answering model, the reranker and the OCR that the settings choose."""
         from rag_core.models.live_checks import check_ocr, check_reranker
 
         settings, sent_to, local = self._settings, connections.sent_to, destination("")
@@ -67,12 +67,12 @@ class Models(Service):
         ]
 
     def answering(self, viewer: Viewer) -> list[str]:
-        """The names of the models that can answer questions now, as the setting ``llm`` takes them: those
-        of Ollama, then those of the configured server. Empty if neither answers."""
+        """Return the names of the models that can answer questions now, as in the setting ``llm``: those of
+        Ollama, then those of the configured server. Empty if neither answers."""
         return connections.listed_models(CHAT_MODELS, options_from(self._settings, LLMOptions))
 
     def rerankers(self, viewer: Viewer) -> list[str]:
-        """The rerankers that were fetched, as the setting ``reranker`` takes them."""
+        """Return the names of the downloaded rerankers, as in the setting ``reranker``."""
         return connections.listed_models(RERANKERS, options_from(self._settings, RerankerOptions))
 
     def list_ollama(self, viewer: Viewer) -> list[OllamaModel]:
@@ -96,7 +96,7 @@ class Models(Service):
         return ollama.pull(self._embedders.options.ollama_url, model, report)
 
     def destination_of(self, viewer: Viewer, embedder: str) -> str:
-        """Where an embedder sends texts, in words; no server is asked. Raises InvalidInput for an unknown
+        """Say in words where an embedder sends texts; no server is asked. Raises InvalidInput for an unknown
         name."""
         return connections.goes(parse_name(embedder).row, self._embedders.options)
 
@@ -122,8 +122,8 @@ class Models(Service):
         )
 
     def _used(self, viewer: Viewer) -> tuple[defaultdict[str, list[str]], defaultdict[str, list[str]]]:
-        """The stores that use each provider and each kind of index, and the models of each provider that
-        they need; a store that cannot be read uses nothing."""
+        """Return two tables: provider or kind of index → stores that use it, and provider → models that
+        stores need. Stores that cannot be read are left out."""
         used: defaultdict[str, list[str]] = defaultdict(list)
         models: defaultdict[str, list[str]] = defaultdict(list)
         for name in self._stores.names(viewer):

@@ -57,8 +57,8 @@ class Originals(Service):
 
     @open_to_all
     def text(self, viewer: Viewer, store: str, path: str) -> str:
-        """The text of a document in full, line by line as in its file. Where the file has changed, is out of
-        reach or has no lines, it is joined from the passages. Raises NotFound."""
+        """Return the full text of a document, line by line as in its file. If the file has changed, cannot be
+        read or has no lines, the text is joined from the passages. Raises NotFound."""
         with self._stores.reading(viewer, store) as db:
             found = view.document(db, store, path, viewer)
             if found is None:
@@ -71,8 +71,8 @@ class Originals(Service):
 
     @open_to_all
     def picture(self, viewer: Viewer, store: str, path: str, target: str) -> Picture:
-        """The picture that the document ``path`` shows as ``target``, or with '' the document itself, which
-        is one. Raises NotFound, also for what this viewer may not see."""
+        """Return the picture that the document ``path`` embeds as ``target``; '' means the document itself is
+        the picture. Raises NotFound, also for what this viewer may not see."""
         with self._stores.reading(viewer, store) as db:
             found = find.documents(db, store, viewer, documents.ids(db, path))
             places = list(_places(db, found[0], target)) if found else []
@@ -87,7 +87,7 @@ class Originals(Service):
         raise NotFound(f"{path!r} shows no picture {target!r}.", "It may have moved; index again.")
 
     def open_folder(self, viewer: Viewer, store: str, path: str) -> None:
-        """Show the folder of a document in this computer's file manager; only for who sits in front of it.
+        """Open the folder of a document in this computer's file manager; only for a viewer at this computer.
         Raises Forbidden, NotFound."""
         file = self._here(viewer, store, path)
         program, *options = _FILE_MANAGERS.get(sys.platform, ("xdg-open",))
@@ -95,15 +95,15 @@ class Originals(Service):
         _start(program, *options, str(file if options else file.parent))
 
     def open_file(self, viewer: Viewer, store: str, path: str) -> None:
-        """Open a PDF, an Office file, an e-book or a picture in its own program on this computer; no file
-        that could run. Only for who sits in front of it. Raises Forbidden, NotFound, InvalidInput."""
+        """Open a PDF, an Office file, an e-book or a picture in its program; files that could run code are
+        refused. Only for a viewer at this computer. Raises Forbidden, NotFound, InvalidInput."""
         file = self._here(viewer, store, path)
         if type_of_suffix(file.suffix.lower()) not in IN_OWN_PROGRAM:
             raise InvalidInput(f"{path!r} is not opened from here.", "Show it in its folder.")
         _start(*_OPENERS.get(sys.platform, ("xdg-open",)), str(file))
 
     def _here(self, viewer: Viewer, store: str, path: str) -> Path:
-        """The file of a document on this computer. Raises Forbidden, NotFound."""
+        """Return the path of a document's file on this computer. Raises Forbidden, NotFound."""
         if viewer != OWNER:
             raise Forbidden("It opens on the computer that Commonplace runs on.", "Open it there.")
         with self._stores.reading(viewer, store) as db:
@@ -115,7 +115,7 @@ class Originals(Service):
 
 
 def _start(program: str, *arguments: str) -> None:
-    """Start a program of this computer that goes on by itself. Raises NotFound."""
+    """Start a program on this computer and do not wait for it. Raises NotFound."""
     if (found := shutil.which(program)) is None:
         raise NotFound(f"{program!r} is not installed.", f"The place is {arguments[-1]!r}.")
     subprocess.Popen(
@@ -128,15 +128,15 @@ def _start(program: str, *arguments: str) -> None:
 
 
 def raster_type(data: bytes) -> str | None:
-    """The media type of a picture, by its first bytes; only types that browsers show and that cannot run
-    code."""
+    """Return the media type of a picture, from its first bytes; None unless browsers show the type and it
+    cannot contain code."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for beginning, kind in _RASTER if data.startswith(beginning)), None)
 
 
 def joined_text(found: DocumentView) -> str:
-    """The text of the passages, each in its line. Lines that no passage holds are empty."""
+    """Join the text of the passages, each at its line. Lines that are in no passage are empty."""
     if not found.chunks:
         return ""
     parts = ["\n" * (found.chunks[0].start_line - 1), found.chunks[0].content]
@@ -149,8 +149,7 @@ def joined_text(found: DocumentView) -> str:
 
 
 def _whole_text(row: sqlite3.Row, found: DocumentView) -> str:
-    """The text of the file if it is unchanged since it was indexed; else '', also if it was written
-    meanwhile."""
+    """Return the text of the file if it is unchanged since it was indexed; else ''."""
     if any(chunk.anchor is not None for chunk in found.chunks):
         return ""
     root = Path(os.fsdecode(row["root"]))
@@ -162,8 +161,8 @@ def _whole_text(row: sqlite3.Row, found: DocumentView) -> str:
 
 
 def _places(db: sqlite3.Connection, document: Document, target: str) -> Iterator[tuple[Source, bytes]]:
-    """Where a picture can be that a note shows as ``target``: next to the note, at that path in the store's
-    folder, or wherever the store has a file of that name."""
+    """Return the places where a picture that a note embeds as ``target`` may be: next to the note, at that
+    path in the store's folder, or any file of that name in the store."""
     by_id = {source.id: source for source in sources.all_sources(db) if not source.removed}
     excluded = {(each.source_id, each.path) for each in sources.excluded_files(db)}
     row = db.execute("SELECT source_id, path FROM documents WHERE id = ?", (document.id,)).fetchone()

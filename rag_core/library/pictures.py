@@ -32,7 +32,7 @@ _Key = tuple[str, str, str, int]  # and the side
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """A file to show, and the place in it."""
+    """A file to draw, and the place in it."""
 
     root: Path  #: The folder of its source.
     path: bytes  #: Below ``root``.
@@ -41,7 +41,7 @@ class _Shown:
 
 
 class Pictures(Service):
-    """Shows places in documents as pictures. The owner never waits for guests, who all share one process."""
+    """Draws places in documents as pictures. The owner never waits for guests, who all share one process."""
 
     def __init__(self, shared: Shared) -> None:
         super().__init__(shared)
@@ -61,13 +61,14 @@ class Pictures(Service):
         side: int = SIDE,
         is_over: Callable[[], bool] = lambda: False,
     ) -> bytes:
-        """WebP of a ``place`` in the document called ``path``: the ``anchor`` of a hit, such as ``page
-        3``; '' for page 1.
+        """Return a picture of ``place`` in the document ``path``, as WebP. A place is the ``anchor`` of a
+        hit, such as ``page 3``; '' is page 1.
 
-        Its longer side has at most ``side`` pixels (16 to 2,000), and it takes at most 100 bytes for each of
-        them. A guest sees only places with a passage. Another thread may end the drawing by ``is_over``.
+        Its longer side has at most ``side`` pixels (16 to 2,000), and the file at most 100 bytes per pixel of
+        ``side``. A guest sees only places with a passage. ``is_over`` is called while drawing; once true,
+        drawing stops.
 
-        Raises NotFound where there is nothing to see, the file is not the one that was indexed, or drawing it
+        Raises NotFound if there is nothing to see, the file changed since it was indexed, or drawing it
         failed before; InvalidInput for an impossible ``side``; Stopped once ``is_over()``.
         """
         if not 16 <= side <= LARGEST_SIDE:
@@ -81,12 +82,12 @@ class Pictures(Service):
             raise _none(store, path, place) from error
 
     def close(self, viewer: Viewer) -> None:
-        """End the processes that draw nothing; the next picture starts one again."""
+        """End the idle drawing processes; the next picture starts one again."""
         self._of_owner.close()
         self._of_guests.close()
 
     def _shown(self, viewer: Viewer, store: str, path: str, place: str) -> _Shown:
-        """The file that shows a place of a document. Raises NotFound."""
+        """Return the file to draw for a place of a document. Raises NotFound."""
         anchor = anchor_of_words(place or "page 1")
         with self._stores.reading(viewer, store) as db:
             for row in find.document_rows(db, viewer, documents.ids(db, path)):
@@ -106,8 +107,8 @@ class Pictures(Service):
     def _drawn(
         self, worker: Worker, shown: _Shown, path: str, side: int, is_over: Callable[[], bool]
     ) -> bytes:
-        """The picture, drawn unless it is kept. Raises ExtractError where it cannot be drawn, or could not
-        before; NotFound for a file that changed; Stopped."""
+        """Return the picture, from the cache or newly drawn. Raises ExtractError if it cannot be drawn or
+        failed before, NotFound for a changed file, Stopped."""
         data = read_bytes(shown.root, shown.path, self._settings.max_file_bytes)
         file_hash = hashlib.sha256(data).hexdigest()
         if shown.file_hash not in ("", file_hash):
@@ -129,8 +130,8 @@ class Pictures(Service):
         return picture
 
     def _remembered(self, place: _PlaceKey, side: int) -> bytes | None:
-        """The picture if it is kept. Raises ExtractError for a place that could not be drawn before, at
-        whatever size."""
+        """Return the cached picture, or None. Raises ExtractError if the place could not be drawn before, in
+        any size."""
         with self._lock:
             if place in self._failed:
                 raise ExtractError("It could not be drawn before.", "Open the file itself.")

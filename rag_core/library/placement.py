@@ -31,10 +31,10 @@ from rag_core.wording import plural
 
 
 class Placement(Service):
-    """Chooses, switches and heals the embedder and the vector index of stores."""
+    """Chooses, switches and repairs the embedder and the vector index of stores."""
 
     def backends(self, viewer: Viewer) -> dict[str, str]:
-        """The kinds of vector index that a store may have, and where text goes with each, in words."""
+        """Return the kinds of vector index that a store may have: name → where text goes, in words."""
         return {kind: text_goes_to(kind, self._shared.vector_options) for kind in kinds()}
 
     def switch(
@@ -46,13 +46,13 @@ class Placement(Service):
         *,
         rechunk: bool = False,
     ) -> StoreInfo:
-        """Let the next runs embed a store again with ``embedder``, or keep its vectors in ``backend``.
+        """Let the next runs embed a store again with ``embedder``, or move its vectors to ``backend``.
 
-        None leaves one as it is, or as the switch under way has it. Searches use the old vectors until all
-        new ones are there. ``rechunk`` also cuts the documents again, for an embedder that reads less than
-        the old one.
+        None keeps the present one, or the one that a switch under way leads to. Searches use the old vectors
+        until all new ones are there. ``rechunk`` also cuts the documents again, for an embedder that reads
+        fewer tokens than the old one.
 
-        Raises InvalidInput when ``rechunk`` is missing then, or nothing would change; EmbedderError,
+        Raises InvalidInput if ``rechunk`` is missing in that case, or nothing would change; EmbedderError,
         VectorError, StoreBusy.
         """
         store = self._own(viewer, name)
@@ -102,7 +102,7 @@ class Placement(Service):
                 switch.cut_again(db, chunk_spec(embedder.max_tokens, *sizes))
 
     def _prepare(self, store: Store, address: str, dimension: int) -> None:
-        """Make the vector index at ``address`` ready for the store."""
+        """Create the vector index at ``address`` for the store, or check that it is usable."""
         remote = self._stores.remote(store, address, dimension)
         ask_index(remote.owner, remote.server or address)
         with store.decide() as db:  # first: a failure must not lose track of the index
@@ -110,8 +110,8 @@ class Placement(Service):
         remote.prepare(store.id)
 
     def abandon_switch(self, viewer: Viewer, name: str) -> StoreInfo:
-        """Keep the embedder and the vector index that searches use. Raises InvalidInput when no switch is
-        under way, StoreBusy while the store is being indexed."""
+        """Cancel a switch: the embedder and vector index that searches use now stay. Raises InvalidInput if
+        no switch is under way, StoreBusy while the store is being indexed."""
         store = self._stores.open(viewer, name).store
         with store.hold("switch"), store.decide() as db:
             if switch.under_way(db) is None:
@@ -121,8 +121,8 @@ class Placement(Service):
         return self._shared.info(viewer, name)
 
     def let_private_leave(self, viewer: Viewer, name: str, *, allowed: bool) -> None:
-        """Say whether private notes of a store may go to servers on other machines. The next run removes
-        there what may not any more. Raises StoreBusy while the store is being indexed."""
+        """Decide whether private notes of a store may be sent to other machines. If not, the next run removes
+        those already there. Raises StoreBusy while the store is being indexed."""
         store = self._own(viewer, name)
         with store.hold("switch"), store.decide() as db:
             db.execute("INSERT OR REPLACE INTO meta VALUES ('sends_private', ?)", ("1" if allowed else "0",))
@@ -130,8 +130,8 @@ class Placement(Service):
         index.request(store, [])
 
     def visible_indexes(self, viewer: Viewer) -> list[VisibleIndexes]:
-        """The vector indexes that this computer's credentials can see and that no store here uses, by
-        kind. A service that cannot be asked says why; a folder that does not exist has none."""
+        """Return the vector indexes, by kind, that this computer's credentials give access to and no store
+        here uses. For a service that cannot be asked, ``problem`` says why."""
         named = self._addresses(viewer)
         asked = {kind: each for kind, each in self._shared.vector_options.items() if each.is_there}
         listings = [
@@ -152,7 +152,7 @@ class Placement(Service):
         return found
 
     def _addresses(self, viewer: Viewer) -> set[str]:
-        """The addresses of the vector indexes that readable stores have here."""
+        """Return the addresses of the vector indexes that stores here use."""
         addresses = set()
         for opened in self._stores.each(viewer, ())[0].values():
             with suppress(StoreError), opened.store.read() as db:
@@ -164,7 +164,7 @@ class Placement(Service):
     ) -> StoreInfo:
         """Make a read-only store of a remote vector index that another installation fills.
 
-        Attaching it once more brings it up to date. Without ``name`` the store is called as the index at
+        Attaching it again brings it up to date. Without ``name`` the store gets the name of the index at
         ``address``. ``progress`` gets the number of passages so far, and may raise to end it.
 
         Raises:
@@ -195,8 +195,8 @@ class Placement(Service):
         return self._shared.info(viewer, name)
 
     def take_over(self, viewer: Viewer, name: str, progress: attaching.Progress | None = None) -> StoreInfo:
-        """Let this installation fill the index that a store is attached to, and no other one. What is in it
-        stays, as a paused folder. Raises as `attach`, and InvalidInput for a store that is not attached."""
+        """Let only this installation fill the index that a store is attached to. Its content stays, as a
+        paused folder. Raises as `attach`, and InvalidInput for a store that is not attached."""
         info = self._shared.info(viewer, name)
         if not info.attached:
             raise InvalidInput(f"Store {name!r} is not attached.", "It fills its own index already.")
@@ -224,8 +224,8 @@ class Placement(Service):
             return False
 
     def heal(self, viewer: Viewer, name: str) -> Health:
-        """Send a store's remote vector index its missing vectors and remove surplus ones, by the findings.
-        Raises StoreBusy during a job, VectorError when the index is another's or cannot be reached."""
+        """Send a store's remote vector index its missing vectors and remove surplus ones, as the findings
+        say. Raises StoreBusy during a job, VectorError if the index is another's or cannot be reached."""
         store = self._own(viewer, name)
         with store.hold("repair"):
             remote = self._stores.target(store)
@@ -241,13 +241,13 @@ _MOST_VISIBLE = 500
 
 
 def _visible(kind: str, options: Options) -> list[str]:
-    """The addresses of the first indexes of a kind. Raises VectorError."""
+    """Return the addresses of the first indexes of a kind. Raises VectorError."""
     addresses = VECTOR_INDEXES[kind].opener.visible(replace(options, attempts=SEARCH_ATTEMPTS))
     return [*islice(addresses, _MOST_VISIBLE)]
 
 
 def compare_index(stores: StoreFiles, store: Store) -> tuple[Finding, ...]:
-    """How the remote vector index of a store differs from it, as findings."""
+    """Compare the remote vector index of a store with the store; return the differences as findings."""
     try:
         remote = stores.target(store)
         if remote is None:
@@ -268,8 +268,8 @@ def compare_index(stores: StoreFiles, store: Store) -> tuple[Finding, ...]:
 
 
 def drop_remote(stores: StoreFiles, store: Store) -> None:
-    """Delete the remote indexes that are a store's own; it is a local one then. Raises StoreBusy while it is
-    being indexed, VectorError when one of them cannot be deleted."""
+    """Delete the remote indexes that a store owns; afterwards it uses a local one. Raises StoreBusy while it
+    is being indexed, VectorError if one of them cannot be deleted."""
     with store.hold("delete"):
         with store.read() as db:
             if switch.is_attached(db):

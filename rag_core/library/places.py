@@ -30,8 +30,8 @@ _MOST_NAMES = 300_000  # on the disk, which take a second or two to list
 
 
 def read_places(opened: Store, paths: Sequence[str]) -> list[tuple[int, bytes]]:
-    """(source id, path below it) of the documents called one of ``paths``, without excluded files. Raises
-    NotFound if there are none."""
+    """Return (source id, path below it) of the documents whose names are in ``paths``, without excluded
+    files. Raises NotFound if there are none."""
     with opened.read() as db:
         excluded = sources.excluded_files(db)
         found = [place for path in paths for place in documents.places(db, path)]
@@ -45,14 +45,15 @@ def read_places(opened: Store, paths: Sequence[str]) -> list[tuple[int, bytes]]:
 
 
 def no_file(opened: Store, path: str) -> NotFound:
-    """The error for a store without a file called ``path``, with the most similar name."""
+    """Return the error that a store has no file ``path``, with the most similar name."""
     like = near(opened, path)
     meant = f"Did you mean {like[0]!r}?" if like else "It may have been moved or deleted."
     return NotFound(f"Store {opened.name!r} has no file {path[:500]!r}.", meant)
 
 
 def file_ending(db: sqlite3.Connection, store: str, path: str) -> str | None:
-    """The file, read or excluded, whose path ends in ``path``; None if there is none. Raises SeveralFiles."""
+    """Return the file, indexed or excluded, whose path ends in ``path``; None if there is none. Raises
+    SeveralFiles."""
     excluded = [each.display for each in sources.excluded_files(db)]
     named = {*documents.called(db, path, _MOST_NAMED), *excluded}
     files = sorted((each for each in named if each.endswith(f"/{path}")), key=lambda file: (len(file), file))
@@ -63,7 +64,7 @@ def file_ending(db: sqlite3.Connection, store: str, path: str) -> str | None:
 
 
 def near(opened: Store, path: str) -> Sequence[str]:
-    """The files of a store with a name similar to ``path``, the most similar first."""
+    """Return the files of a store with names similar to ``path``, most similar first."""
     with opened.read() as db:
         like = documents.called(db, path, 1) or documents.like(db, path)
         return like or get_close_matches(path, [out.display for out in sources.excluded_files(db)], n=1)
@@ -72,7 +73,8 @@ def near(opened: Store, path: str) -> Sequence[str]:
 def places_of(
     db: sqlite3.Connection, path: str, here: Path | None = None, *, removed: bool = False
 ) -> list[FilePlace]:
-    """Each folder of a store that could hold ``path``, and the path below it; a file on disk goes first.
+    """Return each folder of a store that may contain ``path``, with the path below it; files that exist come
+    first.
 
     ``path`` is absolute, relative to ``here``, or the store's own name of a file. With ``removed``, folders
     that are being removed count, too.
@@ -95,7 +97,8 @@ def places_of(
 
 
 def files_called(folders: Iterable[Source], name: str, limit: int) -> list[FilePlace]:
-    """At most ``limit`` files anywhere below ``folders``, read or not, with a path that ends in this name."""
+    """Return at most ``limit`` files on disk below ``folders`` whose path ends in ``name``, indexed or
+    not."""
     try:
         tail = _SEP + os.fsencode(os.path.normpath(name))
     except ValueError:  # a NUL or half a character: no file has that name
@@ -115,7 +118,7 @@ def files_called(folders: Iterable[Source], name: str, limit: int) -> list[FileP
 
 
 def absolute(path: str, here: Path) -> tuple[bytes, ...]:
-    """``path`` from the root of the disk, as written and with its links resolved."""
+    """Return the absolute path, as written and with links resolved; empty if no file can have that name."""
     try:
         whole = os.fsencode(os.path.normpath(here / expanded(path)))
         return tuple(dict.fromkeys((whole, os.path.realpath(whole))))
@@ -124,7 +127,8 @@ def absolute(path: str, here: Path) -> tuple[bytes, ...]:
 
 
 def _below(folders: Iterable[Source], path: str) -> list[FilePlace]:
-    """The folders that hold a file which the store would call ``path``, once it was read."""
+    """Return (folder, path below it) for each folder with an existing file that the store would call
+    ``path``."""
     found = []
     for source in folders:
         inside = os.path.normpath(f"{path}/".removeprefix(f"{source.label}/") if source.label else path)
@@ -137,7 +141,7 @@ def _below(folders: Iterable[Source], path: str) -> list[FilePlace]:
 
 
 def inside(db: sqlite3.Connection, store: Store, path: str) -> list[FilePlace]:
-    """`places_of`, at least one. Raises InvalidInput for a path outside of the store's folders."""
+    """As `places_of`, but never empty: raises InvalidInput for a path outside of the store's folders."""
     if found := places_of(db, path):
         return found
     roots = ", ".join(source.root for source in sources.all_sources(db) if not source.removed) or "none yet"
@@ -146,7 +150,7 @@ def inside(db: sqlite3.Connection, store: Store, path: str) -> list[FilePlace]:
 
 
 def is_known(db: sqlite3.Connection, place: FilePlace) -> bool:
-    """Whether there is something now, or the store knows a file there or excludes one."""
+    """Whether a file or folder exists at a place, or the store has it as a document or an exclusion."""
     values = (place[0].id, place[1]) * 2
     sql = """SELECT 1 FROM documents WHERE source_id = ? AND path = ?
              UNION ALL SELECT 1 FROM exclusions WHERE source_id = ? AND path = ?"""
@@ -154,12 +158,12 @@ def is_known(db: sqlite3.Connection, place: FilePlace) -> bool:
 
 
 def is_folder(place: FilePlace) -> bool:
-    """Whether there is a folder now."""
+    """Whether a place is a folder on disk now."""
     return os.path.isdir(_whole(place))  # noqa: PTH112  (bytes)
 
 
 def files_below(db: sqlite3.Connection, place: FilePlace, *, recursive: bool) -> set[bytes]:
-    """The files of a folder that its source chooses now, or chose before."""
+    """Return the files in a folder that its source's patterns choose now, or that are indexed already."""
     source, raw = place
     found = {row[0] for row in db.execute("SELECT path FROM documents WHERE source_id = ?", (source.id,))}
     if is_folder(place):
@@ -182,7 +186,7 @@ class Obstacle(NamedTuple):
 
 
 def obstacle(db: sqlite3.Connection, store: str, place: FilePlace) -> Obstacle | None:
-    """What keeps a job from reading a file; None if nothing does."""
+    """Return the reason why a job does not read a file; None if it does."""
     source, raw = place
     whole = _whole(place)
     if source.removed:
@@ -212,7 +216,8 @@ def obstacle(db: sqlite3.Connection, store: str, place: FilePlace) -> Obstacle |
 
 
 def job_obstacle(db: sqlite3.Connection, store: str, place: FilePlace) -> Obstacle | None:
-    """`obstacle` to a job for one file; None for a document whose file is gone, as the job forgets it."""
+    """As `obstacle`, for a job that reads one file; also None if a document's file is gone, as the job then
+    removes it."""
     found = obstacle(db, store, place)
     if found and found.meanwhile == FORGOTTEN:
         where = place[0].id, place[1]
@@ -222,7 +227,7 @@ def job_obstacle(db: sqlite3.Connection, store: str, place: FilePlace) -> Obstac
 
 
 def not_a_document(path: str) -> Message | None:
-    """What to know of a file that holds no text, going by its name."""
+    """Return a hint if a file's name says that it has no text, else None."""
     return say("not_a_document") if hardly_text(path) else None
 
 

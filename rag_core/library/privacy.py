@@ -14,27 +14,28 @@ from rag_core.types import Viewer
 
 
 class PrivateRules(Service):
-    """The rules that keep documents of a store from guests."""
+    """Reads and changes the rules that hide documents of a store from guests."""
 
     def report(self, viewer: Viewer, store: str) -> Privacy:
-        """The rules of a store, and how many documents are private."""
+        """Return the rules of a store, and how many documents are private."""
         with self._stores.open(viewer, store).store.read() as db:
             return _privacy(db, store)
 
     def set(self, viewer: Viewer, store: str, globs: Sequence[str]) -> Privacy:
-        """Hide the documents that match any of ``globs`` from guests, besides those that are marked private.
+        """Hide the documents that match any of ``globs`` from guests, in addition to those marked private.
 
-        The next read obeys it. A pattern is compared with the path below the document's folder and with the
-        shown path. Copies on other machines, and what is counted for guests' scores, follow with the next
-        job. Raises InvalidInput."""
+        Reads obey it at once. A pattern is compared with the path below the document's folder and with the
+        shown path. Copies on other machines, and the statistics behind guests' scores, follow with the next
+        job. Raises InvalidInput.
+        """
         rules = validate_globs(globs)
         return self._follow(viewer, store, lambda _: rules)
 
     def change(
         self, viewer: Viewer, store: str, *, hide: Sequence[str] = (), show: Sequence[str] = ()
     ) -> Privacy:
-        """`set` the present rules with ``hide`` and without ``show``. Raises InvalidInput also for a rule to
-        remove that the store does not have."""
+        """Add the rules ``hide`` and remove the rules ``show``. Raises InvalidInput as `set`, and if the
+        store does not have a rule to remove."""
         added, gone = validate_globs(hide), validate_globs(show)
 
         def change(known: tuple[str, ...]) -> tuple[str, ...]:
@@ -64,7 +65,7 @@ class PrivateRules(Service):
             return _privacy(db, store, due=due)
 
     def hidden_by(self, viewer: Viewer, store: str, glob: str) -> int:
-        """How many documents of a store a rule would hide; changes nothing. Raises InvalidInput."""
+        """Return how many documents of a store a rule would hide, without setting it. Raises InvalidInput."""
         [rule] = validate_globs([glob])
         with self._stores.open(viewer, store).store.read() as db:
             return privacy.matches(db, [rule])[rule]

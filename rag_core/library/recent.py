@@ -18,7 +18,8 @@ CREATE TABLE IF NOT EXISTS recent_documents (
 
 
 class Recent:
-    """The last searches and documents, newest first. Reading creates no file; all may raise StoreError."""
+    """Stores the last searches and opened documents. Reading creates no file; every method may raise
+    StoreError."""
 
     def __init__(self, data_dir: Path, busy_timeout_s: float) -> None:
         self._state = State(
@@ -30,15 +31,15 @@ class Recent:
         )
 
     def searches(self) -> list[str]:
-        """The last texts searched for."""
+        """Return the last searched texts, newest first."""
         return [text for (text,) in self._state.rows("SELECT text FROM recent_searches ORDER BY id DESC")]
 
     def documents(self) -> list[tuple[str, str]]:
-        """The documents opened last, as (store, path)."""
+        """Return the documents opened last, as (store, path), newest first."""
         return self._state.rows("SELECT store, path FROM recent_documents ORDER BY id DESC")
 
     def add(self, text: str, document: tuple[str, str] | None) -> None:
-        """Remember a text and a document, each unless it is empty, as the newest."""
+        """Remember a text and a document as the newest; '' and None are ignored."""
         with self._state.open() as db:
             if text:
                 db.execute("INSERT OR REPLACE INTO recent_searches (text) VALUES (?)", (text,))
@@ -49,7 +50,7 @@ class Recent:
                 db.execute(f"DELETE FROM {table} WHERE id NOT IN ({newest})", (KEPT,))
 
     def rename_store(self, store: str, new_name: str) -> None:
-        """Give a renamed store its new name in the documents that were opened."""
+        """Replace the name of a renamed store in the opened documents."""
         sql = "UPDATE OR REPLACE recent_documents SET store = ? WHERE store = ?"
         self._state.rows(sql, new_name, store)
 
@@ -58,6 +59,6 @@ class Recent:
         self._state.rows("DELETE FROM recent_documents WHERE store = ?", store)
 
     def clear(self) -> None:
-        """Forget all."""
+        """Forget all searches and documents."""
         for table in _TABLES:
             self._state.rows(f"DELETE FROM {table}")

@@ -65,8 +65,9 @@ class Saved(Service):
         min_score: float | None = None,
         mode: Mode | None = None,
     ) -> SavedSearch:
-        """Save a search, whose parts are as in `Searching.search`, in place of one of this name. Raises
-        InvalidInput for a name that is empty or too long and for too many searches, and as a search does."""
+        """Save a search, or replace the one of this name; the other arguments are as in `Searching.search`.
+        Raises InvalidInput for a name that is empty or too long and for too many searches, and as a search
+        does."""
         name = _checked(name)
         saved = SavedSearch(name, text, tuple(stores), filters or Filters(), sort, min_score, mode, now())
         self._searching.search(
@@ -116,8 +117,8 @@ class Saved(Service):
         self._state.rows("DELETE FROM saved_searches WHERE name = ?", self._get(name)[0].name)
 
     def open(self, viewer: Viewer, name: str, **wish: Any) -> Answer:
-        """Run a saved search; its hits are not new any more. ``wish`` are further arguments of
-        `Searching.search`, which replace saved ones. Raises NotFound, also if all its stores are gone."""
+        """Run a saved search and count its hits as seen. ``wish`` are arguments of `Searching.search` that
+        replace saved ones. Raises NotFound, also if all its stores are gone."""
         saved, _ = self._get(name)
         opened = replace(saved, opened_at=now())
         stores = self._existing(viewer, saved)
@@ -151,12 +152,13 @@ class Saved(Service):
         return bool(stores) and set(stores).isdisjoint(self._stores.names(viewer))
 
     def _existing(self, viewer: Viewer, saved: SavedSearch) -> list[str]:
-        """The stores of a saved search that are still there; of one about all stores none."""
+        """Return those stores of a saved search that still exist; empty if it is about all stores."""
         existing = self._stores.names(viewer) if saved.stores else []
         return [name for name in saved.stores if name in existing]
 
     def _counted(self, viewer: Viewer, saved: SavedSearch, seen: _Seen) -> SavedSearch:
-        """A saved search with the number of documents that fit and were read since it was opened."""
+        """Return a saved search with its number of new hits: documents that fit and were read since it was
+        opened."""
         known = {tuple(each) for each in seen}
         fitting = self._fitting(viewer, saved)
         new = len([each for each in fitting if each not in known])
@@ -165,8 +167,8 @@ class Saved(Service):
         )
 
     def _fitting(self, viewer: Viewer, saved: SavedSearch) -> _Seen:
-        """The documents that fit a saved search and were read since it was opened, at most MOST_NEW + 1, with
-        those of the same second."""
+        """Return the documents that fit a saved search and were read since it was opened, or in the same
+        second, as (store, id, hash)."""
         stores = self._existing(viewer, saved)
         if (saved.stores and not stores) or not self._changed(viewer, stores, saved.opened_at):
             return []
@@ -188,7 +190,7 @@ class Saved(Service):
         return [(hit.store, hit.document.id, hit.document.file_hash) for hit in found]
 
     def _changed(self, viewer: Viewer, stores: Sequence[str], since: str) -> bool:
-        """Whether a document was read since then, which costs less to know than a search."""
+        """Whether any document of the stores was read at ``since`` or later; faster than a search."""
         opened, _ = self._stores.each(viewer, stores)
         for each in opened.values():
             with suppress(StoreError), each.store.read() as db:
@@ -202,12 +204,12 @@ _KEPT = frozenset({"text", "stores", "filters", "sort", "min_score", "mode"})
 
 
 def _last_read(db: sqlite3.Connection) -> str:
-    """When a document was read last."""
+    """Return when a document was last read, as ISO 8601; '' if none was."""
     return str(db.execute("SELECT coalesce(max(indexed_at), '') FROM documents").fetchone()[0])
 
 
 def _checked(name: str) -> str:
-    """The name of a saved search. Raises InvalidInput."""
+    """Return a name for a saved search with single spaces. Raises InvalidInput for an unusable one."""
     name = " ".join(name.split())
     if not 1 <= len(name) <= _LONGEST_NAME or not name.isprintable():
         raise InvalidInput(
@@ -218,7 +220,7 @@ def _checked(name: str) -> str:
 
 
 def _read(row: Sequence[str]) -> SavedSearch:
-    """A row of the table. Unknown filters, which a newer version may have kept, are left out."""
+    """Parse a row of the table. Filters that only a newer version knows are left out."""
     search = json.loads(row[1])
     known = {each.name for each in fields(Filters)}
     filters: dict[str, Any] = {}
@@ -230,5 +232,5 @@ def _read(row: Sequence[str]) -> SavedSearch:
 
 
 def _stores_of(saved: SavedSearch) -> list[str]:
-    """The stores that a saved search names, in its text, too."""
+    """Return the stores that a saved search names, also with ``store:`` in its text."""
     return [*saved.stores, *(typed[2] for typed in _TYPED_STORE.finditer(saved.text))]

@@ -166,8 +166,8 @@ class Searching(Service):
         return tuple(others[:MOST_OTHERS])
 
     def failed_files(self, viewer: Viewer, answer: Answer) -> list[Notice]:
-        """Unreadable files that the query names. If something else fits the query, it has to name them in
-        full."""
+        """Return notices about unreadable files whose names match the query. If something else fits the
+        query, their whole name has to be in it."""
         text, whole = answer.query.text, answer.convincing
         failed: list[Notice] = []
         for name in answer.stores:
@@ -180,9 +180,9 @@ class Searching(Service):
     def similar(
         self, viewer: Viewer, store: str, path: str = "", *, key: str = "", text: str = "", limit: int = 8
     ) -> list[Similar]:
-        """The documents of a store that are nearest in meaning to a passage, a text or a document.
+        """Return the documents of a store that are nearest in meaning to a passage, a text or a document.
 
-        Of ``key`` (of a passage), ``text`` and ``path`` (of a document) the first that is given counts. The
+        The first that is given counts: ``key`` (of a passage), ``text``, ``path`` (of a document). The
         nearest comes first. The document itself and its copies are left out; those that it links to or is
         linked from are marked. Empty while nothing is embedded.
 
@@ -210,8 +210,8 @@ class Searching(Service):
     def _compared(
         self, viewer: Viewer, opened: Opened, path: str, key: str
     ) -> tuple[DocumentView | None, Scope]:
-        """The document (None if only a text is given), and its store ready for a search with the mean vector
-        of its passages, or with that of one passage."""
+        """Return the document to compare with (None for a text), and a scope with the vector to search for:
+        the mean of its passages, or that of the passage ``key``."""
         scope, store = Scope(opened.store, opened.local), opened.store.name
         with opened.store.read() as db:
             if rows := find.chunks_around(db, key, find.visible(viewer), 0) if key else []:
@@ -231,8 +231,8 @@ class Searching(Service):
 
     @open_to_all
     def with_file_states(self, viewer: Viewer, answer: Answer) -> Answer:
-        """``answer`` with the present FileState of each hit's file, ``unknown`` if the disk is slow, and
-        without hits whose file is gone. This is for cached answers; a guest's stays unchanged."""
+        """Update a cached ``answer``: each hit gets the present FileState of its file (``unknown`` on a slow
+        disk), and hits whose file is gone are removed. A guest's answer stays unchanged."""
         if not viewer.is_owner:
             return answer
         ids_of: dict[str, set[int]] = {}
@@ -258,8 +258,8 @@ class Searching(Service):
 
     @open_to_all
     def suggest(self, viewer: Viewer, text: str, stores: Sequence[str] = (), limit: int = 6) -> Suggestions:
-        """Completions of ``text``: documents and tags by name. Without text, what was searched, opened and
-        changed last; only the owner gets the first two. Stores that cannot be read are left out."""
+        """Suggest documents and tags whose names complete ``text``. Without text, return what was last
+        searched, opened (both only for the owner) and changed. Stores that cannot be read are left out."""
         opened, _ = self._stores.each(viewer, stores)
         names = list(opened)
         named: list[Named] = []
@@ -284,8 +284,7 @@ class Searching(Service):
         )
 
     def remember(self, viewer: Viewer, text: str = "", document: tuple[str, str] | None = None) -> None:
-        """Keep a text that was searched for, and the (store, path) of a document that was opened, for
-        `suggest`."""
+        """Remember a searched text, and the (store, path) of an opened document, for `suggest`."""
         self._recent.add(text.strip()[:MAX_LENGTH], document)
 
     def forget(self, viewer: Viewer) -> None:
@@ -293,7 +292,7 @@ class Searching(Service):
         self._recent.clear()
 
     def _opened(self, viewer: Viewer, stores: Sequence[str]) -> list[Named]:
-        """The documents opened last that are still there, newest first."""
+        """Return the documents opened last that still exist, newest first."""
         places = [place for place in self._recent.documents() if place[0] in stores]
         existing: dict[tuple[str, str], Named] = {}
         for store in {store for store, _ in places}:
@@ -313,7 +312,7 @@ class Searching(Service):
         return ""
 
     def _scope(self, viewer: Viewer, query: Query, mode: Mode, opened: Opened) -> Scope:
-        """A store ready to search; by words alone if its embedder is unavailable or did not make its
+        """Make a store ready to search; only by words if its embedder is unavailable or did not make its
         vectors. Only the owner is told why, as the reason may name a server."""
         if mode == "lexical" or not query.text:
             return Scope(opened.store, opened.local)
@@ -346,7 +345,8 @@ class Searching(Service):
 
 
 def _real(embedder: Embedder, query: Query) -> frozenset[str]:
-    """The words of a query that the embedder's vocabulary has whole; a server's is not known."""
+    """Return the query's words that are one token in the embedder's vocabulary; empty for an embedder on a
+    server."""
     real: set[str] = set()
     one = embedder.count_tokens("a")
     for word, _ in query.terms.typed if not embedder.server else ():
@@ -360,7 +360,7 @@ class _OtherScript(EmbedderError):
 
 
 def _within(answer: Answer, max_tokens: int) -> Answer:
-    """The answer with only the first hits, whose text has at most ``max_tokens`` together."""
+    """Keep only the first hits, whose texts have at most ``max_tokens`` together."""
     tokens = 0
     for count, hit in enumerate(answer.hits):
         tokens += estimate_tokens(hit.content)

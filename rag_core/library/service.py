@@ -46,11 +46,11 @@ class Shared:
         self.priority = SearchPriority()
 
     def open_remote(self, address: str, dimension: int, metric: Metric) -> RemoteIndex:
-        """The vector index at ``address``. Raises VectorError, InvalidInput."""
+        """Open the vector index at ``address``. Raises VectorError, InvalidInput."""
         return open_remote(address, dimension, metric, self.vector_options)
 
     def info(self, viewer: Viewer, name: str) -> StoreInfo:
-        """A store's counts, sizes and sources. Raises NotFound, StoreError."""
+        """Return a store's counts, sizes and sources. Raises NotFound, StoreError."""
         opened = self.stores.open(viewer, name)
         try:
             info = about.info(opened.store, viewer)
@@ -66,7 +66,7 @@ class Shared:
         return replace(info, dimension=facts.dimension if facts else 0)
 
     def limits(self, store: str) -> Limits:
-        """The limits of a job of ``store``."""
+        """Return the limits and the OCR that the settings give to a job of ``store``."""
         known = self.settings
         remote = open_ocr(known.ocr, options_from(known, OcrOptions)) if is_remote(known.ocr) else None
         if remote and remote.leaves and store not in known.ocr_stores:
@@ -90,7 +90,7 @@ class Shared:
             ocr.prune(self.settings.data_dir / "ocr", held)
 
     def embedder_missing(self, name: str) -> RagError | None:
-        """The error that keeps the embedder ``name`` from being used now; None if it works."""
+        """Return the error that keeps the embedder ``name`` from being used now; None if it works."""
         try:
             with self.embedders.breaker.guard(name):
                 self.embedders.get(name)
@@ -100,14 +100,15 @@ class Shared:
 
 
 def open_to_all(method: _Method) -> _Method:
-    """Let every viewer call a method of a service. The method returns only what its viewer may see."""
+    """Decorator: let guests call a method of a service, too. The method must return only what its viewer may
+    see."""
     method.__dict__["open_to_all"] = True
     return method
 
 
 class Service:
-    """One part of a library. Public methods take the viewer first. Only the owner may call them, except those
-    that are `open_to_all`; others get Forbidden."""
+    """A part of a library. Public methods take the viewer first. They raise Forbidden for anyone but the
+    owner, except those that are `open_to_all`."""
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
@@ -122,7 +123,7 @@ class Service:
                 setattr(cls, name, _for_the_owner(method))
 
     def _own(self, viewer: Viewer, name: str) -> Store:
-        """The store called ``name``, to be changed. Raises NotFound, InvalidInput for an attached one."""
+        """Open the store ``name`` for a change. Raises NotFound, and InvalidInput for an attached store."""
         store = self._stores.open(viewer, name).store
         with store.read() as db:
             if switch.is_attached(db):
@@ -134,7 +135,7 @@ class Service:
 
 
 class OwnersCall(Generic[_Args, _Result]):
-    """A method of a service for scripts, which may leave the viewer out: then it is the owner."""
+    """A service's method for scripts: if the viewer is left out, the owner calls it."""
 
     def __init__(self, method: Callable[Concatenate[Viewer, _Args], _Result]) -> None:
         self._method = method

@@ -25,12 +25,12 @@ _WHICH_LOGIN = "Use the one that Tailscale shows for the person, such as ada@exa
 
 
 class Sharing(Service):
-    """Says who may see which stores, and keeps the tokens of the owner's scripts."""
+    """Controls who may see which stores, and the tokens of the owner's scripts."""
 
     @open_to_all
     def viewer_for(self, login: str) -> Viewer | None:
-        """The viewer of a verified login: the owner, a guest, or None. The gate asks this before there is a
-        viewer."""
+        """Return the viewer of a verified login: the owner, a guest, or None without access. Needs no viewer,
+        as the gate calls it."""
         if login.lower() in self._settings.access_owners:
             return OWNER
         person = self._access.people().get(login.lower())
@@ -48,9 +48,12 @@ class Sharing(Service):
         may_ask: bool | None = None,
         only: bool = False,
     ) -> Person:
-        """Let ``login`` search these stores besides those granted before, or ``only`` these. ``may_ask``
-        allows questions (None: as before, at first not). Raises InvalidInput for an unusable login, an
-        owner's, or no store at all; NotFound for a missing one."""
+        """Let ``login`` search these stores in addition to those granted before; with ``only`` these alone.
+        ``may_ask`` allows questions (None: unchanged, at first not).
+
+        Raises InvalidInput for an unusable login, an owner's, or no store at all; NotFound for a missing
+        store.
+        """
         if not stores:
             raise InvalidInput("No store is named to share.", "Choose at least one.")
         for store in stores:
@@ -69,7 +72,7 @@ class Sharing(Service):
         return self._access.people()[name]
 
     def unshare(self, viewer: Viewer, login: str, stores: Sequence[str] = ()) -> None:
-        """Withdraw ``stores`` from a guest, who is removed with the last one; without ``stores`` remove
+        """Withdraw ``stores`` from a guest; a guest without any store is removed. Without ``stores`` remove
         the person.
 
         Raises NotFound for an unknown login or a store that was not granted, InvalidInput for stores of an
@@ -93,7 +96,7 @@ class Sharing(Service):
                 db.execute("DELETE FROM people WHERE login = ?", (known.login,))
 
     def make_owner(self, viewer: Viewer, login: str) -> Person:
-        """Let ``login`` do all that the owner may. Raises InvalidInput for an unusable login."""
+        """Make ``login`` an owner, who may do everything. Raises InvalidInput for an unusable login."""
         name = self._likely_login(viewer, login)
         with self._access.change() as db:
             _put(db, name, is_owner=True, may_ask=True)
@@ -112,7 +115,7 @@ class Sharing(Service):
         return tuple(each.login for each in self.people(viewer) if store in each.stores)
 
     def visits(self, viewer: Viewer, limit: int = 50) -> list[Visit]:
-        """The last visits through the network, the latest first, without the content of requests."""
+        """Return the last visits through the network, latest first; they do not include what was asked."""
         rows = self._access.rows(
             """SELECT login, door, started_at, last_at, requests, refused FROM visits
                ORDER BY last_at DESC, id DESC LIMIT ?""",
@@ -125,7 +128,7 @@ class Sharing(Service):
 
     @open_to_all
     def record_visit(self, login: str, door: Door, requests: int = 1, *, refused: bool = False) -> None:
-        """Count requests of a verified login towards its current visit, or begin one. Raises InvalidInput for
+        """Add requests of a verified login to its current visit, or begin a new one. Raises InvalidInput for
         an unusable login."""
         name, now = _checked(login), datetime.now(UTC)
         with self._access.change() as db:
@@ -149,8 +152,8 @@ class Sharing(Service):
             )
 
     def tailscale(self, viewer: Viewer, port: int | None = None) -> Tailscale:
-        """The state of Tailscale on this computer, and whether it leads to the app that listens on ``port``
-        (None: the configured one). Takes eight seconds at most; nothing is changed."""
+        """Return the state of Tailscale on this computer, and whether it forwards to the app on ``port``
+        (None: the configured one). Takes at most eight seconds; nothing is changed."""
         return tailscale.look(port or self._settings.port, self._settings.access_hosts)
 
     def _refuse_configured(self, login: str) -> None:
@@ -159,8 +162,8 @@ class Sharing(Service):
             raise InvalidInput(message, "Change `access_owners` there.")
 
     def _likely_login(self, viewer: Viewer, login: str) -> str:
-        """``login`` in lower case. Raises InvalidInput for an unusable or a configured one, and for one
-        without an at sign unless Tailscale here knows it."""
+        """Return ``login`` in lower case. Raises InvalidInput for an unusable or a configured one, and for
+        one without an at sign unless Tailscale here knows it."""
         self._refuse_configured(login)
         name = _checked(login)
         if "@" not in name and name not in self.tailscale(viewer).logins:
@@ -168,8 +171,8 @@ class Sharing(Service):
         return name
 
     def create_token(self, viewer: Viewer, name: str) -> Token:
-        """Make a token with which a script acts as the owner. Only its hash is kept, so it is shown only now.
-        Raises InvalidInput for a name that is taken or unusable."""
+        """Create a token with which a script acts as the owner. Only its hash is stored, so it cannot be
+        shown again. Raises InvalidInput for a name that is taken or unusable."""
         check_name(name, "a token")
         secret = _PREFIX + secrets.token_urlsafe(_BYTES)
         now = _text(datetime.now(UTC))
@@ -184,7 +187,7 @@ class Sharing(Service):
         return [Token(*row) for row in self._access.rows("SELECT name, created_at FROM tokens ORDER BY name")]
 
     def revoke_token(self, viewer: Viewer, name: str) -> None:
-        """Make a token useless from the next request on. Raises NotFound."""
+        """Delete a token; the next request with it is refused. Raises NotFound."""
         with self._access.change() as db:
             if db.execute("DELETE FROM tokens WHERE name = ?", (name,)).rowcount:
                 return
@@ -194,12 +197,12 @@ class Sharing(Service):
 
     @open_to_all
     def knows_token(self, secret: str) -> bool:
-        """Whether this is a token of the owner. The gate asks this before there is a viewer."""
+        """Whether ``secret`` is a valid token. Needs no viewer, as the gate calls it."""
         return bool(self._access.rows("SELECT 1 FROM tokens WHERE hash = ?", _hash(secret)))
 
 
 def _checked(login: str) -> str:
-    """``login`` in lower case. Raises InvalidInput for what Tailscale would not send as one."""
+    """Return ``login`` in lower case. Raises InvalidInput if Tailscale would never send such a login."""
     if not LOGIN_NAME.fullmatch(login) or login.lower() == OWNER.login:
         raise InvalidInput(f"{login[:254]!r} cannot be a login.", _WHICH_LOGIN)
     return login.lower()

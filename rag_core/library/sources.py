@@ -35,18 +35,18 @@ _WILD = re.compile(r"[*?\[{]")
 
 
 class Sources(Service):
-    """The folders of stores."""
+    """Lists and changes the folders of stores."""
 
     def default_name(self, viewer: Viewer, folder: str | Path, *, free: bool = False) -> str:
-        """The default name for a store of ``folder``; ``free``: one that no store has."""
+        """Return the default name for a store of ``folder``; with ``free`` a name that no store has yet."""
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(folder).name).strip("-_")[:_LONGEST] or "notes"
         taken = {other.casefold() for other in self._stores.names(viewer)} if free else set()
         numbered = (f"{name}-{number}" for number in count(2))
         return next(each for each in chain([name], numbered) if each.casefold() not in taken)
 
     def name_for(self, viewer: Viewer, folder: str | Path) -> str:
-        """The name of the store that takes ``folder`` where none is named. Raises InvalidInput if that store
-        is for other folders."""
+        """Return the name of the store that ``folder`` is added to if none is named. Raises InvalidInput if
+        that store has other folders."""
         name = self.default_name(viewer, real_folder(folder))
         if name not in self._stores.names(viewer):
             return name
@@ -60,8 +60,8 @@ class Sources(Service):
         return name
 
     def offered(self, viewer: Viewer) -> list[files.Offered]:
-        """Folders on this computer that are worth indexing and in no store yet: Obsidian vaults first. They
-        lie below the folders of the setting ``roots``."""
+        """Return folders below the setting ``roots`` that are worth indexing and in no store yet, Obsidian
+        vaults first."""
         taken = set()
         for name in self._stores.names(viewer):
             with suppress(RagError):  # a page reports a store that cannot be read
@@ -70,8 +70,8 @@ class Sources(Service):
         return [each for each in found if os.path.realpath(each.path) not in taken]
 
     def said_of_pictures(self, viewer: Viewer, by_suffix: Mapping[str, int]) -> str:
-        """How OCR will treat the pictures and scans among files, given the count of each suffix: what reads
-        them, or why nothing does and what to do; '' where there are none."""
+        """Say whether OCR will read the pictures and scans among files, and what to do if it will not; '' if
+        there are none. ``by_suffix`` counts the files by suffix."""
         counts = Counter[str]()
         for suffix, number in by_suffix.items():
             counts[type_of_suffix(suffix) or ""] += number
@@ -84,9 +84,9 @@ class Sources(Service):
     def draft(
         self, viewer: Viewer, store: str, root: str | Path, include: _Globs, exclude: _Globs = ()
     ) -> Source:
-        """What `add` would return for this folder; changes nothing. If the store has a folder around it that
-        reads all these files already, it is the source of that one. Raises InvalidInput, also for patterns
-        that match no file."""
+        """Return what `add` would return for this folder, without adding it. If another folder of the store
+        already includes all these files, return that one. Raises InvalidInput, also for patterns that match
+        no file."""
         folder = real_folder(root)
         include, exclude = validate_globs(include), validate_globs(exclude) if exclude else ()
         with self._stores.open(viewer, store).store.read() as db:
@@ -103,8 +103,8 @@ class Sources(Service):
     ) -> Source:
         """Add a folder and its globs to a store, or globs to a folder that it has already.
 
-        A folder that is being removed stays, with these globs alone. If a folder around it takes every file
-        already, the source of that is returned and nothing is added.
+        A folder that is being removed stays, with these globs alone. If another folder of the store already
+        includes every file, return that one and add nothing.
 
         Raises:
             InvalidInput: as `draft`.
@@ -119,8 +119,8 @@ class Sources(Service):
     def change(
         self, viewer: Viewer, store: str, source_id: int, include: Sequence[str], exclude: Sequence[str] = ()
     ) -> Source:
-        """Replace the globs of a folder. Excluded files are not found from now on; the next job reads new
-        ones. Raises InvalidInput, also for globs that match no file."""
+        """Replace the globs of a folder. Files that no longer match are not found from now on; the next job
+        reads new ones. Raises InvalidInput, also for globs that match no file."""
         include, exclude = validate_globs(include), validate_globs(exclude) if exclude else ()
         opened = self._own(viewer, store)
         folder = Path(self.get(viewer, store, source_id).root)
@@ -135,15 +135,15 @@ class Sources(Service):
         return source
 
     def pause(self, viewer: Viewer, store: str, source_id: int, *, paused: bool = True) -> Source:
-        """Leave a folder out of jobs over all folders, or take it in again; its documents stay."""
+        """Pause or resume a folder: jobs over all folders leave a paused one out; its documents stay."""
         with self._own(viewer, store).decide() as db:
             source = replace(_source(db, store, source_id), paused=paused)
             sources.change_source(db, source)
         return source
 
     def remove(self, viewer: Viewer, store: str, source_id: int) -> Source:
-        """Take a folder out of a store: no search finds its documents from now on. Also request the job that
-        forgets them, which reads files again that another folder of the store chooses too."""
+        """Remove a folder from a store: no search finds its documents from now on. Also request the job that
+        deletes them; files that another folder of the store chooses, too, are read again."""
         with self._own(viewer, store).decide() as db:
             source = replace(_source(db, store, source_id), removed=True)
             sources.change_source(db, source)
@@ -157,12 +157,13 @@ class Sources(Service):
             return _source(db, store, source_id)
 
     def kept(self, viewer: Viewer, store: str) -> list[Source]:
-        """The folders of a store that are kept up to date: not paused, and not about to be removed."""
+        """The folders of a store that are kept up to date: neither paused nor about to be removed."""
         with self._stores.open(viewer, store).store.read() as db:
             return [each for each in sources.all_sources(db) if not (each.paused or each.removed)]
 
     def all(self, viewer: Viewer, store: str) -> list[SourceInfo]:
-        """Every folder of a store, oldest first, with its numbers of files and whether it is missing."""
+        """List all folders of a store, oldest first, with their numbers of files and whether the folder is
+        missing."""
         with self._stores.open(viewer, store).store.read() as db:
             found, counts = sources.all_sources(db), sources.counts(db)
         infos = []
@@ -174,7 +175,7 @@ class Sources(Service):
         return infos
 
     def plan(self, viewer: Viewer, store: str, source: Source, *, force: bool = False) -> Plan:
-        """What a job would do to ``source``, which may be a draft; changes nothing."""
+        """Return what a job would do to ``source``, which may be a draft; changes nothing."""
         opened = self._stores.open(viewer, store).store
         found = plan.make_plan(opened, source, force=force, max_bytes=self._settings.max_file_bytes)
         if source.removed:
@@ -183,13 +184,13 @@ class Sources(Service):
         return replace(found, warnings=(*found.warnings, *idle))
 
     def plans(self, viewer: Viewer, store: str, *, force: bool = False) -> list[Plan]:
-        """What a job over all folders that are not paused would do."""
+        """Return for each folder that is not paused what a job would do to it."""
         found = [each.source for each in self.all(viewer, store)]
         due = [source for source in found if source.removed or not source.paused]
         return [self.plan(viewer, store, source, force=force) for source in due]
 
     def idle_excludes(self, viewer: Viewer, root: str | Path, exclude: Sequence[str]) -> list[str]:
-        """A warning for each pattern of ``exclude`` that leaves nothing out; `plan` has them too."""
+        """Return a warning for each pattern of ``exclude`` that matches no file; `plan` includes them."""
         return leave_nothing_out(Path(root), exclude)
 
     def add_below(
@@ -221,14 +222,14 @@ class Sources(Service):
 
 
 def _takes_many(source: Source) -> bool:
-    """Whether a source takes more than single files."""
+    """Whether the patterns of a source choose more than single files."""
     globs = {_ESCAPED.sub("", glob) for glob in source.include} - {"*"}
     return any(_WILD.search(glob) for glob in globs)
 
 
 def _readable_below(path: str, roots: Sequence[Path], store: str) -> Path:
-    """``path`` without links, if it lies below one of ``roots``. Raises InvalidInput if it does not, or if it
-    is never read."""
+    """Return ``path`` with its links resolved. Raises InvalidInput if it is not below one of ``roots``, or
+    may never be read."""
     for root in roots:
         with suppress(InvalidInput):
             real = files.contained(Path(path), [root])

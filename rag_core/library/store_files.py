@@ -36,7 +36,7 @@ OpenRemote = Callable[[str, int, Metric], RemoteIndex]
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An open store with its vectors, as long as the file of that name is the same."""
+    """An open store with its vectors; valid while its file has the same ``inode``."""
 
     inode: int
     store: Store
@@ -44,7 +44,7 @@ class Opened:
 
 
 class StoreFiles:
-    """Every store of a folder. Safe to share between threads."""
+    """Opens and lists the stores of one folder. Safe to share between threads."""
 
     def __init__(
         self, folder: Path, busy_timeout_s: float, open_remote: OpenRemote, access: AccessList
@@ -59,12 +59,12 @@ class StoreFiles:
         self._opened: dict[str, Opened] = {}
 
     def path(self, name: str) -> Path:
-        """The file of the store called ``name``, there or not."""
+        """Return the path for the store ``name``; the file need not exist."""
         return self._folder / f"{name}.db"
 
     def names(self, viewer: Viewer) -> list[str]:
-        """The names of the stores that ``viewer`` may see, sorted without regard to case. Raises StoreError
-        when their folder cannot be read."""
+        """Return the names of the stores that ``viewer`` may see, sorted ignoring case. Raises StoreError if
+        their folder cannot be read."""
         try:
             with os.scandir(self._folder) as entries:
                 names = [entry.name.removesuffix(".db") for entry in entries if _is_store(entry)]
@@ -77,8 +77,8 @@ class StoreFiles:
         return sorted((name for name in names if viewer.may_see(name)), key=str.casefold)
 
     def new_path(self, viewer: Viewer, name: str, but: str = "") -> Path:
-        """The file of a new store called ``name``. Raises InvalidInput for a name that is unusable, or taken
-        by another store than ``but``: names that differ only in case are one file on some systems."""
+        """Return the path for a new store ``name``. Raises InvalidInput if the name is unusable, or taken by
+        a store other than ``but``; case does not count, as on some file systems."""
         check_name(name, "a store")
         others = (other for other in self.names(viewer) if other != but)
         if twin := next((other for other in others if other.casefold() == name.casefold()), None):
@@ -86,8 +86,8 @@ class StoreFiles:
         return self.path(name)
 
     def open(self, viewer: Viewer, name: str) -> Opened:
-        """The store called ``name``. Raises NotFound, also for one that ``viewer`` may not see,
-        StoreError when its file cannot be read."""
+        """Open the store ``name``. Raises NotFound, also if ``viewer`` may not see it, StoreError if its file
+        cannot be read."""
         if not viewer.may_see(name) or not STORE_NAME.fullmatch(name):
             raise self.unknown(viewer, name)
         with self._lock:
@@ -108,7 +108,7 @@ class StoreFiles:
 
     @contextmanager
     def reading(self, viewer: Viewer, name: str) -> Iterator[sqlite3.Connection]:
-        """A snapshot of the store called ``name``. Raises as ``open``."""
+        """Context manager: a read snapshot of the store ``name``. Raises as ``open``."""
         opened = self.open(viewer, name)
         try:
             with opened.store.read() as db:
@@ -117,7 +117,7 @@ class StoreFiles:
             raise for_viewer(error, viewer, name) from error
 
     def index(self, opened: Opened) -> VectorIndex:
-        """The vector index of a store for one search. Raises VectorError, InvalidInput."""
+        """Return the vector index for one search of a store. Raises VectorError, InvalidInput."""
         with opened.store.read() as db:
             if kept(db, store_file.meta)["backend"] == LOCAL:
                 return opened.local
@@ -129,14 +129,15 @@ class StoreFiles:
         return WithDeadline(remote, remote.server or address, self._breaker, absent)
 
     def target(self, store: Store) -> RemoteIndex | None:
-        """The remote vector index that the jobs of a store fill; None if there is none or nothing to send.
-        Raises VectorError, InvalidInput."""
+        """Return the remote vector index that jobs of a store send vectors to; None if there is none or
+        nothing to send. Raises VectorError, InvalidInput."""
         with store.read() as db:
             address, known = outbox.target(db), target_identity(db)
         return self.remote(store, address, known.identity.dimension) if address and known else None
 
     def remote(self, store: Store, address: str, dimension: int) -> RemoteIndex:
-        """The index at ``address`` for vectors of ``dimension``, opened once. Raises as ``index``."""
+        """Return the index at ``address`` for vectors of ``dimension`` numbers; it is opened once. Raises as
+        ``index``."""
         key = address, dimension
         with self._lock:
             if key not in self._remotes:
@@ -144,8 +145,8 @@ class StoreFiles:
             return self._remotes[key]
 
     def each(self, viewer: Viewer, names: Sequence[str]) -> tuple[dict[str, Opened], list[StoreError]]:
-        """The named stores (none: all) that can be read, by name, and an error for each other one. Raises
-        NotFound for an unknown name, StoreError if no store can be read."""
+        """Open the named stores (none: all). Return those that can be read, by name, and the errors of the
+        others. Raises NotFound for an unknown name, StoreError if no store can be read."""
         opened: dict[str, Opened] = {}
         failed: list[StoreError] = []
         for name in dict.fromkeys(names) if names else self.names(viewer):
@@ -161,7 +162,7 @@ class StoreFiles:
         return opened, failed
 
     def delete(self, viewer: Viewer, name: str, *, keep_grants: bool = False) -> None:
-        """Remove a store's files, sound or damaged, and its grants unless ``keep_grants``. Raises NotFound,
+        """Delete a store's files, also damaged ones, and its grants unless ``keep_grants``. Raises NotFound,
         StoreBusy."""
         self.require(viewer, name)
         with self._lock:
@@ -171,7 +172,7 @@ class StoreFiles:
                 self._access.forget_store(name)
 
     def rename(self, viewer: Viewer, name: str, new_name: str) -> None:
-        """Give a store another name. Raises NotFound, InvalidInput, StoreBusy."""
+        """Rename a store. Raises NotFound, InvalidInput, StoreBusy."""
         self.require(viewer, name)
         if new_name == name:
             return
@@ -186,12 +187,12 @@ class StoreFiles:
             known.store.close()
 
     def require(self, viewer: Viewer, name: str) -> None:
-        """Raise NotFound unless there is a store called ``name`` that ``viewer`` may see."""
+        """Raise NotFound unless the store ``name`` exists and ``viewer`` may see it."""
         if name not in self.names(viewer):
             raise self.unknown(viewer, name)
 
     def unknown(self, viewer: Viewer, name: str) -> NotFound:
-        """The error for a missing store, and the same for one that ``viewer`` may not see."""
+        """Return the error for a store that does not exist; the same if ``viewer`` may not see it."""
         names = self.names(viewer)
         message = f"There is no store called {name[:80]!r}."
         if not names:
@@ -216,7 +217,7 @@ def _is_store(entry: os.DirEntry[str]) -> bool:
 
 
 def check_name(name: str, of: str) -> None:
-    """Raise InvalidInput for what cannot be the name ``of`` a store or token."""
+    """Raise InvalidInput if ``name`` cannot be used; ``of`` says what it names, such as a store or token."""
     if not STORE_NAME.fullmatch(name):
         raise InvalidInput(
             f"{name[:80]!r} cannot be {of}'s name.",
@@ -225,5 +226,5 @@ def check_name(name: str, of: str) -> None:
 
 
 def no_store(viewer: Viewer, message: str) -> NotFound:
-    """The error ``message`` for a viewer without any store, with the first step."""
+    """Return NotFound with ``message`` for a viewer who has no store; its suggestion is the first step."""
     return NotFound(message, say("make_store") if viewer.is_owner else "Ask the owner to share one.")

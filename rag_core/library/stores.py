@@ -36,7 +36,7 @@ _LOOK_S = 0.05
 
 
 class Stores(Service):
-    """Lists, makes and removes stores."""
+    """Lists, creates, renames and deletes stores."""
 
     def __init__(self, shared: Shared, sources: Sources, jobs: Jobs, saved: Saved) -> None:
         super().__init__(shared)
@@ -51,13 +51,13 @@ class Stores(Service):
 
     @open_to_all
     def info(self, viewer: Viewer, name: str) -> StoreInfo:
-        """A store's counts, sizes and sources. Raises NotFound, StoreError."""
+        """Return a store's counts, sizes and sources. Raises NotFound, StoreError."""
         return self._shared.info(viewer, name)
 
     @open_to_all
     def generations(self, viewer: Viewer, names: Sequence[str] = ()) -> tuple[tuple[str, int], ...]:
-        """(store, generation) of each readable store among the named ones (none: all), for cache keys. Raises
-        StoreError if none can be read."""
+        """Return (store, generation) of each readable store among the named ones (none: all), to use in cache
+        keys. Raises StoreError if none can be read."""
         found: list[tuple[str, int]] = []
         opened, failed = self._stores.each(viewer, names)
         for name in opened:
@@ -72,8 +72,8 @@ class Stores(Service):
 
     @open_to_all
     def resolve(self, viewer: Viewer, name: str | None = None) -> str:
-        """The store called ``name``; without a name the configured or the only one. Raises NotFound if this
-        viewer has none, InvalidInput if there are several."""
+        """Return ``name`` if the store exists; without a name the configured store or the only one. Raises
+        NotFound if this viewer has none, InvalidInput if there are several."""
         names = self.names(viewer)
         name = name or (self._settings.default_store if self._settings.default_store in names else None)
         if name:
@@ -87,8 +87,8 @@ class Stores(Service):
 
     @open_to_all
     def status(self, viewer: Viewer, names: Sequence[str] = ()) -> Status:
-        """The state of the named stores (none: all that ``viewer`` may see), with a warning for each
-        unreadable one; for the owner also the running and the unfinished jobs. Raises NotFound."""
+        """Return the state of the named stores (none: all that ``viewer`` may see), with a warning for each
+        unreadable one; for the owner also running jobs and open requests. Raises NotFound."""
         infos, warnings = self.infos(viewer, names)
         if not viewer.is_owner:
             return Status(infos, (), warnings)
@@ -112,8 +112,8 @@ class Stores(Service):
     def infos(
         self, viewer: Viewer, names: Sequence[str] = ()
     ) -> tuple[tuple[StoreInfo, ...], tuple[str, ...]]:
-        """`info` of the named stores (none: all that ``viewer`` may see), and a warning for each unreadable
-        one. Raises NotFound."""
+        """Return `info` of the named stores (none: all that ``viewer`` may see), and a warning for each
+        unreadable one. Raises NotFound."""
         infos, warnings = [], []
         for name in dict.fromkeys(names or self.names(viewer)):
             try:
@@ -123,7 +123,7 @@ class Stores(Service):
         return tuple(infos), tuple(warnings)
 
     def lost_default(self, viewer: Viewer) -> str:
-        """A warning if the setting ``default_store`` names a missing store, else ''."""
+        """Return a warning if the setting ``default_store`` names a missing store, else ''."""
         name = self._settings.default_store
         if name is None or name in self.names(viewer):
             return ""
@@ -141,7 +141,7 @@ class Stores(Service):
         backend: str | None = None,
         sends_private: bool = False,
     ) -> StoreInfo:
-        """Make an empty store.
+        """Create an empty store.
 
         ``embedder``, ``backend`` and ``dimension`` (of the vectors) default to those of the settings.
         ``sends_private`` lets private notes go to other machines. Raises InvalidInput for an unusable value,
@@ -175,15 +175,15 @@ class Stores(Service):
         return self.info(viewer, name)
 
     def make_if_needed(self, viewer: Viewer, name: str) -> bool:
-        """Make the store ``name`` unless it exists; returns whether this call made it. Raises as `create`."""
+        """Create the store ``name`` unless it exists. Returns whether it was created. Raises as `create`."""
         if name in self.names(viewer):
             return False
         self.create(viewer, name)
         return True
 
     def _prepare_index(self, store: Store, address: str, dimension: int) -> None:
-        """Make the remote index of a new store. If that fails the store goes, too, unless a part of the index
-        may exist: only this store could delete it."""
+        """Create the remote index of a new store. If that fails, the store is deleted, unless a part of the
+        index may exist: only this store could delete it."""
         try:
             self._stores.remote(store, address, dimension).prepare(store.id)
         except BaseException as error:
@@ -196,8 +196,8 @@ class Stores(Service):
             raise
 
     def make_declared(self, viewer: Viewer) -> list[str]:
-        """Make the declared stores that do not exist yet; returns a sentence for each that was made or could
-        not be made."""
+        """Create the declared stores that do not exist yet. Returns a sentence for each that was created or
+        failed."""
         names = {name.casefold() for name in self.names(viewer)}
         said = []
         for declared in (each for each in self._settings.stores if each.name.casefold() not in names):
@@ -216,14 +216,15 @@ class Stores(Service):
         return said
 
     def delete(self, viewer: Viewer, name: str, *, leave_index: bool = False) -> None:
-        """Delete a store, sound or damaged, with what questions and lists kept of it; the indexed files stay.
+        """Delete a store, also a damaged one, and its entries in conversations and lists. The indexed files
+        stay.
 
-        A job of it is stopped. Its remote vector index goes, too, unless ``leave_index``.
+        A running job is stopped. Its remote vector index is deleted, too, unless ``leave_index``.
 
         Raises:
             StoreBusy: its job does not stop; nothing is deleted.
             VectorError: its remote index cannot be deleted; nothing is deleted.
-            StoreError: it is deleted, but what was asked about it is still there.
+            StoreError: it is deleted, but conversations or lists about it are still there.
 
         """
         self._stop_job(viewer, name)
@@ -239,7 +240,7 @@ class Stores(Service):
         self._shared.prune_pictures()
 
     def _forget(self, viewer: Viewer, name: str) -> None:
-        """Delete what questions and lists kept of a store, and all lists with the last store."""
+        """Delete a store's entries in conversations and lists; with the last store, delete all lists."""
         known = self._settings.data_dir, self._settings.busy_timeout_s
         for kept in (Conversations(*known), Recent(*known)):
             kept.forget_store(name)
@@ -247,7 +248,7 @@ class Stores(Service):
             Recent(*known).clear()
 
     def _stop_job(self, viewer: Viewer, name: str) -> None:
-        """Stop the running job of a store, and wait for its end."""
+        """Stop the running job of a store, and wait until it ends."""
         with suppress(StoreError):  # a damaged store has none
             store = self._stores.open(viewer, name).store
             until = time.monotonic() + _STOP_S
@@ -275,7 +276,8 @@ class Stores(Service):
         *,
         force: bool = False,
     ) -> Exported:
-        """`portable.export_store`. The store can be searched and indexed meanwhile."""
+        """Write a store to a portable file, as `portable.export_store`. It can be searched and indexed
+        meanwhile."""
         return portable.export_store(
             self._stores.open(viewer, store).store, expanded(target), force=force, report=report
         )
@@ -283,8 +285,8 @@ class Stores(Service):
     def import_file(
         self, viewer: Viewer, file: Path, name: str = "", report: TransferReport | None = None
     ) -> StoreInfo:
-        """Make a store from a portable file, which is not trusted; without ``name`` it keeps its own. Folders
-        that are not on this computer are paused; ``notices`` say what differs. Raises as
+        """Create a store from a portable file, which is not trusted; without ``name`` the store keeps its
+        name. Folders that are missing here are paused; ``notices`` say what differs. Raises as
         `portable.import_store`."""
         with portable.opened(expanded(file)) as packed:
             path = self._stores.new_path(viewer, name or packed.name)
@@ -296,8 +298,8 @@ class Stores(Service):
         return replace(info, notices=notices)
 
     def clear(self, viewer: Viewer, store: str, *, confirm: bool) -> int:
-        """Pause every folder of a store and request that its documents are forgotten; how many these are. The
-        files stay. Raises InvalidInput unless ``confirm``."""
+        """Pause every folder of a store and request that its documents are removed from it; returns their
+        number. The files stay. Raises InvalidInput unless ``confirm``."""
         opened = self._own(viewer, store)
         if not confirm:
             said = "Say confirm: true if the owner asked to remove all its documents from the index."

@@ -57,9 +57,9 @@ class Upkeep(Service):
         files: bool = False,
         report: Callable[[int, int], None] | None = None,
     ) -> Health:
-        """Check the invariants of a store; ``files`` also compares its documents with their files. ``report``
-        gets the numbers of checks done and of all, and may raise to cancel. Raises StoreError if the store is
-        too damaged to be read."""
+        """Check a store for errors; with ``files`` also compare its documents with their files. ``report``
+        gets the numbers of checks done and of all, and may raise to cancel. Raises StoreError if the store
+        cannot be read."""
         opened = self._stores.open(viewer, store).store
         found = check(opened, files=files, report=report)
         if found.sound and (compared := compare_index(self._stores, opened)):
@@ -68,9 +68,12 @@ class Upkeep(Service):
         return found
 
     def repair(self, viewer: Viewer, store: str) -> Repair:
-        """Rebuild a damaged store from its folders; whole vectors and the owner's decisions are kept. A sound
-        store stays the same. Raises StoreBusy during a job, StoreError if its folders are missing or the disk
-        is full; then the store is unchanged."""
+        """Rebuild a damaged store from its folders, keeping intact vectors and the owner's decisions. A sound
+        store is not changed.
+
+        Raises StoreBusy during a job, StoreError if its folders are missing or the disk is full; then the
+        store is unchanged.
+        """
         self._stores.require(viewer, store)
         return repair(
             self._stores.path(store),
@@ -88,9 +91,11 @@ class Upkeep(Service):
         query: str = "",
         here: Path | None = None,
     ) -> list[Diagnosis]:
-        """Why the file ``path`` is found or not, in each of the named stores (none: all). ``path`` is
-        absolute, relative to ``here``, or as a store calls it. With ``query`` also the rank of its best
-        passage among the first 1,000 hits."""
+        """Explain why the file ``path`` is found or not, in each of the named stores (none: all). ``path`` is
+        absolute, relative to ``here``, or a store's name for it.
+
+        With ``query`` also give the rank of its best passage among the first 1,000 hits.
+        """
         here = here or (Path(os.sep) if expanded(path).is_absolute() else current_folder())
         wanted = dict.fromkeys(names or self._stores.names(viewer))
         found = [self._explained(viewer, name, path, here) for name in wanted]
@@ -118,8 +123,8 @@ class Upkeep(Service):
         return replace(found, query=query, rank=hit.rank, score=hit.score, relevant=hit.relevant)
 
     def change_setting(self, viewer: Viewer, name: str, value: str | float | bool | None) -> Settings:
-        """Write a setting into config.yaml (None: back to its default) and return what holds now. This
-        library keeps its own settings; a new one has the new ones. Raises InvalidInput, InvalidSettings."""
+        """Write a setting into config.yaml (None: back to its default), and return the new settings. This
+        library keeps its own; a newly opened one uses the new ones. Raises InvalidInput, InvalidSettings."""
         from rag_core.config.change import change
 
         return change(name, value)
@@ -139,7 +144,7 @@ class Upkeep(Service):
 
 
 def _installation(data_dir: Path, open_model: Callable[[], Embedder]) -> list[DiagnosisStep]:
-    """Python, SQLite, the data folder and the built-in model, which is loaded once. Writes nothing."""
+    """Check Python, SQLite, the data folder and the built-in model, which is loaded once. Writes nothing."""
     system = f"{platform.system()} {platform.machine()}, SQLite {sqlite3.sqlite_version}"
     steps = [DiagnosisStep("ok", f"Python {platform.python_version()} on {system}.")]
     there = next(parent for parent in (data_dir, *data_dir.parents) if os.path.lexists(parent))
@@ -161,7 +166,8 @@ def _installation(data_dir: Path, open_model: Callable[[], Embedder]) -> list[Di
 
 
 def _extensions(timeout_s: float) -> list[DiagnosisStep]:
-    """What installed packages add, each imported once to see whether it works, for ``timeout_s`` at most."""
+    """Import each extension of installed packages once to check that it works, for at most ``timeout_s``
+    seconds."""
     with closing(Worker(timeout_s)) as worker:
         embedders = {name: row.extension for name, row in added_embedders().items()}
         indexes = {name: row.extension for name, row in added_vector_indexes().items()}
@@ -184,7 +190,7 @@ def _extensions(timeout_s: float) -> list[DiagnosisStep]:
 
 
 def _store(name: str, look: Callable[[], StoreInfo]) -> list[DiagnosisStep]:
-    """One store by its own counts, and whether its folders are there."""
+    """Check one store: its counts, and whether its folders exist."""
     try:
         info = look()
     except RagError as error:

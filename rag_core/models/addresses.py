@@ -11,12 +11,12 @@ from rag_core.errors import InvalidInput
 
 
 def host_of(url: str) -> str:
-    """The host in ``url``, '' without one."""
+    """Return the host in ``url``; '' if it has none."""
     return urlsplit(url).hostname or ""
 
 
 def is_local_server(url: str) -> bool:
-    """Whether the server is on this machine."""
+    """Whether ``url`` is a server on this machine."""
     host = host_of(url)
     try:
         return ip_address(host).is_loopback
@@ -25,33 +25,34 @@ def is_local_server(url: str) -> bool:
 
 
 def leaves(url: str) -> bool:
-    """Whether text sent to the server leaves this machine; '' is no server."""
+    """Whether text sent to the server at ``url`` leaves this machine; False for '', which is no server."""
     return bool(url) and not is_local_server(url)
 
 
 def destination(url: str) -> str:
-    """Where text sent to the server goes, in words."""
+    """Say in words where text sent to the server at ``url`` goes."""
     return f"goes to {host_of(url)}" if leaves(url) else "stays on this machine"
 
 
 def straight_to(url: str) -> dict[str, Any]:
-    """The arguments of a client of httpx that let text go to ``url`` only: no redirect, and no proxy to this
-    machine."""
+    """Return arguments for a client of httpx that sends text to ``url`` only: no redirects, and no proxy for
+    a server on this machine."""
     local = is_local_server(url)
     is_plain = local and urlsplit(url).scheme == "http"
     return {"follow_redirects": False, "trust_env": not local, "verify": not is_plain}
 
 
 def server_problem(server: object) -> str:
-    """Why a package's ``server`` does not say where text goes, as the end of a sentence; '' if it does."""
+    """Return why the ``server`` that a package states is invalid, as the end of a sentence; '' if it is
+    valid."""
     if server == "" or (isinstance(server, str) and re.match(r"https?://[^/?#\s]", server)):
         return ""
     return "does not say where texts go (server): '' for this machine, or an address like https://example.org"
 
 
 def server_name(url: str, port: int) -> str:
-    """``HOST:PORT`` and path of ``url``; ``port`` is the default. Raises InvalidInput for an invalid
-    address."""
+    """Return ``HOST:PORT`` and the path of ``url``; ``port`` is the default. Raises InvalidInput for an
+    invalid address."""
     parts = urlsplit(url)
     try:
         host, said = parts.hostname, parts.port
@@ -67,5 +68,5 @@ def server_name(url: str, port: int) -> str:
 
 
 def shown(address: str) -> str:
-    """``address`` at the beginning of a sentence, unless it may hold a password or key."""
+    """Return ``address`` quoted, to begin a sentence; other words if it may contain a password or key."""
     return "What is given" if "@" in address or "?" in address else repr(address[:200])

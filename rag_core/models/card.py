@@ -35,7 +35,7 @@ _POOLINGS: dict[str, Pooling] = {
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
-    """What the files of a model say about it."""
+    """What the files of a model folder say about the model."""
 
     graph: Path  #: A file.
     tokenizer: Path  #: A file.
@@ -47,13 +47,13 @@ class ModelCard:
 
     @property
     def files(self) -> list[Path]:
-        """The files that vectors depend on; large graphs keep their weights in files next to them."""
+        """The graph with its weight files, and the tokenizer: the files that determine vectors."""
         return [*sorted(self.graph.parent.glob(f"{self.graph.name}*")), self.tokenizer]
 
 
 def read_card(folder: Path) -> ModelCard:
-    """The card of the model in ``folder``. Raises FileNotFoundError where a part is missing, ValueError for
-    a pooling that is not known here, and what comes of reading files that hold something else."""
+    """Read the card of the model in ``folder``. Raises FileNotFoundError if a file is missing, ValueError for
+    an unknown pooling, and the errors of parsing invalid files."""
     graph = next((folder / name for name in GRAPHS if (folder / name).is_file()), None)
     if graph is None or not (folder / TOKENIZER).is_file():
         raise FileNotFoundError(TOKENIZER if graph else GRAPHS[0])
@@ -67,13 +67,14 @@ def read_card(folder: Path) -> ModelCard:
 
 
 def reranks(folder: Path) -> bool:
-    """Whether the configuration of a model says that it scores pairs of texts."""
+    """Whether the model's configuration says that it scores pairs of texts, as rerankers do."""
     kinds = _read(folder / "config.json", {}).get("architectures") or []
     return any(str(kind).endswith("ForSequenceClassification") for kind in kinds)
 
 
 def _pooling(said: dict[str, Any]) -> Pooling:
-    """The one way of pooling that is switched on; the mean where the file says nothing."""
+    """Return the pooling that a configuration switches on; mean if it names none. Raises ValueError for an
+    unknown one."""
     named = said.get("pooling_mode")
     chosen = [named] if isinstance(named, str) else named or [
         key.removeprefix("pooling_mode_")

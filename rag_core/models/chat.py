@@ -52,16 +52,16 @@ class LLMOptions:
 
 
 class LLM(Protocol):
-    """A model on a server."""
+    """A model on a server that answers questions."""
 
     server: Server
 
     def chat(self, messages: Sequence[ChatMessage], call: Call) -> Iterator[str]:
-        """The answer in non-empty pieces. Its outcome is written into ``call``. Raises Failure."""
+        """Return the answer in non-empty pieces, and store how it ended in ``call``. Raises Failure."""
 
 
 def parse_llm(name: str) -> tuple[str, str]:
-    """Provider and model of a model's name. Raises InvalidInput for a malformed one."""
+    """Split a model's name into provider and model. Raises InvalidInput for a malformed one."""
     provider, _, model = name.partition(":")
     if provider not in CHAT_MODELS or not model.strip():
         message = f"There is no model called {name[:80]!r}."
@@ -70,13 +70,14 @@ def parse_llm(name: str) -> tuple[str, str]:
 
 
 def server_of(name: str, options: LLMOptions) -> str:
-    """The address that text for the model ``name`` goes to. Raises InvalidInput for a malformed name."""
+    """Return the address of the server that gets text for the model ``name``. Raises InvalidInput for a
+    malformed name."""
     return str(getattr(options, CHAT_MODELS[parse_llm(name)[0]].server))
 
 
 class Call:
-    """A request under way, which can be cut from another thread. Its socket is shut down: nothing else ends
-    a read from a silent model, and the server notices and stops working, too."""
+    """A request in progress, which another thread can cut. Cutting shuts down its socket: nothing else ends a
+    read from a silent model, and the server notices and stops, too."""
 
     def __init__(self) -> None:
         self.outcome: FinishReason = ""
@@ -85,16 +86,16 @@ class Call:
 
     @property
     def cut_off(self) -> bool:
-        """Whether we ended it, and not the server."""
+        """Whether this side ended the request, not the server."""
         return self.outcome in ("stopped", "out of time")
 
     def end(self, outcome: FinishReason) -> None:
-        """Note how it ended, unless it was cut before."""
+        """Store how the request ended, unless it was cut before."""
         with self._lock:
             self.outcome = self.outcome if self.cut_off else outcome
 
     def cut(self, outcome: Literal["stopped", "out of time"]) -> None:
-        """End it now, whatever it waits for."""
+        """End the request now, even while it waits for the server."""
         with self._lock:
             self.outcome = outcome
             self._shut()
@@ -105,7 +106,7 @@ class Call:
                 each.shutdown(socket.SHUT_RDWR)
 
     def hook(self, request: httpx.Request) -> None:
-        """For ``event_hooks["request"]`` of httpx: learn which socket the request is sent over."""
+        """Remember the socket of the request; for ``event_hooks["request"]`` of httpx."""
 
         def trace(event: str, info: dict[str, Any]) -> None:
             if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
@@ -118,7 +119,7 @@ class Call:
 
     @contextmanager
     def limited(self, seconds: float, stop: threading.Event) -> Iterator[None]:
-        """Cut it when ``stop`` is set or the seconds are over, as long as this block runs."""
+        """Context manager: cut the request once ``stop`` is set or ``seconds`` have passed."""
         over, end = threading.Event(), time.monotonic() + seconds
 
         def watch() -> None:
@@ -139,8 +140,8 @@ class Call:
 def stream_answer(
     llm: LLM, messages: Sequence[ChatMessage], options: LLMOptions, stop: threading.Event, call: Call
 ) -> Generator[str]:
-    """The model's answer, piece by piece, until its end, ``stop`` or the time limit; ``call`` tells which.
-    A busy server is asked again. Raises LLMError."""
+    """Return the model's answer piece by piece, until it ends, ``stop`` is set or time is up; ``call`` says
+    which of these. A busy server is asked again. Raises LLMError."""
     with call.limited(options.timeout_s, stop):
         for attempt in range(_TRIES):
             try:
@@ -160,7 +161,7 @@ def stream_answer(
 
 
 def _spoken(pieces: Iterator[str]) -> Iterator[str]:
-    """The pieces without what a model thinks first, between ``<think>`` and ``</think>``."""
+    """Return the pieces without the leading thoughts of a model, between ``<think>`` and ``</think>``."""
     held = ""
     for piece in pieces:
         held += piece

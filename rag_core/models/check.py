@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a check found; see `Connection`. ``goes`` is set where only the check can tell it."""
+    """The result of a check; its fields are those of `Connection`. ``goes`` is set only if just the check can
+    tell it."""
 
     state: ConnectionState
     sentence: str
@@ -44,7 +45,7 @@ class Need:
 
 
 class Unanswered(Exception):
-    """Ends a check with its result ``found``."""
+    """Raised to end a check with the result ``found``."""
 
     def __init__(self, found: Found) -> None:
         super().__init__(found.sentence)
@@ -52,12 +53,12 @@ class Unanswered(Exception):
 
 
 def written(setting: str, example: str, config_file: Path | None) -> str:
-    """How to set a setting, as the end of a sentence with a line that can be copied."""
+    """Return how to write a setting into the configuration, as the end of a sentence, with a line to copy."""
     return f"write `{setting}: {example}` into {config_file or 'config.yaml'}"
 
 
 def printable(name: str) -> bool:
-    """Whether a name fits into a line without spaces."""
+    """Whether a name is free of spaces and control characters."""
     return not any(char.isspace() or not char.isprintable() for char in name)
 
 

@@ -16,7 +16,7 @@ _T = TypeVar("_T")
 
 
 def in_background(name: str, work: Callable[[], _T]) -> Future[_T]:
-    """Run ``work`` in a daemon thread called ``name``, which keeps no process alive."""
+    """Run ``work`` in a daemon thread called ``name``, which does not keep the process running."""
     future: Future[_T] = Future()
 
     def run() -> None:
@@ -30,9 +30,8 @@ def in_background(name: str, work: Callable[[], _T]) -> Future[_T]:
 
 
 def ask_index(act: Callable[[], _T], server: str, within_s: float | None = None) -> _T:
-    """Call ``act`` in a thread and return what it returns, or raise what it raises. Raises
-    VectorsUnreachable after ``within_s``. A connection timeout is not enough: names and credentials are
-    looked up before it."""
+    """Call ``act`` in a thread, and return or raise what it does. Raises VectorsUnreachable after
+    ``within_s`` seconds. A connection timeout would not include looking up names and credentials."""
     seconds = ANSWER_S if within_s is None else within_s
     try:
         return in_background("asking a server", act).result(seconds)

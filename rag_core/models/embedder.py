@@ -27,38 +27,40 @@ _WITH_DIMENSION = re.compile(r"(?P<model>.+)@(?P<dimension>[1-9][0-9]{0,4})")
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors of length 1. A text has the same vector alone and in any batch. Safe to share
+    """Turns texts into vectors of length 1. A text gets the same vector alone and in any batch. Safe to share
     between threads."""
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """What the vectors depend on."""
+        """The model, digest, dimension and prompts that its vectors depend on."""
 
     @property
     def max_tokens(self) -> int:
-        """How many tokens of a text are read; the rest is ignored."""
+        """The number of tokens of a text that are read; the rest is ignored."""
 
     @property
     def server(self) -> str:
         """The address of the server that receives the texts; '' if they stay in this process."""
 
     def count_tokens(self, text: str) -> int:
-        """The number of tokens in ``text``, special ones included; without a tokenizer rather too high."""
+        """Return the number of tokens in ``text``, special ones included; an estimate, rather too high,
+        without a tokenizer."""
 
     def reads(self, text: str) -> bool:
-        """Whether the model was trained on the script of most of ``text``; other vectors are noise."""
+        """Whether the model was trained on the script of most of ``text``; for other scripts its vectors are
+        noise."""
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Vectors for passages, shape (len(texts), dimension), in order. Raises ModelMissing or Unreachable
-        when no text can be embedded now, another EmbedderError when a text may be the cause."""
+        """Return a vector for each passage, in order, shape (len(texts), dimension). Raises ModelMissing or
+        Unreachable if no text can be embedded now, another EmbedderError if a text may be the cause."""
 
     def embed_query(self, text: str) -> Vectors:
-        """The vector for a question, shape (dimension,)."""
+        """Return the vector of a question, shape (dimension,)."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbedderName:
-    """``PROVIDER:MODEL@DIMENSION``; the dimension is None where the model decides."""
+    """The parts of ``PROVIDER:MODEL@DIMENSION``; the dimension is None if the model's own is used."""
 
     provider: str
     model: str = ""
@@ -70,7 +72,7 @@ class EmbedderName:
 
     @property
     def row(self) -> Provider:
-        """What is known of its provider."""
+        """The entry of its provider in the tables of `providers`."""
         return EMBEDDERS.get(self.provider) or added_embedders()[self.provider]
 
 
@@ -95,7 +97,8 @@ class EmbedderOptions:
     retry_s: float = 0.5  #: Seconds before the first retry, doubled for each further one.
 
     def prompts_of(self, name: EmbedderName, told: Prompts = NO_PROMPTS) -> Prompts:
-        """The configured prompts of an embedder, else those that its files ``told``, else its family's."""
+        """Return the prompts of an embedder: those configured, else those that its files ``told``, else those
+        of its family."""
         wanted = str(replace(name, dimension=None))
         found = ((str(replace(parse_name(written), dimension=None)), own) for written, own in self.prompts)
         otherwise = told if told != NO_PROMPTS else family_of(name.model).prompts
@@ -103,7 +106,8 @@ class EmbedderOptions:
 
 
 class InProcess(ABC):
-    """An embedder whose model this process runs; ``latin``: it learnt Latin script only."""
+    """An embedder whose model runs in this process. ``latin`` says that it was trained on Latin script
+    only."""
 
     server = ""
 
@@ -115,11 +119,12 @@ class InProcess(ABC):
 
     @abstractmethod
     def count_tokens(self, text: str) -> int:
-        """The exact number of tokens of the whole ``text``, the model's marks included."""
+        """Return the exact number of tokens of the whole ``text``, special ones included."""
 
     @abstractmethod
     def _encode(self, texts: list[str]) -> npt.NDArray[np.float64]:
-        """The vectors of the texts as they are, of any length, shape (len(texts), dimension)."""
+        """Return the vectors of the texts without adding prompts, not normalized, shape (len(texts),
+        dimension)."""
 
     def reads(self, text: str) -> bool:
         return not self._latin or is_latin(text)
@@ -141,7 +146,7 @@ class InProcess(ABC):
 
 
 def parse_name(name: str) -> EmbedderName:
-    """The parts of an embedder's name. Raises InvalidInput for an unknown provider or a malformed name."""
+    """Parse an embedder's name. Raises InvalidInput for an unknown provider or a malformed name."""
     shape = _SHAPE.fullmatch(name)
     provider, model = (shape["provider"], shape["model"] or "") if shape else ("", "")
     row = EMBEDDERS.get(provider) or added_embedders().get(provider)
@@ -160,18 +165,18 @@ def parse_name(name: str) -> EmbedderName:
 
 
 def full_name(name: str) -> str:
-    """The canonical name of an embedder: ``ollama:embeddinggemma`` for ``ollama``. Raises InvalidInput."""
+    """Return the full name of an embedder: ``ollama:embeddinggemma`` for ``ollama``. Raises InvalidInput."""
     return str(parse_name(name))
 
 
 def dimension_error(model: str, wanted: int, possible: int) -> InvalidInput:
-    """The error for a dimension that a model cannot give."""
+    """Return the error that a model cannot give vectors of ``wanted`` numbers."""
     message = f"The model {model!r} cannot give vectors of {wanted} numbers."
     return InvalidInput(message, f"Use {possible}, or leave the dimension away.")
 
 
 def unit_rows(found: npt.NDArray[np.float64]) -> Vectors | None:
-    """The rows of ``found`` scaled to length 1, float32; None where a row is zero or not finite."""
+    """Scale each row to length 1, as float32; None if any row is zero or not finite."""
     lengths = np.linalg.norm(found, axis=1, keepdims=True)
     if not (np.isfinite(lengths).all() and (lengths > 0).all()):
         return None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """The text put in front of a question and in front of a passage."""
+    """The texts put before a question and before a passage when they are embedded."""
 
     query: str = ""
     document: str = ""
@@ -29,7 +29,7 @@ _QWEN = "Instruct: Given a web search query, retrieve relevant passages that ans
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Models that are used alike."""
+    """Models that are used in the same way."""
 
     pattern: str  #: Regular expression for their names in lower case.
     max_tokens: int  #: Tokens of a text that they read; 0 if unknown.
@@ -59,23 +59,24 @@ FAMILIES: tuple[Family, ...] = (  # the first that fits
 
 
 def family_of(model: str) -> Family:
-    """The family of a model by its name, such as ``embeddinggemma:300m`` or ``BAAI/bge-m3``."""
+    """Return the family of a model by its name, such as ``embeddinggemma:300m`` or ``BAAI/bge-m3``."""
     name = model.lower().rpartition("/")[2].replace("_", "-")
     return next(family for family in FAMILIES if re.search(family.pattern, name))
 
 
 def prompts_in_config(told: Mapping[str, str]) -> Prompts:
-    """The prompts in a model's own configuration, by sentence-transformers' names for them."""
+    """Read the prompts in a model's own configuration, under the names that sentence-transformers uses."""
     document = next((told[key] for key in ("document", "passage", "corpus") if told.get(key)), "")
     return Prompts(told.get("query") or "", document)
 
 
 def prompt_scheme(prompts: Prompts) -> str:
-    """The part of an embedder's identity that tells its passage prompt, which vectors depend on."""
+    """Return a short digest of the passage prompt for an embedder's identity; ``none`` without a prompt."""
     digest = hashlib.sha256(json.dumps(prompts.document).encode()).hexdigest()
     return digest[:8] if prompts.document else "none"
 
 
 def is_latin(text: str) -> bool:
-    """Whether at least half of the letters are Latin. To a model trained on them, other scripts are noise."""
+    """Whether at least half of the letters are Latin. Other scripts are noise to a model trained on Latin
+    ones."""
     return text.isascii() or 2 * len(_LATIN.findall(text)) >= len(_LETTERS.findall(text))

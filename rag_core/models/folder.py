@@ -28,7 +28,8 @@ _PARTS = {".safetensors", ".bin", ".json", ".txt", ".model"}
 
 
 class FolderModel(InProcess):
-    """An embedder that a package runs. One thread at a time: tokenizers allow no more."""
+    """An embedder that an installed package runs from a folder. Only one thread at a time uses it, as
+    tokenizers require."""
 
     package: ClassVar[str]
     module: ClassVar[str]
@@ -48,11 +49,12 @@ class FolderModel(InProcess):
 
     @abstractmethod
     def _load(self, package: Any, where: str, options: EmbedderOptions) -> tuple[Any, Any, int, Prompts]:
-        """The model, its tokenizer, how many tokens it reads and its prompts; 0 and NO_PROMPTS if unknown."""
+        """Return the model, its tokenizer, the number of tokens it reads (0: unknown) and its prompts
+        (NO_PROMPTS: unknown)."""
 
     @abstractmethod
     def _run(self, texts: list[str]) -> Any:
-        """What the package gives for well-formed texts."""
+        """Return the vectors that the package computes for well-formed texts."""
 
     def _encode(self, texts: list[str]) -> npt.NDArray[np.float64]:
         with self._lock:
@@ -97,8 +99,8 @@ _KINDS: dict[str, type[FolderModel]] = {"sentence-transformers": _SentenceTransf
 
 
 def open_folder(name: EmbedderName, options: EmbedderOptions) -> FolderModel:
-    """The embedder ``sentence-transformers:FOLDER`` or ``mlx:FOLDER``. Raises ModelMissing when there is no
-    such folder, EmbedderError when the package is not installed or cannot load it."""
+    """Open the embedder ``sentence-transformers:FOLDER`` or ``mlx:FOLDER``. Raises ModelMissing if there is
+    no such folder, EmbedderError if the package is not installed or cannot load it."""
     kind = _KINDS[name.provider]
     folder = Path(name.model).expanduser()
     there = folder.is_absolute() and folder.is_dir()
@@ -118,7 +120,7 @@ def open_folder(name: EmbedderName, options: EmbedderOptions) -> FolderModel:
 
 
 def _digest(folder: Path) -> str:
-    """The SHA-256 of a model's files, which are all read; '' without a folder."""
+    """Compute the SHA-256 of all files of a model; '' if there is no folder."""
     if not folder.is_dir():
         return ""
     total = hashlib.sha256()
@@ -129,7 +131,7 @@ def _digest(folder: Path) -> str:
 
 
 def check_local(need: Need) -> Found:
-    """Whether the provider's package is installed, and the folders of the models that stores need."""
+    """Live check: whether the provider's package is installed, and the folders exist that stores need."""
     provider = need.name
     if provider == "mlx" and (platform.system(), platform.machine()) != ("Darwin", "arm64"):
         return Found("not set up", f"It runs on Apple's processors only; this is {platform.machine()}.")

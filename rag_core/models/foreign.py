@@ -22,15 +22,16 @@ if TYPE_CHECKING:
 
 
 class Opener(Protocol):
-    """What an entry point in ``commonplace.embedders`` names."""
+    """The function that an entry point in ``commonplace.embedders`` names."""
 
     def __call__(self, model: str, options: EmbedderOptions) -> Embedder:
-        """The embedder ``PROVIDER:model``, whose ``identity.provider`` is the name of the entry point. Raises
-        ModelMissing, Unreachable when its server does not answer, or another EmbedderError."""
+        """Open the embedder ``PROVIDER:model``; its ``identity.provider`` must be the entry point's name.
+        Raises ModelMissing, Unreachable if its server does not answer, or another EmbedderError."""
 
 
 def open_foreign(name: EmbedderName, options: EmbedderOptions) -> Embedder:
-    """The embedder ``name`` of a package. Raises EmbedderError, also for whatever the package raises."""
+    """Open the embedder ``name`` of an installed package. Every error of the package is raised as
+    EmbedderError."""
     extension = added_embedders()[name.provider].extension
     opener: Opener = extension.load(EmbedderError)
     with extension.errors(EmbedderError, "opening it"):
@@ -66,7 +67,7 @@ class _Foreign(Guarded):
 
 
 def check_foreign(need: Need) -> Found:
-    """The live check: the embedders that stores need, opened. Raises EmbedderError."""
+    """Live check: open the embedders that stores need. Raises EmbedderError."""
     assert need.opened is not None  # noqa: S101 - whoever checks has it
     servers = [need.opened(f"{need.name}:{model}").server for model in dict.fromkeys(need.models)]
     away = next((server for server in servers if leaves(server)), "")

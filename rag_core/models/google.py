@@ -26,8 +26,8 @@ _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
 class GoogleModel:
-    """A model at ``path`` of a server; see ocr.Backend. ``access`` gives the headers that open it, whose
-    values are never shown."""
+    """A model at ``path`` of a server; see `ocr.VisionModel`. ``access`` returns headers with the key, which
+    is never shown."""
 
     def __init__(
         self, server: Server, path: str, access: Callable[[], dict[str, str]], options: OcrOptions
@@ -40,7 +40,7 @@ class GoogleModel:
         weakref.finalize(self, self._client.close)
 
     def transcribe(self, picture: bytes) -> str:
-        """See Backend.transcribe. Raises Failure."""
+        """See `VisionModel.transcribe`. Raises Failure."""
         kind = "image/png" if picture.startswith(_PNG) else "image/jpeg"
         data = {"mimeType": kind, "data": base64.b64encode(picture).decode()}
         body = {
@@ -56,7 +56,7 @@ class GoogleModel:
 
 
 def _text(said: dict[str, Any]) -> str:
-    """The text of an answer. Raises Failure where the model declines."""
+    """Return the text in the JSON of an answer. Raises Failure if the model declines."""
     if reason := said.get("promptFeedback", {}).get("blockReason"):
         raise Failure("refused", f"it blocks the picture ({str(reason)[:40]})")
     [candidate, *_] = said["candidates"]
@@ -68,7 +68,7 @@ def _text(said: dict[str, Any]) -> str:
 
 
 def _failure(answer: httpx.Response, secrets: list[str]) -> Failure:
-    """What an error of the server means. A wrong key is status 400 for Gemini."""
+    """Turn an error response into a Failure. For a wrong key, Gemini gives status 400."""
     status = answer.status_code
     try:
         error = answer.json()["error"]
@@ -84,14 +84,15 @@ def _failure(answer: httpx.Response, secrets: list[str]) -> Failure:
 
 
 def _wait_s(answer: httpx.Response, details: list[Any]) -> float:
-    """Seconds that the server asks to wait, in a header or in the details of its error; 0 if it does not."""
+    """Return the seconds that the server asks to wait, in a header or in the error's details; 0 if it does
+    not."""
     delays = (str(each.get("retryDelay", "")) for each in details if isinstance(each, dict))
     told = [float(found[1]) for found in map(_DELAY.fullmatch, delays) if found]
     return max(retry_after_s(answer.headers), *told, 0.0)
 
 
 def gemini(model: str, options: OcrOptions) -> GoogleModel:
-    """A model of Gemini."""
+    """Return a model of Gemini."""
     allow = "Look at COMMONPLACE_GEMINI_API_KEY."
     server = _server("Gemini", options.gemini_url, allow, model, "gemini")
 
@@ -104,7 +105,7 @@ def gemini(model: str, options: OcrOptions) -> GoogleModel:
 
 
 def vertex(model: str, options: OcrOptions) -> GoogleModel:
-    """A model of Vertex AI."""
+    """Return a model of Vertex AI."""
     where = options.vertex_location
     host = "aiplatform.googleapis.com" if where == "global" else f"{where}-aiplatform.googleapis.com"
     allow = "Look at `vertex_credentials_file` and the account's role (Vertex AI User)."
@@ -120,7 +121,7 @@ def _server(name: str, url: str, allow: str, model: str, provider: str) -> Serve
 
 
 def _bearer(options: OcrOptions) -> Callable[[], dict[str, str]]:
-    """Gives the header with a fresh token of the account."""
+    """Return a function that gives the header with a valid token of the account."""
     credentials: Any = None
 
     def access() -> dict[str, str]:
@@ -146,7 +147,7 @@ def _bearer(options: OcrOptions) -> Callable[[], dict[str, str]]:
 
 
 def _credentials(file: Path | None) -> Any:
-    """The account of a key file; without one that which Google's own tools know."""
+    """Return the account of a key file; without a file, the account that Google's own tools use."""
     import google.auth
     from google.oauth2 import service_account
 

@@ -26,7 +26,8 @@ _TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9f
 
 
 class Hashing:
-    """The embedder of this module. Raises InvalidInput when ``dimension`` is not in 8–4096."""
+    """Embeds texts by hashing their words and trigrams, without a model. Raises InvalidInput if ``dimension``
+    is not in 8–4096."""
 
     max_tokens = MAX_TOKENS
     server = ""
@@ -49,7 +50,7 @@ class Hashing:
         return np.array(rows, np.float32).reshape(len(texts), self.identity.dimension)
 
     def embed_query(self, text: str) -> Vectors:
-        """The vector of ``text``, shape (dimension,); without words, the first unit vector."""
+        """Return the vector of ``text``, shape (dimension,); the first unit vector if it has no words."""
         sums = np.zeros(self.identity.dimension, np.float64)
         for match in islice(_TOKEN.finditer(text), MAX_TOKENS):
             for number, weight in _weights(match.group().casefold()):
@@ -60,14 +61,14 @@ class Hashing:
 
 
 def open_hashing(name: EmbedderName, options: EmbedderOptions) -> Hashing:  # noqa: ARG001 - it has none
-    """The embedder ``hashing:DIMENSION``. Raises InvalidInput."""
+    """Open the embedder ``hashing:DIMENSION``. Raises InvalidInput."""
     return Hashing(int(name.model)) if name.model else Hashing()
 
 
 @lru_cache(maxsize=65_536)
 def _weights(word: str) -> list[tuple[int, float]]:
-    """The buckets of a word and its trigrams, each with the value that it adds there. Python's own hash()
-    differs from run to run."""
+    """Return (bucket, value to add there) for a word and each of its trigrams. Python's own hash() differs
+    from run to run."""
     found: list[tuple[int, float]] = []
     for at in range(-1, len(word)):
         feature, weight = (word, WORD_WEIGHT) if at < 0 else (f"#{f'<{word}>'[at : at + 3]}", TRIGRAM_WEIGHT)

@@ -38,7 +38,7 @@ DownloadReport = Callable[[str], None]
 
 
 def fetch(name: str, model_dir: Path, report: DownloadReport = lambda _line: None) -> str:
-    """Install the model ``hf:ORG/NAME`` below ``model_dir`` and return its ORG/NAME.
+    """Download the model ``hf:ORG/NAME`` into ``model_dir`` and return its ORG/NAME.
 
     It is the newest revision unless ``name`` ends with one. Every file must have the hash that the hub lists.
 
@@ -76,7 +76,7 @@ def fetch(name: str, model_dir: Path, report: DownloadReport = lambda _line: Non
 
 
 def _parsed(name: str) -> tuple[str, str | None]:
-    """``hf:ORG/NAME@REVISION`` as ORG/NAME and the revision, if any. Raises InvalidInput."""
+    """Split ``hf:ORG/NAME@REVISION`` into ORG/NAME and the revision, or None. Raises InvalidInput."""
     shape = _NAME.fullmatch(name)
     if shape is None:
         step = f"Did you mean hf:{name}?" if _NAME.fullmatch(f"hf:{name}") else f"Write it like {SHAPE}."
@@ -96,7 +96,8 @@ def _require_runnable(folder: Path, repo: str) -> None:
 
 
 def _needed(listed: dict[str, Any], repo: str) -> dict[str, Any]:
-    """The files to fetch out of those that the hub lists. Raises EmbedderError without graph or tokenizer."""
+    """Choose the files to download from those that the hub lists. Raises EmbedderError if there is no graph
+    or tokenizer."""
     graph = next((name for name in GRAPHS if name in listed), "")
     if not graph or TOKENIZER not in listed:
         message = f"{repo!r} has no {TOKENIZER if graph else GRAPHS[0]}."
@@ -108,7 +109,8 @@ def _needed(listed: dict[str, Any], repo: str) -> dict[str, Any]:
 
 
 def _verify(path: Path, listed: Any) -> None:
-    """Raise EmbedderError unless a file is what the hub lists: by SHA-256 if large, else by git's SHA-1."""
+    """Raise EmbedderError unless a file has the hash that the hub lists: SHA-256 if large, else git's
+    SHA-1."""
     data = path.read_bytes()
     if listed.lfs is not None:
         same = hashlib.sha256(data).hexdigest() == listed.lfs.sha256
@@ -121,7 +123,7 @@ def _verify(path: Path, listed: Any) -> None:
 
 
 def _revision(target: Path) -> str:
-    """The revision that is installed and undamaged; '' without one."""
+    """Return the revision of the installed model; '' if none is installed or it is damaged."""
     try:
         opened_card(target)
         return str(json.loads((target / MANIFEST_FILE).read_text("utf-8"))["revision"])

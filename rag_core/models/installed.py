@@ -20,15 +20,16 @@ _STAGING = ".installing-"
 
 
 def write_manifest(folder: Path, files: Iterable[str], **facts: str) -> None:
-    """Pin the ``files`` (paths in the folder) by size and SHA-256; ``facts`` say where they are from."""
+    """Write a manifest with size and SHA-256 of ``files`` (paths in the folder); ``facts`` say where they are
+    from."""
     pinned = {name: ((folder / name).stat().st_size, sha256_of(folder / name)) for name in files}
     text = json.dumps({**facts, "files": pinned}, indent=2)
     (folder / MANIFEST_FILE).write_text(text + "\n", "utf-8")
 
 
 def read_checked_manifest(folder: Path, called: str, remedy: Any) -> dict[str, Any]:
-    """The manifest of a folder whose files are those that were installed: all are read. Raises
-    FileNotFoundError without a manifest or a file, ModelMissing when one has changed."""
+    """Return the manifest of a folder, after reading all files to check that none has changed. Raises
+    FileNotFoundError without a manifest or a file, ModelMissing if a file has changed."""
     raw: dict[str, Any] = {}
     try:
         raw = json.loads((folder / MANIFEST_FILE).read_text("utf-8"))
@@ -44,8 +45,8 @@ def read_checked_manifest(folder: Path, called: str, remedy: Any) -> dict[str, A
 
 @contextmanager
 def installing(model_dir: Path) -> Iterator[Path]:
-    """An empty folder next to the installed models, for one installation at a time; it is removed at the end.
-    Raises EmbedderError when files cannot be written."""
+    """Context manager: an empty folder next to the installed models, removed at the end. One installation at
+    a time. Raises EmbedderError if files cannot be written."""
     try:
         model_dir.mkdir(parents=True, exist_ok=True)
         with FileLock(model_dir / ".install.lock"):
@@ -59,7 +60,7 @@ def installing(model_dir: Path) -> Iterator[Path]:
 
 
 def publish_folder(staged: Path, target: Path, work: Path) -> None:
-    """Let a finished folder take the place of ``target``: it appears complete or not at all."""
+    """Replace ``target`` by a finished folder in one step, so that it is never incomplete."""
     target.parent.mkdir(parents=True, exist_ok=True)
     if target.exists():
         target.replace(work / "former")

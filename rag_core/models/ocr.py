@@ -60,18 +60,18 @@ class OcrOptions:
 
     @property
     def prompt(self) -> str:
-        """What a model is asked to do with a picture."""
+        """The instruction to a model that reads a picture."""
         return DESCRIBING if self.describe else PROMPT
 
 
 class VisionModel(Protocol):
-    """A model on a server that sees pictures."""
+    """A model on a server that can read pictures."""
 
     server: Server
 
     def transcribe(self, picture: bytes) -> str:
-        """The text in a PNG or JPEG, and a description of the picture if the options ask for it. Raises
-        Failure; InvalidInput where a setting or package is missing."""
+        """Return the text in a PNG or JPEG, with a description of the picture if the options ask for it.
+        Raises Failure; InvalidInput if a setting or package is missing."""
 
 
 class RemoteOcr:
@@ -87,8 +87,8 @@ class RemoteOcr:
         self._failed_at = 0.0
 
     def read(self, picture: bytes, is_wanted: Callable[[], bool] = lambda: True) -> str:
-        """The text in a PNG or JPEG. Raises Waits where the server is at fault or the text is not wanted any
-        more, NotRead where the picture is at fault."""
+        """Return the text in a PNG or JPEG. Raises NotRead if the picture is the cause; Waits if the server
+        is, or once ``is_wanted()`` is false."""
         if self._failed and time.monotonic() - self._failed_at < _PAUSE_S:
             raise Waits(self._failed)
         reading = in_background("reading a picture", partial(self._read, picture, is_wanted))
@@ -119,7 +119,7 @@ class RemoteOcr:
 
 
 def _without_fence(text: str) -> str:
-    """``text`` without the fence that some models put around everything."""
+    """Return ``text`` without the code fence that some models put around their whole answer."""
     text = text.strip()
     lines = text.split("\n")
     fenced = len(lines) > 1 and lines[0].startswith("```") and lines[-1].strip() == "```"

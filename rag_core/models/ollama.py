@@ -49,7 +49,8 @@ PullReport = Callable[[Pulling], None]
 
 
 class Ollama:
-    """A server and one of its models. Raises EmbedderError or LLMError when OLLAMA_HOST is not an address."""
+    """An Ollama server and one of its models. Raises EmbedderError or LLMError if OLLAMA_HOST is not an
+    address."""
 
     def __init__(
         self, url: str, model: str = "", *, answers: bool = False, timeout: str = "embedding_timeout_s"
@@ -66,14 +67,15 @@ class Ollama:
         self._package = ollama
 
     def client(self, read_s: float, call: Call | None = None) -> Client:
-        """A client of the server; it is to be closed."""
+        """Return a client of the server; the caller closes it."""
         hooks = {"request": [call.hook] if call else []}
         url = self.server.url
         return self._package.Client(url, **connection_to(url, read_s), event_hooks=hooks)
 
     @contextmanager
     def explained(self, sent: Sequence[str] = ()) -> Iterator[None]:
-        """Turn what the package raises into a Failure, without the texts that were ``sent``."""
+        """Context manager: turn what the package raises into a Failure, without the texts that were
+        ``sent``."""
         try:
             with http_failures("what answers there is not Ollama"):
                 yield
@@ -99,8 +101,8 @@ class Ollama:
 
 
 def open_ollama(name: EmbedderName, options: EmbedderOptions) -> RemoteEmbedder:
-    """The embedder ``ollama:MODEL``, after asking the server for the model. Raises ModelMissing when it has
-    none, Unreachable when it does not answer, InvalidInput for a dimension that the model cannot give."""
+    """Open the embedder ``ollama:MODEL``; the server is asked for the model. Raises ModelMissing if it has
+    none, Unreachable if it does not answer, InvalidInput for a dimension that the model cannot give."""
     backend = _Embedding(name, options)
     model = name.model
     with backend.server.explained(), backend.explained():
@@ -123,7 +125,8 @@ def open_ollama(name: EmbedderName, options: EmbedderOptions) -> RemoteEmbedder:
 
 
 class _Embedding(Ollama):
-    """A model that embeds; see remote.Backend. ``context`` is how many tokens of a text it is to read."""
+    """A model that embeds; see `remote.EmbeddingServer`. ``context`` is the number of tokens of a text to
+    read."""
 
     stays_loaded_s = KEEP_ALIVE_S / 2
     context = _CONTEXT
@@ -140,7 +143,8 @@ class _Embedding(Ollama):
         self.embed("", question=False)
 
     def embed(self, texts: Sequence[str], *, question: bool) -> Sequence[Sequence[float]]:
-        """See Backend.embed. Always with the same options: others would load the model again."""
+        """See `EmbeddingServer.embed`. The options are always the same: with others the server would load the
+        model again."""
         client = self.brisk if question else self._patient
         with self.explained(texts):
             return client.embed(
@@ -161,7 +165,8 @@ class OllamaChat(Ollama):
         self._options = options
 
     def chat(self, messages: Sequence[ChatMessage], call: Call) -> Iterator[str]:
-        """See LLM.chat. Always with the same options: others would load the model again."""
+        """See `LLM.chat`. The options are always the same: with others the server would load the model
+        again."""
         options = self._options
         numbers = {"temperature": options.temperature, "num_predict": options.max_tokens}
         numbers["num_ctx"] = options.context  # otherwise the beginning is cut silently
@@ -182,7 +187,7 @@ class OllamaChat(Ollama):
 
 
 class OllamaOcr(Ollama):
-    """A model that sees pictures; see ocr.Backend."""
+    """A model that reads pictures; see `ocr.VisionModel`."""
 
     def __init__(self, model: str, options: OcrOptions) -> None:
         super().__init__(options.ollama_url, model, timeout="extractor_timeout_s")
@@ -191,7 +196,7 @@ class OllamaOcr(Ollama):
         self._sees = False
 
     def transcribe(self, picture: bytes) -> str:
-        """See Backend.transcribe. Models that see nothing ignore a picture, and make up a text."""
+        """See `VisionModel.transcribe`. A model without vision ignores the picture and invents a text."""
         client = self.client(self._timeout_s)
         with closing(client), self.explained():
             if not self._sees:
@@ -209,7 +214,7 @@ class OllamaOcr(Ollama):
 
 
 def list_models(url: str) -> list[OllamaModel]:
-    """The models of the server, those that can embed first. Raises EmbedderError."""
+    """Return the models of the server, those that can embed first. Raises EmbedderError."""
     ollama = Ollama(url)
     with ollama.server.explained(), closing(ollama.client(CHECK_S)) as client, ollama.explained():
         models = [model for model in client.list().models if model.model]
@@ -230,19 +235,19 @@ def list_models(url: str) -> list[OllamaModel]:
 
 
 def answering_ollama(options: LLMOptions) -> list[str]:
-    """The names of the models that chat. Raises EmbedderError."""
+    """Return the names of the models that can chat. Raises EmbedderError."""
     return [f"ollama:{model.called}" for model in list_models(options.ollama_url) if model.chats]
 
 
 def _sizes(facts: Mapping[str, Any]) -> tuple[int, int]:
-    """The dimension and the context length that a model reports; 0 if it does not."""
+    """Return the dimension and the context length that a model reports; each is 0 if it does not."""
     kind = facts.get("general.architecture", "")
     return int(facts.get(f"{kind}.embedding_length") or 0), int(facts.get(f"{kind}.context_length") or 0)
 
 
 def pull(url: str, model: str, report: PullReport) -> OllamaModel:
-    """Have the server download a model, and describe it. Raises InvalidInput for a malformed name,
-    ModelMissing when there is no such model, else EmbedderError."""
+    """Let the server download a model, and return its description. Raises InvalidInput for a malformed name,
+    ModelMissing if there is no such model, else EmbedderError."""
     name = parse_name(f"ollama:{model.strip().removeprefix('ollama:')}").model
     ollama = Ollama(url, name)
     server = replace(ollama.server, fetch="Look it up at ollama.com/library.")
@@ -253,7 +258,7 @@ def pull(url: str, model: str, report: PullReport) -> OllamaModel:
 
 
 def _progress(parts: Iterator[ProgressResponse]) -> Iterator[Pulling]:
-    """How far a download is, at most five times a second. Raises Failure when it stops half way."""
+    """Return the progress of a download, at most five times a second. Raises Failure if it stops half way."""
     layers: dict[str, tuple[int, int]] = {}
     status, before, began, reported = "", 0, time.monotonic(), 0.0
     for part in parts:
@@ -276,13 +281,13 @@ def _progress(parts: Iterator[ProgressResponse]) -> Iterator[Pulling]:
 
 
 def _tagged(model: str) -> str:
-    """The name of a model as the server lists it, with its tag."""
+    """Return the name of a model with its tag, as the server lists it."""
     return model if ":" in model.rpartition("/")[2] else f"{model}:latest"
 
 
 def check_ollama(need: Need) -> Found:
-    """The version of the server and its models that can embed. Its absence is a fault only if a setting or a
-    store names it."""
+    """Live check: the server's version, and its models that can embed. A missing server is a fault only if a
+    setting or a store names it."""
     settings, url = need.settings, need.options.ollama_url
     server = Ollama(url).server
     try:
@@ -301,7 +306,8 @@ def check_ollama(need: Need) -> Found:
 
 
 def _can_embed(here: str, models: Sequence[OllamaModel], needed: Sequence[str]) -> Found:
-    """Which of the models can embed, and which that stores need are not there."""
+    """Return the result of the check: the models that can embed, or a fault if the server lacks models that
+    stores need or has none that embeds."""
     able = [model for model in models if model.embeds]
     names = tuple(model.embedder for model in able)
     there = {model.name for model in models}

@@ -27,8 +27,8 @@ _PARTS = f"The folder must hold {TOKENIZER} and {' or '.join(GRAPHS)}."
 
 
 class OnnxEmbedder(InProcess):
-    """An embedder on onnxruntime, one text on each usable core. ``max_tokens`` is what the encoder reads less
-    the passage's prompt."""
+    """An embedder on onnxruntime; each usable core embeds one text at a time. ``max_tokens`` is what the
+    encoder reads, without the passage's prompt."""
 
     def __init__(
         self,
@@ -56,8 +56,8 @@ class OnnxEmbedder(InProcess):
 
 
 def open_onnx(name: EmbedderName, options: EmbedderOptions) -> OnnxEmbedder:
-    """The embedder ``onnx:FOLDER``. Raises ModelMissing when there is no such folder or an installed file has
-    changed, EmbedderError for a model that cannot be run."""
+    """Open the embedder ``onnx:FOLDER``. Raises ModelMissing if there is no such folder or an installed file
+    has changed, EmbedderError if the model cannot be run."""
     folder = folder_of(name.model, options.model_dir)
     try:
         card, digest = opened_card(folder)
@@ -79,7 +79,8 @@ def open_onnx(name: EmbedderName, options: EmbedderOptions) -> OnnxEmbedder:
 
 
 def folder_of(model: str, model_dir: Path) -> Path:
-    """The folder of ``model``: a whole path, or the ORG/NAME of an installed one. Raises ModelMissing."""
+    """Return the folder of ``model``: an absolute path, or the ORG/NAME of an installed model. Raises
+    ModelMissing."""
     folder = model_dir / Path(model).expanduser()  # an absolute path stays what it is
     if not folder.is_dir() or ".." in Path(model).parts:
         step = "Write the whole path of a folder, or fetch it with `commonplace model install hf:ORG/NAME`."
@@ -88,8 +89,8 @@ def folder_of(model: str, model_dir: Path) -> Path:
 
 
 def opened_card(folder: Path) -> tuple[ModelCard, str]:
-    """The card of the model in ``folder``, and a digest of its graph and tokenizer, whose files are read.
-    Raises like ``read_card``, and ModelMissing when the file of an installed model has changed."""
+    """Return the card of the model in ``folder``, and a digest of its graph and tokenizer. Raises as
+    ``read_card``, and ModelMissing if a file of an installed model has changed."""
     if (folder / MANIFEST_FILE).is_file():
         remedy = "Install it again: `commonplace model install hf:ORG/NAME`."
         read_checked_manifest(folder, f"The model {folder.name!r}", remedy)
@@ -98,7 +99,7 @@ def opened_card(folder: Path) -> tuple[ModelCard, str]:
 
 
 def cannot_run(model: str, error: BaseException) -> EmbedderError:
-    """The error for a model that cannot be run here."""
+    """Return the error that a model cannot be run here."""
     missing = isinstance(error, FileNotFoundError)
     why = f"{error} is missing" if missing else " ".join(str(error).split())[:200]
     message = f"The model {model!r} cannot be run: {why}."
@@ -106,13 +107,13 @@ def cannot_run(model: str, error: BaseException) -> EmbedderError:
 
 
 def installed_models(model_dir: Path, *, reranking: bool) -> list[str]:
-    """The ORG/NAME of each downloaded model, either of rerankers or of embedders."""
+    """Return the ORG/NAME of each downloaded model: rerankers with ``reranking``, else embedders."""
     folders = (path.parent for path in model_dir.glob(f"*/*/{MANIFEST_FILE}"))
     return sorted(str(each.relative_to(model_dir)) for each in folders if reranks(each) is reranking)
 
 
 def check_onnx(need: Need) -> Found:
-    """The live check: the models that are installed, and the folders that stores need."""
+    """Live check: the models that are installed, and whether the folders exist that stores need."""
     installed = installed_models(need.options.model_dir, reranking=False)
     for name in need.models:
         try:

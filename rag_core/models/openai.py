@@ -42,7 +42,7 @@ _TOO_LONG = re.compile(
 
 
 def server_at(url: str, setting: str, model: str = "") -> Server:
-    """The server whose address is the ``setting`` embedding_base_url or chat_base_url."""
+    """Return the server at ``url``, which comes from the ``setting`` embedding_base_url or chat_base_url."""
     answers = setting == "chat_base_url"
     start, fetch = f"Start it, or set `{setting}` to where it is.", f"Check the model's name and `{setting}`."
     allow = f"Set COMMONPLACE_{'CHAT' if answers else 'EMBEDDING'}_API_KEY, best in .env."
@@ -51,7 +51,7 @@ def server_at(url: str, setting: str, model: str = "") -> Server:
 
 
 def failure_of(answer: httpx.Response, key: str, sent: Sequence[str]) -> Failure:
-    """What an error of the server means."""
+    """Turn an error response into a Failure, without the ``key`` and the texts that were ``sent``."""
     status, said = answer.status_code, _said_by(answer)
     if status == 404:
         return Failure("no model")
@@ -63,7 +63,7 @@ def failure_of(answer: httpx.Response, key: str, sent: Sequence[str]) -> Failure
 
 
 def _said_by(answer: httpx.Response) -> str:
-    """The message of an error, which every server wraps in its own way."""
+    """Return the message of an error response, which each server wraps differently."""
     try:
         said = answer.json()
     except ValueError:
@@ -75,8 +75,9 @@ def _said_by(answer: httpx.Response) -> str:
 
 
 def open_openai(name: EmbedderName, options: EmbedderOptions) -> RemoteEmbedder:
-    """The embedder ``openai:MODEL``, after one vector from it. Raises InvalidInput without an address,
-    Unreachable when nothing answers there or the key is refused, ModelMissing, or another EmbedderError."""
+    """Open the embedder ``openai:MODEL``; one text is embedded to see its dimension. Raises InvalidInput
+    without an address, Unreachable if nothing answers or the key is refused, ModelMissing, or another
+    EmbedderError."""
     if not options.openai_url:
         message = f"The embedder {str(name)!r} needs the address of its server."
         raise InvalidInput(message, "Set `embedding_base_url`, such as http://127.0.0.1:1234/v1.")
@@ -91,7 +92,7 @@ def open_openai(name: EmbedderName, options: EmbedderOptions) -> RemoteEmbedder:
 
 
 class _Embedding:
-    """A model that embeds; see remote.Backend."""
+    """A model that embeds; see `remote.EmbeddingServer`."""
 
     stays_loaded_s = math.inf
 
@@ -104,10 +105,11 @@ class _Embedding:
         weakref.finalize(self, self._client.close)
 
     def load(self) -> None:
-        """Nothing: the protocol has no way to load a model."""
+        """Do nothing: the protocol cannot load a model."""
 
     def embed(self, texts: Sequence[str], *, question: bool) -> Sequence[Sequence[float]]:
-        """See Backend.embed. Servers may give the vectors in any order, or without their numbers."""
+        """See `EmbeddingServer.embed`. Servers may give the vectors in any order, or without their
+        numbers."""
         body: dict[str, Any] = {"model": self._name.model, "input": list(texts), "encoding_format": "float"}
         if self._name.dimension:
             body["dimensions"] = self._name.dimension
@@ -124,7 +126,7 @@ class _Embedding:
 
 
 class OpenAIChat:
-    """A model that answers; see LLM. Raises InvalidInput without an address."""
+    """A model that answers; see `LLM`. Raises InvalidInput without an address."""
 
     def __init__(self, model: str, options: LLMOptions) -> None:
         if not options.openai_url:
@@ -134,7 +136,7 @@ class OpenAIChat:
         self._options = options
 
     def chat(self, messages: Sequence[ChatMessage], call: Call) -> Iterator[str]:
-        """See LLM.chat. What the model only thinks is left out."""
+        """See `LLM.chat`. The thoughts of a model are left out."""
         options = self._options
         said = [asdict(message) for message in messages]
         body: dict[str, Any] = {"model": self.server.model, "messages": said, "stream": True}
@@ -154,7 +156,7 @@ class OpenAIChat:
                 del body["temperature"]  # the models that want the one refuse the other
 
     def _pieces(self, answer: httpx.Response, call: Call, sent: Sequence[str]) -> Iterator[str]:
-        """The pieces of an answer. Raises Failure for an error in the middle of it."""
+        """Return the pieces of an answer. Raises Failure for an error in the middle of it."""
         for line in answer.iter_lines():
             name, _, value = line.partition(":")
             if name != "data":  # comments, names of events and blank lines
@@ -174,7 +176,7 @@ class OpenAIChat:
 
 
 def list_model_names(server: Server, key: str) -> list[str] | None:
-    """The models that the server lists; None where it lists none. Raises Unanswered."""
+    """Return the models that the server lists; None if it has no such list. Raises Unanswered."""
     status, said = probe(server, "/models", key)
     data = said.get("data") if isinstance(said, dict) else None
     if status != 200 or not isinstance(data, list):
@@ -184,7 +186,7 @@ def list_model_names(server: Server, key: str) -> list[str] | None:
 
 
 def answering_openai(options: LLMOptions) -> list[str]:
-    """The names of all models of the server, as the protocol does not tell what a model is for. Raises
+    """Return the names of all models of the server, as the protocol does not say which can answer. Raises
     Unanswered."""
     if not options.openai_url:
         return []
@@ -193,7 +195,8 @@ def answering_openai(options: LLMOptions) -> list[str]:
 
 
 def check_openai(need: Need) -> Found:
-    """The server and its models. A name that it does not list is only mentioned: some servers take any."""
+    """Live check: the server and its models. A model that it does not list is only mentioned, as some servers
+    accept any name."""
     settings, url, key = need.settings, need.options.openai_url, need.options.openai_key
     if not url:
         step = written("embedding_base_url", "http://127.0.0.1:1234/v1", settings.config_file)

@@ -26,7 +26,7 @@ Open = Callable[[str], Embedder]
 
 
 def open_embedder(name: str, options: EmbedderOptions) -> Embedder:
-    """The embedder called ``name``; a server is asked for its model.
+    """Open the embedder called ``name``; a server is asked for its model.
 
     Raises:
         InvalidInput: the name is unknown.
@@ -41,14 +41,14 @@ def open_embedder(name: str, options: EmbedderOptions) -> Embedder:
 
 
 class Facts(NamedTuple):
-    """What a new store must know of its embedder."""
+    """The properties of an embedder that a new store needs."""
 
     dimension: int
     max_tokens: int
 
 
 def known_facts(name: str) -> Facts | None:
-    """The facts of an embedder that are known before its model is installed. Raises InvalidInput."""
+    """Return the facts of an embedder if they are known without its model; else None. Raises InvalidInput."""
     row = parse_name(name).row
     if row.shape:
         return Facts(*row.shape)
@@ -58,7 +58,8 @@ def known_facts(name: str) -> Facts | None:
 
 
 def facts_of(name: str, open_it: Open) -> Facts:
-    """The facts of an embedder, which is opened where they are not known. Raises like ``open_embedder``."""
+    """Return the facts of an embedder, which is opened only if they are not known. Raises as
+    ``open_embedder``."""
     return known_facts(name) or _facts(open_it(name))
 
 
@@ -67,15 +68,15 @@ def _facts(opened: Embedder) -> Facts:
 
 
 def takes_dimension(name: str) -> bool:
-    """Whether vectors of this embedder can be given another length than the model's own."""
+    """Whether this embedder can give vectors of another length than the model's own."""
     parsed = parse_name(name)
     mark = parsed.row.after.before_dimension
     return parsed.dimension is None if mark == "@" else bool(mark) and not parsed.model
 
 
 def with_dimension(name: str, dimension: int | None, opened: Open) -> str:
-    """The full name of the embedder with vectors of ``dimension`` numbers (None: the model's own). Raises
-    InvalidInput when the model cannot give that many, otherwise like ``facts_of``."""
+    """Return the full name of the embedder with vectors of ``dimension`` numbers (None: the model's own).
+    Raises InvalidInput if the model cannot give that many, otherwise as ``facts_of``."""
     parsed = parse_name(name)
     if dimension is None or dimension == facts_of(str(parsed), opened).dimension:
         return str(parsed)
@@ -87,14 +88,14 @@ def with_dimension(name: str, dimension: int | None, opened: Open) -> str:
 
 
 def open_llm(name: str, options: LLMOptions) -> LLM:
-    """The model called ``name``; its server is not asked yet. Raises InvalidInput."""
+    """Return the answering model called ``name``; its server is not asked yet. Raises InvalidInput."""
     provider, model = parse_llm(name)
     llm: LLM = CHAT_MODELS[provider].opener(model, options)
     return llm
 
 
 def open_ocr(name: str, options: OcrOptions) -> RemoteOcr | None:
-    """What reads pictures for a value of the setting ``ocr``; None for those that need no server."""
+    """Return the OCR on a server that the setting ``ocr`` names; None for a value that needs no server."""
     if not is_remote(name):
         return None
     provider, _, model = name.partition(":")
@@ -105,14 +106,15 @@ def open_ocr(name: str, options: OcrOptions) -> RemoteOcr | None:
 
 
 class CircuitBreaker:
-    """Fails fast for 15 seconds after a server kept a search waiting in vain. Safe in several threads."""
+    """After a server kept a search waiting in vain, fail at once for 15 seconds. Safe in several threads."""
 
     def __init__(self) -> None:
         self._failed: dict[str, tuple[float, Unreachable | VectorsUnreachable]] = {}
 
     @contextmanager
     def guard(self, server: str) -> Iterator[None]:
-        """Around what a search asks of a server. Raises the last error at once while the circuit is open."""
+        """Context manager around requests to a server. While the circuit is open, raises the last error at
+        once."""
         at, error = self._failed.get(server, (0.0, None))
         if error is not None and time.monotonic() - at < _OPEN_S:
             raise type(error)(error.message, error.suggestion)
@@ -125,7 +127,7 @@ class CircuitBreaker:
             raise
 
     def reset(self, server: str) -> None:
-        """Close the circuit of a server: it is asked again."""
+        """Close the circuit of a server, so that it is asked again."""
         self._failed.pop(server, None)
 
 
@@ -141,7 +143,7 @@ class SharedEmbedders:
         self.breaker = CircuitBreaker()
 
     def get(self, name: str) -> Embedder:
-        """The embedder called ``name``. Raises like ``open_embedder``."""
+        """Return the embedder called ``name``, opened once. Raises as ``open_embedder``."""
         with self._lock:
             opening = self._opening.setdefault(name, threading.Lock())
         with opening:
@@ -150,11 +152,11 @@ class SharedEmbedders:
             return self._open[name]
 
     def known(self, name: str) -> Embedder | None:
-        """The embedder called ``name`` if it is already open."""
+        """Return the embedder called ``name`` if it is already open, else None."""
         return self._open.get(name)
 
     def renewed(self, name: str) -> Embedder:
-        """Like ``get``, but a server is asked again for its model: for a run, not for a search."""
+        """As ``get``, but a server is asked for its model again; used by index runs, not by searches."""
         if (known := self._open.get(name)) and known.server:
             self._open.pop(name, None)
             self._vector.cache_clear()
@@ -163,7 +165,7 @@ class SharedEmbedders:
         return embedder
 
     def vector(self, embedder: Embedder, text: str, kind: Literal["query", "passage"]) -> Vectors:
-        """The vector of ``text`` as a query or as a passage; recent ones are remembered."""
+        """Return the vector of ``text`` as a query or as a passage; recent ones are cached."""
         return self._vector(cast("Hashable", embedder), text, kind)
 
 

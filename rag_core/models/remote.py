@@ -41,22 +41,24 @@ _sleep = time.sleep
 
 
 class EmbeddingServer(Protocol):
-    """A server with one model. Every method may raise Failure, or EmbedderError where no retry would help.
-    An unused model stays in memory for ``stays_loaded_s``; infinite where the server decides."""
+    """A server with one embedding model. Every method may raise Failure, or EmbedderError if a retry would
+    not help. ``stays_loaded_s`` is how long an unused model stays in memory; infinite if the server
+    decides."""
 
     server: Server
     stays_loaded_s: float
 
     def load(self) -> None:
-        """Bring the model into memory, however long that takes."""
+        """Load the model into memory, without a time limit."""
 
     def embed(self, texts: Sequence[str], *, question: bool) -> Sequence[Sequence[float]]:
-        """The vectors of the texts as they are, in order. A ``question`` has a shorter time limit."""
+        """Return the vectors of the texts, in order, without adding prompts. A ``question`` has a shorter
+        time limit."""
 
 
 class PriorityLock:
-    """One request at a time for all threads of this process; a question goes before waiting documents. Some
-    servers give wrong vectors or errors for several at once."""
+    """Lets one request at a time through in this process; questions go before waiting documents. Some servers
+    give wrong vectors or errors for simultaneous requests."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -65,7 +67,7 @@ class PriorityLock:
 
     @contextmanager
     def hold(self, *, question: bool) -> Iterator[None]:
-        """Hold the lock. Raises TimeoutError when it is not free for a question in time."""
+        """Context manager: hold the lock. Raises TimeoutError if it is not free in time for a question."""
         timeout_s = QUESTION_PATIENCE_S if question else None
         with self._changed:
             self._questions += question
@@ -90,9 +92,11 @@ _LOCKS: defaultdict[str, PriorityLock] = defaultdict(PriorityLock)
 
 
 class RemoteEmbedder:
-    """An embedder whose model is on a server. ``context`` is how many tokens the model reads, prompt
-    included; ``digest`` is '' where the server does not tell it. ``model`` is what the identity calls it,
-    if not as ``name`` does."""
+    """An embedder whose model is on a server.
+
+    ``context`` is the number of tokens that the model reads, prompt included. ``digest`` is '' if the server
+    does not tell it. ``model`` is the model's name in the identity, by default that in ``name``.
+    """
 
     def __init__(
         self,
@@ -124,7 +128,7 @@ class RemoteEmbedder:
         self._room = _MOST_TOKENS // 2  # tokens that one request may hold
 
     def count_tokens(self, text: str) -> int:
-        """An estimate, rather too high: no server counts tokens."""
+        """Estimate the number of tokens, rather too high: no server counts them."""
         return _tokens(text)
 
     def reads(self, text: str) -> bool:
@@ -142,12 +146,12 @@ class RemoteEmbedder:
         return np.asarray(self._embedded([self._readable(text)], question=True)[0])
 
     def _readable(self, text: str) -> str:
-        """``text`` as any server takes it, not far longer than the model reads."""
+        """Return ``text`` without characters that servers refuse, cut to about what the model reads."""
         clean = text[: self._most_characters].encode("utf-8", "replace").decode().replace("\0", " ")
         return clean if clean.strip() else "."
 
     def _parts(self, texts: Sequence[str]) -> Iterator[list[str]]:
-        """The texts, in parts for one request each."""
+        """Split the texts into lists, one for each request."""
         part: list[str] = []
         tokens = 0
         for text in texts:
@@ -160,7 +164,8 @@ class RemoteEmbedder:
         yield part
 
     def _embedded(self, texts: list[str], *, question: bool) -> Vectors:
-        """The vectors of one request. A text that is too long, or crashes some builds, is shortened."""
+        """Embed the texts of one request. If a text is too long, or crashes the model, it is shortened and
+        sent again."""
         crashed = False
         while True:
             try:
@@ -201,7 +206,7 @@ class RemoteEmbedder:
         return vectors
 
     def _retried(self, send: Callable[[], _T], *, question: bool) -> _T:
-        """What ``send`` returns, tried again where that may help."""
+        """Call ``send`` and return its result; try again after failures that may pass."""
         for attempt in range((QUESTION_TRIES if question else TRIES) - 1):
             try:
                 return send()
@@ -212,8 +217,8 @@ class RemoteEmbedder:
         return send()
 
     def _wake(self, timeout_s: float | None) -> None:
-        """Wait until the model is in memory. Loading goes on after a timeout: a server whose connection is
-        closed starts again from the beginning."""
+        """Wait until the model is in memory. After a timeout loading goes on, as a server whose connection is
+        closed would start again from the beginning."""
         with self._lock:
             if time.monotonic() - self._used < self._backend.stays_loaded_s:
                 return

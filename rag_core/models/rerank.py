@@ -37,16 +37,17 @@ _LEAST_S = 0.01
 
 
 class Reranker(Protocol):
-    """Scores passages for a query. Safe to share between threads."""
+    """Scores how well passages fit a query. Safe to share between threads."""
 
     def scores(self, query: str, passages: Sequence[str], until: float) -> list[float]:
-        """One number for each passage, in order; a higher one fits better. Raises TimeoutError after
-        ``until`` (of time.monotonic), EmbedderError when there are no scores."""
+        """Return one number for each passage, in order; higher fits better. Raises TimeoutError after
+        ``until`` (a time of time.monotonic), EmbedderError if there are no scores."""
 
 
 @dataclass(frozen=True, slots=True)
 class RerankerOptions:
-    """The owner's settings for the reranker ``name``, '' for none; ``server`` is '' for this process."""
+    """The owner's settings for the reranker ``name`` ('': none). ``server`` is its address, '' in this
+    process."""
 
     name: str = setting("reranker", "")
     key: str = setting("reranker_api_key", "", secret=True)
@@ -59,12 +60,13 @@ class RerankerOptions:
 
     @property
     def row(self) -> Provider:
-        """What is known of its provider."""
+        """The entry of its provider in the tables of `providers`."""
         return RERANKERS.get(self.name.partition(":")[0], RERANKERS[""])
 
 
 class CrossEncoder:
-    """The reranker ``onnx:FOLDER``. Raises ModelMissing without it, EmbedderError if it cannot be run."""
+    """The reranker ``onnx:FOLDER``. Raises ModelMissing if there is no such folder, EmbedderError if it
+    cannot be run."""
 
     def __init__(self, options: RerankerOptions) -> None:
         self._name = options.name.removeprefix("onnx:")
@@ -97,7 +99,7 @@ class CrossEncoder:
 
 
 class RerankServer:
-    """The reranker ``MODEL@URL``; ``URL`` has its path if that is another than /v1."""
+    """The reranker ``MODEL@URL``; without a path in ``URL``, /v1 is used."""
 
     def __init__(self, options: RerankerOptions) -> None:
         model, _, url = options.name.partition("@")
@@ -135,18 +137,18 @@ class RerankServer:
 
 
 def open_reranker(options: RerankerOptions) -> Reranker:
-    """The reranker of the settings; a server is not asked yet. Raises like `CrossEncoder`."""
+    """Open the reranker of the settings; a server is not asked yet. Raises as `CrossEncoder`."""
     reranker: Reranker = options.row.opener(options)
     return reranker
 
 
 def fetched_rerankers(options: RerankerOptions) -> list[str]:
-    """The names of the rerankers that were fetched from the hub."""
+    """Return the names of the rerankers that were downloaded from the hub."""
     return [f"onnx:{name}" for name in installed_models(options.model_dir, reranking=True)]
 
 
 class SharedReranker:
-    """The reranker of one process, opened when it is first asked. Safe in several threads."""
+    """The one reranker of a process, opened at its first use. Safe in several threads."""
 
     def __init__(self, options: RerankerOptions) -> None:
         self._options = options
@@ -157,12 +159,13 @@ class SharedReranker:
 
     @property
     def leaves(self) -> bool:
-        """Whether the passages go to another machine."""
+        """Whether passages are sent to another machine."""
         return leaves(self._options.server)
 
     def scores(self, query: str, passages: Sequence[str], *, again: bool = False) -> list[float]:
-        """The scores of ``passages``, which should be the same for each page of a list. ``again``: whatever
-        came of it for the first page holds. Raises EmbedderError without scores in time."""
+        """Return the scores of ``passages``; recent results are cached. With ``again`` a cached error is
+        raised again, so that all pages of a list have one order. Raises EmbedderError if there are no scores
+        in time."""
         key = (query, *passages)
         known = self._known.get(key)
         if known is None or (isinstance(known, EmbedderError) and not again):
@@ -176,8 +179,8 @@ class SharedReranker:
         return known
 
     def _asked(self, query: str, passages: Sequence[str]) -> list[float] | EmbedderError:
-        """The scores, or why there are none. What takes longer goes on, and opens the model for the next
-        search."""
+        """Return the scores, or the error that there are none in time. Work that takes longer goes on, so
+        that the model is open for the next search."""
         server, budget_s = self._options.server, self._options.budget_s
         until = time.monotonic() + budget_s
 

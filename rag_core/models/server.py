@@ -31,10 +31,11 @@ _WORD = 4  # a shorter text appears in many answers
 
 
 class Failure(Exception):
-    """What a server said instead of an answer. ``reason`` ends a sentence.
+    """The error of a request to a server. ``reason`` ends a sentence.
 
-    *away*: nothing answers. *busy*: try again, after ``wait_s`` if it tells. *failed*: its own error. *slow*:
-    no answer in time. *too long*, *crashed*, *refused*: one of the texts may be the cause.
+    *away*: nothing answers. *busy*: try again, after ``wait_s`` seconds if it says so. *failed*: an error of
+    the server. *slow*: no answer in time. *too long*, *crashed*, *refused*: one of the texts may be the
+    cause.
     """
 
     def __init__(self, kind: FailureKind, reason: str = "", wait_s: float = 0.0) -> None:
@@ -43,7 +44,7 @@ class Failure(Exception):
 
     @classmethod
     def of(cls, status: int, said: str, *secrets: str, sent: Sequence[str] = (), wait_s: float = 0) -> Self:
-        """What an HTTP status means on every server."""
+        """Return the failure that an HTTP status means on any server."""
         if 300 <= status < 400:
             return cls("redirects", f"status {status}")
         if status in (401, 403):
@@ -54,13 +55,14 @@ class Failure(Exception):
         return cls("refused" if 400 <= status < 500 else "failed", reason)
 
     def backoff_s(self, attempt: int, retry_s: float) -> float:
-        """Seconds to wait before the next attempt, counted from 0: twice as long each time."""
+        """Return the seconds to wait before the next attempt; doubled each time. ``attempt`` counts from
+        0."""
         return min(_LONGEST_WAIT_S, max(self.wait_s, retry_s * float(2**attempt)))
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server as errors name it."""
+    """A server as error messages name it."""
 
     name: str
     url: str
@@ -74,11 +76,11 @@ class Server:
 
     @property
     def called(self) -> str:
-        """Its name and address, at the beginning of a sentence."""
+        """Its name and address, to begin a sentence."""
         return f"{self.name} at {self.url}"
 
     def error(self, failure: Failure) -> EmbedderError | LLMError:
-        """The error that the owner sees when nothing more is tried."""
+        """Return the error that the owner sees for a failure after the last attempt."""
         called, model, reason = self.called, self.model, failure.reason
         away = f"{called} {'is not running' if is_local_server(self.url) else 'does not answer'}."
         timeout = "llm_timeout_s" if self.answers else self.timeout
@@ -110,7 +112,7 @@ class Server:
 
     @contextmanager
     def explained(self) -> Iterator[None]:
-        """Turn a Failure into its error."""
+        """Context manager: turn a Failure into the error of `error`."""
         try:
             yield
         except Failure as failure:
@@ -120,7 +122,8 @@ class Server:
 def http_client(
     url: str, key: str = "", read_s: float = CHECK_S, hook: Callable[[httpx.Request], None] | None = None
 ) -> httpx.Client:
-    """A client that sends ``key`` and nothing else to ``url``; ``hook`` sees every request."""
+    """Return a client for ``url`` that sends no credentials but ``key``; ``hook`` is called with every
+    request."""
     import httpx
 
     headers = {"Authorization": f"Bearer {key}"} if key else {}
@@ -129,7 +132,7 @@ def http_client(
 
 
 def connection_to(url: str, read_s: float) -> dict[str, Any]:
-    """The arguments of a client of httpx that goes straight to ``url``."""
+    """Return arguments for a client of httpx: the timeouts, and those of `straight_to`."""
     import httpx
 
     return {"timeout": httpx.Timeout(read_s, connect=min(_CONNECT_S, read_s)), **straight_to(url)}
@@ -137,8 +140,8 @@ def connection_to(url: str, read_s: float) -> dict[str, Any]:
 
 @contextmanager
 def http_failures(answer: str) -> Iterator[None]:
-    """Turn what httpx and JSON raise into a Failure; ``answer`` is its reason where the answer is
-    unreadable."""
+    """Context manager: turn what httpx and JSON raise into a Failure; ``answer`` is its reason if the answer
+    cannot be read."""
     import httpx
 
     try:
@@ -154,14 +157,14 @@ def http_failures(answer: str) -> Iterator[None]:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float:
-    """Seconds to wait that an answer asks for; 0 if it does not, or names a day."""
+    """Return the seconds to wait that a response asks for; 0 if it does not, or names a date."""
     after = headers.get("retry-after", "")
     return float(after) if after.isascii() and after.isdecimal() else 0.0
 
 
 def quoted(said: str, *secrets: str, sent: Sequence[str] = ()) -> str:
-    """What a server said, as the end of a sentence: one short line without ``secrets``; nothing where it
-    repeats a piece of the texts that were ``sent``."""
+    """Shorten what a server said to one line without ``secrets``, as the end of a sentence. If it repeats a
+    part of the texts that were ``sent``, only that is said."""
     for secret in filter(None, secrets):
         said = said.replace(secret, "…")
     line = " ".join(said.split())
@@ -174,8 +177,8 @@ def quoted(said: str, *secrets: str, sent: Sequence[str] = ()) -> str:
 
 
 def probe(server: Server, path: str, key: str = "") -> tuple[int, Any]:
-    """The status and the JSON (None for anything else) that the server gives for ``path``. Raises Unanswered
-    when it does not answer, refuses access, redirects or fails."""
+    """Return the status and the JSON of the response for ``path``; None if it is not JSON. Raises Unanswered
+    if the server does not answer, refuses access, redirects or fails."""
     try:
         with http_failures("its answer cannot be read"), http_client(server.url, key) as client:
             answer = client.get(f"{server.url}{path}")

@@ -23,7 +23,7 @@ _Array = npt.NDArray[Any]
 
 
 class Transformer:
-    """A graph with its tokenizer. Safe in several threads. Raises ValueError for one that cannot be used."""
+    """An ONNX graph with its tokenizer. Safe in several threads. Raises ValueError if it cannot be used."""
 
     def __init__(self, graph: Path, tokenizer: Path) -> None:
         # onnxruntime's Linux builds send usage data to their maker unless this is set before the import.
@@ -53,13 +53,14 @@ class Transformer:
         self.tokenizer.no_truncation()
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        """All tokens of each text, with the model's marks before and after."""
+        """Return all tokens of each text, special ones included."""
         clean = [well_formed(text) for text in texts]
         # Only the tokenizer's batch methods release the GIL.
         return [encoding.ids for encoding in self.tokenizer.encode_batch_fast(clean)]
 
     def run(self, output: str, ids: Sequence[int], segments: Sequence[int] = ()) -> _Array:
-        """The ``output`` for one text, or for a pair with its ``segments``; the first axis has length 1."""
+        """Return ``output`` of the graph for one text, or for a pair with its ``segments``; the first axis
+        has length 1."""
         given = {
             "input_ids": ids,
             "attention_mask": [1] * len(ids),
@@ -73,8 +74,8 @@ class Transformer:
 
 
 class Encoder:
-    """One text in, one vector out, of the length that the model gives. A graph that pools by itself is taken
-    at its word; the states of another are pooled here. ``max_tokens`` are read, the marks included."""
+    """Turns one text into one vector, not normalized. Pooling is done here unless the graph does it.
+    ``max_tokens`` is the number of tokens that are read, special ones included."""
 
     def __init__(self, graph: Path, tokenizer: Path, max_tokens: int, pooling: Pooling = "mean") -> None:
         model = Transformer(graph, tokenizer)
@@ -89,7 +90,7 @@ class Encoder:
         self._behind = next((at for at, special in enumerate(reversed(mask)) if not special), 0)
 
     def embed(self, text: str) -> npt.NDArray[np.float32]:
-        """The vector of the beginning of ``text``, shape (dimension,)."""
+        """Return the vector of the beginning of ``text``, shape (dimension,)."""
         [ids], most = self.tokens([text]), self._max_tokens
         if len(ids) > most:
             ids = ids[: most - self._behind] + ids[len(ids) - self._behind :]
@@ -97,7 +98,7 @@ class Encoder:
         return np.asarray(found if self.pools else self._one(found), np.float32)
 
     def _one(self, states: _Array) -> _Array:
-        """The vector of a text from those of its tokens, shape (tokens, dimension)."""
+        """Pool the vectors of the tokens, shape (tokens, dimension), into one."""
         match self._pooling:
             case "mean":
                 return np.asarray(states.mean(0))

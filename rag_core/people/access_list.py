@@ -31,7 +31,7 @@ CREATE TABLE IF NOT EXISTS tokens (
 
 
 class AccessList:
-    """The tables of one owner. Reading creates no file. Every method may raise StoreError."""
+    """Stores who has access to what. Reading creates no file. Every method may raise StoreError."""
 
     def __init__(self, data_dir: Path, busy_timeout_s: float) -> None:
         self._state = State(
@@ -45,13 +45,13 @@ class AccessList:
 
     @contextmanager
     def change(self) -> Iterator[sqlite3.Connection]:
-        """A connection in one transaction, which ends by removing guests without stores."""
+        """Context manager: a connection in one transaction; at the end, guests without stores are removed."""
         with self._state.open() as db:
             yield db
             db.execute("DELETE FROM people WHERE NOT is_owner AND login NOT IN (SELECT login FROM grants)")
 
     def people(self) -> dict[str, Person]:
-        """Everyone by login."""
+        """Return all people with access, by login."""
         rows = self.rows(
             """SELECT login, is_owner, may_ask, since, (
                    SELECT json_group_array(store) FROM (
@@ -64,7 +64,7 @@ class AccessList:
         }
 
     def forget_store(self, store: str) -> None:
-        """Withdraw every grant of a store that is gone or about to be made."""
+        """Withdraw every grant for a store that was deleted or is about to be created."""
         if self._state.is_there:
             with self.change() as db:
                 db.execute("DELETE FROM grants WHERE store = ?", (store,))

@@ -55,7 +55,7 @@ _STATES: dict[str, tuple[TailscaleState, str, str, str]] = {
 
 
 class NoAnswerError(Exception):
-    """The program gave no answer; the message is the reason, as the end of a sentence."""
+    """Tailscale's program gave no answer; the message is the reason, as the end of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +71,8 @@ class _Forward:
 
 
 def look(port: int, hosts: Sequence[str] = ()) -> Tailscale:
-    """The state of Tailscale for an app on ``port`` that answers to ``hosts`` and to names in .ts.net. Takes
-    eight seconds at most."""
+    """Return the state of Tailscale for the app on ``port``, which accepts the names in ``hosts`` and in
+    .ts.net. Takes at most eight seconds."""
     program = "tailscale" if shutil.which("tailscale") else next(filter(os.path.isfile, PLACES), "")
     if not program:
         return Tailscale(
@@ -135,7 +135,8 @@ def _running(program: str, status: dict[str, Any], port: int, hosts: Sequence[st
 
 
 def _with_command(known: Tailscale, program: str, port: int, ports: Set[int]) -> Tailscale:
-    """``known`` with the commands that forward to this app, and undo it; ``ports`` forward elsewhere."""
+    """Return ``known`` with a command that forwards to this app, and one that undoes it. ``ports`` are taken
+    already."""
     taken = {port, *ports}
     free = next((each for each in _PORTS if each not in taken), _PORTS[0])
     options = [] if free == _PORTS[0] else [f"--https={free}"]
@@ -148,7 +149,7 @@ def _with_command(known: Tailscale, program: str, port: int, ports: Set[int]) ->
 
 
 def _unsafe(program: str, forwards: Sequence[_Forward]) -> list[str]:
-    """A warning for each forward to this app without logins, or open to the internet."""
+    """Return a warning for each forward to this app that has no logins or is open to the internet."""
     warnings = []
     for forward in forwards:
         if not forward.address:
@@ -166,12 +167,13 @@ def _unsafe(program: str, forwards: Sequence[_Forward]) -> list[str]:
 
 
 def _typed(program: str, *words: str) -> str:
-    """A command for a terminal."""
+    """Write a command for a terminal."""
     return " ".join((f'"{program}"' if " " in program else program, *words))
 
 
 def _ask(program: str, *words: str) -> dict[str, Any]:
-    """The JSON object that a command of the program prints; {} for any other value. Raises NoAnswerError."""
+    """Run a command of the program and return the JSON object it prints; {} for any other JSON. Raises
+    NoAnswerError."""
     try:
         done = subprocess.run(
             [shutil.which(program) or program, *words],
@@ -194,7 +196,7 @@ def _login(user: object) -> str:
 
 
 def _forwards(known: dict[str, Any]) -> list[_Forward]:
-    """All forwards by port: those in the background, and those of commands that still run."""
+    """Return all forwards, sorted by port: background ones, and those of commands that still run."""
     forwards: list[_Forward] = []
     for config in map(_object, (known, *_object(known.get("Foreground")).values())):
         forwards += _web_forwards(config)
@@ -226,7 +228,7 @@ def _tcp_forwards(config: dict[str, Any]) -> Iterator[_Forward]:
 
 
 def _target(value: object) -> int | None:
-    """The local port of a target; None for any other place."""
+    """Return the port of a target on this computer; None for any other target."""
     match = _TARGET.fullmatch(_text(value))
     return int(match[1]) if match else None
 

@@ -28,13 +28,14 @@ _tried: dict[_Key, float] = {}  # when a backlog was last tried to be sent
 
 
 def start(library: Library, viewer: Viewer, store: str, *, force: bool = False) -> None:
-    """Bring ``store`` up to date with its sources in the background."""
+    """Request that ``store`` is brought up to date with its sources, and run it in the background."""
     library.jobs.request(viewer, store, force=force)
     go_on(library, viewer, store)
 
 
 def go_on(library: Library, viewer: Viewer, store: str) -> None:
-    """Run the requests of ``store`` in the background. A running job takes them, too; a repair ends first."""
+    """Run the open requests of ``store`` in the background. A job that runs already takes them, too; during a
+    repair they wait."""
     with _lock:
         if _key(library, store) not in _threads:
             stop = threading.Event()
@@ -45,14 +46,14 @@ def go_on(library: Library, viewer: Viewer, store: str) -> None:
 
 
 def resume_all(library: Library, viewer: Viewer) -> None:
-    """`resume` every store, at the start of a process."""
+    """Call `resume` for every store, at the start of a process."""
     for store in library.stores.names(viewer):
         resume(library, viewer, store)
 
 
 def resume(library: Library, viewer: Viewer, store: str) -> None:
-    """Go on with the unfinished requests of a store, unless its last job was killed: it may have been the
-    reason, so it waits for the owner."""
+    """Continue the unfinished requests of a store, unless its last job was killed. The request may have been
+    the cause, so the owner has to start it."""
     try:
         newest = next(iter(library.jobs.all(viewer, store, 1)), None)
         was_killed = newest is not None and newest.state == "interrupted" and newest.end_time is None
@@ -63,7 +64,7 @@ def resume(library: Library, viewer: Viewer, store: str) -> None:
 
 
 def send_backlogs(library: Library, viewer: Viewer) -> None:
-    """Send what remote vector indexes lack because they could not be reached."""
+    """Send vectors and changes to remote vector indexes that could not be reached before."""
     for store in library.stores.names(viewer):
         key = _key(library, store)
         try:
@@ -80,20 +81,19 @@ def send_backlogs(library: Library, viewer: Viewer) -> None:
 
 
 def working(library: Library, store: str) -> bool:
-    """Whether this process has a thread for ``store``; its job may not have begun yet."""
+    """Whether this process has a thread for ``store``, even if its job has not begun yet."""
     with _lock:
         return _key(library, store) in _threads
 
 
 def _ocr_of(library: Library) -> tuple[str, bool]:
-    """What reads pictures, and whether it describes them."""
+    """Return the setting for OCR, and whether it also describes pictures."""
     return library.settings.ocr, library.settings.ocr_describe
 
 
 def hand_over(library: Library, viewer: Viewer) -> None:
-    """Let ``library``, whose settings are newer, go on with the jobs that another one runs in this process on
-    the same stores, where what reads pictures differs: each is interrupted, and its requests are done with
-    the new setting."""
+    """Restart running jobs of this process whose OCR settings differ from those of ``library``. Each is
+    interrupted; ``library`` then runs its requests with the new settings."""
     folder, ocr = str(library.settings.store_dir), _ocr_of(library)
     with _lock:
         running = {
@@ -112,8 +112,8 @@ def hand_over(library: Library, viewer: Viewer) -> None:
 
 
 def stop_all(timeout: float = 10.0) -> list[str]:
-    """Interrupt every job of this process and wait ``timeout`` seconds for each; returns their stores. Their
-    requests stay."""
+    """Interrupt every job of this process and wait up to ``timeout`` seconds for each. Returns the names of
+    their stores; the requests stay open."""
     with _lock:
         threads = dict(_threads)
     for _, stop in threads.values():

@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder that is kept up to date for a store. ``inode`` tells it from another one of its name."""
+    """A folder to watch for a store. ``inode`` tells it from a different folder of the same name."""
 
     store: str
     source: Source
@@ -51,7 +51,7 @@ class Folder:
 
 @dataclass
 class _Written:
-    """A file that was changed not long ago; times are in seconds."""
+    """A file that changed recently. Times are in seconds."""
 
     due: float
     changed: float = 0.0
@@ -61,13 +61,13 @@ class _Written:
 
 @dataclass
 class FileThrottle:
-    """Limits how often a file that is written all the time, such as a log, is read: each wait is twice as
-    long, up to 30 seconds, until the file was left alone for a second."""
+    """Limits how often a constantly written file, such as a log, is read. Each wait is twice as long, up to
+    30 seconds, until the file is unchanged for a second."""
 
     _files: dict[str, _Written] = field(default_factory=dict)
 
     def ready(self, changed: Iterable[str], now: float) -> set[str]:
-        """Those of the files that changed now or were held which are to be read now."""
+        """Return the files to read now, among those that just ``changed`` and those held back earlier."""
         for path in changed:
             file = self._files.setdefault(path, _Written(due=now))
             file.changed, file.is_held = now, True
@@ -92,10 +92,11 @@ def watch(
     *,
     scan_first: bool = True,
 ) -> None:
-    """Request what changes in the folders of all stores, until ``stop``; ``begin(store)`` starts its job.
+    """Watch the folders of all stores until ``stop`` is set, and request that changes are read.
+    ``begin(store)`` starts the job.
 
-    With ``scan_first`` what changed before is requested, too. A folder that vanished is compared again when
-    it is back.
+    With ``scan_first`` earlier changes are requested, too. A folder that vanished is compared again once it
+    is back.
     """
     known: frozenset[Folder] = frozenset() if scan_first else _folders(library, viewer)
     rescan_at = time.monotonic() + RESCAN_S
@@ -117,12 +118,12 @@ def watch(
 
 
 def request_changes(library: Library, viewer: Viewer, begin: Callable[[str], None]) -> None:
-    """Request what changed in the folders of all stores meanwhile; ``begin(store)`` starts its job."""
+    """Request once that changes in the folders of all stores are read; ``begin(store)`` starts the job."""
     _request_whole(library, viewer, _folders(library, viewer), begin, again=True)
 
 
 def _folders(library: Library, viewer: Viewer) -> frozenset[Folder]:
-    """The folders of all stores that are there and not paused."""
+    """Return the folders of all stores that exist and are not paused."""
     found = set()
     for store in library.stores.names(viewer):
         with suppress(RagError):  # a page reports a store that cannot be read
@@ -133,7 +134,8 @@ def _folders(library: Library, viewer: Viewer) -> frozenset[Folder]:
 
 
 def _changes(folders: Iterable[Folder], stop: threading.Event) -> Iterator[set[str] | None]:
-    """The paths that changed, every two seconds at least; None where the system reports no changes."""
+    """Return sets of changed paths, at least every two seconds; None instead if the system cannot report
+    changes."""
     import watchfiles
 
     roots = {each.source.root for each in folders}
@@ -160,8 +162,8 @@ def _request_whole(
     *,
     again: bool = False,
 ) -> None:
-    """Request the folders in which something changed; with ``again`` also those with files that failed, or
-    that this version reads again."""
+    """Request those of the folders in which something changed; with ``again`` also those with files to be
+    read again although unchanged, such as failed ones."""
     for folder in folders:
         with suppress(RagError):  # its page says why it cannot be read
             plan = library.sources.plan(viewer, folder.store, folder.source)
@@ -174,7 +176,7 @@ def _request_whole(
 def _request_changed(
     library: Library, viewer: Viewer, folders: Iterable[Folder], paths: set[str], begin: Callable[[str], None]
 ) -> None:
-    """Request the changed files that a store reads or holds, or whole folders where many changed."""
+    """Request the changed files that belong to a store, or the whole folder if many changed."""
     for folder in folders:
         with suppress(RagError):
             changed = _below(folder, paths)
@@ -185,7 +187,8 @@ def _request_changed(
 
 
 def _below(folder: Folder, paths: set[str]) -> list[bytes] | None:
-    """Those of ``paths`` below a folder that it takes or that are gone; None to compare the whole folder."""
+    """Return the paths below ``folder`` that were deleted or that its patterns choose; None if the whole
+    folder should be compared."""
     source = folder.source
     start = os.path.join(source.root, "")  # noqa: PTH118 (keeps the separator)
     changed: list[bytes] = []

@@ -23,17 +23,19 @@ Shingles = frozenset[tuple[str, ...]]
 
 @dataclass(slots=True)
 class FoldedResult:
-    """One result."""
+    """A document as one result of a search."""
 
     passages: list[Weighed]  #: Its passage, then those of other documents that are equal or nearly so.
     more: int = 0  #: How many other passages of its document fit.
 
 
 class Folding:
-    """The results of one store as documents; groups of equal passages come in their order.
+    """Fold the passages of one store into documents, each of which is one result. Groups of equal passages
+    are added best first.
 
-    A document whose passage was shown at another one's place is a result of its own as soon as a passage
-    follows that the other one does not have."""
+    If a document's passage is equal to another document's, the document is first shown as a copy of that one.
+    It becomes a result of its own when a passage follows that the other document lacks.
+    """
 
     def __init__(self) -> None:
         self._texts: dict[int, list[str]] = {}  # by document
@@ -42,7 +44,7 @@ class Folding:
         self._starts: dict[tuple[str, ...], list[tuple[Shingles, int]]] = {}  # what begins with a shingle
 
     def look_at(self, groups: Mapping[str, Sequence[Weighed]], document_of: Mapping[int, int]) -> None:
-        """Make known which passages there are, by their texts."""
+        """Remember the texts of the passages of each document; call this before `add`."""
         for text, group in groups.items():
             for passage in group:
                 self._texts.setdefault(document_of[passage.candidate.chunk_id], []).append(text)
@@ -50,8 +52,8 @@ class Folding:
     def add(
         self, text: str, group: Sequence[Weighed], document_of: Mapping[int, int], *, nearly: bool
     ) -> FoldedResult | None:
-        """The result that a group of equal passages begins, None if it belongs to an earlier one. ``nearly``:
-        also to one that is nearly equal."""
+        """Add a group of equal passages. Return the new result that it begins, or None if it belongs to an
+        earlier result; with ``nearly`` also if it is only nearly equal to one."""
         passages: dict[int, Weighed] = {}
         for passage in group:
             passages.setdefault(document_of[passage.candidate.chunk_id], passage)
@@ -73,7 +75,8 @@ class Folding:
         return None
 
     def _had_by_another(self, text: str, document: int) -> int | None:
-        """The document at whose place ``document`` was shown, if it also has ``text`` or nearly so."""
+        """Return the document that ``document`` is shown as a copy of, if that one also has ``text`` or
+        nearly the same text; else None."""
         owner = self._shown_at.get(document)
         if owner is None:
             return None
@@ -81,7 +84,8 @@ class Folding:
         return owner if any(_are_alike(wanted, shingles(other)) for other in self._texts[owner]) else None
 
     def _alike(self, text: str, document: int) -> int | None:
-        """The document of a result nearly equal to ``text``. If there is none, ``text`` is remembered."""
+        """Return the document of an earlier result whose text is nearly equal to ``text``. If there is none,
+        remember ``text`` for ``document`` and return None."""
         wanted = shingles(text)
         beginning = sorted(wanted, key=hash)[: int(len(wanted) * (1 - _ALIKE)) + 1]
         for shingle in beginning:
@@ -98,7 +102,8 @@ def _are_alike(one: Shingles, other: Shingles) -> bool:
 
 
 def shingles(text: str) -> Shingles:
-    """The runs of four words of a text, without punctuation, spaces and case; none if it has no words."""
+    """Return all runs of four words of a text, without punctuation and case; a shorter text is one run. Empty
+    if it has no words."""
     words = _WORD.findall(text.casefold())
     if not words:
         return frozenset()

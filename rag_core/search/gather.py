@@ -22,7 +22,7 @@ _LEAST_EMBEDDED = 0.25  # of the texts, else only words are compared
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One store to search, with what its embedder makes of the query."""
+    """One store to search, with the query as its embedder reads it."""
 
     store: Store
     index: VectorIndex
@@ -45,7 +45,7 @@ def mode_of(db: sqlite3.Connection, scope: Scope, asked: Interpreted, wanted: Mo
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """What was gathered in one store, in one snapshot."""
+    """The candidates of one store, all read in one snapshot of it."""
 
     candidates: Sequence[Candidate]
     information: Mapping[str, float]  #: The information of each unit of the query.
@@ -113,12 +113,13 @@ def nearest(scope: Scope, filters: Filters, allowed: find.Eligible, count: int) 
 
 
 def _first(near: Mapping[int, float], count: int) -> dict[int, float]:
-    """The nearest, and the number of them that is asked for."""
+    """Return the ``count`` most similar chunks: chunk id → similarity."""
     return dict(nlargest(count, near.items(), key=lambda item: item[1]))
 
 
 def similarities(db: sqlite3.Connection, scope: Scope, ids: list[int]) -> dict[int, float]:
-    """The similarity of each of these chunks that has a vector."""
+    """Compute the similarity to the query of each of these chunks that has a vector: chunk id →
+    similarity."""
     if scope.vector is None or not ids:
         return {}
     embedded, vectors = embeddings.vectors_of(db, scope.identity_id, ids)

@@ -23,7 +23,8 @@ _MOST_NAMED = 8
 
 
 def words_only(reasons: Mapping[str, RagError]) -> list[Notice]:
-    """One notice a reason, given why each store (by name) is searched by words only."""
+    """Return one notice for each reason why stores are searched by words only; ``reasons`` are by store
+    name."""
     stores: dict[str, tuple[RagError, list[str]]] = {}
     for name, error in reasons.items():
         stores.setdefault(str(error), (error, []))[1].append(name)
@@ -31,8 +32,8 @@ def words_only(reasons: Mapping[str, RagError]) -> list[Notice]:
 
 
 def hints(stores: Sequence[Store], query: Query, unmatched: find.Unmatched, viewer: Viewer) -> list[Notice]:
-    """The parts of ``query`` that nothing visible to ``viewer`` in ``stores`` has, with suggestions, or the
-    words that were searched instead."""
+    """Return notices about the parts of ``query`` that match nothing ``viewer`` may see, with suggestions,
+    and about words that were searched in place of misspelled ones."""
     hints = [Notice("corrected", {"word": word, "meant": meant[0]}) for word, meant in query.terms.corrected]
     try:
         for kind, value in unmatched.values:
@@ -65,7 +66,7 @@ def _undated(stores: Sequence[Store], filters: Filters, viewer: Viewer) -> Notic
 
 
 def no_property(name: str, names: Mapping[str, str]) -> Notice:
-    """A notice that no document has the property ``name``, with the ``names`` of those that exist, by key."""
+    """A notice that no document has the property ``name``. ``names`` are the existing properties, by key."""
     names = {key: each for key, each in names.items() if key not in FILTER_KEYS}  # those mean something else
     hints: list[Message] = []
     if close := difflib.get_close_matches(key_of(name), names, n=1):
@@ -76,7 +77,8 @@ def no_property(name: str, names: Mapping[str, str]) -> Notice:
 
 
 def _no_such_value(kind: find.Filter, asked: str, stores: Sequence[Store], viewer: Viewer) -> Notice:
-    """A notice that no document has the property that is ``asked`` for, with a name or value that exists."""
+    """A notice that no document has the property and value ``asked`` (``key:value``), with one that
+    exists."""
     key, _, value = asked.partition(":")
     names: dict[str, str] = {}
     values: list[str] = []
@@ -122,7 +124,7 @@ def _nothing_has(kind: find.Filter, value: str, stores: Sequence[Store], viewer:
 
 
 def _instead(kind: find.Filter, value: str, existing: Mapping[str, int]) -> list[Message]:
-    """What may be asked for in place of a value that nothing has."""
+    """Return suggestions to use in place of a value that no document has; empty if there are none."""
     if kind.field == "pages":
         return [say("no_pages")]
     if close := _closest(value, existing):
@@ -133,7 +135,8 @@ def _instead(kind: find.Filter, value: str, existing: Mapping[str, int]) -> list
 
 
 def _first_folder(value: str, roots: Sequence[str]) -> list[Message]:
-    """A hint that ``value`` begins with the name of a first folder, which no path has."""
+    """Return a hint if ``value`` begins with the name of a store's main folder, which paths leave out; else
+    nothing."""
     name = value.strip("/").partition("/")[0].casefold()
     for root in roots:
         if PurePath(root).name.casefold() == name:
@@ -142,13 +145,13 @@ def _first_folder(value: str, roots: Sequence[str]) -> list[Message]:
 
 
 def _about(names: Sequence[str], code: str, **data: MessageValue) -> Notice:
-    """A notice about these stores, whose sentence may name them."""
+    """A notice about the stores ``names``, whose sentence may contain these names."""
     return Notice(code, {"stores": tuple(names), **data}, tuple(names))
 
 
 def _closest(value: str, known: Iterable[str]) -> str:
-    """The most similar of ``known`` and of the tags above them (``a`` of ``a/b``), if any is similar; by its
-    last name alone, too, or by a word of that."""
+    """Return the name in ``known``, or a parent of one (``a`` of ``a/b``), that is most similar to ``value``;
+    '' if none is. A similar last part of a name is enough."""
     folded = {above.casefold(): above for name in islice(known, _MOST_COMPARED) for above in tags.above(name)}
     last = {name.rpartition("/")[2]: name for name in reversed(folded)}  # of equal ones the first
     asked = value.strip("/").casefold()

@@ -57,9 +57,8 @@ NAMES_OF_FILTERS = tuple(each.keys[0] for each in FILTERS if each.keys)
 
 
 def parse(raw: str, properties: Collection[str] = ()) -> Query:
-    """A query as typed. A key is a filter if it is one of FILTERS, or if its `key_of` is one of the
-    ``properties``. Raises InvalidInput for one that is too long, has too many operators, or an impossible
-    date."""
+    """Parse a query as typed. A key is a filter if it is in FILTERS, or if its `key_of` is in ``properties``.
+    Raises InvalidInput if the query is too long, has too many operators or an impossible date."""
     if (size := len(raw.encode("utf-8", "replace"))) > MAX_BYTES:
         advice = f"Use at most {MAX_BYTES:,}; a few words find most."
         raise InvalidInput(f"The query is {size:,} bytes long.", advice)
@@ -86,7 +85,7 @@ def parse(raw: str, properties: Collection[str] = ()) -> Query:
 
 @dataclass(slots=True)
 class _Parts:
-    """What the tokens of a query ask for."""
+    """The parts of a query, sorted by their kind."""
 
     filters: list[tuple[str, str]] = field(default_factory=list)  #: The key and the value of each.
     excluded: list[tuple[str, str]] = field(default_factory=list)  #: Of filters with a minus.
@@ -117,13 +116,13 @@ def _sort(token: re.Match[str], properties: Collection[str], parts: _Parts) -> N
 
 
 def _key_and_value(token: re.Match[str]) -> tuple[str, str]:
-    """The key of a token as typed and its value, both empty for one without a key."""
+    """Return the key of a token as typed and its value; both are '' if the token has no key."""
     value = token["days"] or (token["quoted"] if token["value"] is None else token["value"])
     return token["day"] or token["key"] or "", value or ""
 
 
 def _as_filter(key: str, value: str, properties: Collection[str]) -> tuple[str, str] | None:
-    """The key and the value of a filter; None if ``key`` is no filter."""
+    """Return a filter's key and value, or None if ``key`` is no filter."""
     if key.lower() in _FILTERS:
         return key, value
     if _may_be_property(key, value) and key_of(key) in properties:
@@ -136,7 +135,7 @@ def _may_be_property(key: str, value: str) -> bool:
 
 
 def other_keys(raw: str) -> dict[str, str]:
-    """What may be the names of properties in a query, as typed, by their `key_of`."""
+    """Return the keys in a query that may name a property: `key_of` of each → as typed."""
     names: dict[str, str] = {}
     for token in _TOKEN.finditer(_storable(raw)) if len(raw) <= MAX_LENGTH else ():
         key, value = _key_and_value(token)
@@ -146,7 +145,8 @@ def other_keys(raw: str) -> dict[str, str]:
 
 
 def _pasted(raw: str) -> Query:
-    """A query for a text that is too long for one: the rarest of its longest ``typed`` words are searched."""
+    """Make a query of a text that is too long to be one, such as a pasted page. Its longest words are its
+    ``typed`` ones; the rarest of these are searched later."""
     text = " ".join(_storable(raw).split())
     words = query_words(text)
     cut: dict[str, None] = {}
@@ -171,8 +171,8 @@ def _check_limits(filters: Sequence[object], exact: Sequence[str]) -> None:
 
 
 def asked(raw: str, filters: Filters | None = None, properties: Collection[str] = ()) -> Query:
-    """A query as typed, with ``properties`` as in `parse`; a document must fit its filters and ``filters``.
-    Raises InvalidInput as `parse`, and EmptyQuery for one that asks for nothing."""
+    """Parse a query as `parse` does, and also require ``filters`` of a document. Raises InvalidInput as
+    `parse`, and EmptyQuery if the query asks for nothing."""
     query = parse(raw, properties)
     if filters is not None and filters != Filters():
         both, beside = merge(query.filters, filters)
@@ -212,15 +212,17 @@ def filters_from(pairs: Iterable[tuple[str, str]]) -> Filters:
 
 
 def day(key: str, value: str) -> str:
-    """The first day of ``value``, as of `text.days.span`. Raises InvalidInput naming ``key``."""
+    """Return the first day that ``value`` names, as in `text.days.span`. Raises InvalidInput naming
+    ``key``."""
     if (days := span(value)) is None:
         raise InvalidInput(f"{value!r} is not a date for {key!r}.", f"Write {DAY_EXAMPLES}.")
     return days[0]
 
 
 def merge(first: Filters, second: Filters) -> tuple[Filters, Filters]:
-    """``first`` and ``second`` as two filters that must both hold. The first result has the fields of both;
-    of a field in both, the second result has the values of ``second``. Raises InvalidInput for too many."""
+    """Combine two filters that must both hold, and return them as two. The first result has the fields of
+    both. Where both have a field, the second result has the values of ``second``. Raises InvalidInput for too
+    many."""
 
     def lists(filters: Filters) -> dict[str, tuple[str, ...]]:
         names = [f.name for f in fields(Filters) if f.name not in ("after", "before", "since")]

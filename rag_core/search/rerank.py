@@ -22,7 +22,8 @@ def reranked(
     *,
     again: bool,
 ) -> tuple[list[Hit], list[Notice], bool]:
-    """Order the first TOP hits again; returns the hits, a notice of a failure, and whether there is an order.
+    """Reorder the first TOP hits with a reranker. Return the hits, a notice if it failed, and whether the
+    hits were reordered.
 
     Args:
         hits: The hits of all stores, best first.
@@ -51,5 +52,5 @@ def reranked(
 
 
 def _read(hit: Hit) -> str:
-    """What the reranker reads of a hit: where it stands, then its text."""
+    """Return the text of a hit for the reranker: its title and headings, then its content."""
     return embedded_text(" > ".join(dict.fromkeys((hit.document.title, *hit.heading_path))), hit.content)

@@ -47,7 +47,7 @@ _beside = ThreadPoolExecutor(thread_name_prefix="words")  # looks for words whil
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """How to search, whatever the query is."""
+    """How to search; independent of the query."""
 
     mode: Mode = "hybrid"
     top_k: int = 10
@@ -65,7 +65,7 @@ class SearchOptions:
 
 @dataclass(slots=True)
 class Tally:
-    """The counts of a list of results."""
+    """The counts over a list of results."""
 
     known: int = 0  #: The least length of the list.
     scores: list[float] = field(default_factory=list)  #: Of all results that were weighed.
@@ -76,7 +76,8 @@ class Tally:
     by_words: list[str] = field(default_factory=list)  #: Stores that were searched by words only.
 
     def add(self, place: FoldedResult, score: float, min_score: float) -> bool:
-        """Count a result with its score; returns whether it is in the list."""
+        """Count a result with its score. Return whether the score is at least ``min_score``, so that it is
+        listed."""
         self.scores.append(score)
         if score < min_score:
             self.below.append(score)
@@ -88,7 +89,7 @@ class Tally:
 
     @classmethod
     def of(cls, lists: Sequence[StoreList]) -> Tally:
-        """The counts of several lists together."""
+        """Return the sums over several lists."""
         total = cls(fits_more=False)
         for each in lists:
             tally = each.tally
@@ -104,10 +105,10 @@ class Tally:
 
 
 class StoreList:
-    """The beginning of a store's list, as far as it is wanted: pages of one query are parts of one list.
+    """The first results of one store, as many as the page asked for needs; all pages cut from the same list.
 
-    It begins with the best of ``k_lex`` candidates by words and ``k_vec`` by meaning. Candidates from further
-    down follow where these are not enough; no score is higher than the one before.
+    It begins with the best of ``k_lex`` candidates by words and ``k_vec`` by meaning. If these are not
+    enough, more candidates are added at the end; no score is higher than the one before.
     """
 
     def __init__(self, scope: Scope, asked: Interpreted, options: SearchOptions) -> None:
@@ -130,8 +131,8 @@ class StoreList:
         self.properties: Facets = {}
 
     def fill(self, by_words: Future[lexical.Gathered]) -> None:
-        """Gather, weigh and fold until the list is long enough. ``by_words`` are the first candidates by
-        words."""
+        """Gather, weigh and fold candidates until the list is long enough. ``by_words`` gives the first
+        candidates that words found."""
         first: Future[lexical.Gathered] | None = by_words
         for reach in (0, *_REACHES):
             if self._extend(reach, first):
@@ -165,7 +166,8 @@ class StoreList:
         return is_all or self._is_long_enough(known)
 
     def _words(self, first: Future[lexical.Gathered] | None, reach: int) -> lexical.Gathered:
-        """The passages with words of the query, as far as ``reach``."""
+        """Return up to ``reach`` passages that match words of the query; ``first`` gives those already
+        found."""
         words, sort = self._mode != "vector", self._options.sort
         if first and words == (self._options.mode != "vector"):
             return first.result()
@@ -174,8 +176,8 @@ class StoreList:
         )
 
     def _groups(self, pool: gather.Pool) -> dict[str, list[Weighed]]:
-        """The candidates in order. The same passage in several files is one group, in the place of its
-        best."""
+        """Weigh the candidates and group equal passages of several files: text identity → passages. Both
+        groups and passages are best first."""
         query = self._asked.query
         if query.text:
             weighed = weigh(
@@ -197,7 +199,8 @@ class StoreList:
         *,
         is_all: bool,
     ) -> None:
-        """Add the first groups that are not in the list yet, at most ``most``."""
+        """Add the first ``most`` groups that are not in the list yet; ``is_all`` says that no candidates
+        follow."""
         last = self.hits[-1].score if self.hits else 1.0
         for number, text in pool.texts.items():
             self._document_of[number] = text.document
@@ -214,8 +217,8 @@ class StoreList:
         self.hits += show.hits(db, self.scope.store.name, places, last, self._asked.allowed.viewer)
 
     def _places(self, groups: Mapping[str, list[Weighed]], most: float) -> list[FoldedResult]:
-        """The first results of groups of equal passages, as many as there is room for; all are counted, with
-        scores of at most ``most``."""
+        """Turn groups of equal passages into results and return those that the list has room for. All are
+        counted, with a score of at most ``most``."""
         room, folding, before = self._depth - len(self.hits), self._folding, len(self.tally.scores)
         places: list[FoldedResult] = []
         if folding:
@@ -230,7 +233,7 @@ class StoreList:
         return places[:room]
 
     def _is_long_enough(self, known: int) -> bool:
-        """Whether the list is long enough; ``known`` is the number of results that it had before."""
+        """Whether the list is long enough; ``known`` is its number of results before the last extension."""
         tally = self.tally
         if len(self.hits) >= (self._depth if tally.fits_more else self._wanted) or tally.below:
             return True
@@ -238,8 +241,8 @@ class StoreList:
         return self._folding is not None and not (tally.fits_more and tally.known > known)
 
     def _count(self) -> None:
-        """Count the results that fit by type, tag, folder, year and property. Of a query without words,
-        everything that matches fits, however long the list is."""
+        """Count the fitting results by type, tag, folder, year and property. If the query has no words, every
+        match fits, also beyond the end of the list."""
         result_of = self._result_of()
         store = self.scope.store
         with store.read() as db:
@@ -257,7 +260,8 @@ class StoreList:
                 self.properties = facets.at_least(fitting, self.properties)
 
     def _result_of(self) -> dict[int, int]:
-        """The number of the result of each document that fits; copies share the result of another."""
+        """Number the results that fit, and return the number of each of their documents; copies share a
+        number."""
         results: dict[int, int] = {}
         owners: dict[int, int] = {}
         for place in self.tally.fitting:
@@ -309,7 +313,7 @@ def search(
 def _without_hits(
     lists: Sequence[StoreList], tally: Tally, asked: Interpreted, options: SearchOptions
 ) -> Answer:
-    """An answer with the counts of all lists."""
+    """Return an answer with the counts of all lists, and no hits yet."""
     answer = Answer(
         query=asked.query,
         stores=(),
@@ -341,7 +345,8 @@ def _below(scores: Sequence[float], least: float) -> Notice:
 
 
 def _page(answer: Answer, hits: Sequence[Hit], known: int, options: SearchOptions) -> Answer:
-    """The answer with the hits that are shown, and whether more follow in a list of at least ``known``."""
+    """Return the answer with the hits of the wanted page, and whether more follow. ``known`` is the least
+    number of results."""
     page: list[Hit] = []
     end = options.offset + options.top_k
     for rank, hit in enumerate(hits[options.offset : end], options.offset + 1):
@@ -361,7 +366,8 @@ def _lists(
     asked: Interpreted,
     options: SearchOptions,
 ) -> tuple[list[StoreList], dict[str, RagError]]:
-    """The list of each store, and the errors of those that could not be searched. Raises as `search`."""
+    """Search each store. Return the lists, and by store name the errors of stores that could not be searched.
+    Raises as `search`."""
     lists: list[StoreList] = []
     failed: dict[str, RagError] = {}
     for name, opened in stores.items():
@@ -377,8 +383,8 @@ def _lists(
 def _list(
     opened: _Opened, scope_of: Callable[[_Opened], Scope], asked: Interpreted, options: SearchOptions
 ) -> StoreList:
-    """The list of one store: by words alone if its vector index fails, made again if its embedder was
-    switched meanwhile."""
+    """Fill the list of one store. If its vector index fails, words alone are searched; if its embedder was
+    switched meanwhile, the search is repeated."""
     for _ in range(2):
         words, sort = options.mode != "vector", options.sort
         by_words = _beside.submit(
@@ -401,8 +407,8 @@ def _list(
 def _merged(
     lists: Sequence[StoreList], asked: Interpreted, options: SearchOptions
 ) -> tuple[list[Hit], list[Notice], bool]:
-    """The hits of all stores in the order that is asked for, a notice where a reranker gave none, and whether
-    it gave one."""
+    """Merge the hits of all stores in the order asked for. Return them, notices about a failed reranker, and
+    whether a reranker ordered them."""
     hits: list[Hit] = []
     for each in lists:
         hits += each.hits
@@ -417,8 +423,8 @@ def _merged(
 
 
 def _notices(lists: Sequence[StoreList], failed: Mapping[str, RagError], asked: Interpreted) -> list[Notice]:
-    """Notices of stores that were searched by words only or not at all, of filters that match nothing, and of
-    words that were corrected."""
+    """Return notices about stores searched by words only or not at all, filters that match nothing, and words
+    that were corrected."""
     remarks: list[Notice] = []
     troubles: dict[str, RagError] = {}
     for each in lists:
@@ -440,7 +446,7 @@ def _beyond_filters(
     asked: Interpreted,
     options: SearchOptions,
 ) -> list[Notice]:
-    """A notice that results would fit without the query's filters, if it has any."""
+    """Return a notice if the query has filters and would have good results without them; else nothing."""
     query = asked.query
     wide = replace(query, filters=Filters(), beside=Filters(), excluded=Filters())
     if wide == query or not query.text or not asked.allowed.narrows:

@@ -19,7 +19,7 @@ from rag_core.types import Document, Forms, Hit, Query, Viewer
 def hits(
     db: sqlite3.Connection, store: str, places: Sequence[FoldedResult], most: float, viewer: Viewer
 ) -> list[Hit]:
-    """A hit for each result, with a score of at most ``most``."""
+    """Make a hit of each result, with no score above ``most``."""
     ids: list[int] = []
     for place in places:
         ids += [passage.candidate.chunk_id for passage in place.passages]
@@ -39,8 +39,8 @@ def _hit(
     documents: Mapping[int, Document],
     viewer: Viewer,
 ) -> Hit | None:
-    """The hit of a result; the same passage in other files is named as its copies. None if the document is
-    gone: vectors are searched before the snapshot, and its id may belong to another document now."""
+    """Make the hit of a result; equal passages in other files become its copies. None if the document was
+    deleted since vectors were searched, when its id may belong to another one."""
     passages: list[Weighed] = []
     paths: list[str] = []
     for passage in place.passages:
@@ -64,7 +64,7 @@ def _hit(
 
 
 def _bare(db: sqlite3.Connection, row: sqlite3.Row, document: Document) -> Hit:
-    """A passage as a hit, before anything is known of the query."""
+    """Make a hit of a passage, without rank, score and highlights."""
     heading_path, headings = find.headings(row, document.file_type)
     return Hit(
         rank=0,
@@ -93,7 +93,8 @@ def _bare(db: sqlite3.Connection, row: sqlite3.Row, document: Document) -> Hit:
 
 
 def with_highlights(hit: Hit, rank: int, query: Query) -> Hit:
-    """A hit at its rank, with its spans, its snippet and where its words stand."""
+    """Return the hit with its rank, its highlights, its snippet, and reasons that say where the query's words
+    are."""
     words = _but_parts_of_numbers(hit, query) if query.terms.numbers else query.terms.loose
     spans = highlight(hit.content, words, query.phrases)
     hidden = left_out_spans(hit.content, hit.document.file_type, spans, hit.hidden)
@@ -106,7 +107,8 @@ def with_highlights(hit: Hit, rank: int, query: Query) -> Hit:
 
 
 def _but_parts_of_numbers(hit: Hit, query: Query) -> Mapping[str, Forms]:
-    """The units of a query to highlight where the text of a hit has some of its numbers whole."""
+    """Return the query's units to highlight. If the text holds a whole number of the query, the parts of that
+    number are left out."""
     wholes = {whole for number in numbers(hit.content) for whole in number.wholes}
     parts: set[str] = set()
     for number in query.terms.numbers:
@@ -116,7 +118,8 @@ def _but_parts_of_numbers(hit: Hit, query: Query) -> Mapping[str, Forms]:
 
 
 def _where_words_stand(hit: Hit, query: Query) -> str:
-    """Where the words stand that a hit's text lacks: in its names, or in the tags and the front matter."""
+    """Return words that tell where a hit has the query words that its text lacks: in its name or headings, or
+    in tags or front matter. '' if there is nothing to tell."""
 
     def lacking(text: str, wanted: Mapping[str, Forms]) -> Mapping[str, Forms]:
         held = occurrences(f"{fold(text)} {extra_terms(text)}", wanted, query.terms.numbers)

@@ -35,8 +35,8 @@ _LIKE_JSON = frozenset({"json", "jsonl", "notebook", "csv"})
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A paragraph, heading, list item, row of a table, quotation or stretch of code, in pieces of plain text.
-    The cells of a row are divided by tabs."""
+    """A paragraph, heading, list item, table row, quotation or block of code, as pieces of plain text. Tabs
+    separate the cells of a table row."""
 
     kind: BlockKind
     pieces: tuple[Piece, ...]
@@ -48,13 +48,13 @@ class Block:
 
 
 def shown_text(hit: Hit) -> tuple[Block, ...]:
-    """The passage of a hit in clean blocks, with the words found marked; none where it has no text."""
+    """Return a hit's passage as clean blocks with the query's words marked; empty if it has no text."""
     return clean(hit.content, hit.document.file_type, hit.spans, hit.hidden)
 
 
 def excerpt_of(blocks: Sequence[Block], length: int = EXTRACT_LENGTH) -> tuple[Piece, ...]:
-    """The most telling ``length`` characters of ``blocks`` on one line, with a dot between those that are no
-    sentences, and without headings if there is more."""
+    """Return about ``length`` characters on one line: the part of ``blocks`` with the most telling matches.
+    Dots separate parts that are not sentences; headings are left out if there is other text."""
     text, spans = _on_one_line([block for block in blocks if block.kind != "heading"] or blocks)
     start, end = best_window(text, tuple(spans), length)
     first = next((marked for marked, _ in spans if marked >= start), start)
@@ -70,14 +70,14 @@ def excerpt_of(blocks: Sequence[Block], length: int = EXTRACT_LENGTH) -> tuple[P
 
 
 def with_marks(text: str, query: Query) -> tuple[Piece, ...]:
-    """A text, such as a title, in pieces: those that the query asks for are marked."""
+    """Cut a text, such as a title, into pieces, of which those that match the query are marked."""
     spans = highlight(text, query.terms.loose, query.phrases)
     return tuple(_cut(text, 0, len(text), spans, ()))
 
 
 def _on_one_line(blocks: Sequence[Block]) -> tuple[str, list[Span]]:
-    """The text of blocks, with a dot between those that are no sentences, and the spans of its marked
-    pieces."""
+    """Join blocks into one line. Return it, and the spans of its marked pieces. Dots separate blocks that are
+    not sentences."""
     text, spans = "", []
     for block in blocks:
         text = text.rstrip()
@@ -96,8 +96,8 @@ def _on_one_line(blocks: Sequence[Block]) -> tuple[str, list[Span]]:
 def clean(
     text: str, file_type: str, spans: tuple[Span, ...], hidden: tuple[Span, ...] = ()
 ) -> tuple[Block, ...]:
-    """A text of this type in clean blocks, with ``spans`` marked and without what is ``hidden``; both are
-    offsets in ``text``."""
+    """Cut a text of this type into clean blocks, with ``spans`` marked and the ``hidden`` ones left out. Both
+    are (start, end) offsets in ``text``."""
     marks = _Marks(text, file_type, hidden)
     blocks = tuple(_blocks(marks, spans))
     if spans and not any(is_marked for block in blocks for _, is_marked in block.pieces):
@@ -150,8 +150,8 @@ _BLANK = "\0"
 
 
 class _Marks:
-    """The Markdown syntax in a text, found once. ``hidden`` are sorted, disjoint spans. Syntax that contains
-    one of the spans ``kept`` is not hidden."""
+    """Finds the Markdown syntax of a text. ``hidden`` are its spans to leave out, sorted and disjoint; syntax
+    that contains one of the spans ``kept`` is not among them."""
 
     def __init__(self, text: str, file_type: str, hidden: Iterable[Span], kept: Sequence[Span] = ()) -> None:
         self.text, self.file_type, self._kept = text, file_type, kept
@@ -163,7 +163,7 @@ class _Marks:
         self.hidden = apart(marks, kept)
 
     def of_line(self, start: int, end: int) -> list[Span]:
-        """The hidden spans of a line of Markdown, in addition to those of the whole text."""
+        """Return the spans to leave out of one line of Markdown, besides ``hidden``."""
         line = self.text[start:end]
         if self.file_type != "markdown" or not re.search(r"[\[\]*_~=`\\<^]", line):
             return []
@@ -184,8 +184,8 @@ class _Marks:
 
 
 def _blocks(marks: _Marks, spans: Sequence[Span]) -> Iterator[Block]:
-    """The blocks of a text: neighbouring lines of text, of a quotation and of code are one each; of a PDF
-    only those that continue across the end of a column."""
+    """Return the blocks of a text. Neighbouring lines of a paragraph, quotation or code are one block; in a
+    PDF only lines that continue across the end of a column are."""
     kind, pieces, width = None, [], 0
     is_pdf = marks.file_type == "pdf"
     for line_kind, line in _lines(marks, spans):
@@ -206,7 +206,7 @@ def _joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
 
 
 def _lines(marks: _Marks, spans: Sequence[Span]) -> Iterator[tuple[BlockKind | None, list[Piece]]]:
-    """Each line with its kind; None for one with nothing to show."""
+    """Return the kind and the pieces of each line; the kind is None if the line has nothing to show."""
     text, start, fence = marks.text, 0, ""
     is_prose = marks.file_type in _PROSE or marks.file_type in _LIKE_JSON or not marks.file_type
     for line in text.splitlines(keepends=True):
@@ -225,7 +225,7 @@ def _lines(marks: _Marks, spans: Sequence[Span]) -> Iterator[tuple[BlockKind | N
 def _prose_line(
     marks: _Marks, line: str, start: int, spans: Sequence[Span]
 ) -> tuple[BlockKind | None, list[Piece]]:
-    """A line of prose with its kind; None for one with nothing to show."""
+    """Return the kind and the pieces of a line of prose; the kind is None if the line has nothing to show."""
     text, end = marks.text, start + len(line.rstrip())
     kind, first = _kind(text, start, end) if marks.file_type == "markdown" else ("text", start)
     if first is None:
@@ -244,7 +244,8 @@ def _prose_line(
 
 
 def _kind(text: str, start: int, end: int) -> tuple[BlockKind, int | None]:
-    """What a line of Markdown is, and where its text begins; None where it has none."""
+    """Return the kind of a line of Markdown, and the offset where its text begins (None if it has no
+    text)."""
     begun = _BEGINNING.match(text, start, end)
     marks = begun.groupdict() if begun else {}
     if _NOTHING.match(text, start, end):
@@ -254,7 +255,8 @@ def _kind(text: str, start: int, end: int) -> tuple[BlockKind, int | None]:
 
 
 def _cut(text: str, start: int, end: int, spans: Iterable[Span], hidden: Iterable[Span]) -> Iterator[Piece]:
-    """``text[start:end]`` without what is ``hidden``, in pieces that are in ``spans`` or not."""
+    """Return ``text[start:end]`` without the ``hidden`` spans, cut into pieces that are either inside or
+    outside of ``spans``."""
     position = start
     for first, last in sorted(hidden):
         if last <= position or first >= end:

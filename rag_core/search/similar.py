@@ -32,10 +32,10 @@ def mean_vector(db: sqlite3.Connection, identity_id: int, chunk_ids: Iterable[in
 def similar(
     scope: Scope, viewer: Viewer, limit: int, *, without: int | None = None, linked: Collection[str] = ()
 ) -> list[Similar]:
-    """The documents with the passages nearest to the vector of ``scope``, nearest first.
+    """Return the documents with passages nearest to the vector of ``scope``, nearest first.
 
-    Each document is there once, with its nearest passage; of copies the first by path. The document
-    ``without`` and its copies are left out. Documents with a path in ``linked`` are marked.
+    Each document appears once, with its nearest passage; of equal documents only the first by path. The
+    document ``without`` and its copies are left out. Documents with a path in ``linked`` are marked.
     """
     if scope.vector is None:
         return []
@@ -61,12 +61,13 @@ def similar(
 
 
 def _rounded(similarity: float) -> float:
-    """A similarity by which equally near passages are equal."""
+    """Round a similarity, so that equal passages compare as equally near."""
     return round(similarity, 6)
 
 
 def _best_passages(db: sqlite3.Connection, near: Mapping[int, float]) -> dict[int, sqlite3.Row]:
-    """The nearest passage of each document; of equally near ones the first."""
+    """Return the nearest passage of each document, by document id; the first in the document if several are
+    equally near."""
     rows = find.chunks(db, near)
     best: dict[int, sqlite3.Row] = {}
     for row in sorted(rows.values(), key=lambda row: (-_rounded(near[row["id"]]), row["chunk_index"])):
@@ -77,7 +78,8 @@ def _best_passages(db: sqlite3.Connection, near: Mapping[int, float]) -> dict[in
 def _different(
     documents: Sequence[Document], texts: Mapping[int, frozenset[str]], without: int | None
 ) -> list[Document]:
-    """The documents without one of them, and without copies."""
+    """Return the documents without copies of each other, and without the document ``without`` and its
+    copies."""
     seen: set[frozenset[str]] = set()
     if without is not None and without in texts:
         seen.add(texts[without])
@@ -113,7 +115,7 @@ def _similar(
 
 
 def _texts(db: sqlite3.Connection, documents: Collection[int]) -> dict[int, frozenset[str]]:
-    """The texts of the passages of each document."""
+    """Return the set of passage texts of each document, by document id."""
     sql = """SELECT document_id, json_group_array(text) FROM chunks
              WHERE document_id IN (SELECT value FROM json_each(?)) GROUP BY document_id"""
     rows = rows_at_once(db, ["document", "texts"], sql, (json.dumps(list(documents)),))

@@ -23,8 +23,8 @@ _A_WORD = 20  # characters by which an excerpt may be longer or shorter, to end 
 
 
 def highlight(text: str, words: Iterable[str], phrases: Iterable[Phrase] = ()) -> tuple[Span, ...]:
-    """The (start, end) of every match of a query's units in ``text``, ordered and disjoint. A unit also
-    matches its inflections (``index`` in *indexing*), as in the stemmed index."""
+    """Return the (start, end) of every match of a query's words and phrases in ``text``, ordered and
+    disjoint. A word also matches its inflections (``index`` in *indexing*), as in the stemmed index."""
     folded, origins = _fold_in_place(text)
     asked = _sought(tuple(words))
     places_held: list[Span] = []
@@ -45,7 +45,7 @@ def highlight(text: str, words: Iterable[str], phrases: Iterable[Phrase] = ()) -
 
 
 def _numbers_held(folded: str, asked: Mapping[str, Forms]) -> list[Span]:
-    """Where numbers and dates stand that are asked for, however they are written."""
+    """Return the spans of numbers and dates that the query asks for, in any notation."""
     held: list[Span] = []
     for number in numbers(folded):
         names_month = number.month in asked and number.month not in number.parts
@@ -56,7 +56,8 @@ def _numbers_held(folded: str, asked: Mapping[str, Forms]) -> list[Span]:
 
 @lru_cache(maxsize=64)
 def _sought(units: tuple[str, ...]) -> Mapping[str, Forms]:
-    """The words of a query, each with its forms; stop words and spellings with an umlaut have no others."""
+    """Return the forms of each word of a query. Stop words, and spellings with an umlaut (*ü* for *ue*),
+    match only themselves."""
     words = dict.fromkeys([word for unit in units for word in alternatives(unit)])
     whole = {_UMLAUT.sub("", word) for word in words} - words.keys() | STOP_WORDS & words.keys()
     sought = {word: forms_of(word) for word in words}
@@ -66,7 +67,7 @@ def _sought(units: tuple[str, ...]) -> Mapping[str, Forms]:
 
 
 def _fold_in_place(text: str) -> tuple[str, list[Span]]:
-    """``text`` folded, and for each character of that the span in ``text`` it came from."""
+    """Return the folded text, and for each of its characters the span in ``text`` that it came from."""
     folded: list[str] = []
     places: list[Span] = []
     start = 0
@@ -88,8 +89,8 @@ _fold = lru_cache(maxsize=4096)(fold)
 def best_window(
     text: str, spans: tuple[Span, ...], length: int = SNIPPET_LENGTH, hidden: Sequence[Span] = ()
 ) -> Span:
-    """The stretch of about ``length`` characters with the most telling highlights, cut at words; the
-    ``hidden`` spans do not count."""
+    """Return the span of about ``length`` characters with the most telling highlights, cut between words;
+    ``hidden`` spans do not count towards the length."""
     if hidden:
         return _window_around(text, apart(spans, hidden), length, hidden)
     if len(text) <= length + _A_WORD:
@@ -118,8 +119,8 @@ def _window_around(text: str, spans: Sequence[Span], length: int, hidden: Sequen
 
 
 def _richest(text: str, spans: Sequence[Span], length: int) -> int:
-    """The start of the stretch with the most different highlights, a little before them. A phrase counts
-    its words. A rare word of ``text`` counts up to double: a name in every line says little."""
+    """Return where the stretch with the most different highlights starts, a little before them. A phrase
+    counts as its words. A word that is rare in ``text`` counts up to double."""
     marked = _stems(text, spans)
     weights: dict[str, float] = {}
     for words, count in Counter(marked).items():
@@ -137,7 +138,7 @@ def _richest(text: str, spans: Sequence[Span], length: int) -> int:
 
 
 def _stems(text: str, spans: Sequence[Span]) -> list[str]:
-    """The text of each span without the endings of its words: forms of a word are the same."""
+    """Return the stemmed text of each span, so that forms of one word are equal."""
     return [" ".join([stem(word) for word in text[start:end].casefold().split()]) for start, end in spans]
 
 
@@ -168,10 +169,11 @@ _CODE = re.compile(
 def left_out_spans(
     text: str, file_type: str, spans: Sequence[Span] = (), furniture: Sequence[Span] = ()
 ) -> tuple[Span, ...]:
-    """What a passage is read without, as (start, end) in order; nothing if nothing else were left.
+    """Return the (start, end) of the parts of a passage that are not shown, in order; empty if nothing else
+    would be left.
 
-    Of Markdown and HTML that is tags, comments and character references, but not those in code nor those that
-    hold one of the ``spans``; and the ``furniture``, unless only that holds the spans.
+    These are tags, comments and character references of Markdown and HTML, unless they are in code or contain
+    one of the ``spans``; and the ``furniture``, unless only that contains the spans.
     """
     tags: list[Span] = []
     if file_type in _WITH_TAGS and ("<" in text or "&" in text):
@@ -188,7 +190,7 @@ def left_out_spans(
 
 
 def apart(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
-    """Those of ``spans`` that overlap none of ``others``."""
+    """Return those of ``spans`` that overlap none of ``others``."""
     return [span for span in spans if not any(a < span[1] and span[0] < b for a, b in others)]
 
 
@@ -198,8 +200,9 @@ def pieces(
     window: Span | None = None,
     hidden: Sequence[Span] = (),
 ) -> Iterator[tuple[str, bool]]:
-    """The pieces of ``text`` inside ``window`` (default: all), each with whether it is one of ``spans``. The
-    ``hidden`` ones are left out; a tag between words becomes a space, a reference its character."""
+    """Cut the ``window`` of ``text`` (default: all) into pieces, each with whether it is one of ``spans``.
+    ``hidden`` spans are left out; a tag between words becomes a space, a character reference its
+    character."""
     position, end = window or (0, len(text))
     cuts = [(*span, True) for span in spans] + [(*span, False) for span in hidden]
     for first, last, is_marked in sorted(cuts):
@@ -212,8 +215,8 @@ def pieces(
 
 
 def instead(markup: str) -> str:
-    """The replacement of markup that is not shown: a space for a tag between words, the character for a
-    reference."""
+    """Return the replacement for markup that is not shown: a space for a tag between words, the character for
+    a character reference, else ''."""
     if markup.startswith("&"):
         return html.unescape(markup)
     return "" if markup.startswith("<!--") or _JOINS.match(markup) else " "

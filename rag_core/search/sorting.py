@@ -9,8 +9,8 @@ from rag_core.types import Hit, Sort
 
 
 def in_order(hits: Sequence[Hit], sort: Sort) -> list[Hit]:
-    """The hits that fit by date or by title, then the others as they are. Hits with equal dates or titles
-    keep their order."""
+    """Sort the hits that fit by date or by title; the others follow in their present order. Hits with equal
+    dates or titles keep their order."""
     fitting = [hit for hit in hits if hit.relevant]
     near_misses = [hit for hit in hits if not hit.relevant]
     match sort:

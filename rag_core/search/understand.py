@@ -19,7 +19,7 @@ from rag_core.types import Filters, Mode, Notice, Query, Viewer
 
 @dataclass(frozen=True, slots=True)
 class Interpreted:
-    """A query as it is searched."""
+    """A query after `understand`, ready to be searched."""
 
     query: Query  #: With the words that are looked for.
     allowed: find.Eligible  #: What may be found, by one viewer.
@@ -32,8 +32,9 @@ def understand(
 ) -> Interpreted:
     """Interpret a query of `asked` and its ``filters`` for these stores.
 
-    A key that is a property of a document becomes a filter, and words that no passage has are replaced by
-    similar ones. Of a pasted text the rarest words are looked for. Stores that cannot be read are left out.
+    A key that names a property of a document becomes a filter, and words that no passage has are replaced by
+    similar ones. Of a pasted text only the rarest words are searched. Stores that cannot be read are left
+    out.
     """
     remarks: list[Notice] = []
     if keys := other_keys(query.raw):
@@ -53,7 +54,7 @@ def understand(
 
 
 def _property_names(stores: Sequence[Store], viewer: Viewer) -> dict[str, str]:
-    """The properties of the documents that ``viewer`` may see: the name of each by its key."""
+    """Return the property names of the documents that ``viewer`` may see, by their `key_of`."""
     names: dict[str, str] = {}
     for store in stores:
         with suppress(StoreError), store.read() as db:

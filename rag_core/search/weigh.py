@@ -48,13 +48,13 @@ them."""
 
 @dataclass(frozen=True, slots=True)
 class Logistic:
-    """A curve from a signal to the chance that it is relevant: 0.5 at ``middle``."""
+    """A logistic curve that turns a signal into the probability of relevance: 0.5 at ``middle``."""
 
     middle: float
     slope: float
 
     def __call__(self, value: float) -> float:
-        """The chance, 0 to 1."""
+        """Return the probability, 0 to 1, for the signal ``value``."""
         return 1 / (1 + math.exp(min(50.0, self.slope * (self.middle - value))))
 
 
@@ -96,7 +96,7 @@ class Candidate(NamedTuple):
 
 
 class Weighed(NamedTuple):
-    """A candidate in its place."""
+    """A candidate after weighing, with its score and the reasons to show it."""
 
     candidate: Candidate
     score: float  #: From 0 to 1, never rising down the list.
@@ -106,7 +106,7 @@ class Weighed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What candidates are compared with."""
+    """The query, with what is needed to compare candidates with it."""
 
     query: Query
     mode: Mode
@@ -117,7 +117,7 @@ class _Asked:
 
 
 class _Match(NamedTuple):
-    """A candidate with what the words of the query make of it."""
+    """A candidate with how well its words match the query."""
 
     candidate: Candidate
     held: frozenset[str]  #: The units that it holds.
@@ -139,7 +139,7 @@ class _Rules:
 
 
 class _Place(NamedTuple):
-    """What orders a candidate: the greatest place comes first."""
+    """The sort key of a candidate; the greatest comes first."""
 
     is_guess: bool  #: Whether it fits a query whose words were corrected.
     tier: int  #: 0 for what cannot fit, 1 for most, 2 if its name begins so, 3 if it is called so.
@@ -158,14 +158,14 @@ def weigh(
     recency: float = 0.0,
     real: Set[str] = frozenset(),
 ) -> list[Weighed]:
-    """Put candidates in order, the best first. Each of them holds every phrase of the query.
+    """Order the candidates, best first. Each of them already contains every phrase of the query.
 
     Args:
-        candidates: What was gathered.
+        candidates: The passages of `gather`.
         query: The interpreted query.
         idf: The information of each unit of the query.
         mode: What counts: words, meaning or both.
-        recency: How much newer documents come first, 0 to 1.
+        recency: How much newer documents are preferred, 0 to 1.
         real: The words that the embedder's vocabulary has.
 
     """
@@ -184,7 +184,8 @@ def weigh(
 
 
 def all_alike(candidates: Sequence[Candidate], query: Query) -> list[Weighed]:
-    """The candidates for a query without words, as they stand: each of them fits."""
+    """Return the candidates of a query without words, in their present order; all of them fit, with score
+    1."""
     reason = "holds it exactly" if query.phrases else "matches the filters"
     return [Weighed(candidate, 1.0, (reason,)) for candidate in candidates]
 
@@ -242,9 +243,10 @@ def _matches(candidates: Sequence[Candidate], asked: _Asked) -> list[_Match]:
 
 
 def _title(title: str, asked: _Asked) -> float:
-    """Return the F1 of a query's information and a (folded) title's words without numbers.
+    """Return how well a (folded) title matches the query, 0 to 1: F1 over their words without numbers.
 
-    1 only if these are the same; 0 if the title lacks most of the query."""
+    1 only if both have the same words; 0 if the title lacks most of the query.
+    """
     forms = asked.query.terms.forms
     held = [unit for unit in asked.idf if word_places(title, forms[unit])]
     recall = sum([asked.idf[unit] for unit in held]) / asked.total
@@ -263,14 +265,14 @@ def _title(title: str, asked: _Asked) -> float:
 
 
 def _stand_in(bm25: float, coverage: float) -> float:
-    """The similarity of a passage without a vector: least squares from BM25 (over the best or its bound)
-    and coverage on seven judged sets."""
+    """Estimate the similarity of a passage without a vector from its BM25 (divided by the best or its bound)
+    and coverage; the weights are least squares on seven judged sets."""
     return 0.17 + 0.35 * bm25 + 0.06 * coverage
 
 
 def _values(matches: Sequence[_Match], asked: _Asked) -> list[float]:
-    """Return the number by which each candidate is ordered. What a candidate gets because better passages
-    name its document is not in it yet."""
+    """Return the number by which each candidate is ordered, without the bonus for documents that better
+    passages name."""
     if asked.mode == "vector":
         return [match.candidate.similarity or 0.0 for match in matches]
     best = max([match.bm25 for match in matches], default=0.0) or 1.0
@@ -316,9 +318,9 @@ def _without_vector(matches: Sequence[_Match], best: float) -> tuple[float, floa
 
 
 def _named_by_others(matches: Sequence[_Match], values: Sequence[float]) -> frozenset[int]:
-    """Return the places of candidates whose documents a better one of the best passages names.
+    """Return the positions of candidates whose document is named by a better passage among the best ones.
 
-    A passage with the query in its title is itself the target, and names nothing better.
+    A passage whose own title holds the query is itself the target, so what it names does not count.
     """
     named: set[int] = set()
     for telling in nlargest(_TELLING, range(len(matches)), key=lambda index: values[index]):
@@ -332,7 +334,8 @@ def _named_by_others(matches: Sequence[_Match], values: Sequence[float]) -> froz
 
 
 def _names(passage: Candidate, title: str) -> bool:
-    """Whether a passage names the document ``title``: by a title of several words, or in a link."""
+    """Whether a passage names the document ``title``: by its title, if that has several words, or by a
+    link."""
     if not title or passage.title == title or title not in passage.text:
         return False
     escaped = re.escape(title)
@@ -341,7 +344,7 @@ def _names(passage: Candidate, title: str) -> bool:
 
 
 def _newness(candidates: Sequence[Candidate]) -> list[float]:
-    """1 for the newest of the candidates, and half as much for each year that another one is older."""
+    """Return how new each candidate is: 1 for the newest, halved for each year that another one is older."""
     days = [date.fromisoformat(each.date[:10]).toordinal() if each.date else 0 for each in candidates]
     return [2 ** ((day - max(days)) / _YEAR) for day in days]
 
@@ -373,14 +376,14 @@ def _rules(matches: Sequence[_Match], asked: _Asked, real: Set[str]) -> _Rules:
 
 
 def _is_numbers(asked: _Asked) -> bool:
-    """Whether the query has no words but those of its numbers, dates and codes."""
+    """Whether the query consists only of numbers, dates and codes."""
     parts = {part for number in asked.numbers for part in number.parts}
     return all(its_units <= parts for its_units in asked.words.values())
 
 
 def _made_up(asked: _Asked, present: Set[str], real: Set[str]) -> float:
-    """Return the share, 0 to 1, of words that no passage holds and that are not ``real``. A word weighs less
-    in a store with little text."""
+    """Return the share, 0 to 1, of the query's words that no passage has and that are not in ``real``. A word
+    weighs less in a store with little text."""
     weight = 0.0
     for word, its_units in asked.words.items():
         if word not in real and present.isdisjoint(its_units):
@@ -412,7 +415,7 @@ def _place(position: int, match: _Match, value: float, rules: _Rules) -> _Place:
 
 
 def _chance(match: _Match, rules: _Rules) -> float:
-    """The chance that a candidate is relevant, whatever else was gathered."""
+    """Return the probability, 0 to 1, that a candidate is relevant; other candidates do not change it."""
     asked, curve = rules.asked, CURVES[rules.asked.mode]
     similarity = match.candidate.similarity
     if asked.mode == "vector":
@@ -427,8 +430,8 @@ def _chance(match: _Match, rules: _Rules) -> float:
 
 
 def _without_guesses(match: _Match, rules: _Rules) -> _Match:
-    """Return a match as if the candidate did not hold corrections of misspelled words: these order
-    candidates, but none fits because of them."""
+    """Return the match without the corrections of misspelled words in it. Corrections may order candidates,
+    but must not be the reason why one fits."""
     if rules.guessed.isdisjoint(match.held):
         return match
     idf, held = rules.asked.idf, match.held - rules.guessed
@@ -473,7 +476,7 @@ def _reasons(candidate: Candidate, tier: int, words: str, is_named_there: bool) 
 
 
 def _words_held(asked: _Asked, present: frozenset[str]) -> str:
-    """Say which words a passage with the units ``present`` holds; '' where it holds no part of any."""
+    """Return words that say which query words a passage with the units ``present`` has; '' if none."""
     query, words = asked.query, asked.words
     if query.phrases and not query.terms.loose:
         return _PHRASE if len(query.phrases) == 1 else _PHRASES

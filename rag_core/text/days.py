@@ -31,7 +31,8 @@ WORDS = (
 
 
 def span(text: str, today: date | None = None) -> DaySpan | None:
-    """The days that ``text`` names, from ``today`` where it needs one; None if it names none.
+    """Return the first day that ``text`` names and the day after the last, relative to ``today`` if needed;
+    None if it names none.
 
     A week begins on Monday. A month without a year is the latest that has begun. ``last 7 days`` end today,
     and ``3 months ago`` is that whole month. ``2026-01..2026-03`` includes both months, in either order.
@@ -50,7 +51,8 @@ def span(text: str, today: date | None = None) -> DaySpan | None:
 
 
 def _written(words: str, now: date) -> tuple[date, date] | None:
-    """The days of an ISO date, a year, or a month by its name."""
+    """Return the first day and the day after the last of an ISO date, a year or a named month; None for other
+    words."""
     if match := _ISO.fullmatch(words):
         year, month, day = (int(part) if part else 0 for part in match.groups())
         if day:
@@ -63,7 +65,8 @@ def _written(words: str, now: date) -> tuple[date, date] | None:
 
 
 def _counted(words: str, now: date) -> tuple[date, date] | None:
-    """The days that are counted from ``now``."""
+    """Return the first day and the day after the last of a time relative to ``now``, such as ``last week``;
+    None for other words."""
     if words in _SINGLE:
         return _unit("day", now, _SINGLE[words])
     if match := _NEAR.fullmatch(words):
@@ -79,7 +82,8 @@ def _counted(words: str, now: date) -> tuple[date, date] | None:
 
 
 def _unit(unit: str, now: date, back: int) -> tuple[date, date]:
-    """The whole day, week, month or year that lies ``back`` units ago."""
+    """Return the first day, and the day after the last, of the whole day, week, month or year ``back`` units
+    before ``now``."""
     if unit == "day":
         return now - timedelta(back), now - timedelta(back - 1)
     if unit == "week":
@@ -91,7 +95,7 @@ def _unit(unit: str, now: date, back: int) -> tuple[date, date]:
 
 
 def _back(now: date, months: int) -> date:
-    """The same day ``months`` earlier, or the last day of that month if it is shorter."""
+    """Return the same day ``months`` earlier, or the last day of that month if the month is shorter."""
     first = _moved(now.replace(day=1), -months)
     last = _moved(first, 1) - timedelta(1)
     return first.replace(day=min(now.day, last.day))
@@ -102,6 +106,6 @@ def _months(first: date, count: int) -> tuple[date, date]:
 
 
 def _moved(first: date, months: int) -> date:
-    """The first day of the month ``months`` later."""
+    """Return the first day of the month ``months`` later."""
     year, month = divmod(first.year * 12 + first.month - 1 + months, 12)
     return date(year, month + 1, 1)

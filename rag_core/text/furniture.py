@@ -50,7 +50,7 @@ _MARKUP = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where furniture may be in a document."""
+    """The parts of a document that may be furniture."""
 
     comments: tuple[Span, ...]  #: The spans of comments, which are furniture.
     #: (start, end, shape) of each line that is furniture if its shape is repeated.
@@ -58,7 +58,8 @@ class Layout:
     shapes: frozenset[int] = frozenset()  #: The shapes of the lines: hashes, as signed numbers of 64 bits.
 
     def furniture(self, repeated: Set[int]) -> list[Span]:
-        """Where its furniture is, in order and disjoint; ``repeated`` are the shapes that are."""
+        """Return the spans that are furniture, in order and disjoint: comments, and lines with a shape in
+        ``repeated``."""
         found: list[Span] = []
         lines = [(start, end) for start, end, shape in self.lines if shape in repeated]
         for start, end in sorted([*self.comments, *lines]):
@@ -69,7 +70,7 @@ class Layout:
 
 
 def layout(file_type: str, passages: Iterable[tuple[int, str]]) -> Layout | None:
-    """The layout of a document by its passages, each with its start, in order; None for a type that has
+    """Find the layout of a document from its passages, given as (start, text) in order; None if its type has
     no furniture."""
     if file_type not in FILE_TYPES:
         return None
@@ -93,7 +94,7 @@ def layout(file_type: str, passages: Iterable[tuple[int, str]]) -> Layout | None
 
 
 def _lines(text: str, code: Sequence[Span]) -> Iterable[tuple[int, int, int]]:
-    """(start, end, shape) of each line that may be furniture."""
+    """Return (start, end, shape) of each line that may be furniture; lines in ``code`` are left out."""
     shaped = text
     if "://" in text or "](" in text or "mailto:" in text:
         shaped = _ADDRESS.sub("] URL ", text)
@@ -116,7 +117,7 @@ def _lines(text: str, code: Sequence[Span]) -> Iterable[tuple[int, int, int]]:
 
 @lru_cache(_SHAPES_REMEMBERED)
 def _number(shape: str) -> int | None:
-    """The number of a shape, of 64 bits and signed; None for one of fewer than three words."""
+    """Return a shape as a signed 64-bit number; None if it has fewer than three words."""
     if not _THREE_WORDS.search(shape):
         return None
     digest = blake2b(shape.strip().encode("utf-8", "surrogatepass"), digest_size=8).digest()
@@ -124,8 +125,8 @@ def _number(shape: str) -> int | None:
 
 
 def kept_spans(furniture: Sequence[Span], passages: Sequence[tuple[int, str]]) -> list[str | None]:
-    """What is kept of each passage, as JSON of spans in it; None keeps all. A document that is furniture
-    only keeps its names with its first passage."""
+    """Return for each passage the spans to keep, as JSON; None keeps everything. If a whole document is
+    furniture, its first passage keeps only the document's names."""
     kept_spans: list[str | None] = []
     for start, text in passages:
         hidden: list[Span] = []
@@ -142,7 +143,8 @@ def kept_spans(furniture: Sequence[Span], passages: Sequence[tuple[int, str]]) -
 
 
 def between(spans: Iterable[Span], length: int) -> list[Span]:
-    """The parts of a text of ``length`` characters that are in none of its ``spans``, which are in order."""
+    """Return the spans between the given ones in a text of ``length`` characters; ``spans`` must be in
+    order."""
     found: list[Span] = []
     at = 0
     for start, end in spans:
@@ -153,10 +155,10 @@ def between(spans: Iterable[Span], length: int) -> list[Span]:
 
 
 def kept_text(text: str, written: str | None) -> str:
-    """A passage without its furniture; ``written`` is of `kept_spans`."""
+    """Return a passage without its furniture; ``written`` is its value from `kept_spans`."""
     return text if written is None else "".join(text[a:b] for a, b in json.loads(written)).strip()
 
 
 def hidden(text: str, written: str | None) -> list[Span]:
-    """Where the furniture of a passage is; ``written`` is of `kept_spans`."""
+    """Return the spans of a passage that are furniture; ``written`` is its value from `kept_spans`."""
     return [] if written is None else between(map(tuple, json.loads(written)), len(text))

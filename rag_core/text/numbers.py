@@ -71,7 +71,7 @@ Span = tuple[int, int]
 
 
 def numbers(text: str) -> Iterator[Number]:
-    """The numbers and dates of ``text`` (in NFC) that contain signs, spaces or words."""
+    """Return the numbers and dates in ``text`` (in NFC) that are written with signs, spaces or words."""
     if not _DIGIT.search(text):
         return
     for run in _DIGITS_AND_SIGNS.finditer(text):
@@ -86,15 +86,16 @@ def numbers(text: str) -> Iterator[Number]:
 
 
 def codes(text: str) -> Iterator[Number]:
-    """The codes of ``text``, such as ``INV-2024-019`` and ``utf-8``: letters first, a digit somewhere, and
-    signs between. They have no digits that all spellings share."""
+    """Return the codes in ``text``, such as ``INV-2024-019`` and ``utf-8``: letters first, a digit somewhere,
+    hyphens or slashes between. They have parts, but no ``wholes``."""
     for match in _CODE.finditer(text):
         if any(map(str.isdecimal, match[0])):
             yield Number(match.span(), tuple(_WORD.findall(_plain(match[0]))))
 
 
 def _day(sign: str | None, parts: tuple[str, ...]) -> date | None:
-    """The date of digits with ``sign`` between, if it is one and can be only one."""
+    """Return the date that three numbers with ``sign`` between them mean; None if they mean none or
+    several."""
     if len(parts) != 3 or max(map(len, parts)) > 4:
         return None
     first, second, third = map(int, parts)
@@ -110,8 +111,7 @@ def _day(sign: str | None, parts: tuple[str, ...]) -> date | None:
 
 
 def _written_out(text: str) -> Iterator[Number]:
-    """The dates of ``text`` whose month is written out, and days of a month without a year: *6 December*,
-    *Dec 6th*."""
+    """Return the dates in ``text`` whose month is a word, also without a year: *6 December*, *Dec 6th*."""
     for found in _DAY.finditer(text):
         start, end = found.span()
         if (behind := _MONTH_BEHIND.match(text, end)) and (month := _MONTHS.get(_plain(behind[1]))):
@@ -131,14 +131,16 @@ def _written_out(text: str) -> Iterator[Number]:
 
 
 def _words(written: str) -> tuple[str, ...]:
-    """The words of a date as a query has them: *11th* is also *11* and *th*, and *of* asks nothing."""
+    """Split a written date into the words that a query may contain: *11th* is also *11* and *th*. Words such
+    as *of* are left out."""
     words = _WORD.findall(_plain(written))
     cut = [part for word in words for part in re.findall(r"\d+|\D+", word) if part != word]
     return tuple(dict.fromkeys(word for word in (*words, *cut) if word not in ("of", "to", "and", "a")))
 
 
 def month_number(name: str) -> int | None:
-    """The number of a month, from 1, by its name in one of the languages known here; None for no month."""
+    """Return the number, from 1, of a month by its name in one of the supported languages; None if it is no
+    month."""
     return _MONTHS.get(_plain(name))
 
 

@@ -31,7 +31,7 @@ _MOST_SPACE = 0.08
 
 
 def runs(text: str) -> list[Span]:
-    """Where base64 and ``data:`` URIs stand in ``text``, with the line ends in them."""
+    """Return the spans of base64 and ``data:`` URIs in ``text``, line ends in them included."""
     if not _UNSPACED.search(text):  # most texts, and it is quicker to see
         return []
     found: list[Span] = []
@@ -47,15 +47,16 @@ def runs(text: str) -> list[Span]:
 
 
 def is_unreadable(text: str) -> bool:
-    """Whether most of ``text`` is long runs of letters and digits, such as keys and hashes: words find them,
-    no model reads them."""
+    """Whether ``text`` consists mostly of long runs of letters and digits, such as keys and hashes. Words can
+    find these, but no model can read them."""
     if max(map(len, text.split()), default=0) < _LONG_RUN:
         return False
     return 2 * sum(match.end() - match.start() for match in _UNBROKEN.finditer(text)) > len(text)
 
 
 def blocks(text: str) -> list[Span]:
-    """Where base64 and ``data:`` URIs of 1000 characters or more stand, with the line ends in them."""
+    """Return the spans of base64 and ``data:`` URIs of at least 1,000 characters, line ends in them
+    included."""
     found: list[Span] = []
     for start, end in runs(text):
         if end - start >= _LARGE:
@@ -65,17 +66,17 @@ def blocks(text: str) -> list[Span]:
 
 
 def minified(text: str) -> list[Span]:
-    """Where code ``text`` has long lines with hardly a space."""
+    """Return the spans of long lines of the code ``text`` that have hardly any spaces."""
     return [match.span() for match in _LONG_LINE.finditer(text) if is_dense(match[0])]
 
 
 def is_dense(code: str) -> bool:
-    """Whether ``code`` has hardly a space."""
+    """Whether ``code`` has hardly any spaces."""
     return code.count(" ") + code.count("\t") <= _MOST_SPACE * len(code)
 
 
 def without_runs(text: str) -> str:
-    """``text`` with a space in place of each run of base64 and each ``data:`` URI."""
+    """Replace each run of base64 and each ``data:`` URI in ``text`` by a space."""
     parts, at = [], 0
     for start, end in runs(text):
         parts.append(text[at:start])

@@ -17,7 +17,7 @@ MOST_CHARACTERS = 5_000
 
 
 def bounded(tags: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    """The tags of a document that are within the limits, and a sentence about the others, if any."""
+    """Return the tags of a document within the limits, and a sentence about those left out ('' if none)."""
     kept, left = list[str](), MOST_CHARACTERS
     for tag in tags:
         if len(tag) <= min(_LONGEST, left) and tag.count("/") < MOST_LEVELS:
@@ -32,12 +32,13 @@ def bounded(tags: Sequence[str]) -> tuple[tuple[str, ...], str]:
 
 
 def above(tag: str) -> Iterator[str]:
-    """The parents of a tag or folder, then itself: ``a``, ``a/b``, ``a/b/c``."""
+    """Return the parents of a tag or folder from the top, then itself: ``a``, ``a/b``, ``a/b/c``."""
     return accumulate(tag.split("/"), lambda outer, name: f"{outer}/{name}")
 
 
 def counted(documents: Iterable[Sequence[str]]) -> dict[str, int]:
-    """How many documents, given by their tags, each tag holds for, the most frequent first."""
+    """Count the documents of each tag and of its parents, most frequent first. ``documents`` gives the tags
+    of each document."""
     tagged = list(documents)
     counts = Counter(
         tag for tags in tagged for tag in {name_key(each) for tag in tags for each in above(tag)}
@@ -46,8 +47,8 @@ def counted(documents: Iterable[Sequence[str]]) -> dict[str, int]:
 
 
 def named(counts: Mapping[str, int], written: Iterable[str]) -> dict[str, int]:
-    """``counts`` of tags as they are compared, by the names that they have where they are ``written``, the
-    most frequent first. One that only others are below is spelled as there."""
+    """Replace the keys of ``counts`` (see `name_key`) by the tags as ``written``, most frequent first. A
+    parent that is never written alone is spelled as in its children."""
     known = sorted(set(written))
     names = {name_key(each): each for tag in reversed(known) for each in above(tag)}
     names |= {name_key(tag): tag for tag in reversed(known)}
@@ -56,7 +57,7 @@ def named(counts: Mapping[str, int], written: Iterable[str]) -> dict[str, int]:
 
 
 def joined_counts(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """The sums of what several stores count, however each of them spells a tag."""
+    """Add up (tag, count) pairs of several stores; spellings of one tag that differ in case are joined."""
     total, written = Counter[str](), list[str]()
     for tag, count in counts:
         total[name_key(tag)] += count

@@ -85,7 +85,8 @@ def well_formed(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """``text`` as words are compared: no case, no accents or strokes on Latin letters, nothing invisible."""
+    """Return ``text`` in the form in which words are compared: no case, no accents or strokes on Latin
+    letters, no invisible characters."""
     if text.isascii():
         return text.lower()
     return _without_accents(unicodedata.normalize("NFKD", text).casefold()).translate(_LETTERS)
@@ -96,8 +97,8 @@ def _without_accents(decomposed: str) -> str:
 
 
 def arabic_stem(word: str) -> str:
-    """An Arabic word (folded) without vowel marks, article, and the commonest endings, in one spelling of
-    alef, ta marbuta and ya; any other word as it is."""
+    """Return a folded Arabic word without vowel marks, article and the commonest endings, with one spelling
+    of alef, ta marbuta and ya; any other word unchanged."""
     plain = _VOWEL_MARKS.sub("", word).translate(_ARABIC)
     if not _ARABIC_WORD.fullmatch(plain):
         return word
@@ -105,24 +106,24 @@ def arabic_stem(word: str) -> str:
 
 
 def name_key(name: str) -> str:
-    """A name as links and tags are compared: NFC, without case."""
+    """Return a name in the form in which links and tags are compared: NFC, without case."""
     return unicodedata.normalize("NFC", name).casefold().strip()
 
 
 def name_order(name: str) -> str:
-    """The key that sorts names: without case and accents, and *week 2* before *week 10*."""
+    """Return the sort key of a name: case and accents do not count, and *week 2* comes before *week 10*."""
     return _DIGITS.sub(lambda digits: digits[0].zfill(_LONGEST_NUMBER), fold(name))
 
 
 def bigrams(run: str) -> list[str]:
-    """The overlapping pairs of a run; a single character stands for itself."""
+    """Return the overlapping pairs of characters of ``run``; a single character is returned itself."""
     found = clusters(run)
     return [first + second for first, second in pairwise(found)] or [run]
 
 
 def units(words: Iterable[str]) -> list[str]:
-    """What is counted of ``words`` (from query_words), each once: words, the stems of Arabic ones, and the
-    pairs of unspaced runs."""
+    """Return the units to count for ``words`` (from query_words), each once: the words themselves, stems of
+    Arabic words, and character pairs of words in scripts without spaces."""
     found: list[str] = []
     for word in words:
         found += bigrams(word) if is_unspaced(word) else [word if word.isascii() else arabic_stem(word)]
@@ -130,7 +131,8 @@ def units(words: Iterable[str]) -> list[str]:
 
 
 def extra_terms(text: str) -> str:
-    """The terms that ``unicode61`` would not find in ``text``, space-separated, in order."""
+    """Return terms to index in addition to those that the tokenizer ``unicode61`` finds in ``text``, in
+    order, with spaces between."""
     text = without_runs(text)
     terms: list[str] = []
     for word in filter(None, _ORDINARY_OR_NOT.findall(text)):
@@ -168,19 +170,20 @@ def _parts(word: str) -> list[str]:
 
 
 def _pieces(word: str) -> Iterator[str]:
-    """A word cut into unspaced runs and what stands between them: ``2023年计划`` → 2023, 年计划."""
+    """Split a word where a script without spaces begins or ends: ``2023年计划`` → 2023, 年计划."""
     return filter(None, _UNSPACED_SPLIT.split(word))
 
 
 def query_words(text: str) -> tuple[str, ...]:
-    """The words of a query in order, folded, without repetitions; stop words only if all are."""
+    """Return the words of a query in order, folded, each once, without stop words; with them if it has no
+    others."""
     words = dict.fromkeys(split_words(text, parts=True))
     return tuple(word for word in words if word not in STOP_WORDS) or tuple(words)
 
 
 def typed_words(text: str) -> tuple[dict[str, Sequence[str]], list[Number]]:
-    """The words of a query as typed, each with its units, and the numbers, dates and codes among them. A
-    number with its signs and a name in code are one word."""
+    """Return the words of a query as typed, each with its units, and the numbers, dates and codes in it. A
+    number with its signs counts as one word, and so does a name such as ``snake_case``."""
     text = _POSSESSIVE.sub("", unicodedata.normalize("NFKC", text))
     figures = [*numbers(text), *codes(text)]
     places = [(each.span, each.parts) for each in figures]
@@ -214,7 +217,7 @@ def split_words(text: str, *, parts: bool = False) -> Iterator[str]:
 
 
 def is_unspaced(word: str) -> bool:
-    """Whether ``word`` is a run of a script that is written without spaces."""
+    """Whether ``word`` is entirely in a script that is written without spaces."""
     return _UNSPACED_RUN.fullmatch(word) is not None
 
 
@@ -230,7 +233,8 @@ _GAP = (  # the end of markup, white space, a prefix of quotes and comments, the
 
 @lru_cache(maxsize=256)
 def _pattern(phrase: str) -> re.Pattern[str]:
-    """Finds ``phrase`` word for word, whatever the white space and markup, in a text that is folded alike."""
+    """Compile a pattern that finds the words of ``phrase``, one after the other, in a text folded like it.
+    White space and markup may stand between them; other forms of quotes and dashes match, too."""
     typed = phrase.translate(_AS_TYPED).split()
     words = _GAP.join("".join(_ALIKE.get(letter) or re.escape(letter) for letter in word) for word in typed)
     first = next((_ALIKE.get(word[0]) or re.escape(word[0]) for word in typed), "")
@@ -240,12 +244,13 @@ def _pattern(phrase: str) -> re.Pattern[str]:
 
 
 def exact(phrase: str) -> Phrase:
-    """The exact words of a query."""
+    """Make a Phrase of exact words of a query."""
     return Phrase(phrase, tuple(units(split_words(phrase))), _pattern(fold(phrase)))
 
 
 def has_phrase(text: str, phrase: str) -> bool:
-    """Whether ``text`` shows ``phrase``, in whatever case, white space, markup, quotes and dashes."""
+    """Whether ``text`` contains ``phrase``. Case, white space, markup, and the forms of quotes and dashes may
+    differ."""
     return _pattern(name_key(phrase)).search(name_key(text)) is not None
 
 
@@ -270,7 +275,8 @@ _LAST_Y = re.compile(r"(?<=..)(?:y|ie)\Z")
 
 @lru_cache(maxsize=32_768)
 def stem(word: str) -> str:
-    """What the forms of an English word (folded) share: *invest* of *investors*, *famili* of *family*."""
+    """Return the stem that the forms of a folded English word share: *invest* for *investors*, *famili* for
+    *family*."""
     if not word.isascii() or len(word) < _SHORT:
         return word
     word = _PLURAL.sub("", word)
@@ -287,8 +293,8 @@ def stem(word: str) -> str:
 
 @lru_cache(maxsize=1024)
 def forms_of(word: str) -> Forms:
-    """The forms of a unit: all with its stem, and longer words that begin with it, so that *config* finds
-    *configuration*."""
+    """Return the forms that match a unit: words with the same stem, and longer words that begin with it, so
+    that *config* finds *configuration*."""
     if "|" in word:
         return Forms(word, kind="any", others=tuple(map(forms_of, alternatives(word))))
     if is_unspaced(word) or "_" in word:
@@ -299,7 +305,7 @@ def forms_of(word: str) -> Forms:
 
 
 def is_in_a_word(sign: str) -> bool:
-    """Whether one character, or none at all, is part of a word between spaces or signs."""
+    """Whether a character is part of a word in a script with spaces; False for ''."""
     if sign.isascii():
         return sign.isalnum()
     return sign in _EVERY_MARK or (sign.isalnum() and not is_unspaced(sign))
@@ -312,7 +318,7 @@ _ALPHABET_OF = {letter: letters for letters in _ALPHABETS for letter in letters}
 
 
 def one_edit_away(word: str) -> set[str]:
-    """The strings one typing error away from ``word``: one letter added, left out or replaced, or two
+    """Return the strings one typing error away from ``word``: one letter added, left out or replaced, or two
     neighbours swapped (P. Norvig, "How to write a spelling corrector", 2007)."""
     letters = _ALPHABET_OF.get(word[0], "")
     strings: set[str] = set()
@@ -325,7 +331,7 @@ def one_edit_away(word: str) -> set[str]:
 
 
 def alternatives(unit: str) -> list[str]:
-    """The words that a unit stands for: itself, or its corrections if it may be mistyped
+    """Return the words that a unit stands for: itself, or the possible corrections of a misspelled word
     (``login|logic``)."""
     return unit.split("|")
 
@@ -391,7 +397,8 @@ def occurrences(text: str, wanted: Mapping[str, Forms], numbers: Sequence[Number
 def with_words(
     query: Query, words: Sequence[str], text: str | None = None, loose: Iterable[str] | None = None
 ) -> Query:
-    """``query`` with these ``words``, their text and those of them that are ``loose``, by default all."""
+    """Return ``query`` with other ``words``. ``text`` defaults to these words; ``loose`` are the words
+    outside quotes, by default all."""
     text = " ".join(words) if text is None else text
     typed, figures = typed_words(text)
     terms = replace(
@@ -408,7 +415,7 @@ def with_words(
 
 
 def with_corrections(query: Query, meant: Mapping[str, Sequence[str]]) -> Query:
-    """``query`` with the words of ``meant`` replaced by their corrections, outside its phrases.
+    """Return ``query`` with the words of ``meant`` replaced by their corrections, except in phrases.
 
     Passages with any correction of a word are searched; reasons name the first. A word that is among its own
     corrections is completed, not corrected. The text that is embedded stays as it was typed.
