@@ -41,8 +41,8 @@ _A_WHILE_S = 2.0  # until the first page is drawn
 
 @asynccontextmanager
 async def lifespan(app: st.App) -> AsyncIterator[None]:
-    """Say that the app is up (`ui.frame.serve` sets ``on_ready``) and resume interrupted runs; at its end,
-    interrupt what is under way."""
+    """Announce that the app is up (`ui.frame.serve` sets ``on_ready``) and resume interrupted runs. At the
+    end, interrupt the work under way."""
     on_ready = app.state.get("on_ready")
     if on_ready is not None:
         on_ready()
@@ -62,8 +62,8 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
 
 
 def prepare(ending: threading.Event) -> None:
-    """Load stores and models, so that the first search is quick; resume runs; prepare the Files page; and
-    until ``ending`` send what remote vector indexes could not take."""
+    """Load stores and models, so that the first search is quick; resume runs; prepare the Files page. Then,
+    until ``ending``, send what remote vector indexes could not take before."""
     from ui.files.file_table import load_ahead
     from ui.frame.deps import library, meaning_is_loading  # only now: its caches want a running server
 
@@ -83,7 +83,8 @@ def prepare(ending: threading.Event) -> None:
 
 
 def keep_up_to_date(own: Library, ending: threading.Event) -> None:
-    """Read what changed before, and files as soon as they change until ``ending``, if the settings say so."""
+    """If the settings say so, read files that changed before the start, and then files as soon as they
+    change, until ``ending``."""
     if own.settings.scan_on_start and not own.settings.watch:  # `watch_files` begins with it
         watching.request_changes(own, OWNER, partial(background.go_on, own, OWNER))
     while not ending.is_set():
@@ -101,19 +102,19 @@ def keep_up_to_date(own: Library, ending: threading.Event) -> None:
 
 
 def watch_files(own: Library, stop: threading.Event) -> None:
-    """Watch the folders of a library until ``stop``."""
+    """Watch the folders of a library until ``stop`` is set."""
     begin = partial(background.go_on, own, OWNER)
     watching.watch(own, OWNER, stop, begin, scan_first=own.settings.scan_on_start)
 
 
 def end_requests() -> None:
-    """Stop the answers and drawings that requests wait for."""
+    """Stop the work for requests that wait for an answer or a picture."""
     stop_answers()
     pictures.end()
 
 
 def stop_runs() -> None:
-    """Interrupt the runs under way, and say in the terminal which go on at the next start."""
+    """Interrupt the runs under way, and print which of them continue at the next start."""
     for store in background.stop_all():
         with suppress(RagError):
             if library().jobs.requested(OWNER, store):
@@ -122,14 +123,14 @@ def stop_runs() -> None:
 
 
 def library() -> Library:
-    """The library of this process, which the pages have, too."""
+    """Return the library of this process, which the pages use, too."""
     from ui.frame import deps  # only now, as in `prepare`
 
     return deps.library()
 
 
 def viewer_of_request(headers: Mapping[str, str]) -> Viewer | None:
-    """The viewer of a request to REST or MCP. Raises RagError."""
+    """Return the viewer of a request to REST or MCP, None without access. Raises RagError."""
     return viewer_of(headers, library)
 
 

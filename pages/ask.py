@@ -14,7 +14,7 @@ from ui.search import first_run
 
 
 def main() -> None:
-    """The page, top to bottom."""
+    """Draw the page, top to bottom."""
     viewer = require_viewer()
     if first_run.is_shown(viewer):
         return

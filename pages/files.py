@@ -17,7 +17,7 @@ from ui.search.first_run import choose_first_folder
 
 
 def page(viewer: Viewer) -> None:
-    """The list or a document, for one viewer."""
+    """Draw the list of files or one document, for one viewer."""
     file_filters.follow_address()
     stores = library().stores.names(viewer)
     if not stores:

@@ -18,7 +18,7 @@ from ui.index.store_choice import choose_store
 
 
 def main() -> None:
-    """The page, top to bottom; each step of adding a folder appears when the one before it is done."""
+    """Draw the page, top to bottom. Each step of adding a folder appears when the one before it is done."""
     viewer = require_owner()
     st.title("Index", anchor=False)
     store = choose_store(viewer)

@@ -10,7 +10,7 @@ from ui.search import first_run, results
 
 
 def page(viewer: Viewer) -> None:
-    """The whole page, for one viewer."""
+    """Draw the whole page for one viewer."""
     if first_run.is_shown(viewer):
         return
     before = results.state(viewer)  # not after the search: a change meanwhile would be missed

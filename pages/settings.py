@@ -33,7 +33,7 @@ _THEMES = {"system": "Same as the browser", "light": "Light", "dark": "Dark"}
 
 
 def main() -> None:
-    """The page, top to bottom."""
+    """Draw the page, top to bottom."""
     viewer = require_owner()
     st.title("Settings", anchor=False)
     show_waiting(SETTINGS_PLACE)
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def show_general(viewer: Viewer) -> None:
-    """The rows that need no server."""
+    """Draw the settings that need no server."""
     embedders = at_hand(viewer, load().embedder)
     choice_row(
         viewer,
@@ -68,7 +68,7 @@ def show_general(viewer: Viewer) -> None:
 
 
 def show_advanced(viewer: Viewer) -> None:
-    """What few owners need."""
+    """Draw the settings that few owners need."""
     rerankers = {"": "None", **{name: name for name in library().models.rerankers(viewer)}}
     choice_row(viewer, "reranker", "Reranker", _RERANKER, rerankers, typed=True)
     found = show_connections(viewer)

@@ -14,7 +14,7 @@ from ui.stores.store_page import show_store
 
 
 def main() -> None:
-    """The list or one store."""
+    """Draw the list of stores or one store."""
     viewer = require_owner()
     follow_address()
     asked = st.query_params.get("store", "")

@@ -27,12 +27,12 @@ _BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
 
 
 class UnsafeUpgrade(Exception):
-    """A request asks for an upgrade and is not a plain websocket handshake."""
+    """The error for a request that asks for an upgrade but is not a plain websocket handshake."""
 
 
 class GuardedProtocol(HttpToolsProtocol):
-    """One connection. It is closed when no complete head arrives within ``head_timeout_s`` of its start or of
-    the last answer, and at the first request that asks for an upgrade other than a websocket."""
+    """One HTTP connection. It is closed if no complete request head arrives within ``head_timeout_s`` after
+    the start or the last answer, or if a request asks for an upgrade other than a websocket."""
 
     head_timeout_s: ClassVar[float] = 30.0
 
@@ -55,7 +55,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._guard_head(len(data))
 
     def on_headers_complete(self) -> None:
-        """Raise UnsafeUpgrade, on which uvicorn answers 400 and closes, or answer the request."""
+        """Let uvicorn answer the request, or raise UnsafeUpgrade: then it answers 400 and closes."""
         upgrades = [value.lower() for name, value in self.headers if name == b"upgrade"]
         method = self.parser.get_method()
         if self.parser.should_upgrade() or method == b"CONNECT" or upgrades:
@@ -71,14 +71,16 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer and close. While an earlier answer is under way only close: the two would be mixed."""
+        """Send the answer and close the connection. While an earlier answer is being sent, only close: the
+        two would be mixed."""
         if self._awaits_head():
             super().send_400_response(msg)
         else:
             self.transport.close()
 
     def _guard_head(self, arrived: int) -> None:
-        """Start the timeout, or cancel it when no head is awaited."""
+        """Start the timeout for a request's head, or cancel it if none is awaited. Close the connection
+        when a head of ``arrived`` more bytes is too large."""
         if not self._awaits_head():
             if self._timeout is not None:
                 self._timeout.cancel()
@@ -91,12 +93,12 @@ class GuardedProtocol(HttpToolsProtocol):
             self._timeout = self.loop.call_later(self.head_timeout_s, self.transport.close)
 
     def _awaits_head(self) -> bool:
-        """Whether the connection waits for the head of a request, or for the rest of a body that is not read
-        any more. Websockets and closed connections do not count."""
+        """Whether the connection waits for a request's head, or for the rest of a body that nobody reads
+        any more. Never for websockets and closed connections."""
         return self in self.connections and (self.cycle is None or self.cycle.response_complete)
 
 
 def guard_connections(head_timeout_s: float) -> None:
-    """Have every server that this process starts from now on use `GuardedProtocol`."""
+    """Make all servers that this process starts from now on use `GuardedProtocol`."""
     GuardedProtocol.head_timeout_s = head_timeout_s
     HTTP_PROTOCOLS["auto"] = f"{__name__}:{GuardedProtocol.__name__}"

@@ -71,7 +71,7 @@ class Refused:
 
     @property
     def error(self) -> RagError:
-        """What the sender is told."""
+        """The error that the sender gets."""
         if not self.suggestion:
             return NOT_LET_IN
         kind = {401: Forbidden, 403: Forbidden, 429: TooMany}.get(self.status, RagError)
@@ -94,12 +94,12 @@ def decide(
     hosts: Sequence[str] = (),
     port: int | None = None,
 ) -> Sender | Refused:
-    """Judge one HTTP request or websocket handshake.
+    """Decide who sent an HTTP request or websocket handshake, or why it is refused.
 
     Args:
         peer: the address of the other end of the socket.
         headers: as received, repeats included.
-        token: whether it is known to be the owner's.
+        token: the token if it is known, else ''.
         hosts: names of this computer in the tailnet, besides those that end in .ts.net.
         port: the app's own.
 
@@ -140,7 +140,8 @@ def _owner_or_login(
 
 
 def _login_of_serve(host: str, sent: Mapping[str, Sequence[str]], hosts: Sequence[str]) -> Sender | Refused:
-    """The login that ``tailscale serve`` verified, if every other header is as it sends it."""
+    """Return the login that ``tailscale serve`` verified, or a refusal unless all other headers are as it
+    sends them."""
     logins, sources = sent[_LOGIN], sent.get("x-forwarded-for", [])
     others = (name for name in sent if name not in _SERVE_HEADERS and not name.startswith("tailscale-"))
     name = _PORT.sub("", host.lower())
@@ -175,7 +176,7 @@ def _address(written: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | No
 
 
 def is_loopback(peer: str | None) -> bool:
-    """Whether an address is this computer. Names and malformed addresses are not."""
+    """Whether an address is that of this computer. Names and malformed addresses are not."""
     address = _address(peer or "")
     return address is not None and address.is_loopback
 

@@ -42,12 +42,12 @@ _UNREADABLE: Final = Refused(
 
 
 class AccessGate:
-    """ASGI middleware: refuses a request, or passes it on with who sent it.
+    """ASGI middleware that refuses a request, or passes it on with headers that name the sender.
 
     Args:
-        library: Gives the open library. It may take a moment, and raise RagError.
+        library: Returns the open library. It may take a moment, and raise RagError.
         messages: Reads the websocket messages of a page.
-        address: Gives the address that the server listens on; '' or None means every address.
+        address: Returns the address that the server listens on; '' or None means every address.
 
     """
 
@@ -85,7 +85,7 @@ class AccessGate:
             self._viewers.remove(request)
 
     async def _start(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Start the app, unless its server listens on an address that others can reach."""
+        """Start the app, unless the server listens on an address that other computers can reach."""
         address = self._address()
         if address == "localhost" or is_loopback(address):
             await self.app(scope, receive, send)
@@ -131,7 +131,7 @@ class AccessGate:
         return ActiveRequest(sender, viewer, scope, settings, self._messages, on_message)
 
     async def _sender(self, scope: Scope, headers: Sequence[Header], settings: Settings) -> Sender | Refused:
-        """The sender, by a known token or by the way the request came. Raises RagError."""
+        """Find the sender, by a known token or by the way the request came. Raises RagError."""
         peer = (scope.get("client") or (None,))[0]
         token = sent_token(scope["path"], headers) if scope["type"] == "http" else None
         if token is None:
@@ -158,8 +158,8 @@ class AccessGate:
 
 
 def _declared_size(headers: Sequence[Header]) -> int:
-    """The size of the body that a request declares, in bytes; 0 for none, more than allowed for an invalid
-    one."""
+    """The size in bytes of the body that a request declares: 0 if there is none, more than allowed if it is
+    invalid."""
     declared = [value for name, value in headers if name.lower() == "content-length"]
     sizes = (int(value) if value.isdecimal() and len(value) < 16 else 10**16 for value in declared)
     return max(sizes, default=0)

@@ -29,9 +29,9 @@ OWNER_HEADERS: Final = {LOGIN_HEADER: OWNER.login, ROLE_HEADER: "owner"}
 def with_identity(
     received: Iterable[tuple[bytes, bytes]], login: str, *, is_owner: bool
 ) -> list[tuple[bytes, bytes]]:
-    """The received headers with the sender's identity. A guest's page never resumes an earlier session:
-    Streamlit would resume any that the websocket's protocol names, and its buttons act for whoever the page
-    was drawn for, perhaps an owner."""
+    """Replace the identity headers in the received ones by the verified sender's. For a guest, also remove
+    Streamlit's session from the websocket's protocols: resuming a session would let the guest act as
+    whoever opened it, perhaps an owner."""
     kept = [(name, value) for name, value in received if not name.lower().startswith(b"x-commonplace-")]
     if not is_owner:
         protocol = b"sec-websocket-protocol"
@@ -41,7 +41,7 @@ def with_identity(
 
 
 def viewer_of(headers: Mapping[str, str], library: Callable[[], Library]) -> Viewer | None:
-    """The viewer of a request, from the gate's headers, with what the library grants at this moment. None
+    """Return the viewer named by the gate's headers, with the rights that the library grants now. None
     means no access. Raises RagError."""
     login, role = headers.get(LOGIN_HEADER), headers.get(ROLE_HEADER)
     if not login or role not in ("owner", "guest"):
@@ -52,8 +52,9 @@ def viewer_of(headers: Mapping[str, str], library: Callable[[], Library]) -> Vie
 
 
 def security_headers(page: str) -> dict[str, str]:
-    """Every header that the middleware sets, by lower-case name, for an app whose HTML is ``page``, whose
-    inline scripts are allowed by their hashes. Streamlit writes its styles at run time."""
+    """Return the security headers for an app whose HTML is ``page``: lower-case name → value. Inline
+    scripts are allowed by their hashes, and inline styles in general, as Streamlit writes styles at run
+    time."""
     scripts = re.findall(r"<script>(.*?)</script>", page.replace("\r\n", "\n"), re.DOTALL)
     digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
     hashes = (f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
@@ -74,8 +75,8 @@ def security_headers(page: str) -> dict[str, str]:
 
 
 class SecurityHeaders:
-    """ASGI middleware: sets `security_headers` on every HTTP response, refusals included, and forbids
-    browsers to store an export."""
+    """ASGI middleware that sets `security_headers` on every HTTP response, including refusals, and forbids
+    browsers to store exports."""
 
     def __init__(self, app: ASGIApp, page: str) -> None:
         self.app = app

@@ -22,27 +22,28 @@ HEADERS_TOO_LARGE: Final = Refused(
 
 
 def refuse_larger(size: int, settings: Settings) -> Refused | None:
-    """The refusal of a body or message of ``size`` bytes; None if it is not too large."""
+    """Return the refusal of a body or message of ``size`` bytes, None if it is small enough."""
     if size <= settings.max_body_kb * 1024:
         return None
     return Refused(f"the body is larger than {settings.max_body_kb} kB", 413, "Ask for less at once.")
 
 
 def too_many(wait_s: float) -> Refused:
-    """The refusal of more requests than a guest may make."""
+    """Return the refusal of a guest's request that must wait ``wait_s`` seconds."""
     wait = max(1, math.ceil(wait_s))
     return Refused("that is more than a guest may do at once", 429, "Wait a moment, then try again.", wait)
 
 
 class RateLimiter:
-    """A token bucket for each guest: it fills evenly, up to what a minute allows."""
+    """A token bucket for each guest. It fills evenly, up to the number of requests allowed a minute."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._left: dict[str, tuple[float, float]] = {}
 
     def take(self, login: str, per_minute: int) -> float:
-        """Take one request; 0.0 if there was one, else the seconds until there is."""
+        """Take one request from the guest's bucket. Returns 0.0, or the seconds to wait if the bucket is
+        empty."""
         now = self._now()
         left, then = self._left.get(login, (per_minute, now))
         left = min(per_minute, left + (now - then) * per_minute / 60)

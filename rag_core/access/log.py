@@ -31,7 +31,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Throttle:
-    """Admits each key once a second."""
+    """Lets each key through once a second."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -39,7 +39,8 @@ class Throttle:
         self._last: dict[Hashable, tuple[float, int]] = {}  # when it was written, and lines skipped since
 
     def admit(self, key: Hashable) -> str | None:
-        """The end of the line to write, which counts the lines skipped before it; None to skip this one."""
+        """Return None if the line must be skipped. Otherwise return a text to add to it: the number of
+        lines skipped before, or ''."""
         now = self._now()
         with self._lock:
             then, skipped = self._last.get(key, (now - _EVERY_S, 0))
@@ -51,15 +52,15 @@ class Throttle:
 
 
 class ServerLog(logging.Filter):
-    """Drops records below a warning, and repeats within a second. A traceback becomes one line, and each
-    value in a message that is not a number becomes an ellipsis."""
+    """A log filter that drops records below *warning*, and repeats within a second. It cuts a traceback to
+    one line, and replaces values in messages by an ellipsis, except numbers."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self._throttle = Throttle(now)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a record is written; shortens it."""
+        """Return whether to write a record, after shortening it."""
         if record.levelno < logging.WARNING:
             return False
         more = self._throttle.admit((record.pathname, record.lineno))
@@ -76,22 +77,22 @@ class ServerLog(logging.Filter):
 
 
 def limit(loggers: Iterable[str]) -> None:
-    """Shorten what `SERVER_LOGGERS` and these loggers write from now on."""
+    """Add a `ServerLog` filter to `SERVER_LOGGERS` and to these loggers."""
     server_log = ServerLog()
     for name in (*SERVER_LOGGERS, *loggers):
         logging.getLogger(name).addFilter(server_log)
 
 
 def _in_a_line(error: BaseException) -> str:
-    """The type of an error and where it was raised: the innermost calls."""
+    """Return in one line the type of an error and the innermost calls where it was raised."""
     frames = [*traceback.walk_tb(error.__traceback__)][-_MAX_CALLS:]
     places = (f"{'/'.join(Path(frame.f_code.co_filename).parts[-2:])}:{line}" for frame, line in frames)
     return f"{type(error).__qualname__} at {' > '.join(places)}"
 
 
 class Visits:
-    """Counts the visits of people, and writes them every few seconds: one write for each person. What they
-    ask for is never recorded."""
+    """Counts the visits of people and writes the counts every few seconds. It never records what they ask
+    for."""
 
     def __init__(self, library: Callable[[], Library]) -> None:
         self._library = library
@@ -99,7 +100,7 @@ class Visits:
         self._writing: asyncio.Task[None] | None = None
 
     def count(self, login: str, path: str, *, refused: bool = False) -> None:
-        """Count one request of ``login``."""
+        """Count one request by ``login``."""
         door: Door = "rest" if path.startswith(API) else "mcp" if is_program(path) else "pages"
         key = (login, door, refused)
         if key in self._waiting or len(self._waiting) < _MAX_WAITING:
@@ -113,7 +114,7 @@ class Visits:
             await self.write()
 
     async def write(self) -> None:
-        """Write the counts."""
+        """Write the counts to the library."""
         counted, self._waiting = self._waiting, Counter()
 
         def record() -> None:

@@ -21,13 +21,13 @@ _NOTHING: Final = NotFound("There is nothing here.", "REST is below /api/v1, MCP
 
 
 def is_program(path: str) -> bool:
-    """Whether a path belongs to REST or MCP, not to pages."""
+    """Whether a path belongs to REST or MCP, and not to a page."""
     return path.startswith((API, f"{MCP}/")) or path == MCP
 
 
 def sent_token(path: str, headers: Iterable[Header]) -> str | None:
-    """The token in a request to REST or MCP: None without credentials, '' for other or repeated ones. It
-    is always None for pages, which take no tokens."""
+    """Return the token in a request to REST or MCP: None if there are no credentials, '' for credentials of
+    another kind or more than one. Always None for pages, which take no tokens."""
     sent = [value for name, value in headers if name.lower() == "authorization"]
     if not is_program(path) or not sent:
         return None
@@ -36,7 +36,8 @@ def sent_token(path: str, headers: Iterable[Header]) -> str | None:
 
 
 class Programs:
-    """ASGI middleware: ``routes`` answer REST and MCP over HTTP, ``app`` everything else."""
+    """ASGI middleware that sends REST and MCP requests over HTTP to ``routes``, and everything else to
+    ``app``."""
 
     def __init__(self, app: ASGIApp, routes: Sequence[BaseRoute]) -> None:
         self.app = app

@@ -29,8 +29,9 @@ _current: ContextVar[ActiveRequest | None] = ContextVar("request", default=None)
 
 @dataclass(frozen=True, slots=True)
 class PageMessages:
-    """How to read the websocket messages of a page: whether a guest's may go on to the app, and one for the
-    page without local paths, with the session that it starts ('' for most)."""
+    """Two functions that read websocket messages of a page. ``guest_may_send`` tells whether a guest's
+    message may pass. ``to_page`` removes local paths from a message, and also returns the session that it
+    starts ('' for most)."""
 
     guest_may_send: Callable[[bytes], bool]
     to_page: Callable[[bytes], tuple[bytes, str]]
@@ -61,12 +62,12 @@ class ActiveRequest:
         self._ended: asyncio.Future[Refused] = asyncio.get_running_loop().create_future()
 
     def end(self, why: Refused) -> None:
-        """Let nothing more through, in either direction."""
+        """Stop the request: nothing passes any more, in either direction."""
         if not self._ended.done():
             self._ended.set_result(why)
 
     async def run(self, app: ASGIApp, receive: Receive, send: Send) -> None:
-        """Let ``app`` answer, until it has or the request is ended."""
+        """Run ``app`` until it has answered or the request is ended."""
         _current.set(self)
         work = asyncio.ensure_future(
             app(self.scope, lambda: self._receive(receive), lambda message: self._send(send, message))
@@ -103,8 +104,8 @@ class ActiveRequest:
         await send(message)
 
     async def _receive(self, receive: Receive) -> Message:
-        """The next message for the app; a disconnect once the request is ended, or if its body is too slow or
-        too large."""
+        """Return the next message for the app. It is a disconnect if the request was ended, or its body is
+        too slow or too large."""
         while not self._ended.done():
             coming = asyncio.ensure_future(receive())
             timeout = max(0.0, self._body_deadline - time.monotonic()) if self._checks_body else None
@@ -122,7 +123,7 @@ class ActiveRequest:
         return {"type": "http.disconnect"}
 
     async def _passes(self, message: Message) -> bool:
-        """Whether the app gets a message. One that is too large ends the request."""
+        """Whether the app may get a message. A message that is too large ends the request."""
         if message["type"] == "http.request" and self._checks_body:
             self._body_size += len(message.get("body", b""))
             self._checks_body = message.get("more_body", False)
@@ -139,19 +140,20 @@ class ActiveRequest:
 
 
 def current_session() -> str:
-    """Streamlit's session of the page whose message is being handled, '' outside of one. It is also known in
-    threads that Streamlit starts to answer the message."""
+    """The Streamlit session of the page whose message is being handled, '' if there is none. Threads that
+    Streamlit starts for the message know it, too."""
     request = _current.get()
     return request.session if request is not None else ""
 
 
 def is_upload(path: str) -> bool:
-    """Whether Streamlit takes files at a path."""
+    """Whether a path is one at which Streamlit takes uploaded files."""
     return path.startswith("/_stcore/upload_file/")
 
 
 async def refuse(why: Refused, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a request or handshake with a refusal, and close its connection: a body may still come."""
+    """Answer a request or handshake with a refusal, and close its connection, as the rest of a body may
+    still arrive."""
     if scope["type"] == "websocket":
         await receive()
         await send({"type": "websocket.close", "code": _POLICY_VIOLATION})

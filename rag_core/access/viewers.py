@@ -25,7 +25,8 @@ _LOG = logging.getLogger(__name__)
 
 
 class Viewers:
-    """The library's viewers for logins and tokens, and the requests of people and tokens under way."""
+    """Looks up viewers by login or token, and checks the active requests of people and tokens once a
+    second."""
 
     def __init__(self, library: Callable[[], Library]) -> None:
         self._library = library
@@ -34,7 +35,7 @@ class Viewers:
         self._checking: asyncio.Task[None] | None = None
 
     async def settings(self) -> Settings:
-        """The configuration; the defaults where it cannot be read."""
+        """Return the settings; the defaults if they cannot be read."""
         if self._settings is None:
             try:
                 self._settings = (await asyncio.to_thread(self._library)).settings
@@ -43,7 +44,7 @@ class Viewers:
         return self._settings
 
     async def find(self, sender: Sender) -> Viewer | None:
-        """The viewer of ``sender``; None without access. Raises RagError."""
+        """Return the viewer of ``sender``, None if there is no access. Raises RagError."""
 
         def ask() -> Viewer | None:
             sharing = self._library().sharing
@@ -54,17 +55,17 @@ class Viewers:
         return await asyncio.to_thread(ask) if sender.login or sender.token else OWNER
 
     def count(self, login: str) -> int:
-        """How many requests of this login are under way."""
+        """The number of active requests of this login."""
         return sum(each.sender.login == login for each in self._open)
 
     def add(self, request: ActiveRequest) -> None:
-        """Check a request each second until it is removed."""
+        """Check this request every second until it is removed."""
         self._open.add(request)
         if self._checking is None or self._checking.done():
             self._checking = asyncio.create_task(self._check_all())
 
     def remove(self, request: ActiveRequest) -> None:
-        """Check a request no longer."""
+        """Stop checking this request."""
         self._open.discard(request)
 
     async def _check_all(self) -> None:
@@ -75,7 +76,7 @@ class Viewers:
                 await self.check(*(each for each in under_way if each.sender == sender))
 
     async def check(self, *requests: ActiveRequest) -> None:
-        """End those requests of one sender that may not continue."""
+        """End those of the requests, all by one sender, that may not go on."""
         try:
             now = await self.find(requests[0].sender)
         except Exception:  # without an answer nobody continues
@@ -87,8 +88,8 @@ class Viewers:
 
 
 def _has_lost(request: ActiveRequest, now: Viewer) -> bool:
-    """Whether the sender may do less now, and nothing else would notice. A guest's page asks the library
-    itself; a stream and the page of an owner who became a guest do not."""
+    """Whether the sender may do less than at the start, and only this check ends the request. A guest's
+    page asks the library itself; streams, and pages of owners who became guests, do not."""
     before = request.viewer
     less = not before.stores <= now.stores or before.may_ask > now.may_ask
     return not now.is_owner and (before.is_owner or (less and not request.is_websocket))

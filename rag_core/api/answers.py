@@ -31,17 +31,17 @@ class Shown(BaseModel):
 
     @classmethod
     def of(cls, value: object) -> Self:
-        """The model of a value of the library."""
+        """Convert a value of the library to this model."""
         return cls.model_validate(value)
 
 
 def _fields(*values: Any) -> dict[str, Any]:
-    """The fields of frozen values; a later value overrides an earlier one."""
+    """Return the fields of frozen dataclass values as a dict. Later values override earlier ones."""
     return {name: getattr(value, name) for value in values for name in value.__slots__}
 
 
 def at(*path: str) -> Any:
-    """A field whose value is at another ``path`` of attributes."""
+    """Return a model field that takes its value from another ``path`` of attributes."""
     return Field(validation_alias=AliasPath(*path))
 
 
@@ -49,8 +49,8 @@ _M = TypeVar("_M", bound=Shown)
 
 
 def shows(*values: type, without: str = "") -> Callable[[type[_M]], type[_M]]:
-    """Add to a model the fields of the dataclass ``values``, except those that it already has, those named in
-    ``without``, and those that no interface shows."""
+    """Return a class decorator that adds the fields of the dataclasses ``values`` to a model, except those
+    it already has, those named in ``without``, and internal ones."""
 
     def complete(model: type[_M]) -> type[_M]:
         named = {*without.split(), *model.model_fields}
@@ -181,7 +181,7 @@ class Answer(Shown):
 
     @classmethod
     def with_freshness(cls, answer: types.Answer, now: types.Freshness | None) -> Self:
-        """The model of what a search found, and of how up to date its stores are."""
+        """Return the model of a search's result, with how up to date its stores are."""
         return cls.of(answer).model_copy(update={"freshness": Freshness.of(now) if now else None})
 
 
@@ -249,7 +249,7 @@ class SimilarDocuments(Shown):
 
 
 def similar(store: str, found: Iterable[types.Similar]) -> SimilarDocuments:
-    """The documents nearest in meaning, nearest first."""
+    """Return the model of the documents nearest in meaning, nearest first."""
     return SimilarDocuments.model_construct(store=store, similar=[Similar.of(each) for each in found])
 
 
@@ -280,13 +280,13 @@ class Document(_Text, File):
 
 
 def files(store: str, found: Iterable[types.Document], viewer: Viewer) -> Files:
-    """The files of a store."""
+    """Return the model of the files of a store. Guests get fewer fields."""
     kind = File if viewer.is_owner else SharedFile
     return Files.model_construct(store=store, files=[kind.of(each) for each in found])
 
 
 def document(found: types.DocumentView, viewer: Viewer) -> Document | SharedDocument:
-    """A document with its text and its links."""
+    """Return the model of a document with its text and links. Guests get fewer fields."""
     return (Document if viewer.is_owner else SharedDocument).of(found)
 
 
@@ -301,7 +301,8 @@ class SharedStore(Shown):
 
 
 def _in_s3(part: int) -> Any:
-    """A part of the address ``s3vectors://BUCKET/INDEX``; null for a store that is elsewhere."""
+    """Return a validator that takes one part of an address ``s3vectors://BUCKET/INDEX``: BUCKET is 2, INDEX
+    is 3. Other addresses become null."""
     return BeforeValidator(lambda at: at.split("/")[part] if at.startswith("s3vectors:") else None)
 
 
@@ -340,13 +341,14 @@ class Status(Stores):
 
 
 def stores(found: Iterable[types.StoreInfo], warnings: Iterable[str], viewer: Viewer) -> Stores:
-    """Every store that ``viewer`` may see, and a warning about each that cannot be read."""
+    """Return the model of the stores ``found``, with a warning for each that cannot be read. Guests get
+    fewer fields."""
     kind = Store if viewer.is_owner else SharedStore
     return Stores.model_construct(stores=[kind.of(each) for each in found], warnings=list(warnings))
 
 
 def status(found: reports.Status, viewer: Viewer) -> Stores:
-    """The status of all stores; a guest sees neither runs nor folders."""
+    """Return the model of the status of all stores. Guests see neither runs nor folders."""
     return Status.of(found) if viewer.is_owner else stores(found.stores, found.warnings, viewer)
 
 

@@ -43,15 +43,15 @@ _NO_PARAMETERS = Kind(Nothing)
 
 
 def picture_workers() -> RequestWorkers:
-    """The threads that wait for pictures, for all interfaces."""
+    """Make the threads that all interfaces use to wait for pictures."""
     return RequestWorkers(_PICTURES_AT_ONCE, "pictures")
 
 
 def rest(
     library: Callable[[], Library], viewer_of: ViewerOf, pictures: RequestWorkers | None = None
 ) -> Mount:
-    """Every operation below `PREFIX`. Worker threads call ``library`` for the library of this process;
-    ``pictures`` are those of `picture_workers`."""
+    """Return the routes of all operations below `PREFIX`. ``library`` gives the library of this process and
+    is called in worker threads; ``pictures`` are those of `picture_workers`."""
     root, _, version = API_PREFIX.rpartition("/")
     workers = RequestWorkers(_AT_ONCE, "rest")
     others = {"ask": RequestWorkers(_ASKS_AT_ONCE, "rest-asks"), "picture": pictures or picture_workers()}
@@ -81,7 +81,8 @@ def _handler(
     act = operation.act
 
     async def handle(request: Request, viewer: Viewer) -> Response:
-        """The answer of the library; to a question also as events, or as an error with the passages."""
+        """Answer one request: with JSON or, for a question, also with a stream of events. An error of a
+        question includes the passages."""
         if operation.method == "POST":
             parameters_of(request.query_params, {}, _NO_PARAMETERS)
             given = operation.given.read(await body_of(request))
@@ -107,7 +108,7 @@ def _handler(
 
 
 async def _events(told: AsyncGenerator[asking.Event], viewer: Viewer) -> Response:
-    """A stream of events. Raises RagError for an error before the first event."""
+    """Return a response that streams events. Raises RagError for an error before the first event."""
     first = await anext(told)
 
     async def stream() -> AsyncIterator[bytes]:
@@ -124,7 +125,8 @@ async def _events(told: AsyncGenerator[asking.Event], viewer: Viewer) -> Respons
 
 
 def _guarded(act: Callable[[Request, Viewer], Awaitable[Response]], viewer_of: ViewerOf) -> Handler:
-    """``act`` for a known viewer; a RagError becomes an answer."""
+    """Wrap ``act``: it is called with the request's viewer, who must be known. A RagError becomes an error
+    response."""
 
     async def handle(request: Request) -> Response:
         viewer = None
@@ -141,7 +143,8 @@ def _guarded(act: Callable[[Request, Viewer], Awaitable[Response]], viewer_of: V
 
 
 async def _failed(_: Request, error: Exception) -> Response:
-    """The answer to an unknown address or method, and to an unexpected exception, which the server logs."""
+    """Return the response to an unknown address or method, or to an unexpected exception, which the server
+    logs."""
     if not isinstance(error, HTTPException):
         return json_response(UNFORESEEN.as_dict(), 500)
     status, headers = error.status_code, error.headers

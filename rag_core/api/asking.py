@@ -23,7 +23,7 @@ from rag_core.types import Viewer
 
 
 class Unanswered(LLMError):
-    """No model answers; ``reply`` has the passages."""
+    """The error when no model answers. ``reply`` still has the passages."""
 
     def __init__(self, reply: Reply) -> None:
         said = [notice.message for notice in reply.notices]
@@ -34,8 +34,8 @@ class Unanswered(LLMError):
 async def whole(
     request: Request, library: Callable[[], Library], viewer: Viewer, given: Question, workers: RequestWorkers
 ) -> Reply:
-    """The whole reply. The model stops when the client hangs up. Raises InvalidInput, Unanswered, and what
-    `Workers.run_while_connected` does."""
+    """Answer a question and return the whole reply. If the client disconnects, the model is stopped. Raises
+    InvalidInput, Unanswered, and the errors of `RequestWorkers.run_while_connected`."""
     stop = threading.Event()
 
     def work(_: IsOver) -> Reply:
@@ -75,7 +75,8 @@ Event = tuple[str, Any]
 async def events(
     request: Request, library: Callable[[], Library], viewer: Viewer, given: Question, workers: RequestWorkers
 ) -> AsyncGenerator[Event]:
-    """The events of an answer; the last is ``reply``. Closing it stops the model. Raises as `whole`."""
+    """Answer a question and yield the events; the last one is ``reply``. Closing the generator stops the
+    model. Raises as `whole`."""
     loop, queue = asyncio.get_running_loop(), asyncio.Queue[Event | None]()
     stop, told = threading.Event(), Draft()
 

@@ -28,12 +28,12 @@ JsonValue = BaseModel | Mapping[str, Any]
 
 
 def plain(text: str) -> str:
-    """``text`` without control characters; lines end with a line feed."""
+    """Remove control characters from ``text``; lines end with a line feed."""
     return _CONTROL.sub("�", re.sub("\r\n?", "\n", text)).encode("utf-8", "replace").decode("utf-8")
 
 
 def json_text(value: JsonValue, indent: int | None = None) -> str:
-    """``value`` as JSON; control characters are escaped."""
+    """Return ``value`` as JSON text, with control characters escaped."""
     try:
         text = to_json(value, indent=indent).decode()
     except PydanticSerializationError:  # a lone surrogate, as in the name of a folder that is not UTF-8
@@ -42,21 +42,23 @@ def json_text(value: JsonValue, indent: int | None = None) -> str:
 
 
 def json_bytes(value: JsonValue) -> bytes:
-    """``value`` as a readable JSON text in UTF-8."""
+    """Return ``value`` as indented JSON text in UTF-8."""
     return json_text(value, indent=2).encode("utf-8", "backslashreplace") + b"\n"
 
 
 def editor_place(found: Hit) -> str:
-    """``path:line`` for editors: absolute for the owner, in the store for a guest. Pages have no line."""
+    """Return ``path:line`` for editors: the absolute path for the owner, the path in the store for a guest.
+    Pages and other parts of documents have no line."""
     path = found.document.absolute_path or found.document.path
     return path if found.anchor is not None else f"{path}:{found.start_line}"
 
 
 def hits_csv(found: Answer, viewer: Viewer, *, marked: bool = True) -> bytes:
-    """The hits as CSV (RFC 4180) in UTF-8, with the numbers of JSON.
+    """Return the hits as CSV (RFC 4180) in UTF-8, with numbers as in JSON.
 
     ``marked`` adds a byte order mark, by which Excel recognizes UTF-8. An apostrophe precedes text that a
-    spreadsheet would run as a formula. Only the owner gets the last column, ``absolute_path``."""
+    spreadsheet would run as a formula. Only the owner gets the last column, ``absolute_path``.
+    """
     columns = [*dict.fromkeys((*_CSV_COLUMNS, *SEEN))] + ["absolute_path"] * viewer.is_owner
     file = io.StringIO()
     # Every text in quotes: where the comma is the decimal sign, spreadsheets would split at semicolons.

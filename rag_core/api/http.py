@@ -52,7 +52,8 @@ UNFORESEEN = RagError("Something went wrong.", "The log of the app says where.")
 
 
 class RequestWorkers:
-    """``at_once`` threads for the owner, who never waits for the others, and half as many for guests."""
+    """Threads that answer requests: ``at_once`` for the owner, and half as many for guests, so that the
+    owner never waits for them."""
 
     def __init__(self, at_once: int, name: str) -> None:
         self._of_owner = ThreadPoolExecutor(at_once, name)
@@ -60,7 +61,8 @@ class RequestWorkers:
         self._ending = threading.Event()
 
     async def run(self, viewer: Viewer | None, work: Callable[[], _T]) -> _T:
-        """The result of ``work``, which goes on in its thread if the caller is cancelled."""
+        """Run ``work`` in a thread and return its result. If the caller is cancelled, the thread still
+        finishes."""
         threads = self._of_owner if viewer is not None and viewer.is_owner else self._of_guests
         return await asyncio.get_running_loop().run_in_executor(threads, work)
 
@@ -71,12 +73,14 @@ class RequestWorkers:
         work: Callable[[IsOver], _T],
         hung_up: threading.Event | None = None,
     ) -> _T:
-        """The result of ``work(is_over)``, which is to end once its client hung up or the app ends.
+        """Run ``work(is_over)`` in a thread and return its result. ``is_over()`` becomes True when the
+        client disconnects or the app ends; ``work`` should then stop.
 
-        Without a thread by then, it never begins. ``hung_up`` is set when nobody waits for the result.
+        If no thread is free before that, ``work`` is never called. ``hung_up`` is set when nobody waits for
+        the result.
 
         Raises:
-            Refused: the client hung up.
+            RequestRefused: the client disconnected.
             Stopped: the app ends.
 
         """
@@ -103,12 +107,12 @@ class RequestWorkers:
             watching.cancel()
 
     def end(self) -> None:
-        """End what `run_while_connected` runs, now and from now on; for any thread."""
+        """Stop current and future calls of `run_while_connected`. Can be called from any thread."""
         self._ending.set()
 
 
 async def _disconnect(request: Request) -> None:
-    """Wait until the client of a request, whose body was read, hangs up."""
+    """Wait until the client of a request disconnects. The body must have been read before."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
@@ -122,19 +126,21 @@ class RequestRefused(RagError):
 
 
 def json_response(value: JsonValue, status: int = 200, headers: Mapping[str, str] = {}) -> Response:
-    """``value`` as JSON that no cache keeps."""
+    """Return a response with ``value`` as JSON, which is not cached."""
     headers = {"cache-control": "no-store", **headers}
     return Response(json_bytes(value), status, headers, media_type=JSON)
 
 
 def picture_response(picture: bytes) -> Response:
-    """A response with a picture: it is not cached, and browsers must not treat it as another type."""
+    """Return a response with a picture, which is not cached, and which browsers must not treat as another
+    type."""
     headers = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
     return Response(picture, 200, headers, media_type=PICTURE)
 
 
 def refusal(error: RagError, *, for_owner: bool) -> tuple[int, RagError]:
-    """The HTTP status of an error, and the error to send. A guest learns nothing of servers and paths."""
+    """Return the HTTP status of an error, then the error to send. Unless ``for_owner``, server errors are
+    replaced by one without details, such as servers and paths."""
     if isinstance(error, RequestRefused):
         return error.status, error
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
@@ -147,8 +153,8 @@ def refusal(error: RagError, *, for_owner: bool) -> tuple[int, RagError]:
 
 
 async def body_of(request: Request) -> Any:
-    """The JSON value in the body. Raises Refused for another content type or too large a body, InvalidInput
-    for invalid JSON."""
+    """Return the JSON value in the body. Raises RequestRefused for another content type or too large a
+    body, InvalidInput for invalid JSON."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != JSON:
         raise RequestRefused(415, "The body is not JSON.", f"Send JSON with Content-Type: {JSON}.")
@@ -169,7 +175,7 @@ async def body_of(request: Request) -> Any:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object without duplicate names. Raises InvalidInput."""
+    """Return a JSON object from its pairs. Raises InvalidInput if a name comes twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise InvalidInput("A name is there twice.", "Send each once.")
@@ -181,7 +187,7 @@ def _no_number(name: str) -> None:
 
 
 def parameters_of(query: QueryParams, path: Mapping[str, str], kind: Kind) -> Any:
-    """The validated parameters of an address. Raises InvalidInput."""
+    """Validate and return the parameters in an address. Raises InvalidInput."""
     fields = kind.schema["properties"]
     found: dict[str, Any] = dict(path)
     for name in query:

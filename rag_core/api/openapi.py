@@ -22,7 +22,7 @@ _ALWAYS = (400, 401, 403, 408, 413, 429, 500)
 
 @cache
 def document() -> dict[str, Any]:
-    """The whole document."""
+    """Return the whole OpenAPI document."""
     kinds = {**{each.name: each.answer for each in OPERATIONS}, "": Error | Unanswered}
     answers, parts = TypeAdapter.json_schemas(
         [(name, "serialization", TypeAdapter(kind)) for name, kind in kinds.items()],
@@ -73,7 +73,8 @@ def _operation(each: Operation, answer: Schema) -> dict[str, Any]:
 
 
 def _responses(answer: dict[str, Schema], codes: Iterable[int], *, asks: bool = False) -> dict[str, Any]:
-    """The answer by media type, and the errors; ``asks``: an error 502 holds the passages, too."""
+    """Return the responses of an operation: ``answer`` (media type → schema), and one for each error code.
+    With ``asks``, error 502 also holds the passages."""
     content: dict[str, Any] = {kind: {"schema": schema} for kind, schema in answer.items()}
     responses = {"200": {"description": "The answer.", "content": content}}
     for code in sorted(codes):

@@ -18,7 +18,7 @@ Operate = Callable[[Library, Viewer, Any], answers.Shown]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation."""
+    """An operation of the REST interface."""
 
     name: str
     method: Literal["GET", "POST"]
@@ -38,7 +38,7 @@ def _search(library: Library, viewer: Viewer, given: requests.Search) -> answers
 
 
 def what_was_found(library: Library, viewer: Viewer, answer: types.Answer) -> answers.Answer:
-    """What a search found; for the owner with how up to date its stores are."""
+    """Return the model of a search's result. For the owner it says how up to date the stores are."""
     now = library.jobs.freshness(viewer, answer.stores) if viewer.is_owner else None
     return answers.Answer.with_freshness(answer, now)
 

@@ -14,13 +14,13 @@ JsonReport = dict[str, Any]
 
 
 def folder(found: reports.SourceInfo) -> JsonReport:
-    """A folder of a store with its counts of files."""
+    """Report a folder of a store, with its number of files in each state."""
     whole = asdict(found)
     return {**whole.pop("source"), **whole}
 
 
 def plan(plans: Iterable[Plan]) -> JsonReport:
-    """What a run would do, for ``--dry-run``."""
+    """Report what a run would do, for ``--dry-run``."""
     return {
         "dry_run": True,
         "sources": [
@@ -36,12 +36,12 @@ def plan(plans: Iterable[Plan]) -> JsonReport:
 
 
 def steps(found: Iterable[reports.DiagnosisStep]) -> list[JsonReport]:
-    """The steps of a diagnosis."""
+    """Report the steps of a diagnosis."""
     return [{"state": each.state, "sentence": each.sentence} for each in found]
 
 
 def diagnosis(found: reports.Diagnosis) -> JsonReport:
-    """Whether and why a file is found in a store; without a rank, ``relevant`` is null."""
+    """Report whether and why a file is found in a store. Without a rank, ``relevant`` is null."""
     return {
         "store": found.store,
         "file_path": found.path,
@@ -56,24 +56,24 @@ def diagnosis(found: reports.Diagnosis) -> JsonReport:
 
 
 def health(found: reports.Health) -> JsonReport:
-    """A store as its checks found it."""
+    """Report the result of a store's checks."""
     return {**asdict(found), "sound": found.sound}
 
 
 def connection(found: reports.Connection) -> JsonReport:
-    """The state of a model, server or service; ``text`` says where text goes that it gets."""
+    """Report the state of a model, server or service. ``text`` says where the text goes that it gets."""
     names = ("key", "name", "kind", "state", "sentence", "used_by", "embedders", "models")
     shown = {name: getattr(found, name) for name in names}
     return {**shown, "next_step": str(found.next_step), "text": found.goes}
 
 
 def ollama_model(found: reports.OllamaModel) -> JsonReport:
-    """A model of Ollama; unknown numbers are null."""
+    """Report a model of Ollama. Unknown numbers are null."""
     return {**asdict(found), "dimension": found.dimension or None, "context": found.context or None}
 
 
 def privacy_report(found: reports.Privacy) -> JsonReport:
-    """The private documents of a store; each rule with how many documents it hides."""
+    """Report the private documents of a store, and each rule with the number of documents that it hides."""
     return {
         "private_rules": found.rules,
         "documents": found.documents,
@@ -85,12 +85,12 @@ def privacy_report(found: reports.Privacy) -> JsonReport:
 
 
 def saved_search(found: reports.SavedSearch) -> JsonReport:
-    """A saved search, with the filters that it has."""
+    """Report a saved search with its filters."""
     return {**asdict(found), "filters": {name: each for name, each in asdict(found.filters).items() if each}}
 
 
 def person(found: reports.Person) -> JsonReport:
-    """Somebody who has access; ``stores`` is null for an owner, who may see all."""
+    """Report a person with access. ``stores`` is null for an owner, who may see all."""
     return {
         "login": found.login,
         "role": "owner" if found.is_owner else "guest",
@@ -102,7 +102,7 @@ def person(found: reports.Person) -> JsonReport:
 
 
 def configuration(found: Settings) -> JsonReport:
-    """Every setting with its origin: ``layer`` is default, config.yaml, .env or environment."""
+    """Report every setting with its origin: ``layer`` is default, config.yaml, .env or environment."""
     return {
         "data_dir": str(found.data_dir),
         "config_file": str(found.config_file),
@@ -113,7 +113,7 @@ def configuration(found: Settings) -> JsonReport:
 
 
 def evaluation(found: reports.Evaluation) -> JsonReport:
-    """A golden set as it is answered now, and what changed."""
+    """Report how a golden set is answered now, and what changed since the last run."""
     changes = [{"query": query, "before": before, "now": now} for query, before, now in found.changes]
     queries = [asdict(each) for each in found.queries]
     return {"figures": found.figures, "before": found.before, "changes": changes, "queries": queries}

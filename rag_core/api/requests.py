@@ -45,12 +45,12 @@ def _number(value: Any) -> Any:
 
 
 def described(description: str) -> Any:
-    """The description of a field in the schema."""
+    """Return a field with this description in the schema."""
     return Field(description=description)
 
 
 def typed_dict(name: str, fields: Mapping[str, Any], required: Sequence[str] = ()) -> Any:
-    """A strict typed dictionary of ``fields``, all optional but the ``required``."""
+    """Make a strict typed dictionary class of ``fields``. All are optional except those in ``required``."""
     make, needed = cast("Any", TypedDict), cast("Any", Required)
     kinds = {field: needed[kind] if field in required else kind for field, kind in fields.items()}
     return strict(make(name, kinds, total=False))
@@ -173,7 +173,7 @@ _SHOWN: Final = 40  # characters of a wrong value that an error repeats
 
 
 class RequestKind:
-    """A kind of request: its JSON ``schema``, and `read`, which validates."""
+    """A kind of request. ``schema`` is its JSON schema, and `read` validates a value."""
 
     def __init__(self, fields: Any) -> None:
         self._fields = fields
@@ -184,12 +184,12 @@ class RequestKind:
 
     @cached_property
     def schema(self) -> Schema:
-        """JSON Schema without references."""
+        """The JSON schema, without references."""
         found = self._adapter.json_schema()
         return {"required": [], **without_titles(found, found.pop("$defs", {}))}
 
     def read(self, value: Any) -> Any:
-        """``value``, validated. Raises InvalidInput that names the field."""
+        """Validate ``value`` and return it. Raises InvalidInput that names the field."""
         try:
             return self._adapter.validate_python(value)
         except ValidationError as error:
@@ -220,7 +220,7 @@ class RequestKind:
 
 
 def without_titles(schema: Any, parts: Mapping[str, Any] | None = None) -> Any:
-    """A schema without generated titles, and with ``parts`` in place of references to them."""
+    """Return a schema without generated titles; references are replaced by the schemas in ``parts``."""
     if isinstance(schema, list):
         return [without_titles(each, parts) for each in schema]
     if not isinstance(schema, dict):
@@ -234,7 +234,7 @@ def without_titles(schema: Any, parts: Mapping[str, Any] | None = None) -> Any:
 
 @contextmanager
 def field(name: str) -> Iterator[None]:
-    """Prefixes errors inside with the name of a field. Raises InvalidInput, also for NotFound."""
+    """A block whose errors get the field's name in front. InvalidInput and NotFound become InvalidInput."""
     try:
         yield
     except (InvalidInput, NotFound) as error:
@@ -242,16 +242,18 @@ def field(name: str) -> Iterator[None]:
 
 
 def filters_of(given: Mapping[str, Any]) -> types.Filters:
-    """The `Filters` that a request gives. Raises InvalidInput."""
+    """Return the `Filters` in a request. Raises InvalidInput."""
     with field("filters"):
         return filters_from((key, each) for key, values in given.items() for each in _listed(values))
 
 
 @contextmanager
 def naming_stores(given: Mapping[str, Any], text: str, stores: str) -> Iterator[None]:
-    """Blames an unknown store on the field ``text`` if its query names stores, and on ``stores`` otherwise.
+    """A block in which the error for an unknown store names the request's field ``text`` if the query names
+    stores, and the field ``stores`` otherwise.
 
-    Raises InvalidInput, also for a query that is empty or malformed."""
+    Raises InvalidInput, also for a query that is empty or malformed.
+    """
     with field(text):
         in_text = parse(given[text]).stores
     try:

@@ -66,7 +66,7 @@ _list_whole_sentences(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command; every error becomes two sentences and an exit status."""
+    """Run a command. Errors are printed as two sentences, and set the exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     stdout = sys.stdout
     colour = False if os.environ.get("NO_COLOR") else None  # None: on a terminal

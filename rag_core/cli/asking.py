@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"-k=?([0-9]+)")
 
 
 class _Worded(click.Command):
-    """A command that is given words. One with a minus (``-kale``) is left out of what is found, so only a
+    """A command whose arguments are words to search. A word with a minus (``-kale``) excludes it, so only a
     single letter after a minus is an option."""
 
     def __init__(self, name: str | None, **kwargs: Any) -> None:
@@ -38,7 +38,8 @@ class _Worded(click.Command):
         super().__init__(name, context_settings=settings, **kwargs)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse as click does, with the short options written out. Raises UsageError for an unknown one."""
+        """Parse as click does, after replacing short options by long ones. Raises UsageError for an unknown
+        one."""
         end = args.index("--") if "--" in args else len(args)
         given = [_NUMBER.sub(r"--top-k=\1", word) if _NUMBER.fullmatch(word) else word for word in args[:end]]
         given = [_SHORT.get(word, word) for word in given]
@@ -49,7 +50,8 @@ class _Worded(click.Command):
 
 
 def _stores_option(asked: str) -> Callable[[Any], Any]:
-    """``--store NAME`` once or more; ``asked`` is what happens to every store without it."""
+    """Return the option ``--store NAME``, which can be repeated. ``asked`` is the participle in its help:
+    what is done with every store without it."""
     return options.setting_option(
         "--store",
         "stores",
@@ -61,7 +63,8 @@ def _stores_option(asked: str) -> Callable[[Any], Any]:
 
 
 def _filters(_: click.Context, __: click.Parameter, given: Sequence[str]) -> Filters:
-    """``KEY=VALUE`` once or more, as `Filters`. Raises InvalidInput without an equals sign."""
+    """Convert the values ``KEY=VALUE`` of an option to `Filters`. Raises InvalidInput if an equals sign is
+    missing."""
     if wrong := next((each for each in given if "=" not in each), None):
         raise InvalidInput(f"The filter {wrong!r} has no '='.", "Write it like type=python.")
     parts = (each.partition("=") for each in given)
@@ -80,7 +83,7 @@ filter_option = click.option(
 
 
 class _Score(click.ParamType[float]):
-    """A score as a number, or in percent as the pages show it."""
+    """The type of an option for scores: a number, or percent as on the pages."""
 
     name = "score"
 
@@ -112,7 +115,8 @@ sort_option = click.option(
 
 
 def _words(given: Sequence[str], *, from_stdin: bool) -> str:
-    """The words of the command line or of standard input. Raises InvalidInput for both, NoSuchOption."""
+    """Return the words from the command line or from standard input. Raises InvalidInput for both at once,
+    NoSuchOption for an unknown option among them."""
     if unknown := next((word for word in given if word.startswith("--")), None):
         options = [name for each in click.get_current_context().command.params for name in each.opts]
         raise click.NoSuchOption(unknown, possibilities=options)
@@ -122,7 +126,7 @@ def _words(given: Sequence[str], *, from_stdin: bool) -> str:
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:
-    """Those of the values of options that are on the command line."""
+    """Return those options that were given on the command line, with their values."""
     context = click.get_current_context()
     on_line = click.core.ParameterSource.COMMANDLINE
     return {name: each for name, each in values.items() if context.get_parameter_source(name) is on_line}
@@ -240,7 +244,7 @@ def ask(
 
 
 class _PrintedAnswer:
-    """The statements of an answer that are on the terminal already."""
+    """Prints an answer while it is made. It remembers which statements are on the terminal already."""
 
     def __init__(self, *, streams: bool) -> None:
         self.progress = ProgressLine()
@@ -248,14 +252,14 @@ class _PrintedAnswer:
         self._count = 0
 
     def update(self, draft: Draft) -> None:
-        """Print the checked statements of a draft, or what it is waiting for."""
+        """Print the checked statements of a draft; if there are none yet, show what it is waiting for."""
         if self._streams and draft.statements:
             self.print(draft.statements)
         elif self._streams:
             self.progress.say("Looking for passages …" if draft.looking else "The model reads the passages …")
 
     def print(self, statements: Sequence[Statement]) -> None:
-        """Print those that are new."""
+        """Print the statements that are not on the terminal yet."""
         self.progress.clear()
         for each in statements[self._count :]:
             doubtful = each.says and (each.support == "none" or any(not quote.holds for quote in each.quotes))
@@ -282,7 +286,8 @@ def _show(reply: Reply, printed: _PrintedAnswer, *, answer_only: bool) -> None:
 
 
 def _show_references(found: Sequence[Reference], *, with_text: bool) -> None:
-    """The cited passages, or all; without an answer with their text."""
+    """Print the cited passages, or all if none is cited: their whole text if ``with_text``, else their
+    quoted parts."""
     for each in [each for each in found if each.cited] or found:
         click.secho(f"\n[{each.number}] {line(reference_place(each))}", bold=True)
         quoted = [each.content[start:end] for start, end in each.spans]

@@ -21,7 +21,8 @@ path_argument = click.argument("path", shell_complete=options.complete_files)
 
 
 def _of_file(act: Callable[..., None]) -> click.Command:
-    """A command about one file: ``act`` gets the library, the store, and the path as that calls it."""
+    """Make a command about one file from ``act``, which is called with the library, the store, and the
+    file's path in the store."""
 
     @wraps(act)
     def command(path: str, store: str | None, **given: Any) -> None:

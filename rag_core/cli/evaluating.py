@@ -17,16 +17,16 @@ _file_type = click.Path(path_type=Path, dir_okay=False)
 
 
 class _Evaluations(options.Commands):
-    """A group that runs an evaluation unless a command is named."""
+    """A group that runs `run` if no command is named."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """The arguments, `run` if there are none."""
+        """Parse the arguments; if there are none, as if `run` was given."""
         return super().parse_args(ctx, args or ["run"])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is called."""
+        """Return the command that the arguments call."""
         return super().resolve_command(ctx, args if args[0] in self.commands else ["run", *args])
 
 

@@ -62,7 +62,7 @@ def _next_steps(info: StoreInfo) -> str:
 def _refuse_if_huge(
     library: Library, store: str, folder: Path, patterns: Sequence[str], exclude: Sequence[str] = ()
 ) -> None:
-    """Raises InvalidInput for a folder that is new to a store and so large that it may be a mistake."""
+    """Raise InvalidInput for a folder that is new to a store and so large that it may be a mistake."""
     root = real_folder(folder)
     known = store in library.stores.names(OWNER)
     if known and library.sources.draft(OWNER, store, root, patterns, exclude).id:
@@ -126,7 +126,8 @@ def index(
 
 
 def _by_folder(patterns: Sequence[str], root: Path | None) -> dict[Path, list[str]]:
-    """The patterns by the folder that they start from: ``root``, or the one that each names."""
+    """Group the patterns by the folder where they start: ``root`` if given, else the folder in the
+    pattern."""
     by_folder: defaultdict[Path, list[str]] = defaultdict(list)
     for whole in patterns:
         folder, pattern = (root, whole) if root else split_glob(whole)
@@ -142,7 +143,8 @@ def _show_dry_run(
     *,
     force: bool,
 ) -> None:
-    """Print what a run would read: of the folders ``wanted``, or of all folders of the store."""
+    """Print what a run would read in the folders ``wanted`` or, if there are none, in all folders of the
+    store."""
     drafts = [
         library.sources.draft(OWNER, store, folder, chosen, exclude) for folder, chosen in wanted.items()
     ]
@@ -159,8 +161,8 @@ def _show_dry_run(
 
 
 def _paused(library: Library, store: str, *, has_patterns: bool) -> str:
-    """The paused folders of a store, and the command that resumes one; '' for none, and with patterns. Raises
-    InvalidInput if there is nothing to read."""
+    """Return a sentence about the paused folders of a store, with the command that resumes one; '' for
+    none, or if there are patterns. Raises InvalidInput if there is nothing to read."""
     info = library.stores.info(OWNER, store)
     if not (info.sources or has_patterns):
         example = f"commonplace index '**/*.md' --store {store}"
@@ -178,7 +180,7 @@ def _paused(library: Library, store: str, *, has_patterns: bool) -> str:
 def _explain(
     library: Library, store: str, folder: Path, patterns: Sequence[str], exclude: Sequence[str] = ()
 ) -> None:
-    """Print how new patterns affect a folder that the store already has, wholly or in part."""
+    """Print how new patterns affect a folder that the store already contains, as a whole or in part."""
     draft = library.sources.draft(OWNER, store, folder, patterns, exclude)
     others = [each for each in library.stores.info(OWNER, store).sources if not each.removed]
     known = next((each for each in others if each.id == draft.id), None)

@@ -50,7 +50,7 @@ def open_app(query: Sequence[str], port: int | None) -> None:
 
 
 def _where_it_runs(data_dir: Path) -> int | None:
-    """The port where the app with this data folder answers; None if it does not run."""
+    """Return the port of the app with this data folder; None if it is not running."""
     with suppress(OSError, ValueError, RagError):
         port = int((data_dir / PORT_FILE).read_text())
         return port if _answers(port) else None
@@ -58,7 +58,7 @@ def _where_it_runs(data_dir: Path) -> int | None:
 
 
 def _answers(port: int) -> bool:
-    """Whether the app answers at a port. Raises RagError if another program does."""
+    """Whether the app answers at a port. Raises RagError if another program answers."""
     import httpx
 
     try:
@@ -75,7 +75,7 @@ def _answers(port: int) -> bool:
 
 
 def _start(port: int) -> int:
-    """Start the app in the background, and wait until it answers; the number of its process. Raises
+    """Start the app in the background and wait until it answers. Returns its process id. Raises
     RagError."""
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
@@ -99,6 +99,6 @@ def _start(port: int) -> int:
 
 
 def _said(output: IO[bytes]) -> str:
-    """The end of what a program wrote."""
+    """Return the end of a program's output."""
     output.seek(0)
     return " ".join(output.read().decode("utf-8", "replace").split())[-_QUOTED:]

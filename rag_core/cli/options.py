@@ -29,7 +29,7 @@ def _settings(ctx: click.Context) -> Settings:
 
 
 def settings_of_owner() -> Settings:
-    """The settings of this command. Prints their warnings and configures logging."""
+    """Return the settings for this command. Prints their warnings and configures logging."""
     settings = _settings(click.get_current_context())
     logs.configure(settings.log_level)
     warn(*settings.warnings)
@@ -37,20 +37,20 @@ def settings_of_owner() -> Settings:
 
 
 def library_of_owner() -> Library:
-    """The owner's library, closed when the command ends."""
+    """Return the owner's library, which is closed when the command ends."""
     library = Library.open(settings_of_owner())
     click.get_current_context().call_on_close(library.close)
     return library
 
 
 def store_names(ctx: click.Context) -> list[str]:
-    """The names of all stores."""
+    """Return the names of all stores."""
     with closing(Library.open(_settings(ctx))) as library:
         return library.stores.names(OWNER)
 
 
 class ByKey(RagError):
-    """The owner stopped the command with Ctrl-C."""
+    """The error when the owner stops the command with Ctrl-C."""
 
 
 def wants_json() -> bool:
@@ -59,7 +59,8 @@ def wants_json() -> bool:
 
 
 def emit(value: JsonValue, show: Callable[[], None] | str) -> None:
-    """Print ``value`` with --json. Without it print the sentence ``show``, or call ``show`` to print."""
+    """Print ``value`` as JSON if --json was given. Otherwise print the sentence ``show``, or call ``show``
+    to print."""
     if wants_json():
         print_json(value)
     elif isinstance(show, str):
@@ -75,8 +76,8 @@ def print_json(value: JsonValue) -> None:
 
 @contextmanager
 def asking(option: str) -> Iterator[None]:
-    """A context in which the owner is asked a question. If nobody can answer, as in a script, it raises a
-    RagError that names the ``option`` which answers instead."""
+    """A block that asks the owner a question. If nobody can answer, as in a script, it raises a RagError
+    that names the ``option`` to use instead."""
     try:
         yield
     except click.Abort as stopped:
@@ -94,7 +95,7 @@ class SettingOption(click.Option):
         self.setting = setting
 
     def get_default(self, ctx: click.Context, call: bool = True) -> Any:
-        """The configured value, or else click's default."""
+        """Return the value of the setting, or click's default if it has none."""
         try:
             value = getattr(_settings(ctx), self.setting)
         except InvalidInput:
@@ -105,7 +106,7 @@ class SettingOption(click.Option):
 
 
 def setting_option(*names: str, setting: str, **attributes: Any) -> Callable[[Any], Any]:
-    """``click.option`` with a setting as its default."""
+    """Return a ``click.option`` whose default is a setting."""
     return click.option(*names, cls=SettingOption, setting=setting, show_default=True, **attributes)
 
 
@@ -120,7 +121,7 @@ json_option = click.option(
 
 
 class Answering(click.Command):
-    """A command with --json."""
+    """A command that has the option --json."""
 
     def __init__(self, name: str | None, **attributes: Any) -> None:
         super().__init__(name, **attributes)
@@ -148,14 +149,14 @@ _SYNONYMS = {
 
 
 class Commands(click.Group):
-    """A group of commands with --json."""
+    """A group whose commands have the option --json."""
 
     command_class = Answering
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is called. Raises UsageError, with a suggestion for a synonym."""
+        """Return the command that is called. Raises UsageError, which suggests a command for a synonym."""
         meant = _SYNONYMS.get(args[0]) if args and not (ctx.parent or ctx.resilient_parsing) else None
         if meant:
             raise click.UsageError(f"No such command {args[0]!r}. Did you mean {meant!r}?", ctx)
@@ -169,7 +170,7 @@ def _complete_stores(ctx: click.Context, _: click.Parameter, incomplete: str) ->
 
 
 def complete_files(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Leaves it to the shell to complete files. Names from a store could hold what a shell would run."""
+    """Let the shell complete file names. Names from a store could contain text that a shell would run."""
     return [CompletionItem(incomplete, type="file")]
 
 
@@ -182,7 +183,8 @@ def _only_store(names: Sequence[str], advice: str) -> str:
 
 
 def store_of_file(library: Library, store: str | None, path: str) -> str:
-    """``store``, or without it the only store that may hold the file at ``path``. Raises InvalidInput."""
+    """Return ``store`` or, if it is None, the only store that can have the file at ``path``. Raises
+    InvalidInput."""
     return store or _only_store(library.files.stores_meant(OWNER, path, current_folder()), "Add --store with")
 
 

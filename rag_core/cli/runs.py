@@ -39,7 +39,7 @@ def jobs(store: str, number: int | None, cancel: bool) -> None:
 
 
 def _cancel(library: Library, store: str) -> None:
-    """Ask the running job of a store to stop, and say what becomes of it."""
+    """Ask the running job of a store to stop, and print what happens next."""
     job = next((job for job in library.jobs.all(OWNER, store) if job.state == "running"), None)
     said = "No run is going on."
     if job is not None:
@@ -51,10 +51,11 @@ def _cancel(library: Library, store: str) -> None:
 def run_requests(
     library: Library, store: str, next_steps: Callable[[], str] = lambda: "", *, queued: str = ""
 ) -> None:
-    """Run the requests of a store and print the job, then ``next_steps`` if it ended well.
+    """Run the requests of a store and print the job; then print the text that ``next_steps`` returns, if
+    the job ended well.
 
-    Exits with 1 if it did not, or if a file failed. If another process runs the store, it takes the request;
-    then ``queued`` is printed, or what that process does with any request.
+    Exits with 1 if it did not, or if a file failed. If another process runs the store, it takes the
+    request; then ``queued`` is printed, or what that process does with any request.
     """
     last: Progress | None = None
     with ProgressLine(every=_EVERY_S) as moving:

@@ -24,18 +24,19 @@ _CLEAR = "\r\x1b[2K"
 
 
 def line(text: str) -> str:
-    """``text`` on one line, without control characters."""
+    """Return ``text`` on one line, without control characters."""
     return plain(text).replace("\n", " ")
 
 
 def warn(*sentences: str) -> None:
-    """Print warnings to standard error; '' is skipped."""
+    """Print warnings to standard error. Empty ones are skipped."""
     for sentence in filter(None, sentences):
         click.secho(plain(sentence), fg="yellow", err=True)
 
 
 def width() -> int:
-    """Columns to write into: those of the terminal, between 20 and 120, or 100 without a terminal."""
+    """The number of columns for output: those of the terminal, between 20 and 120, or 100 without a
+    terminal."""
     return max(_LEAST, min(_columns(sys.stdout), _MOST))
 
 
@@ -49,7 +50,8 @@ def _columns(stream: TextIO | None) -> int:
 
 
 def _measure(text: str) -> int:
-    """Columns that ``text`` takes: two for a Chinese character, none for a combining accent."""
+    """The number of columns that ``text`` takes: two for a Chinese character, none for a combining
+    accent."""
     if text.isascii():
         return len(text)
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
@@ -57,7 +59,7 @@ def _measure(text: str) -> int:
 
 
 def wrapped(text: str, columns: int) -> list[str]:
-    """``text`` in rows of at most ``columns``, broken between words where possible."""
+    """Wrap ``text`` to lines of at most ``columns``, between words if possible."""
     share = columns * len(text) // max(_measure(text), 1)  # wide characters count double, on the average
     return textwrap.wrap(text, max(share, 2))
 
@@ -65,8 +67,9 @@ def wrapped(text: str, columns: int) -> list[str]:
 def table(
     header: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str = "", if_any: Collection[str] = ()
 ) -> None:
-    """Print left-aligned columns, those called ``if_any`` only if a row has something in them; without rows
-    ``empty``. A terminal gets the last column wrapped, a narrow one each row as a heading and a sentence."""
+    """Print left-aligned columns; those in ``if_any`` only if a row has something in them. Without rows
+    print ``empty``. On a terminal the last column is wrapped, or on a narrow one each row becomes a heading
+    and a sentence."""
     if not rows:
         click.echo(empty)
         return
@@ -86,7 +89,7 @@ def table(
 
 
 def _print_sentences(names: Sequence[str], *rows: Sequence[str]) -> None:
-    """Print each row as a heading and a sentence of named cells."""
+    """Print each row as a heading and a sentence that names each cell."""
     for first, *others in rows:
         click.secho(first, bold=True)
         named = zip(names[1:], others, strict=True)
@@ -108,8 +111,8 @@ def _print_columns(cells: Sequence[Sequence[str]], widths: Sequence[int], last: 
 
 
 class ProgressLine:
-    """One line of progress on standard error, overwritten on a terminal. Elsewhere a new line follows
-    whenever ``every`` seconds have passed. Leaving the context removes the line."""
+    """A context with one line of progress on standard error. A terminal shows it in place and removes it at
+    the end; elsewhere a new line is printed every ``every`` seconds."""
 
     def __init__(self, every: float = math.inf) -> None:
         self._on = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
@@ -124,7 +127,7 @@ class ProgressLine:
         self.clear()
 
     def say(self, text: str) -> None:
-        """Show ``text``."""
+        """Show ``text`` as the progress."""
         if self._on:
             shown = (wrapped(line(text), max(_LEAST, min(_columns(sys.stderr), _MOST)) - 1) or [""])[0]
             click.echo(f"{_CLEAR}{shown}", nl=False, err=True, color=True)
@@ -134,7 +137,7 @@ class ProgressLine:
             click.echo(line(text), err=True)
 
     def clear(self) -> None:
-        """Remove the line."""
+        """Remove the line from the terminal."""
         if self._is_drawn:
             click.echo(_CLEAR, nl=False, err=True, color=True)
             self._is_drawn = False

@@ -19,9 +19,9 @@ from rag_core.wording import moment, plural
 
 
 def app_dir() -> Path:
-    """The folder that holds app.py, ui and pages: ``rag_core/_app`` of a wheel, or the checkout.
+    """Return the folder with app.py, ui and pages: ``rag_core/_app`` in a wheel, or the checkout.
 
-    The package never imports the app, so the app is found by its place. Raises RagError where it is missing.
+    The package never imports the app, so the app is found by its place. Raises RagError if it is missing.
     """
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "_app", package.parent):

@@ -146,7 +146,7 @@ def store_delete(name: str, force: bool, leave_index: bool) -> None:
 
 
 def _with_default(library: Library, said: str) -> str:
-    """``said``, and on another line that ``default_store`` names no store any more, if so."""
+    """Return ``said``; if ``default_store`` names a store that is gone, add a line that says so."""
     return "\n".join(filter(None, (said, line(library.stores.lost_default(OWNER)))))
 
 

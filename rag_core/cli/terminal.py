@@ -37,7 +37,7 @@ _SNIPPET = 320  # characters of a passage, on a narrow terminal
 
 
 def progress_line(job: Job) -> str:
-    """The progress of a run in one line."""
+    """Return the progress of a run in one line."""
     now = job.progress
     if job.state not in ("running", "done"):
         return job.state.capitalize()
@@ -45,7 +45,7 @@ def progress_line(job: Job) -> str:
 
 
 def show_answer(answer: Answer, now: Freshness) -> None:
-    """The passages found, each with its place, score and reasons."""
+    """Print the passages found, each with its place, score and reasons."""
     warn(*answer.warnings)
     if answer.hits and not answer.convincing:
         click.echo(f"{wording.NOTHING_FITS} These are the nearest passages.")
@@ -85,7 +85,7 @@ def _show_hit(hit: Hit, *, several: bool) -> None:
 
 
 def _code_lines(hit: Hit, room: int) -> list[str]:
-    """The lines of a passage of code or data from where its snippet begins; none for prose."""
+    """Return the lines of code or data in a passage, from the beginning of its snippet; none for prose."""
     if hit.anchor is not None or hit.document.file_type in (*wording.NOTES, "html"):
         return []
     start = hit.content.rfind("\n", 0, hit.snippet[0]) + 1
@@ -94,7 +94,7 @@ def _code_lines(hit: Hit, room: int) -> list[str]:
 
 
 def show_documents(documents: Sequence[Document], states: Sequence[str] = ()) -> None:
-    """The files of a store; ``states`` are those that were asked for."""
+    """Print the files of a store. ``states`` are those that the user asked for."""
     empty = f"No {' or '.join(states)} files." if states else "There is no file yet."
     if "excluded" in states:
         empty += " Those that the patterns of a folder leave out are not listed."
@@ -108,7 +108,7 @@ def show_documents(documents: Sequence[Document], states: Sequence[str] = ()) ->
 
 
 def print_document(view: DocumentView) -> None:
-    """A document: its facts, its text in reading order, and its links."""
+    """Print a document: its facts, its text in reading order, and its links."""
     document = view.document
     click.secho(line(document.title or document.path), bold=True)
     private = "private" if document.private else ""
@@ -137,7 +137,7 @@ def _show_links(title: str, links: Sequence[DocumentLink]) -> None:
 
 
 def show_similar(found: Sequence[Similar]) -> None:
-    """Documents by their similarity, with their titles."""
+    """Print documents with their similarity and title."""
     rows = [
         (
             f"{each.similarity:.2f}",
@@ -152,7 +152,8 @@ def show_similar(found: Sequence[Similar]) -> None:
 
 
 def show_evaluation(found: Evaluation) -> None:
-    """The figures of a golden set next to the previous ones, and the queries whose first document moved."""
+    """Print the figures of a golden set next to the previous ones, and the queries whose first relevant
+    document moved."""
     rows = []
     for name, value in found.figures.items():
         last = found.before.get(name)
@@ -171,7 +172,7 @@ _IF_ANY = (*_FILES[1:], "excluded", "to embed", "called")  # columns that are le
 
 
 def show_status(infos: Sequence[StoreInfo], running: Mapping[str, Job], warnings: Sequence[str] = ()) -> None:
-    """Every store in a line, then what is running."""
+    """Print one line for each store, then the running jobs."""
     warn(*warnings)
     if warnings and not infos:
         return
@@ -192,7 +193,7 @@ def show_status(infos: Sequence[StoreInfo], running: Mapping[str, Job], warnings
 
 
 def print_store(info: StoreInfo) -> None:
-    """All facts of a store."""
+    """Print all facts about a store."""
     left_out = wording.left_out(info.failed, info.skipped, info.excluded)
     withheld = f", {info.withheld:,} private and withheld: the embedder is elsewhere" if info.withheld else ""
     vectors = [
@@ -226,7 +227,7 @@ def _marks(source: Source) -> str:
 
 
 def print_sources(store: str, found: Sequence[SourceInfo]) -> None:
-    """The folders of a store."""
+    """Print the folders of a store."""
     add = f"There is no folder yet. Add one: commonplace index FOLDER --store {store}"
     rows = []
     for each in found:
@@ -241,7 +242,7 @@ def print_sources(store: str, found: Sequence[SourceInfo]) -> None:
 
 
 def _show_first(rows: Sequence[str], where: str = "") -> None:
-    """The first rows; ``where`` says where the others are."""
+    """Print the first rows, and how many more there are; ``where`` is added to say where to find them."""
     for row in rows[:_MAX_ROWS]:
         click.echo(f"  {row.rstrip()}")
     if len(rows) > _MAX_ROWS:
@@ -249,7 +250,7 @@ def _show_first(rows: Sequence[str], where: str = "") -> None:
 
 
 def show_plans(plans: Sequence[Plan]) -> None:
-    """What a run would do."""
+    """Print what a run would do."""
     for plan in plans:
         click.secho(line(plan.source.root), bold=True)
         _show_first(
@@ -261,7 +262,8 @@ def show_plans(plans: Sequence[Plan]) -> None:
 
 
 def show_job(job: Job, problems: Sequence[Problem] = (), *, with_files: bool = False) -> None:
-    """The result of a run: with the files that it changed if asked, its outcomes and its problems.
+    """Print the result of a run: its outcomes and problems and, with ``with_files``, the files that it
+    changed.
 
     Failed files are shown one by one, except a folder that the run's message names; skipped ones by reason.
     """
@@ -300,7 +302,7 @@ def _show_files(job: Job) -> None:
 
 
 def show_jobs(jobs: Sequence[Job]) -> None:
-    """The runs of a store, each in a line, then their messages."""
+    """Print one line for each run of a store, then their messages."""
     rows = [
         (
             str(job.id),
@@ -318,7 +320,7 @@ def show_jobs(jobs: Sequence[Job]) -> None:
 
 
 def show_settings(settings: Settings) -> None:
-    """Every setting with its origin, then the files."""
+    """Print every setting with its origin, then the settings files."""
     table(("setting", "from", "value"), [(r.key.name, str(r.origin), r.said) for r in settings.rows()])
     click.echo()
     files = {"settings": settings.config_file, "variables": settings.env_file, "data": settings.data_dir}
@@ -331,13 +333,13 @@ _MARKS = {"ok": "ok  ", "note": "note", "no": "NO  "}
 
 
 def show_steps(steps: Sequence[DiagnosisStep]) -> None:
-    """One line a step."""
+    """Print one line for each step."""
     for step in steps:
         click.echo(f"{_MARKS[step.state]}  {plain(step.sentence)}")
 
 
 def show_diagnoses(found: Sequence[Diagnosis]) -> None:
-    """Why a file is found or not, store by store."""
+    """Print, store by store, why a file is found or not."""
     for diagnosis in found:
         verdict = "can be found" if diagnosis.findable else "cannot be found"
         click.echo(f"{plain(diagnosis.path)} {verdict} in store {diagnosis.store!r}")
@@ -349,7 +351,7 @@ def show_diagnoses(found: Sequence[Diagnosis]) -> None:
 
 
 def show_healths(healths: Sequence[Health], damaged: Sequence[str]) -> None:
-    """Each store with its findings, then stores that cannot be opened."""
+    """Print each store with its findings, then the stores that cannot be opened."""
     for health in healths:
         faults = sum(finding.severity == "fault" for finding in health.findings)
         checks = wording.plural(len(health.checks), "check")
@@ -367,7 +369,7 @@ def show_healths(healths: Sequence[Health], damaged: Sequence[str]) -> None:
 
 
 def show_repair(repaired: Repair) -> None:
-    """The steps of a repair, and what the next run embeds again."""
+    """Print the steps of a repair, and what the next run embeds again."""
     for sentence in repaired.done:
         click.echo(plain(sentence))
     click.echo(f"Store {repaired.store!r} is sound{'.' if repaired.done else '; nothing was changed.'}")

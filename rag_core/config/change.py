@@ -19,7 +19,7 @@ _BARE = re.compile(r"[0-9]+(?:\.[0-9]+)?|true|false")  # what YAML does not take
 
 
 def change(name: str, value: str | float | bool | None) -> Settings:
-    """Write a setting into config.yaml, or remove it for None; returns the settings that hold now.
+    """Write a setting into config.yaml, or remove it if ``value`` is None. Returns the new settings.
 
     Raises:
         InvalidInput: the setting is unknown or secret, or a variable or .env decides it.
@@ -58,7 +58,8 @@ def _change(key: Key, value: str | float | bool | None) -> Settings:
 
 
 def _changed(text: str, key: Key, value: str | float | bool | None) -> str:
-    """``text`` with another value of one key: only the characters of the old one are replaced."""
+    """Return ``text`` with the value of one key changed, added or removed. All other characters stay the
+    same."""
     root = yaml.compose(text, yaml.BaseLoader)
     is_bare = isinstance(value, str) and _BARE.fullmatch(value)
     written = value if is_bare else json.dumps(value, ensure_ascii=False)

@@ -23,7 +23,7 @@ from rag_core.providers import CHAT_MODELS, EMBEDDERS, RERANKERS, VECTOR_INDEXES
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kind:
-    """What values of a type are allowed, and how they are read."""
+    """A type of settings: which values are allowed, and how they are read."""
 
     words: str  #: What is allowed, for people.
     schema: CoreSchema | None = None  #: What reads a value; None: the type's own.
@@ -39,7 +39,7 @@ class Kind:
         return schemas.no_info_wrap_validator_function(self._checked, self.schema or handler(source))
 
     def read(self, written: Any) -> Any:
-        """The value that ``written`` means. Raises InvalidSettings."""
+        """Return the value that ``written`` stands for. Raises InvalidSettings."""
         return TypeAdapter(Annotated[Any, self]).validate_python(written)
 
     def _checked(self, written: Any, inner: ValidatorFunctionWrapHandler) -> Any:
@@ -53,23 +53,24 @@ class Kind:
 
 
 def whole(low: int, high: int) -> Kind:
-    """A whole number, both ends included."""
+    """The kind for whole numbers from ``low`` to ``high``, both included."""
     return Kind(f"a whole number from {low} to {high}", schemas.int_schema(ge=low, le=high))
 
 
 def number(low: float, high: float) -> Kind:
-    """A number, both ends included."""
+    """The kind for numbers from ``low`` to ``high``, both included."""
     return Kind(f"a number from {low:g} to {high:g}", schemas.float_schema(ge=low, le=high))
 
 
 def choice(*words: str) -> Kind:
-    """One of a few words, in any case."""
+    """The kind for one of these words, in upper or lower case."""
     schema = schemas.chain_schema([schemas.str_schema(to_lower=True), schemas.literal_schema(list(words))])
     return Kind(f"{', '.join(words[:-1])} or {words[-1]}", schema, advice="Write one of these words.")
 
 
 def word(shape: str, words: str, *, hide: bool = False, lower: bool = False) -> Kind:
-    """A text that matches the regular expression ``shape``."""
+    """The kind for texts that match the regular expression ``shape``; ``words`` describes them to
+    people."""
     whole_text = rf"\A(?:{shape})\Z"
     schema = schemas.str_schema(pattern=whole_text, to_lower=lower, regex_engine="python-re")
     return Kind(words, schema, hidden="always" if hide else "never")
@@ -79,8 +80,8 @@ _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a server 
 
 
 def server_address(port: int | None = None) -> Kind:
-    """The address of a server, read as ``scheme://host:port/path``. One without scheme and port gets
-    ``port``; keys never stand in it."""
+    """The kind for addresses of servers, read as ``scheme://host:port/path``. If scheme and port are
+    missing, ``port`` is used. Keys in addresses are refused."""
 
     def read(text: str) -> str:
         bare = "://" not in text
@@ -115,7 +116,8 @@ def _path(given: Any) -> Path:
 
 
 def as_list(written: Any, separator: str = "") -> Any:
-    """A list of what was written: YAML's own, a single value, or a variable's parts."""
+    """Return the written value as a list: a YAML list as it is, a variable split at ``separator``, or a
+    single value."""
     if isinstance(written, Text) and separator and written.origin.layer != "config.yaml":
         return [Text(part, written.origin) for part in re.split(separator, written) if part]
     if isinstance(written, Text) and written.empty:

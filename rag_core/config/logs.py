@@ -23,7 +23,7 @@ WARNING, whatever level is set."""
 
 
 def configure(level: str) -> None:
-    """Log records of ``level`` (``debug`` … ``critical``) or above; may be called again."""
+    """Set the lowest level to log, ``debug`` … ``critical``. May be called again."""
     handler = _Handler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     for logger in map(logging.getLogger, OURS):
@@ -35,7 +35,7 @@ def configure(level: str) -> None:
 
 
 class _Handler(logging.StreamHandler[TextIO]):
-    """Writes to whatever standard error is at that moment."""
+    """Writes to the current ``sys.stderr``, even if it was replaced."""
 
     def emit(self, record: logging.LogRecord) -> None:
         self.stream = sys.stderr
@@ -43,8 +43,8 @@ class _Handler(logging.StreamHandler[TextIO]):
 
 
 def _record(*args: Any, **kwargs: Any) -> logging.LogRecord:
-    """A record whose traceback is written already, so that no formatter adds the message: where the exception
-    came from and what kind it is, with its causes."""
+    """Make a log record whose traceback is formatted already: the places and types of the exception and its
+    causes, without messages. No formatter then adds the messages."""
     record = logging.LogRecord(*args, **kwargs)
     error = record.exc_info[1] if record.exc_info else None
     if error is None:

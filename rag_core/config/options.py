@@ -15,20 +15,21 @@ _Options = TypeVar("_Options")
 def setting(
     name: str, default: Any, read: Callable[[Any], Any] | None = None, *, secret: bool = False
 ) -> Any:
-    """A field of a dataclass that is made from settings.
+    """Return a dataclass field that `options_from` fills from a setting.
 
     Args:
         name: the attribute of `Settings`.
-        default: holds where the setting has no value.
-        read: makes the field's value of the setting's.
-        secret: keeps the value out of the repr.
+        default: the value if the setting has none.
+        read: converts the setting's value to the field's.
+        secret: whether to keep the value out of the repr.
 
     """
     return field(default=default, repr=not secret, metadata={"setting": name, "read": read})
 
 
 def options_from(settings: Settings, kind: type[_Options]) -> _Options:
-    """The options of this dataclass; fields without a setting keep their defaults."""
+    """Make an instance of the dataclass ``kind`` from the settings. Fields without a setting keep their
+    defaults."""
     values = {}
     for each in fields(kind):  # type: ignore[arg-type]  # a dataclass
         value = getattr(settings, each.metadata["setting"]) if each.metadata else None

@@ -27,11 +27,11 @@ class Origin:
         return f"{self.layer}, {self.name}" if self.name else self.layer
 
     def at(self, line: int, name: str = "") -> Origin:
-        """Another place in the same file."""
+        """Return another place in the same file."""
         return Origin(self.layer, name, self.file, line)
 
     def error(self, problem: str, suggestion: str) -> InvalidSettings:
-        """An error at this place; ``problem`` is a sentence without its full stop."""
+        """Return an error at this place. ``problem`` is a sentence without its full stop."""
         where = f" (line {self.line} of {self.file!r})" if self.file else ""
         return InvalidSettings(f"{problem}{where}.", suggestion)
 
@@ -40,7 +40,7 @@ DEFAULT = Origin("default")
 
 
 class Text(str):
-    """A text as written, without its quotes. ``empty``: nothing is there, or YAML's ``null``."""
+    """A text as written, without quotes. ``empty``: there is nothing, or YAML's ``null``."""
 
     origin: Origin
     empty: bool
@@ -52,7 +52,7 @@ class Text(str):
 
 
 class Listing(list[Any]):
-    """A list as written."""
+    """A list as written, with its place."""
 
     def __init__(self, origin: Origin, items: Iterable[Any]) -> None:
         super().__init__(items)
@@ -60,7 +60,7 @@ class Listing(list[Any]):
 
 
 class Table(dict[Text, Any]):
-    """Names and values as written."""
+    """Names and values as written, with their place."""
 
     def __init__(self, origin: Origin) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ ADVICE = "Change it, or leave it out for the default."
 
 
 def refused(written: Written, allowed: str, advice: str = ADVICE, *, hidden: bool = False) -> InvalidSettings:
-    """The error for a value that is not ``allowed``. A ``hidden`` value is not repeated."""
+    """Return the error for a value that is not ``allowed``. A ``hidden`` value is not repeated."""
     said = "a list" if isinstance(written, Listing) else "a table of names and values"
     if isinstance(written, Text):
         said = "(hidden)" if hidden else repr(str(written)[:80])

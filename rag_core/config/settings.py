@@ -47,7 +47,7 @@ _LogLevel = Annotated[str, choice("debug", "info", "warning", "error", "critical
 
 
 def _setting(group: str, default: Any, about: str, otherwise: str = "", **known: Any) -> Any:
-    """A field that is a setting; what is passed are fields of `Key`."""
+    """Return a field of `Settings`. The arguments become fields of its `Key`."""
     extra = {"group": group, "otherwise": otherwise, **known}
     return Field(default=default, description=about, repr=not known.get("secret"), json_schema_extra=extra)
 
@@ -248,7 +248,8 @@ class Settings(BaseSettings):
         sources: Sequence[Mapping[str, Any]] = (),
         **values: Any,
     ) -> None:
-        """Values passed by name win over ``sources``, and earlier sources over later ones."""
+        """Make settings from values by name and from ``sources``. Values by name win over sources, and
+        earlier sources over later ones."""
         places = {"data_dir": data_dir, "model_dir": model_dir, "roots": roots}
         given = {name: each for name, each in places.items() if each is not None} | values
         made = tuple(InitSettingsSource(type(self), dict(each)) for each in (given, *sources))
@@ -265,17 +266,17 @@ class Settings(BaseSettings):
 
     @property
     def store_dir(self) -> Path:
-        """Where the store files are."""
+        """The folder of the store files."""
         return self.data_dir / "stores"
 
     @property
     def embedding_url(self) -> str:
-        """The server of `openai:MODEL`: its own address, else that of the chat model, else ''."""
+        """The server for `openai:MODEL`: its own address, else that of the chat model, else ''."""
         return self.embedding_base_url or self.chat_base_url or ""
 
     @property
     def embedding_key(self) -> str:
-        """The key for `embedding_url`: that of the chat model goes to its own server only."""
+        """The key for `embedding_url`. The chat model's key is only used for the chat model's server."""
         borrowed = "" if self.embedding_base_url else self.chat_api_key
         return self.embedding_api_key or borrowed or ""
 
@@ -286,36 +287,37 @@ class Settings(BaseSettings):
 
     @property
     def qdrant_folder(self) -> Path:
-        """The folder of Qdrant's files without a server."""
+        """The folder for Qdrant's files if there is no Qdrant server."""
         return self.qdrant_path or self.data_dir / "qdrant"
 
     @property
     def chroma_folder(self) -> Path:
-        """The folder of Chroma's files without a server."""
+        """The folder for Chroma's files if there is no Chroma server."""
         return self.chroma_path or self.data_dir / "chroma"
 
     @property
     def default_stores(self) -> tuple[str, ...]:
-        """The default store, if there is one, as the option that takes several."""
+        """The default store as a tuple, empty if there is none. It is the default of options that take
+        several stores."""
         return (self.default_store,) if self.default_store else ()
 
     @property
     def max_file_bytes(self) -> int:
-        """Larger files are not read."""
+        """The largest size of files that are read, in bytes."""
         return self.max_file_mb * 1_000_000
 
     @property
     def chunk_sizes(self) -> tuple[int, int] | None:
-        """Size and overlap for every file type that ``chunking`` does not name, if configured."""
+        """(size, overlap) for file types that ``chunking`` does not name; None if not configured."""
         size, overlap = self.chunk_size, self.chunk_overlap
         return (size, size // 5 if overlap is None else overlap) if size else None
 
     def origin(self, name: str) -> Origin:
-        """Where the value of the setting ``name`` is from."""
+        """Return where the value of the setting ``name`` was given."""
         return self.origins.get(name, DEFAULT)
 
     def rows(self) -> list[SettingRow]:
-        """Every setting with its value and origin, in the order of the fields."""
+        """Return every setting with its value and origin, in the order of the fields."""
         rows = []
         for key in KEYS:
             value = tables.as_written(getattr(self, key.attribute))
@@ -325,7 +327,7 @@ class Settings(BaseSettings):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What is known of a setting."""
+    """The facts about a setting that do not depend on its value."""
 
     name: str
     attribute: str  #: Its field of `Settings`.
@@ -339,7 +341,7 @@ class Key:
 
     @classmethod
     def of(cls, attribute: str, field: FieldInfo) -> Key:
-        """What is known of the setting in a field of `Settings`."""
+        """Return the key of the setting that this field of `Settings` holds."""
         inner = (getattr(part, "__metadata__", ()) for part in get_args(field.annotation))  # of X | None
         kind = next(each for each in (*field.metadata, *chain(*inner)) if isinstance(each, Kind))
         default = None if field.is_required() else field.default
@@ -348,13 +350,14 @@ class Key:
 
     @property
     def variable(self) -> str:
-        """Its environment variable; '' for tables."""
+        """The name of its environment variable; '' for tables."""
         return "" if self.kind.in_yaml_only else f"{VARIABLE_PREFIX}{self.name.upper()}"
 
 
 @dataclass(frozen=True, slots=True)
 class SettingRow:
-    """One setting as ``commonplace config`` shows it; ``value`` is fit for JSON, secrets masked."""
+    """One setting as ``commonplace config`` shows it. ``value`` can be written as JSON; secrets are
+    masked."""
 
     key: Key
     value: Any

@@ -34,9 +34,9 @@ Given = dict[str, Any]
 
 
 def load(environ: Mapping[str, str] | None = None, *, config_text: str | None = None) -> Settings:
-    """The settings from the environment (default: of this process) and from both files. ``config_text``
-    replaces the content of config.yaml. Raises InvalidSettings, which names the place and the allowed
-    values."""
+    """Read the settings from the environment (default: of this process), .env and config.yaml.
+    ``config_text`` replaces the content of config.yaml. Raises InvalidSettings, which names the place and
+    the allowed values."""
     env = os.environ if environ is None else environ
     ours = (
         (name, value) for name, value in env.items() if name.startswith(VARIABLE_PREFIX) or name in BORROWED
@@ -56,7 +56,7 @@ def load(environ: Mapping[str, str] | None = None, *, config_text: str | None = 
 
 
 def file_text(file: Origin) -> str:
-    """The content of a settings file; nothing when it does not exist. Raises InvalidSettings."""
+    """Read a settings file; '' if it does not exist. Raises InvalidSettings."""
     try:
         data = Path(file.file).read_bytes()
     except (FileNotFoundError, NotADirectoryError):
@@ -97,7 +97,8 @@ def _load(
 
 
 def _checked(sources: Sequence[dict[str, Any]], placed: dict[str, Any]) -> Settings:
-    """The settings of all ``sources``; an earlier one wins. Each is checked as a whole."""
+    """Return the settings from all ``sources``, of which earlier ones win. Each source is also checked
+    alone."""
     for source in sources:
         Settings(sources=(source, placed))
     settings = Settings(sources=(*sources, placed))
@@ -114,7 +115,7 @@ def _by_attribute(layer: Given) -> dict[str, Any]:
 
 
 def _origins(layers: Sequence[Given]) -> dict[str, Origin]:
-    """Where the value of each setting is from: the first of the ``layers`` that has it."""
+    """Return where each setting's value was given: in the first of the ``layers`` that has it."""
     merged = {name: value for layer in reversed(layers) for name, value in layer.items()}
     return {name: value.origin for name, value in merged.items()}
 
@@ -149,8 +150,8 @@ def _from_dotenv(text: str, file: Origin) -> Given:
 
 
 def _from_environment(given: tuple[tuple[str, str], ...]) -> tuple[Given, Given, list[str]]:
-    """The values of our variables, those of other programs' variables, and a warning for each unusable
-    one."""
+    """Return the values of our variables, then those of other programs' variables, then a warning for each
+    unusable one."""
     ours: list[Text] = []
     borrowed: Given = {}
     warnings: list[str] = []

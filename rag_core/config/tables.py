@@ -27,8 +27,8 @@ FOLDERS = ("root", "include", "exclude")
 
 
 def fields(table: Any, known: Collection[str], what: str) -> dict[str, Any]:
-    """The values of ``table``, without empty ones. Raises InvalidSettings if it is no table, or has a name
-    that is not ``known``."""
+    """Return the values of ``table`` that are not empty. Raises InvalidSettings if it is not a table, or
+    has a name that is not in ``known``."""
     if not isinstance(table, Table):
         raise refused(table, f"a table of {what}")
     for name in table:
@@ -40,12 +40,12 @@ def fields(table: Any, known: Collection[str], what: str) -> dict[str, Any]:
 
 
 def unknown(name: Text, known: Collection[str]) -> InvalidSettings:
-    """The error for a name that is not known; its value is not repeated."""
+    """Return the error for a name that is not in ``known``. The value is not repeated."""
     return name.origin.error(f"{str(name)[:80]!r} is not a setting", suggest(name[:80], known))
 
 
 def suggest(name: str, known: Collection[str]) -> str:
-    """The advice for an unknown ``name``: the nearest of ``known``, else all of them."""
+    """Return advice for an unknown ``name``: the most similar of ``known``, or all of them."""
     with_prefix = [VARIABLE_PREFIX + name.upper()] if VARIABLE_PREFIX + name.upper() in known else []
     if close := with_prefix or difflib.get_close_matches(name, known, n=1):
         return f"Did you mean {str(close[0])!r}?"
@@ -53,7 +53,8 @@ def suggest(name: str, known: Collection[str]) -> str:
 
 
 def _table(words: str, what: str, read: Callable[[Text, Any], Any]) -> Kind:
-    """A table; ``read`` makes one value of each name and its value. A value made in Python stays."""
+    """The kind for tables. ``read`` converts each name and value to one item of a tuple. Values that do not
+    come from a file are accepted as they are."""
 
     def entries(written: Any) -> Any:
         if isinstance(written, Table):
@@ -89,7 +90,7 @@ def _sizes(kind: Text, written: Any) -> tuple[str, SizeTable]:
 
 
 def check_overlap(size: int, overlap: int, origin: Origin) -> None:
-    """Raises InvalidSettings unless the overlap is less than the size."""
+    """Raise InvalidSettings unless the overlap is less than the size."""
     if overlap >= size:
         problem = f"{origin.name} is {overlap}, which is not less than the chunk_size of {size}"
         raise origin.error(problem, "Make it smaller, such as a fifth.")
@@ -118,7 +119,7 @@ Labels = Annotated[tuple[tuple[str, str], ...], _LABELLED]
 
 @dataclass(frozen=True, slots=True)
 class DeclaredFolder:
-    """A folder of a declared store, with its globs."""
+    """A folder of a declared store, with the globs of its files."""
 
     root: Path
     include: tuple[str, ...] = EVERYTHING
@@ -127,7 +128,8 @@ class DeclaredFolder:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredStore:
-    """A store that is made when the app starts, unless it exists; None is as in the settings."""
+    """A store that is created when the app starts, if it does not exist. ``embedder`` and ``backend`` are
+    None if the general settings apply."""
 
     name: str
     embedder: str | None = None
@@ -136,7 +138,7 @@ class DeclaredStore:
 
 
 def _folder(written: Any) -> DeclaredFolder:
-    """A folder alone, or one with its globs."""
+    """Read a declared folder: a path alone, or a table with ``root`` and globs."""
     if isinstance(written, Text):
         return DeclaredFolder(FOLDER.read(written))
     given = fields(written, FOLDERS, "root, include and exclude")
@@ -176,7 +178,7 @@ Stores = Annotated[tuple[DeclaredStore, ...], _DECLARED]
 
 
 def as_written(value: Any) -> Any:
-    """``value`` in the shapes of JSON, tables as config.yaml has them."""
+    """Convert ``value`` to JSON types; tables look as in config.yaml."""
     match value:
         case Path():
             return str(value)

@@ -14,8 +14,8 @@ _SHAPE = "Write lines like 'top_k: 5'."
 
 
 def parse_yaml(text: str, file: Origin) -> Table:
-    """The table that ``text`` holds. Raises InvalidSettings, with file and line, for anything but names and
-    values, for a name that is there twice, and for aliases."""
+    """Parse ``text`` to a table. Raises InvalidSettings, with file and line, unless it is a table without
+    duplicate names and aliases."""
     opened: list[int] = []
     try:
         for event in yaml.parse(text, yaml.BaseLoader):

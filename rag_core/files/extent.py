@@ -15,8 +15,8 @@ MANY_FILES = 50_000
 
 
 def doubt(root: Path, include: Sequence[str], found: Preview) -> str:
-    """A sentence that says why to ask the owner before indexing ``root``; '' for no reason. ``root`` is
-    absolute, without links, and ``found`` what ``preview`` says of it with ``MANY_FILES`` names."""
+    """Return a reason to ask the owner before indexing ``root``, as a sentence; '' if there is none.
+    ``root`` is absolute, without links; ``found`` is the result of ``preview`` with ``MANY_FILES``."""
     if not include or any(pattern.split("/")[0] == "**" for pattern in include):
         if root == Path(root.anchor):
             return f"{str(root)!r} is the whole disk."
@@ -31,7 +31,7 @@ def doubt(root: Path, include: Sequence[str], found: Preview) -> str:
 def leaves_out(root: Path, pattern: str) -> bool:
     """Whether anything below ``root`` matches an exclude pattern, even something that no scan would read.
 
-    It is also True where this cannot be told quickly: too many names, a link to a folder, or a folder that
+    It is also True if this cannot be told quickly: too many names, a link to a folder, or a folder that
     cannot be listed. Raises InvalidInput for an invalid pattern.
     """
     covered, top = Coverage((pattern,), dots=True), len(with_sep(os.fsencode(root)))

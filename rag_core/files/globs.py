@@ -41,7 +41,7 @@ _DOT = 0x2E
 
 
 class Globs:
-    """Compiled patterns. ``dots`` lets wildcards match hidden names (for exclude patterns)."""
+    """Compiled patterns. With ``dots``, wildcards match hidden names, too (for exclude patterns)."""
 
     def __init__(self, patterns: Sequence[str], *, dots: bool = False) -> None:
         self._patterns = validate_globs(patterns)
@@ -62,7 +62,8 @@ class Globs:
         self.spelled = set(map(os.fsencode, map(str.lower, chain.from_iterable(rests))))
 
     def enter(self, state: MatchState, name: bytes) -> MatchState:
-        """The state inside the folder ``name`` of a folder in ``state``; empty where nothing can match."""
+        """Return the state inside the folder ``name``, which lies in a folder with ``state``. It is empty
+        if nothing inside can match."""
         below: set[Rest] = set()
         for rest in state:
             while rest and rest[0] == "**":
@@ -74,7 +75,7 @@ class Globs:
         return frozenset(below)
 
     def accepts(self, state: MatchState) -> NameTest:
-        """The test for names directly inside a folder in ``state``."""
+        """Return a test for names directly inside a folder with ``state``."""
         if state not in self._tests:
             last: set[str] = set()
             for rest in state:
@@ -86,16 +87,18 @@ class Globs:
         return self._tests[state]
 
     def covers(self, state: MatchState, name: bytes) -> bool:
-        """Whether the folder ``name``, of a folder in ``state``, is matched itself or in whole."""
+        """Whether the folder ``name``, in a folder with ``state``, matches itself or matches with
+        everything in it."""
         return bool(state) and (self.accepts(state)(name) or ("**",) in self.enter(state, name))
 
     def which(self, path: bytes) -> str:
-        """The first pattern that covers ``path`` or a folder on the way to it; empty if none does."""
+        """Return the first pattern that matches ``path`` or a folder above it; '' if none does."""
         return next((each for each in self._patterns if path in Coverage((each,), dots=self._dots)), "")
 
 
 class Coverage:
-    """The paths that patterns cover, themselves or a folder on the way; a folder is looked at once."""
+    """The set of paths that match a pattern or lie below a folder that does. Results are cached for each
+    folder."""
 
     def __init__(self, patterns: Sequence[str], *, dots: bool = False) -> None:
         self._globs = Globs(patterns, dots=dots)
@@ -114,20 +117,20 @@ class Coverage:
 
 
 def validate_globs(patterns: Sequence[str]) -> tuple[str, ...]:
-    """The patterns in tidy form (no ``./``, no doubled slash), without repetitions. An empty list stays
-    empty; ``scan`` takes it for ``**/*``. Raises InvalidInput when a pattern is empty, absolute, leaves its
-    folder or has too many alternatives."""
+    """Return the patterns without ``./``, doubled slashes and repetitions. An empty list stays empty, which
+    means ``**/*`` to ``scan``. Raises InvalidInput for a pattern that is empty, absolute, leaves its folder
+    or has too many alternatives."""
     return tuple(dict.fromkeys(map(_tidy, [patterns] if isinstance(patterns, str) else patterns)))
 
 
 def split_glob(pattern: str) -> tuple[Path, str]:
-    """Split what a person typed into a root folder, which is resolved, and a pattern below it.
+    """Split a typed path or pattern into a root folder, which is resolved, and a pattern below it.
 
     ``~/notes/**/*.md`` gives (``/home/me/notes``, ``**/*.md``); an existing folder gives all below it, an
     existing file just itself. Relative patterns start at the current folder.
 
     Raises:
-        InvalidInput: nothing by that name exists and it holds no wildcard, or the pattern is invalid.
+        InvalidInput: nothing by that name exists and it has no wildcard, or the pattern is invalid.
 
     """
     typed = pattern.strip()
@@ -171,7 +174,7 @@ def _tidy(pattern: str) -> str:
 
 
 def _alternatives(pattern: str) -> list[str]:
-    """Expand braces as a shell does, innermost first; ``{one}`` is not a list and stays."""
+    """Expand braces as a shell does, innermost first. ``{one}`` is not a list and stays."""
     done: set[str] = set()
     patterns = {pattern}
     while patterns:
@@ -191,7 +194,7 @@ def _alternatives(pattern: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def _segment_test(segments: tuple[str, ...], dots: bool) -> NameTest:
-    """A test for "the name matches one of ``segments``", cheap for ``*`` and ``*.md``."""
+    """Return a test whether a name matches one of ``segments``. It is fast for ``*`` and ``*.md``."""
     suffixes: tuple[bytes, ...] = ()
     others: list[str] = []
     for segment in segments:
@@ -214,6 +217,6 @@ def _segment_test(segments: tuple[str, ...], dots: bool) -> NameTest:
 
 
 def plain_text(name: bytes) -> str:
-    """A name as text to compare: NFC, undecodable bytes as surrogates."""
+    """Return a name as text to compare: in NFC, with undecodable bytes as surrogates."""
     text = os.fsdecode(name)
     return text if name.isascii() else unicodedata.normalize("NFC", text)

@@ -48,13 +48,14 @@ _LEFTOVER_PREFIXES = (b"~$", b".~lock.", b"._")
 
 
 def is_leftover(name: bytes) -> bool:
-    """Whether a program or the system leaves files of this name, which are no documents."""
+    """Whether a file of this name is left by a program or the system, and not a document."""
     lower = name.lower()
     return lower in _LEFTOVERS or lower.startswith(_LEFTOVER_PREFIXES)
 
 
 def is_secret(name: bytes) -> bool:
-    """Whether a file of this name looks like a key or a password store. No pattern overrides it."""
+    """Whether the name of a file looks like that of a key or a password store. Such files are never read,
+    whatever the patterns."""
     lower = name.lower()
     return lower.endswith(_SECRET_SUFFIXES) or lower.startswith(_SECRET_PREFIXES) or lower in _SECRET_NAMES
 
@@ -72,8 +73,8 @@ class IgnoreRule(NamedTuple):
 
 
 def _match_all(segments: Sequence[re.Pattern[str] | None], parts: Sequence[str]) -> bool:
-    """Whether ``segments`` match all of ``parts``. All ways are followed at once: of many ``**`` in a hostile
-    line there would be millions."""
+    """Whether ``segments`` match all of ``parts``. It follows all possibilities at once, since a hostile
+    line with many ``**`` would have millions."""
     last, reached = len(segments) - 1, {0}  # numbers of segments that may match the parts before
     for part in parts:
         following: set[int] = set()
@@ -93,8 +94,8 @@ def _match_all(segments: Sequence[re.Pattern[str] | None], parts: Sequence[str])
 
 
 class IgnoreFile(NamedTuple):
-    """One ``.gitignore``: the whole path of its folder (a slash at the end), its rules from last to first.
-    ``names`` matches what any unanchored rule does: most names need no look at the rules one by one."""
+    """One ``.gitignore``: ``base`` is the path of its folder with a slash at the end, ``rules`` are ordered
+    from last to first. Names that do not match ``names`` are compared with the ``anchored`` rules only."""
 
     base: bytes
     rules: tuple[IgnoreRule, ...]
@@ -103,8 +104,8 @@ class IgnoreFile(NamedTuple):
 
 
 def ignored_by(ignores: tuple[IgnoreFile, ...], path: bytes) -> str | None:
-    """The rule that ignores the whole path ``path``, by name; a folder's ends in a slash. The innermost file
-    that speaks of it decides, as in git."""
+    """Say which rule ignores ``path``, an absolute path (a folder's ends in a slash); None if none does.
+    The innermost file with a matching rule decides, as in git."""
     is_folder = path.endswith(b"/")
     for ignore in reversed(ignores):
         parts = plain_text(path[len(ignore.base) :].rstrip(b"/")).split("/")
@@ -117,8 +118,8 @@ def ignored_by(ignores: tuple[IgnoreFile, ...], path: bytes) -> str | None:
 
 
 def read_ignore_file(base: bytes) -> tuple[IgnoreFile, ...]:
-    """The ``.gitignore`` of the folder ``base`` (with a slash at the end); none if there is no regular file.
-    Raises OSError when it is there but cannot be read."""
+    """Read the ``.gitignore`` of the folder ``base`` (with a slash at the end). The tuple is empty if there
+    is no such regular file. Raises OSError if it cannot be read."""
     # Like git, no symbolic link is followed; and a pipe of that name must not block the walk.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
@@ -138,7 +139,7 @@ def read_ignore_file(base: bytes) -> tuple[IgnoreFile, ...]:
 
 
 def _rule(line: str) -> IgnoreRule | None:
-    """A rule as gitignore(5) defines it; None for a comment and for what git cannot use either."""
+    """Parse a line as gitignore(5) defines it; None for a comment, and for lines that git ignores."""
     pattern = line.rstrip(" ")
     if pattern.endswith("\\") and pattern != line:  # an escaped space stays
         pattern += " "
@@ -162,8 +163,8 @@ def _segment(segment: str) -> re.Pattern[str] | None:
 
 
 def ignore_files_above(root: bytes) -> tuple[IgnoreFile, ...]:
-    """The ``.gitignore`` files above ``root`` in the repository it lies in, outermost first. None if they
-    ignore ``root`` itself: who names an ignored folder as a source wants it read."""
+    """The ``.gitignore`` files above ``root`` in its repository, outermost first. There are none if they
+    ignore ``root`` itself, because a source that is an ignored folder should be read."""
     way = [root]
     while not os.path.lexists(way[-1] + b".git"):
         parent = with_sep(os.path.dirname(way[-1][:-1]))  # noqa: PTH120  (bytes)

@@ -21,15 +21,16 @@ _MOST_CODE = 3
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """A folder to index, and what it is."""
+    """A folder that the app offers to index, and its kind."""
 
     path: Path
     kind: FolderKind
 
 
 def offered_folders(roots: Sequence[Path]) -> list[Offered]:
-    """Vaults below ``roots`` (they hold ``.obsidian``), then folders of documents, then the folders with the
-    most git repositories. Hidden folders and links are not followed."""
+    """Folders worth indexing: Obsidian vaults below ``roots`` (with ``.obsidian``), then folders of
+    documents, then the folders with the most git repositories. Hidden folders and links are not
+    followed."""
     vaults: list[Path] = []
     code: Counter[Path] = Counter()
     for folder, names in _walk(roots):
@@ -46,8 +47,8 @@ def offered_folders(roots: Sequence[Path]) -> list[Offered]:
 
 
 def _walk(roots: Iterable[Path]) -> Iterator[tuple[Path, set[str]]]:
-    """Each folder with the names of the folders in it, the nearest first; not those below a vault or a
-    repository."""
+    """Yield each folder with the names of the folders in it, nearest first. It does not descend into vaults
+    and repositories."""
     waiting = deque((root, 0) for root in roots)
     for _ in range(_MOST_WALKED):
         if not waiting:

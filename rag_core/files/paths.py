@@ -29,9 +29,10 @@ _BY_FOLDER_FD = os.open in os.supports_dir_fd
 
 
 def display(path: bytes) -> str:
-    r"""The path as text to show: NFC; bytes that are no text as ``\xff``, controls as ``\n`` or ``\u202e``.
+    r"""Return the path as text to show, in NFC. Bytes that are not text become ``\xff``, control characters
+    ``\n`` or ``\u202e``.
 
-    Never fails and holds no lone surrogate. Two paths may look the same: it is no key.
+    Never fails and returns no lone surrogate. Two paths may look the same, so the text is not a key.
     """
     text = os.fsdecode(path)
     if text.isascii() and text.isprintable():
@@ -48,7 +49,7 @@ def display(path: bytes) -> str:
 
 
 def expanded(path: str | Path) -> Path:
-    """``path`` with ``~`` resolved, where that user is known."""
+    """Replace ``~`` in ``path`` by the home folder, if that user is known."""
     try:
         return Path(os.path.expanduser(path))  # noqa: PTH111 - Path.expanduser raises for an unknown user
     except ValueError:  # a NUL
@@ -56,7 +57,7 @@ def expanded(path: str | Path) -> Path:
 
 
 def current_folder() -> Path:
-    """The current folder. Raises InvalidInput when it was removed."""
+    """Return the current folder. Raises InvalidInput if it was removed."""
     try:
         return Path.cwd()
     except OSError as error:
@@ -65,7 +66,8 @@ def current_folder() -> Path:
 
 
 def real_folder(root: str | Path) -> Path:
-    """The real folder that ``root`` names, ``~`` and links resolved. Raises InvalidInput."""
+    """Resolve ``~`` and links in ``root`` and return the folder. Raises InvalidInput if it is not a
+    folder."""
     with suppress(OSError, RuntimeError, ValueError):  # no permission, a loop of links, a NUL
         folder = expanded(root).resolve()
         if folder.is_dir():
@@ -77,8 +79,8 @@ def real_folder(root: str | Path) -> Path:
 
 
 def contained(path: Path, roots: Sequence[Path]) -> Path:
-    """``path`` with ``~`` and links resolved; it need not exist. Raises InvalidInput when it lies in none of
-    ``roots``, without saying whether it exists."""
+    """Resolve ``~`` and links in ``path``, which need not exist. Raises InvalidInput if it lies in none of
+    ``roots``, without telling whether it exists."""
     with suppress(OSError, RuntimeError, ValueError):
         resolved = expanded(path).resolve()
         if any(resolved.is_relative_to(root.resolve()) for root in roots):
@@ -88,9 +90,9 @@ def contained(path: Path, roots: Sequence[Path]) -> Path:
 
 
 def list_folders(folder: Path, roots: Sequence[Path]) -> list[Path]:
-    """The folders directly in ``folder`` that a person may open next, sorted by name: not hidden,
-    readable, and no link that leaves ``roots``. Raises InvalidInput when ``folder`` is outside ``roots`` or
-    cannot be listed."""
+    """The folders directly in ``folder`` that a person may open, sorted by name. Left out: hidden and
+    unreadable ones, and links that leave ``roots``. Raises InvalidInput if ``folder`` is outside ``roots``
+    or cannot be listed."""
     resolved = contained(folder, roots)
     try:
         with os.scandir(resolved) as entries:
@@ -110,12 +112,12 @@ def _can_be_opened(entry: os.DirEntry[str], roots: Sequence[Path]) -> bool:
 
 
 def read_bytes(root: Path, path: bytes, max_bytes: int) -> bytes:
-    """The content of one regular file, ``path`` below the real folder ``root``.
+    """Read one regular file at ``path`` below the resolved folder ``root``.
 
     A link is followed if it stays inside.
 
     Raises:
-        NotText: it is no regular file, lies outside ``root`` or holds more than ``max_bytes`` bytes.
+        NotText: it is no regular file, lies outside ``root`` or has more than ``max_bytes`` bytes.
         FileGone: it is not there any more.
         ExtractError: it cannot be read.
 
@@ -169,18 +171,18 @@ def _require_regular(status: os.stat_result, shown: str) -> None:
 
 
 def with_sep(folder: bytes) -> bytes:
-    """The path of a folder with one separator at its end, also for the root of the file system."""
+    """Return the path of a folder with one separator at its end, even for the root of the file system."""
     return folder.rstrip(SEP) + SEP
 
 
 def kind(mode: int) -> str:
-    """What kind of thing a ``st_mode`` is that is no regular file, as the end of a sentence."""
+    """Say what a ``st_mode`` is that is not a regular file, as the end of a sentence."""
     names = {stat.S_IFDIR: "is a folder", stat.S_IFIFO: "is a named pipe", stat.S_IFSOCK: "is a socket"}
     names |= dict.fromkeys((stat.S_IFCHR, stat.S_IFBLK), "is a device")
     return names.get(stat.S_IFMT(mode), "is not a regular file")
 
 
 def cannot_be_read(error: Exception) -> str:
-    """Why the system refused, as the end of a sentence."""
+    """Say why the system refused to read a file, as the end of a sentence."""
     reason = (error.strerror if isinstance(error, OSError) else None) or "its name cannot be used"
     return f"cannot be read: {reason[:1].lower()}{reason[1:]}"

@@ -36,7 +36,7 @@ NEVER_READ = "is of a kind of folder that is left out unless an include pattern 
 
 
 class Refusal(NamedTuple):
-    """Why a file is not taken, by kind and as the end of a sentence."""
+    """The reason why a file is not taken: its kind, and a text that ends a sentence."""
 
     kind: Literal["unreadable", "not included", "excluded", "rule"]
     text: str
@@ -45,8 +45,8 @@ class Refusal(NamedTuple):
 def why_skipped(
     root: Path, path: bytes, include: Sequence[str], exclude: Sequence[str] = ()
 ) -> Refusal | None:
-    """Why a scan does not take ``path`` (as in ``FileStat``); None if it does. Raises InvalidInput as
-    ``scan`` does."""
+    """Return the reason why a scan does not take ``path`` (as in ``FileStat``), None if it does. Raises
+    InvalidInput as ``scan`` does."""
     return Rules(root, include, exclude).why(path)
 
 
@@ -62,8 +62,8 @@ class WalkFolder:
 
 
 class Rules:
-    """The rules of one source; the walk and ``why_skipped`` ask the same ones. Raises InvalidInput when the
-    root is missing, no folder, a link or holds keys, or a pattern is invalid."""
+    """The rules of one source, for the walk and for ``why_skipped``. Raises InvalidInput if the root is
+    missing, a link, no folder or one for keys, or if a pattern is invalid."""
 
     def __init__(self, root: Path, include: Sequence[str], exclude: Sequence[str] = ()) -> None:
         self.include = Globs(include or EVERYTHING)
@@ -92,7 +92,7 @@ class Rules:
         self.top = WalkFolder(self.root, b"", self.include.start, self.exclude.start, ignores)
 
     def enter(self, place: WalkFolder, name: bytes) -> WalkFolder | str:
-        """The folder ``name`` in ``place``, or why it is not entered."""
+        """Return the folder ``name`` in ``place``, or a text that says why it is not entered."""
         lower = name.lower()
         if lower in SECRET_FOLDERS:
             return KEY_LIKE
@@ -109,7 +109,8 @@ class Rules:
         return WalkFolder(full, rel, wanted, self.exclude.enter(place.unwanted, name), place.ignores)
 
     def refusal(self, place: WalkFolder) -> Callable[[bytes], str | None]:
-        """A test of the names in ``place``: why a file is not taken, by its path alone; None if it is."""
+        """Return a function that takes the name of a file in ``place`` and says why it is not taken, judged
+        by its path alone; None if it is taken."""
         wanted = self.include.accepts(place.wanted)
         unwanted = self.exclude.accepts(place.unwanted) if place.unwanted else None
 
@@ -127,7 +128,7 @@ class Rules:
         return refuses
 
     def with_ignore_file(self, place: WalkFolder, skipped: list[tuple[bytes, str]]) -> WalkFolder:
-        """``place`` with its own ``.gitignore``, if there is one; one that cannot be read goes to
+        """Return ``place`` with its own ``.gitignore`` added, if it has one. An unreadable one is added to
         ``skipped``."""
         try:
             found = read_ignore_file(place.full)
@@ -138,8 +139,8 @@ class Rules:
         return replace(place, ignores=place.ignores + found) if found else place
 
     def target(self, link: bytes) -> tuple[bytes, os.stat_result] | str:
-        """Where ``link`` leads below the root and what is there, or why it is not followed. A link is no
-        way to what is hidden, ignored, excluded or secret."""
+        """Return the path below the root that ``link`` leads to, with its stat, or a text that says why it
+        is not followed. Links to hidden, ignored, excluded or secret files are not followed."""
         try:
             real = os.path.realpath(self.root + link, strict=True)
             status = os.stat(real)  # noqa: PTH116  (bytes)
@@ -160,7 +161,7 @@ class Rules:
         return Rules(Path(os.fsdecode(self.root)), EVERYTHING, self._excluded)
 
     def why(self, path: bytes) -> Refusal | None:
-        """Why ``path`` is not taken, or None; see ``why_skipped``."""
+        """Return the reason why ``path`` is not taken, None if it is; see ``why_skipped``."""
         parts = [part for part in path.split(b"/") if part not in (b"", b".")]
         try:
             reason = self._why(parts) if parts else None

@@ -23,8 +23,8 @@ _INODE_BITS = 0x7FFF_FFFF_FFFF_FFFF
 
 
 class FileStat(NamedTuple):
-    """A file found: its path below the root (raw bytes, ``/`` between segments), and what to compare.
-    ``inode`` is its lowest 63 bits, all that a database keeps of it."""
+    """A file that was found: its path below the root (raw bytes, ``/`` between segments), and the values
+    that tell whether it changed. ``inode`` has only the lowest 63 bits, as databases store no more."""
 
     path: bytes
     size: int
@@ -35,9 +35,10 @@ class FileStat(NamedTuple):
 
 @dataclass(frozen=True)
 class Walk:
-    """What a scan found, each list sorted by path. What is ignored or hidden is not listed.
+    """The result of a scan, each list sorted by path. Ignored and hidden files are not listed.
 
-    Documents below an unreadable or vanished folder must not be taken as deleted: its drive may be unplugged.
+    Documents below an unreadable or vanished folder must not be taken as deleted: its drive may be
+    unplugged.
     """
 
     files: list[FileStat] = field(default_factory=list)
@@ -65,11 +66,11 @@ def scan(
     *,
     on_progress: Callable[[int], None] | None = None,
 ) -> Walk:
-    """Find the files below ``root`` that ``include`` chooses and ``exclude`` does not.
+    """Find the files below ``root`` that match ``include`` and not ``exclude``.
 
-    Nothing outside the resolved root is reached, no file twice under names made by symbolic links
-    (hard links are files of their own), and nothing is opened but ``.gitignore`` files. No include pattern
-    means ``**/*``; an exclude pattern that matches a folder leaves out all below it. ``on_progress`` gets the
+    Nothing outside the resolved root is reached, no file is found twice through symbolic links (hard links
+    are files of their own), and nothing is opened but ``.gitignore`` files. No include pattern means
+    ``**/*``; an exclude pattern that matches a folder leaves out all below it. ``on_progress`` gets the
     number of files so far now and then; what it raises ends the scan.
 
     Raises InvalidInput when the root is missing, no folder, a link or unreadable, or a pattern is invalid.
@@ -80,8 +81,8 @@ def scan(
 def preview(
     root: Path, include: Sequence[str], exclude: Sequence[str] = (), *, max_files: int = 50_000
 ) -> Preview:
-    """Count what ``scan`` would find, looking at no more than ``max_files`` names, matching or not. Raises
-    InvalidInput as ``scan`` does."""
+    """Count what ``scan`` would find, looking at no more than ``max_files`` names, whether they match or
+    not. Raises InvalidInput as ``scan`` does."""
     walker = _Walker(Rules(root, include, exclude), names_left=max_files)
     files = walker.run().files
     shown = [display(file.path) for file in files]
@@ -97,7 +98,7 @@ def preview(
 
 @dataclass
 class _Walker:
-    """One walk. Links wait until all else is read, so that a target's own path wins."""
+    """One walk over a source. Links are followed last, so that a file's own path wins over links to it."""
 
     rules: Rules
     on_progress: Callable[[int], None] | None = None
@@ -162,7 +163,7 @@ class _Walker:
                 self.on_progress(self._reported)
 
     def _read(self, place: WalkFolder) -> list[WalkFolder]:
-        """Take the files of one folder and return the folders to enter, the first one last."""
+        """Take the files of one folder. Returns the folders to enter, in reverse order."""
         refuses, rel, take = self.rules.refusal(place), place.rel, self._walk.files.append
         folders: list[bytes] = []
         with os.scandir(place.full) as entries:
@@ -192,7 +193,7 @@ class _Walker:
     def _take_other(
         self, place: WalkFolder, entry: os.DirEntry[bytes], refuses: Callable[[bytes], str | None]
     ) -> None:
-        """A link, or something that is no file."""
+        """Handle an entry that is a link, or neither a file nor a folder."""
         if entry.is_symlink() and os.path.isdir(entry.path):  # noqa: PTH112  (entry.is_dir raises)
             below = self.rules.enter(place, entry.name)
             if isinstance(below, WalkFolder):
@@ -234,7 +235,7 @@ class _Walker:
 
 
 def file_stat(path: bytes, status: os.stat_result) -> FileStat:
-    """What a database keeps of the file ``path``."""
+    """Return the values of a file's status that the database stores."""
     inode = status.st_ino & _INODE_BITS
     found = path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode
     return tuple.__new__(FileStat, found)  # half the time of a call with five arguments

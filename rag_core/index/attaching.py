@@ -57,7 +57,7 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """What the installation that fills an index says about its store."""
+    """What an index records about the store of the installation that fills it."""
 
     name: str
     embedder: str
@@ -76,11 +76,11 @@ def make_attached(
     make_room: Callable[[], None],
     progress: Progress | None = None,
 ) -> None:
-    """Make the store file ``path`` of what is at ``address``; it is there whole or not at all.
+    """Make the store file ``path`` from the index at ``address``; an error leaves no file.
 
     ``make_room`` is called when all is ready, to remove a copy that was attached before; ``progress`` gets
-    the number of passages. Raises VectorError when the index cannot be read or is not one of ours,
-    EmbedderError when its embedder is missing here or another one.
+    the number of passages read so far. Raises VectorError when the index cannot be read or is not one of
+    ours, EmbedderError when its embedder is missing here or is another model.
     """
     with (
         new_store_file(path, "attached", "then attach it again", make_room) as unfinished,
@@ -101,8 +101,8 @@ def make_attached(
 
 
 def _is_same(embedder: Embedder, maker: Maker, sample: tuple[str, Vectors] | None) -> bool:
-    """Whether an embedder makes the vectors of the index. A ``sample`` of them decides where the embedder's
-    server does not tell which model it has."""
+    """Whether ``embedder`` makes the same vectors as the index has. ``sample`` is a text with its vector:
+    it decides if the embedder has no digest."""
     if embedder.identity != maker.identity:
         return False
     if not sample or embedder.identity.digest:
@@ -111,7 +111,8 @@ def _is_same(embedder: Embedder, maker: Maker, sample: tuple[str, Vectors] | Non
 
 
 def maker_at(index: RemoteIndex, address: str) -> Maker:
-    """Who fills the index; reads no further than needed. Raises VectorError when it is not one of ours."""
+    """Return the maker of the index, reading only as many records as needed. Raises VectorError if the
+    index is not one of ours."""
     for record in _records(index, address):
         if "store" in record.doc:
             return _maker(record.doc["store"], address)
@@ -121,8 +122,9 @@ def maker_at(index: RemoteIndex, address: str) -> Maker:
 def _gather(
     db: sqlite3.Connection, index: RemoteIndex, address: str, progress: Progress | None
 ) -> tuple[Maker, tuple[str, Vectors] | None]:
-    """Read every record into ``db``, so that any number fits; returns who made them, and a text that is not
-    private with its vector. Raises VectorError for a record that is not as we write them."""
+    """Write every record to the table ``records`` in ``db``, so that they need not fit into memory. Returns
+    the maker, then a text that is not private with its vector. Raises VectorError for a malformed
+    record."""
     maker: Maker | None = None
     sample: tuple[str, Vectors] | None = None
     db.row_factory = sqlite3.Row
@@ -160,7 +162,8 @@ def _records(index: RemoteIndex, address: str) -> Iterator[VectorRecord]:
 
 
 def _checked(record: VectorRecord, address: str) -> dict[str, Any]:
-    """The JSON of a record, each field of its kind and empty where it is missing. Raises VectorError."""
+    """Return the JSON of a record with every field present and of the right type; missing fields are empty.
+    Raises VectorError."""
     found: dict[str, Any] = {}
     for kind, names in _FIELDS.items():
         for name in names.split():
@@ -183,7 +186,8 @@ def _checked(record: VectorRecord, address: str) -> dict[str, Any]:
 
 
 def _kept(record: VectorRecord, address: str) -> str | None:
-    """What is kept of a passage, as in `Passage`: spans in order."""
+    """Return the record's ``kept`` spans as JSON, as in `Passage`; None if the whole passage is kept.
+    Raises VectorError."""
     if (written := record.doc.get("kept")) is None:
         return None
     with suppress(TypeError, ValueError, RecursionError):
@@ -223,7 +227,7 @@ def _fill(store: Store, records: sqlite3.Connection, embedder: Embedder, address
 
 
 def _distinct(rows: Iterable[sqlite3.Row]) -> list[sqlite3.Row]:
-    """The first record of each text."""
+    """Return the first record of each text."""
     once: dict[str, sqlite3.Row] = {}
     for row in rows:
         once.setdefault(row["text"], row)
@@ -233,7 +237,8 @@ def _distinct(rows: Iterable[sqlite3.Row]) -> list[sqlite3.Row]:
 def _put(
     db: sqlite3.Connection, source_id: int, path: str, group: Sequence[sqlite3.Row]
 ) -> dict[bytes, Vectors]:
-    """Write a document; returns the vectors of its passages by the hash of what was embedded."""
+    """Write the document ``path`` from its records. Returns the vectors of its passages by the hash of the
+    embedded text."""
     docs = [json.loads(row["doc"]) for row in group]
     passages = [_passage(doc, row["text"]) for doc, row in zip(docs, group, strict=True)]
     doc, extracted = docs[0], _extracted(docs[0])
@@ -248,7 +253,7 @@ def _put(
 
 
 def _extracted(doc: Mapping[str, Any]) -> Extracted:
-    """What records tell of a document; none has the whole text."""
+    """Return what a record says about its document. The text is empty, as no record has all of it."""
     words = doc["words"].removesuffix(frontmatter.words(doc["front_matter"]))
     aliases = words.removeprefix(" ".join(doc["tags"])).strip()
     return Extracted(

@@ -19,8 +19,8 @@ _CLASS = re.compile(r"\[[^\]]*\]")
 
 
 def refuse_no_match(root: Path, include: Sequence[str], exclude: Sequence[str] = ()) -> None:
-    """Raise InvalidInput for patterns that match no file of a folder. Empty folders pass, as they may be
-    filled later, and folders too large to search."""
+    """Raise InvalidInput if no file of a folder matches the patterns. Empty folders, which may be filled
+    later, and very large ones are accepted."""
     for names in (_A_FEW, MANY_FILES):
         found = preview(root, include, exclude, max_files=names)
         if found.count:
@@ -30,7 +30,8 @@ def refuse_no_match(root: Path, include: Sequence[str], exclude: Sequence[str] =
 
 
 def no_match(root: Path, include: Sequence[str], exclude: Sequence[str] = ()) -> InvalidInput:
-    """The error for patterns that choose no file of a folder, with patterns that would."""
+    """Return the error for patterns that match no file of a folder. It suggests patterns that would
+    match."""
     said = f"No file below {str(root)!r} matches {' '.join(include)!r}"
     if open_ended := next(filter(_is_open, include), None):
         return InvalidInput(f"{said}.", _not_closed(open_ended))
@@ -53,7 +54,8 @@ def no_match(root: Path, include: Sequence[str], exclude: Sequence[str] = ()) ->
 
 
 def leave_nothing_out(root: Path, exclude: Sequence[str]) -> list[str]:
-    """A sentence for each pattern that leaves nothing out of a folder; none for a very large folder."""
+    """Return a sentence for each exclude pattern that matches nothing in a folder. Very large folders are
+    not checked."""
     said: list[str] = []
     for glob in exclude:
         if not leaves_out(root, glob):
@@ -65,7 +67,8 @@ def leave_nothing_out(root: Path, exclude: Sequence[str]) -> list[str]:
 
 
 def _perhaps_meant(root: Path, globs: Sequence[str]) -> list[tuple[str, ...]]:
-    """The same patterns without the folder's own name before them, and from anywhere."""
+    """Return up to two variants of the patterns: without the folder's own name in front, and with ``**/``
+    in front."""
     own = f"{root.name}/"
     inside = tuple([g[len(own) :] if g.casefold().startswith(own.casefold()) else g for g in globs])
     anywhere = tuple([f"**/{glob.removeprefix('**/')}" for glob in globs])
@@ -82,8 +85,8 @@ def _not_closed(glob: str) -> str:
 
 
 def covers(outer: Source, inner: Source) -> bool:
-    """Whether the source ``outer``, whose folder contains that of ``inner``, always reads every file that
-    ``inner`` would."""
+    """Whether ``outer`` always reads every file that ``inner`` would. The folder of ``outer`` must contain
+    that of ``inner``."""
     taken, left_out = (  # what means the same in every folder
         {glob for glob in globs if glob.startswith("**/")} for globs in (outer.include, inner.exclude)
     )

@@ -45,8 +45,9 @@ class EmbeddedPictures:
         return found
 
     def find(self, note: str, target: str) -> FileStat | None:
-        """The picture that ``target`` means in the note at the path ``note``, as links are resolved: the path
-        seen from the note, else one that ends so, first in the note's folder, then the shortest."""
+        """Return the picture that a link to ``target`` means in the note at the path ``note``, or None. A
+        path seen from the note wins, then a file in the note's folder, then the shortest path ending in
+        ``target``."""
         folder = posixpath.dirname(note)
         beside = name_key(posixpath.normpath(posixpath.join(folder, target)))
         wanted = beside if target.startswith(("./", "../")) else name_key(target.strip("/"))
@@ -62,8 +63,8 @@ class EmbeddedPictures:
         return chosen
 
     def of_note(self, note: str, links: Iterable[Link]) -> Iterator[tuple[Link, bytes]]:
-        """The pictures that ``links`` of the note at the path ``note`` show, each once, with its path; at
-        most MOST_PICTURES."""
+        """Yield each link of the note at the path ``note`` that shows a picture, with the picture's path.
+        Each picture comes once; at most MOST_PICTURES."""
         seen: set[bytes] = set()
         for link in links:
             picture = self.find(note, link.target)
@@ -72,8 +73,8 @@ class EmbeddedPictures:
                 yield link, picture.path
 
     def changed(self, db: sqlite3.Connection) -> set[bytes]:
-        """The notes with a picture that was added, changed or removed after they were read. Times in the
-        future are ignored."""
+        """The paths of notes with an embedded picture that was added, changed or removed after the note was
+        read. File times in the future are ignored."""
         now = time.time_ns()
         sql = """SELECT d.id, d.path, d.scanned_ns, l.target FROM links l
                  JOIN documents d ON d.id = l.document_id
@@ -96,12 +97,12 @@ class EmbeddedPictures:
 
 
 def is_picture(name: str) -> bool:
-    """Whether a file is a picture by its name."""
+    """Whether the name of a file is that of a picture."""
     return type_of_suffix(PurePosixPath(name).suffix.lower()) == "picture"
 
 
 def embeds(note: Extracted) -> list[Link]:
-    """The links of a note that show a picture."""
+    """The links of a note that embed a picture."""
     return [each for each in note.links if each.type == "embed" and is_picture(each.target)]
 
 
@@ -115,15 +116,15 @@ class ReadPicture:
 
 
 def may_show(db: sqlite3.Connection, source_id: int, picture: bytes) -> bool:
-    """Whether a note may show a picture of its source: the owner does not exclude it, and no rule hides it.
-    Who may see the note need not see the picture."""
+    """Whether a note may show a picture of its source: the owner did not exclude the picture, and no rule
+    makes it private. Viewers of the note may not be allowed to see it."""
     if sources.is_excluded(db, source_id, picture):
         return False
     return not privacy.hides_file(db, sources.by_id(db, source_id), picture)
 
 
 def with_pictures(note: Extracted, pictures: Sequence[ReadPicture]) -> Extracted:
-    """A note with the text in the pictures that it embeds."""
+    """Return the note with the text of the pictures added that it embeds."""
     for picture in pictures:
         if picture.seen is None:
             note = replace(note, pictures_left=note.pictures_left + 1)
@@ -133,8 +134,8 @@ def with_pictures(note: Extracted, pictures: Sequence[ReadPicture]) -> Extracted
 
 
 def with_picture(note: Extracted, link: Link, path: str, seen: Extracted) -> Extracted:
-    """A note with the text ``seen`` in the picture at ``path``: each part is a segment of its own, under the
-    heading where ``link`` embeds it."""
+    """Return the note with the text ``seen`` in one picture at ``path`` added. Each part becomes a segment
+    under the heading where ``link`` embeds the picture."""
     headings = next((s.heading_path for s in note.segments if s.start <= link.start < s.end), ())
     note = replace(
         note,

@@ -34,13 +34,14 @@ OpenIndex = Callable[[str, int], RemoteIndex]
 
 
 def no_index(address: str, _dimension: int) -> RemoteIndex:
-    """The default of ``open_index``, for stores without a remote vector index."""
+    """Raise an error: the default of ``open_index``, for stores without a remote vector index."""
     raise VectorError(f"The vector index at {address!r} is not known here.", "Open its library.")
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """How a run opens embedder and remote index, its batch size, and the searches it yields to."""
+    """What a run needs to make vectors: functions that open the embedder and the remote index, the batch
+    size, and the searches to yield to."""
 
     open_embedder: OpenEmbedder
     open_index: OpenIndex = no_index
@@ -50,8 +51,8 @@ class Tools:
 
 @dataclass
 class Embedding:
-    """The vectors of one run, under the store's lock. ``look`` is called between batches: it may raise to
-    stop, and says whether something else comes first."""
+    """Makes and sends the vectors of one run, under the store's lock. ``look`` is called between batches:
+    it may raise to stop, and returns whether other work comes first."""
 
     store: Store
     tools: Tools
@@ -68,7 +69,8 @@ class Embedding:
     _met_unreadable: bool = False
 
     def open(self, *, with_index: bool = True) -> None:
-        """Open the embedder, if the store's vectors are from it, and the remote index, if it is wanted."""
+        """Open the embedder if it made the store's vectors, and the remote index if ``with_index``.
+        Problems are logged, not raised."""
         try:
             embedder = self.tools.open_embedder(self.store.target_embedder)
             self._identity_id, self.embedder = _same_identity(self.store, embedder), embedder
@@ -102,7 +104,8 @@ class Embedding:
     # --- texts → vectors ------------------------------------------------------------
 
     def begin_queue(self) -> None:
-        """Begin the phase in which `embed_batch` empties the queue."""
+        """Begin the phase *embedding*: withhold private texts where needed, and set the progress.
+        `embed_batch` then empties the queue."""
         if self.embedder is None:
             return
         server = self.embedder.server
@@ -119,7 +122,8 @@ class Embedding:
         self._part = max(_SEND_EVERY, waiting // _PARTS)
 
     def embed_batch(self) -> bool:
-        """Embed a batch of the queue, and send what has gathered; returns whether there may be more."""
+        """Embed one batch of the queue, and send vectors to the remote index when enough have gathered.
+        Returns whether there may be more texts."""
         has_more = self.embed_some(self.tools.batch_size)
         if has_more and self._unsent >= self._part:
             self._unsent = 0
@@ -127,7 +131,7 @@ class Embedding:
         return has_more
 
     def embed_some(self, limit: int) -> bool:
-        """Embed at most ``limit`` texts, the newest first; returns whether there may be more."""
+        """Embed the next texts of the queue, at most ``limit``. Returns whether there may be more."""
         if self.embedder is None:
             return False
         private = not withholds_private(self.store, self.embedder.server)
@@ -144,9 +148,9 @@ class Embedding:
         return self.embedder is not None
 
     def _embed(self, embedder: Embedder, batch: list[embeddings.Pending]) -> None:
-        """Embed a batch, yielding to searches where this process computes. What no model can read is settled,
-        what the embedder refuses is bisected out and recorded. Raises ModelMissing or Unreachable when the
-        texts are not at fault."""
+        """Embed a batch; a local model yields to searches. Unreadable texts are settled without a vector.
+        If the embedder refuses the batch, it is halved until the refused texts are found. Raises
+        ModelMissing, Unreachable."""
         is_phase = self.log.job.progress.phase == "embedding"
         readable: list[embeddings.Pending] = []
         rest: list[embeddings.Pending] = []
@@ -187,7 +191,8 @@ class Embedding:
     # --- vectors → a remote index ---------------------------------------------------
 
     def send(self) -> None:
-        """Send what is queued for the remote vector index; what cannot be sent waits for the next run."""
+        """Send the queued changes to the remote vector index. What cannot be sent waits for the next
+        run."""
         if self._index is None and self._former is None:
             return
         with self.store.read() as db:
@@ -198,8 +203,8 @@ class Embedding:
             self._flush(is_phase=True)
 
     def _flush(self, *, is_phase: bool = False) -> None:
-        """Send what is queued, and count it if that is a phase of its own. During a switch, chunks that
-        are gone or private now are also removed from the former index, which searches still use."""
+        """Send the queued changes; ``is_phase``: count them as progress. During a switch, deleted and newly
+        private chunks are also removed from the former index, which searches still use."""
         if self._former is not None:
             try:
                 private = not withholds_private(self.store, self._former.server)
@@ -229,7 +234,8 @@ class Embedding:
     # --- the end --------------------------------------------------------------------
 
     def finish(self, *, text_was_dropped: bool) -> None:
-        """End a switch whose texts are all embedded, then remove the vectors that nothing needs any more."""
+        """Finish a switch whose texts are all embedded, then remove vectors that are not needed any
+        more."""
         if self.embedder is not None:
             calibration.renew_calibration(self.store)
         with self.store.read() as db:
@@ -258,7 +264,7 @@ class Embedding:
             self._delete_index(address)
 
     def _delete_index(self, address: str) -> None:
-        """Delete a vector index that no search asks any more; what fails is tried by the next run."""
+        """Delete a remote vector index that is no longer used. If that fails, the next run tries again."""
         try:
             self.tools.open_index(address, 1).drop(self.store.id)
         except (VectorError, InvalidInput) as error:
@@ -269,12 +275,13 @@ class Embedding:
 
 
 def withholds_private(store: Store, server: str) -> bool:
-    """Whether private notes of ``store`` may not go to ``server``, because it is not on this machine."""
+    """Whether private notes of ``store`` must not go to ``server``, because it is on another machine and
+    the owner has not allowed that."""
     return leaves(server) and not store.sends_private
 
 
 def _require_working(embedder: Embedder) -> None:
-    """Raise Unreachable when an embedder that refused texts refuses a harmless one, too."""
+    """Raise Unreachable if an embedder that refused texts also refuses a harmless one."""
     try:
         embedder.embed_documents([embeddings.CANARY_TEXT])
     except (ModelMissing, Unreachable):
@@ -284,8 +291,8 @@ def _require_working(embedder: Embedder) -> None:
 
 
 def _same_identity(store: Store, embedder: Embedder) -> int:
-    """The row id of the embedder's identity, which becomes the store's if it has none yet. Raises
-    EmbedderError when the store's vectors are from another model, also one of this name."""
+    """Return the row id of the embedder's identity. A store without an embedder takes this one. Raises
+    EmbedderError if the store's vectors are from another model, even one with the same name."""
     canary = embedder.embed_documents([embeddings.CANARY_TEXT])[0]
     with store.read() as db:
         known = target_identity(db)

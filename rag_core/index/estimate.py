@@ -23,7 +23,7 @@ _SURE_AFTER_S = 3.0  # of work of one kind
 
 @dataclass
 class Pace:
-    """How fast one kind of work goes. ``now`` gives seconds."""
+    """The speed of one kind of work, and what is left of it. ``now`` is a clock in seconds."""
 
     usual: float  #: Steps a second that are assumed before any is done.
     now: Callable[[], float] = time.monotonic
@@ -32,7 +32,7 @@ class Pace:
     _past: deque[tuple[float, float]] = field(default_factory=deque)  # (when, done)
 
     def note(self, steps: float = 1.0) -> None:
-        """Note that steps were done."""
+        """Record that ``steps`` more steps are done."""
         if not self._past:
             self._past.append((self.now(), self.done))
         self.done += steps
@@ -41,7 +41,7 @@ class Pace:
 
     @property
     def rate(self) -> float:
-        """Steps a second over the last minute; 0.0 if it saw none."""
+        """Steps per second over the last minute; 0.0 if none was done in it."""
         while len(self._past) > 2 and self._past[1][0] < self.now() - WINDOW_S:
             self._past.popleft()
         if len(self._past) < 2 or self._past[-1][0] < self.now() - WINDOW_S:
@@ -51,7 +51,7 @@ class Pace:
 
     @property
     def seconds(self) -> float | None:
-        """Seconds for the remaining items; None if none was done in the last minute."""
+        """Estimated seconds for the remaining steps; None if none was done in the last minute."""
         if not self.left:
             return 0.0
         is_sure = bool(self._past) and self.now() - self._past[0][0] >= _SURE_AFTER_S
@@ -61,27 +61,27 @@ class Pace:
 
 @dataclass
 class Mean:
-    """The mean time that a picture took, over the last minute in which pictures were read. ``now`` is a clock
-    in seconds."""
+    """The mean time for reading a picture, over the last minute before the newest reading. ``now`` is a
+    clock in seconds."""
 
     now: Callable[[], float]
     _past: deque[tuple[float, float, float]] = field(default_factory=deque)  # (when, how many, seconds)
 
     def note(self, count: float, seconds: float) -> None:
-        """Note that ``count`` were read in ``seconds``."""
+        """Record that ``count`` pictures were read in ``seconds``."""
         self._past.append((self.now(), count, seconds))
         while self._past[0][0] < self.now() - WINDOW_S:
             self._past.popleft()
 
     @property
     def each(self) -> float | None:
-        """Seconds for one; None until some were read."""
+        """Mean seconds for one picture; None until some were read."""
         read = sum(count for _, count, _ in self._past)
         return sum(seconds for _, _, seconds in self._past) / read if read else None
 
 
 class Cost:
-    """How long the pictures of one kind take: while texts are embedded, and when nothing else is done."""
+    """The time that pictures of one kind need: while texts are embedded at the same time, and alone."""
 
     def __init__(self, usual: float, now: Callable[[], float] = time.monotonic) -> None:
         self.left = 0.0  #: How many are left.
@@ -89,25 +89,25 @@ class Cost:
         self._beside, self._alone, self._computing = Mean(now), Mean(now), Mean(now)
 
     def note(self, count: float, seconds: float, computing_s: float, *, beside: bool) -> None:
-        """Note that ``count`` were read in ``seconds``, of these ``computing_s`` on a processor; ``beside``:
-        while texts were embedded."""
+        """Record that ``count`` pictures were read in ``seconds``, ``computing_s`` of them on a processor.
+        ``beside``: whether texts were embedded at the same time."""
         (self._beside if beside else self._alone).note(count, seconds)
         self._computing.note(count, computing_s)
         self.left = max(0.0, self.left - count)
 
     @property
     def beside(self) -> float:
-        """Seconds for all that are left while texts are embedded."""
+        """Estimated seconds for the remaining pictures while texts are embedded."""
         return self.left * (self._beside.each or self._usual)
 
     @property
     def alone(self) -> float:
-        """Seconds for all that are left when nothing else is done."""
+        """Estimated seconds for the remaining pictures when nothing else runs."""
         return self.left * (self._alone.each or self._computing.each or self._usual)
 
 
 class Estimate:
-    """The paces of one run."""
+    """Estimates the remaining time of one run from the pace of each kind of work."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self.files = Pace(0.0, now)
@@ -118,7 +118,7 @@ class Estimate:
 
     @property
     def seconds(self) -> float | None:
-        """Seconds until the run is done; None where the pace of the last minute does not tell."""
+        """Estimated seconds until the run is done; None if the last minute gives no pace."""
         reading = self.files.seconds
         if reading is None:
             return None
@@ -127,20 +127,22 @@ class Estimate:
         return reading + embedding + self._pictures_after(embedding)
 
     def note_pictures(self, count: float, seconds: float, computing_s: float, *, are_pages: bool) -> None:
-        """Note that pictures were read, or pages of scans; the numbers are as in `Cost.note`."""
+        """Record that pictures, or pages of scans if ``are_pages``, were read; the numbers are as in
+        `Cost.note`."""
         self.ocr.note(count)
         kind = self.pages if are_pages else self.pictures
         kind.note(count, seconds, computing_s, beside=self.texts.left > 0)
 
     def _pictures_after(self, embedding: float) -> float:
-        """Seconds for the pictures that are left when the texts are embedded."""
+        """Estimated seconds for the pictures that will be left when all texts are embedded."""
         kinds = self.pictures, self.pages
         beside, alone = sum(kind.beside for kind in kinds), sum(kind.alone for kind in kinds)
         share_left = max(0.0, 1 - embedding / beside) if beside else 0.0
         return alone * share_left
 
     def _texts_to_come(self) -> float:
-        """Texts that the files which are left will bring, as many as those before."""
+        """Estimated number of texts in the files that are still to be read: as many for each file as so
+        far."""
         if not self.files.done:
             return 0.0
         return self.files.left * (self.texts.done + self.texts.left) / self.files.done

@@ -13,8 +13,8 @@ _DOCUMENTS_A_WRITE = 50
 
 @dataclass
 class Furniture:
-    """The shapes that are furniture, in one run under the store's lock. ``look`` is called between writes and
-    may raise to stop."""
+    """Finds furniture during one run, under the store's lock. ``repeated`` are the shapes that count as
+    furniture now. ``look`` is called between writes and may raise to stop."""
 
     store: Store
     look: Callable[[], bool]
@@ -24,16 +24,16 @@ class Furniture:
     _next: int = _FIRST
 
     def count_file(self) -> None:
-        """Note that a file was read. Repeated lines are searched whenever the number of files has doubled, so
-        that few documents are written twice."""
+        """Count a file that was read. Each time the number has doubled, `settle` runs; so few documents are
+        written twice."""
         self._read += 1
         if self._read >= self._next:
             self.settle()
             self._next = 2 * self._read
 
     def settle(self) -> None:
-        """Count the shapes of public documents again, and find the furniture again where that matters: texts
-        may have changed, or who may see them."""
+        """Count the shapes of public documents again. If other shapes are furniture now, process the
+        affected documents again."""
         self._renew()  # what a killed run left, and the documents of an older version
         with self.store.read() as db:
             now = furniture.count(db)
@@ -46,7 +46,7 @@ class Furniture:
         self._renew()
 
     def _renew(self) -> None:
-        """Find the furniture of stale documents again."""
+        """Find the furniture of all stale documents again."""
         while True:
             with self.store.read() as db:
                 stale = furniture.stale(db, _DOCUMENTS_A_WRITE)

@@ -43,14 +43,14 @@ def request(
     force: bool = False,
     paths: Sequence[bytes] | None = None,
 ) -> None:
-    """Ask for a run over some sources (None: all that are not paused), or over these files of them; ``force``
-    reads them changed or not."""
+    """Request a run over some sources (None: all that are not paused), or over the files ``paths`` of them.
+    With ``force``, unchanged files are read again, too."""
     with store.note() as db:
         jobs.add_request(db, "index", source_ids, force=force, paths=paths)
 
 
 def requested(store: Store) -> bool:
-    """Whether a request is not done yet."""
+    """Whether a request is still to be done."""
     with store.read() as db:
         return bool(jobs.requests_after(db, 0))
 
@@ -71,12 +71,12 @@ def run(
     open_index: OpenIndex = no_index,
     priority: SearchPriority | None = None,
 ) -> Job | None:
-    """Become the runner and do every request; returns the last job, None if there was nothing to do.
+    """Become the runner and do every request. Returns the last job, None if there was nothing to do.
 
     ``report`` gets a snapshot several times a second, in this thread. When ``stop`` returns True, the run
-    ends as *interrupted* and leaves its requests for the next one. It yields to the searches of ``priority``.
-    Raises StoreBusy when another runner is at work, which then takes the requests; InUpkeep when the store is
-    being mended, renamed or removed, and nobody takes them.
+    ends as *interrupted* and leaves its requests for the next one. It yields to the searches of
+    ``priority``. Raises StoreBusy when another runner is at work, which then takes the requests; InUpkeep
+    when the store is being repaired, renamed or removed: then the requests stay.
     """
     job = None
     while requested(store) and not (stop and stop()):
@@ -88,7 +88,8 @@ def run(
 
 @dataclass
 class Runner:
-    """One run under the store's lock, to the last vector, or with ``words_only`` to the last file."""
+    """One run under the store's lock: until all vectors are made, or with ``words_only`` until all files
+    are read."""
 
     store: Store
     tools: Tools
@@ -105,7 +106,7 @@ class Runner:
     _pictures: PictureQueue = field(init=False)
 
     def run(self, report: JobReport | None = None) -> Job | None:
-        """Do the requests; returns the job, None when there were no requests."""
+        """Do the requests; returns the job, None if there were no requests."""
         job_id = self._start()
         if job_id is None:
             return None
@@ -142,7 +143,7 @@ class Runner:
         return self._log.job
 
     def _new_reading(self) -> Reading:
-        """What reads files in this run."""
+        """Return the object that reads files in this run."""
         limits = self.limits
         new = partial(Worker, limits.extractor_timeout_s, ocr=limits.ocr, pictures=limits.pictures)
         with self.store.read() as db:
@@ -160,7 +161,7 @@ class Runner:
         )
 
     def _read_requested(self) -> None:
-        """Read the sources and files requested so far, then find their furniture."""
+        """Read the sources and files requested so far, then find the furniture in them."""
         requests, self._waiting = self._waiting, []
         with closing(self._reading.workers):
             if not self._read(requests):
@@ -168,7 +169,8 @@ class Runner:
         self._reading.furniture.settle()
 
     def _empty_queues(self) -> None:
-        """Embed, and read pictures meanwhile, until nothing is left of both or there is another request."""
+        """Embed texts and read pictures at the same time, until both queues are empty or a new request
+        comes."""
         self._embedding.begin_queue()
         settled = self._pictures.done
         while not self._look_for_requests():
@@ -193,7 +195,8 @@ class Runner:
         pictures.wait(_WAIT_S)
 
     def _start(self) -> int | None:
-        """Open a job for the requests that wait. A cancel voids those before it, unless others follow."""
+        """Open a job for the waiting requests; returns its id, None if there are none. A cancel drops the
+        requests before it if others follow it. If none follow, the job opens and is then cancelled."""
         with self.store.read() as db:
             found = jobs.requests_after(db, 0)
         voided: list[Request] = []
@@ -214,8 +217,8 @@ class Runner:
             return job_id
 
     def _look_for_requests(self) -> bool:
-        """Take the requests that came since the last look; returns whether any waits. Raises Cancelled for
-        one that cancels, and leaves later ones to the next run; Stopped when the process is to end."""
+        """Take the requests that came since the last look; returns whether any is waiting. Raises Cancelled
+        if one cancels the run, and leaves later ones to the next run; Stopped if the process is to end."""
         if self.stop and self.stop():
             raise Stopped
         self.tools.priority.yield_to_searches()
@@ -230,7 +233,7 @@ class Runner:
         return bool(self._waiting)
 
     def _is_over(self) -> bool:
-        """Whether `_look_for_requests` would end the run. For any thread."""
+        """Whether `_look_for_requests` would end the run. Safe in any thread."""
         if self.stop and self.stop():
             return True
         with self.store.read() as db:
@@ -251,8 +254,8 @@ class Runner:
     # --- words ----------------------------------------------------------------------
 
     def _read(self, requests: Sequence[Request]) -> bool:
-        """Bring every requested source up to date, each once. Returns False if it stopped early for
-        another request, such as for a note that was just saved, and has to be continued."""
+        """Bring every requested source up to date, each once. Returns False if it stopped early for another
+        request, such as for a note that was just saved, and must be called again."""
         with self.store.read() as db:
             every = sources.all_sources(db)
         every.sort(key=lambda source: source.removed, reverse=True)  # another one may take their files
@@ -278,8 +281,9 @@ class Runner:
         return True
 
     def _source(self, source: Source, *, force: bool, only: Set[bytes] | None = None) -> bool:
-        """Bring a source up to date, or ``only`` some files of it; returns whether it lost any. A file that
-        is gone before it is read may have another name now, so there is another scan."""
+        """Bring a source, or ``only`` these files of it, up to date; returns whether any document was
+        removed. If a file is gone before it is read, the source is scanned again, as the file may have been
+        renamed."""
         gave_up = False
         self._reading.comes_first = (lambda: False) if force or only else self._look_for_requests
         for scans in range(_MOST_SCANS):

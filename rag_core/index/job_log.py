@@ -21,8 +21,8 @@ _MESSAGES_SHOWN = 5
 
 
 class JobLog:
-    """The row of one job. ``counts`` holds the number of files by outcome. ``report`` gets each snapshot that
-    is written; ``between`` is called after each, several times a second, and may raise to stop the run."""
+    """Keeps the row of one job. ``counts`` is the number of files by outcome. Several times a second
+    ``report`` gets a snapshot; ``between`` is called after it and may raise to stop the run."""
 
     def __init__(
         self, store: Store, job_id: int, report: JobReport | None, between: Callable[[], object]
@@ -37,7 +37,7 @@ class JobLog:
         self._noted = 0.0
 
     def phase(self, phase: Phase, total: int, done: int = 0) -> None:
-        """Begin a phase of ``total`` steps (0: unknown); earlier jobs have ``done`` some of them."""
+        """Begin a phase of ``total`` steps (0: unknown), of which earlier jobs have ``done`` some."""
         self._stepped = time.monotonic()
         if phase == "reading":
             self.estimate.files.left = total
@@ -47,8 +47,8 @@ class JobLog:
     def advance(
         self, done: int | None = None, current: str = "", count: int = 1, total: int | None = None
     ) -> None:
-        """Set the number of done steps, by default ``count`` more, and their total; ``current`` names the
-        last one."""
+        """Set the number of steps done (by default ``count`` more) and their total (by default unchanged).
+        ``current`` names the last step."""
         before = self.job.progress
         done = before.done + count if done is None else done
         total = before.total if total is None else total
@@ -61,12 +61,12 @@ class JobLog:
             self._show(current)
 
     def working_on(self, current: str) -> None:
-        """Show the current work while no step ends."""
+        """Show ``current`` as the work under way, while a step takes long."""
         if time.monotonic() - self._noted >= _NOTE_EVERY_S:
             self._show(current)
 
     def _show(self, current: str) -> None:
-        """Write a snapshot, with the pace and the remaining time."""
+        """Write a snapshot with the current work, the pace and the remaining time."""
         now, estimate = self.job.progress, self.estimate
         rate = {"reading": estimate.files.rate, "embedding": estimate.texts.rate}
         rate["pictures"] = estimate.ocr.rate
@@ -78,8 +78,8 @@ class JobLog:
         self._between()
 
     def count(self, result: FileResult) -> None:
-        """Count a committed file as a step. A file that failed and is read again counts with its last
-        outcome."""
+        """Count a file as a step, after its result was committed. A file that failed and is read again
+        counts with its last outcome."""
         if result.source_file in self._failed:
             self._failed.remove(result.source_file)
             self.counts["failed"] -= 1
@@ -92,12 +92,12 @@ class JobLog:
         self.advance(current=result.source_file)
 
     def say(self, message: str) -> None:
-        """Add a sentence for the owner, once."""
+        """Add a sentence for the owner to the job's message, unless it is there already."""
         if message not in self._messages:
             self._messages.append(message)
 
     def end(self, state: EndState) -> None:
-        """Close the job."""
+        """Close the job with this state."""
         progress = replace(self.job.progress, phase="done", eta=None)
         self.job = replace(self.job, state=state, end_time=now(), progress=progress)
         self._note()

@@ -23,7 +23,8 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The keys that an index lacks, and those that it should not have, without queued ones."""
+    """The differences between an index and a store: keys that are missing, and keys too many. Queued keys
+    are only counted."""
 
     missing: tuple[str, ...]
     extra: tuple[str, ...]
@@ -34,9 +35,11 @@ class Comparison:
 def flush(
     store: Store, index: RemoteIndex, *, private: bool = False, progress: Progress | None = None
 ) -> tuple[int, int, int]:
-    """Send all that is queued; returns how many copies were put, deleted and refused. ``progress`` gets the
-    number of settled copies after each request; what it raises ends the flush. Raises VectorError; what was
-    settled stays settled, the rest queued."""
+    """Send everything queued. Returns the number of copies put, deleted and refused.
+
+    ``progress`` gets the number of settled copies after each request; an exception from it ends the flush.
+    Raises VectorError; copies that are settled by then stay so, the rest stays queued.
+    """
     with store.read() as db:
         is_doubtful, maker = rows.wants_recheck(db), rows.maker(db, store.name)
     if is_doubtful:
@@ -50,8 +53,8 @@ def flush(
 
 
 def remove_missing(store: Store, index: RemoteIndex, *, private: bool = False) -> None:
-    """Remove from ``index`` the chunks that are gone or private now, if it is the store's. Raises
-    VectorError."""
+    """Remove from ``index`` the chunks that are deleted or private now, if the index belongs to the store.
+    Raises VectorError."""
     with store.read() as db:
         keys = rows.gone(db, private=private)
     if keys and index.owner() == store.id:
@@ -60,8 +63,8 @@ def remove_missing(store: Store, index: RemoteIndex, *, private: bool = False) -
 
 @dataclass
 class _Sending:
-    """One pass for one action over the outbox as it is at the beginning, so that no key is processed
-    twice. No connection is held while something is sent."""
+    """One pass over the rows of the outbox that exist at its beginning, for one action. No database
+    connection is held while something is sent."""
 
     store: Store
     action: rows.Action
@@ -85,7 +88,7 @@ class _Sending:
                     yield entry
 
     def settled(self, receipt: Receipt) -> None:
-        """Remove received chunks from the outbox, and record refused ones."""
+        """Remove the sent chunks from the outbox, and record the refused ones."""
         done = [self._ids.pop(key) for key in receipt.sent]
         refused = {self._ids.pop(key): reason for key, reason in receipt.refused.items()}
         with self.store.note() as db:
@@ -104,7 +107,7 @@ def _record(entry: rows.Entry, maker: Mapping[str, Any]) -> VectorRecord:
 
 
 def compare(store: Store, index: RemoteIndex, *, private: bool = False) -> Comparison:
-    """Compare ``index`` with the chunks that it should hold. It lists the whole index and changes nothing."""
+    """Compare all keys in ``index`` with the chunks that it should have. Changes nothing."""
     there = {*index.keys()}
     with store.read() as db:
         wanted, queued = rows.expected(db, private=private), rows.queued(db)
@@ -114,8 +117,8 @@ def compare(store: Store, index: RemoteIndex, *, private: bool = False) -> Compa
 
 
 def heal(store: Store, index: RemoteIndex, *, private: bool = False) -> Comparison:
-    """Send missing chunks, remove surplus ones, and try refused ones again. Returns the differences. Raises
-    VectorError when the index is another owner's."""
+    """Send missing chunks, remove surplus ones, and try refused ones again. Returns the differences found.
+    Raises VectorError if the index has another owner."""
     if index.owner() != store.id:
         message = f"The vector index of store {store.name!r} belongs to another installation."
         raise VectorError(message, "Nothing was changed there. To use it for this store, take it over first.")
@@ -127,7 +130,7 @@ def heal(store: Store, index: RemoteIndex, *, private: bool = False) -> Comparis
 
 
 def _queue_differences(store: Store, index: RemoteIndex, private: bool) -> Comparison:
-    """Queue the differences between the index and the store; returns them."""
+    """Queue the chunks that index and store differ in; returns the comparison."""
     found = compare(store, index, private=private)
     with store.note() as db:
         rows.queue(db, (*found.missing, *found.extra))

@@ -34,8 +34,8 @@ _PATIENCE = 5  # times the usual limit for a file: the process gives way to ever
 
 @dataclass
 class PictureQueue:
-    """Reads the pictures of a store's documents, under its lock. `advance` is called by the run's thread,
-    which alone writes the store; `close` ends the thread and its process."""
+    """Reads the pictures in a store's documents, in a thread of its own. The run's thread calls `advance`,
+    which alone writes to the store. `close` ends the thread and its process."""
 
     reading: Reading
     is_over: Callable[[], bool]
@@ -53,7 +53,8 @@ class PictureQueue:
     _workers: Workers | None = None
 
     def advance(self) -> bool:
-        """Store the results since the last call, and begin the next step. Returns whether there is more."""
+        """Store the result of the last step if it is done, and begin the next one. Returns whether there is
+        more to do."""
         if not self.reading.limits.reads_pictures:
             return False
         if self._step is not None:
@@ -74,7 +75,7 @@ class PictureQueue:
         return True
 
     def note_why_left(self) -> None:
-        """Record on documents why nothing reads the pictures that an earlier run left, by today's setting."""
+        """Record on documents with unread pictures why they cannot be read with today's settings."""
         limits = self.reading.limits
         why = "" if limits.reads_pictures else ocr.why_none(limits.ocr)
         with self.reading.store.read() as db:
@@ -84,12 +85,12 @@ class PictureQueue:
             rows.note_why_left(db, why, ocr.REASONS)
 
     def wait(self, seconds: float) -> None:
-        """Wait for the step that is under way, at most so long."""
+        """Wait at most ``seconds`` for the step under way."""
         if self._step is not None:
             wait([self._step], seconds)
 
     def close(self) -> None:
-        """End the thread, and the process in which it reads."""
+        """End the queue's thread and its reading process."""
         if self._workers is not None:
             self._workers.kill()
         if self._threads is not None:
@@ -108,7 +109,7 @@ class PictureQueue:
         return self._threads
 
     def _read(self, unread: Unread) -> _Step:
-        """Read a document with a few more of its pictures. In the thread of the queue."""
+        """Read a document with a few more of its pictures. Runs in the queue's thread."""
         assert self._workers is not None  # noqa: S101 - `_thread` made them
         source, root = unread.source, Path(unread.source.root)
         known = self.reading.pictures.get(source.id) or self._pictures_of(source)
@@ -125,7 +126,7 @@ class PictureQueue:
         return file_hash, doc, pictures, (seconds, computing_s)
 
     def _store(self, step: Future[_Step]) -> None:
-        """Store the document of a step that ended."""
+        """Store the document that a finished step read."""
         unread, started = self._unread, time.monotonic()
         if unread is None:
             return
@@ -157,7 +158,8 @@ class PictureQueue:
             estimate.note_pictures(unread.left - left, *took, are_pages=are_pages)
 
     def _pictures_of(self, source: Source) -> EmbeddedPictures:
-        """The pictures that the notes of a source may embed, if no plan of it was made in this run."""
+        """Scan a source for the pictures that its notes may embed. Used if this run made no plan of the
+        source."""
         with self.reading.store.read() as db:
             excluded = excluded_below(db, source.root).keys()
         files = scan(Path(source.root), source.include, source.exclude).files
@@ -165,12 +167,12 @@ class PictureQueue:
 
 
 def _described(unread: Unread) -> str:
-    """What is read next, for people: a page of a scan, or the file."""
+    """Name the next item for people: the page of a scan, or the file."""
     if unread.pages > 1:
         return f"{unread.file.display} (page {unread.pages - unread.left + 1} of {unread.pages})"
     return unread.file.display
 
 
 def _failed(error: Exception) -> ExtractError:
-    """The error of a document whose reader ended with an error that it does not know."""
+    """Return the error for a document whose reader raised an unexpected exception."""
     return ExtractError(f"Reading them failed ({type(error).__name__}).", "Read the file again.")

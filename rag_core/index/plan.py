@@ -34,7 +34,7 @@ _HashOf = Callable[[FileRecord], str]
 
 
 class KnownFile(NamedTuple):
-    """What the store remembers of a file. A tuple, for there are as many as files."""
+    """What the store knows about a file. A tuple, because there is one for every file."""
 
     id: int
     display: str
@@ -46,13 +46,13 @@ class KnownFile(NamedTuple):
 
     @property
     def is_current(self) -> bool:
-        """Whether this version of its extractor read it."""
+        """Whether the file was read by the current version of its extractor."""
         return is_current(self.extractor, PurePosixPath(self.display))
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A document whose file has another path now."""
+    """A document, and the file that it belongs to now; its path or its stat changed."""
 
     known: KnownFile
     file: FileRecord
@@ -79,7 +79,7 @@ class Plan:
     pictures: EmbeddedPictures | None = None
 
     def rows(self) -> list[tuple[Outcome, str, str]]:
-        """(outcome, path, note) of everything that would happen, as ``--dry-run`` shows it."""
+        """(outcome, path, note) for each change, as ``--dry-run`` shows it."""
         rows: list[tuple[Outcome, str, str]] = []
         for outcome, files in self.to_read.items():
             for file in files:
@@ -91,16 +91,16 @@ class Plan:
         return rows
 
     def why_gone(self, known: KnownFile) -> Literal["deleted", "excluded"]:
-        """The outcome of one of the ``deleted``."""
+        """Return the outcome of a document in ``deleted``."""
         return "excluded" if known.stat.path in self.excluded else "deleted"
 
     def counts(self) -> dict[str, int]:
-        """How many files have each outcome; ``skipped`` are those that probably will be, by their names."""
+        """The number of files for each outcome. Files count as *skipped* if their name suggests it."""
         counts = dict.fromkeys(("added", "changed", "moved", "deleted"), 0)
         return {**counts, **Counter(outcome for outcome, _, _ in self.rows()), **self.left_alone}
 
     def expected(self) -> dict[str, int]:
-        """As `counts`, with ``unlikely`` in place of ``skipped``, which nobody knows for certain."""
+        """Return `counts`, but with *skipped* named ``unlikely``, because it is a guess."""
         counts = self.counts()
         unlikely = counts.pop("skipped", 0)
         return {**counts, "unlikely": unlikely}
@@ -115,12 +115,12 @@ def make_plan(
     max_bytes: int = MAX_FILE_BYTES,
     on_progress: Callable[[int], None] | None = None,
 ) -> Plan:
-    """Walk a source and compare. Reads a file only when its stat says it may have changed, or when it may be
-    the new place of a document whose file is gone.
+    """Scan a source and compare it with the store. A file is read only if its stat says that it may have
+    changed, or if it may be a missing document's new place.
 
     ``force`` takes every file to be read; ``only`` looks at these files and where they may have moved to.
-    Raises InvalidInput when the folder is gone or unreadable, StoreError when it has hardly any files and
-    none that it held: an unmounted disk looks like that.
+    Raises InvalidInput when the folder is gone or unreadable, StoreError when none of the known files is
+    there any more: an unmounted disk looks like that.
     """
     if source.removed:
         return forgetting(store, source)
@@ -132,7 +132,7 @@ def make_plan(
         sides = _sides(db, source, walk, only, force=force, max_bytes=max_bytes)
 
     def hash_of(file: FileRecord) -> str:
-        """sha256 of the file's bytes, or ``''`` when they cannot be read (the run will say why)."""
+        """The sha256 of the file's content, or '' if it cannot be read (the run will say why)."""
         if on_progress:
             on_progress(len(walk.files))
         try:
@@ -168,7 +168,8 @@ def _difference(store: Store, seen: _Seen, only: Set[bytes] | None, *, force: bo
 
 
 def _compare(seen: _Seen, *, force: bool) -> tuple[dict[Outcome, list[FileRecord]], list[Move]]:
-    """The files to read and those that were only touched. One that may have changed is hashed."""
+    """Return the files to read by outcome, then those that were only touched. Files that may have changed
+    are hashed."""
     sides, hash_of = seen.sides, seen.hash_of
     read: dict[Outcome, list[FileRecord]] = {"added": [], "changed": [], "reread": []}
     touched: list[Move] = []
@@ -188,13 +189,14 @@ def _compare(seen: _Seen, *, force: bool) -> tuple[dict[Outcome, list[FileRecord
 
 
 def forgetting(store: Store, source: Source) -> Plan:
-    """The plan that forgets every document of a source, whatever is on the disk."""
+    """Return the plan that removes every document of a source, whatever is on disk."""
     with store.read() as db:
         return Plan(source, deleted=[*_known(db, source.id).values()])
 
 
 def forgetting_excluded(store: Store, source: Source, only: Set[bytes] | None = None) -> Plan:
-    """The plan that forgets the documents that the owner excluded, and needs no look at the disk."""
+    """Return the plan that removes the documents whose files the owner excluded. It does not look at the
+    disk."""
     with store.read() as db:
         excluded = excluded_below(db, source.root).keys()
         wanted = frozenset(excluded if only is None else excluded & only)
@@ -204,7 +206,7 @@ def forgetting_excluded(store: Store, source: Source, only: Set[bytes] | None = 
 
 
 class _Sides(NamedTuple):
-    """The files of a source that are looked at, and what the store remembers of them."""
+    """The two sides to compare: the files of a source, and what the store knows about them."""
 
     files: list[FileStat]
     unsettled: list[FileStat]  #: Files that may have changed.
@@ -218,7 +220,7 @@ class _Sides(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """What a scan found of a source, and how it goes on looking."""
+    """The result of scanning a source, with what the comparison needs."""
 
     source: Source
     walk: Walk
@@ -227,7 +229,7 @@ class _Seen(NamedTuple):
     started_ns: int
 
     def record(self, stat: FileStat) -> FileRecord:
-        """A file of the source as this scan found it."""
+        """Return the file with this ``stat`` as a FileRecord of this scan."""
         return FileRecord(self.source.id, shown_path(self.source.label, stat.path), stat, self.started_ns)
 
 
@@ -262,8 +264,8 @@ def _chosen(files: list[FileStat], left_out: Set[bytes], only: Set[bytes] | None
 def _unsettled(
     db: sqlite3.Connection, source: Source, files: Sequence[FileStat], stale: Set[bytes], max_bytes: int
 ) -> tuple[list[FileStat], int]:
-    """The files that may have changed, and how many of the others were skipped. A note is among them if it is
-    ``stale``: if its embedded pictures changed."""
+    """Return the files that may have changed, then the number of unchanged files that were skipped before.
+    Notes in ``stale``, whose embedded pictures changed, count as changed."""
     indexed = _settled(db, source.id, "indexed", max_bytes)
     not_indexed = [file for file in files if file not in indexed]
     skipped = _settled(db, source.id, "skipped", max_bytes) if not_indexed else set()
@@ -275,7 +277,8 @@ def _unsettled(
 
 
 def _narrowed(sides: _Sides, walk: Walk, left_out: Set[bytes], only: Set[bytes]) -> _Sides:
-    """Both sides of the files ``only``, with those that a missing one may have become."""
+    """Limit both sides to the files ``only``, and to new files that a missing one of them may have
+    become."""
     others = sides.known.keys() | left_out | only
     return sides._replace(
         beside=[file for file in walk.files if file.path not in others],
@@ -284,7 +287,7 @@ def _narrowed(sides: _Sides, walk: Walk, left_out: Set[bytes], only: Set[bytes])
 
 
 def _warnings(source: Source, walk: Walk, only: Set[bytes] | None) -> tuple[str, ...]:
-    """A sentence for each reason for which paths were left out, or for globs that match no file."""
+    """Return a sentence for each reason why paths were left out, and one if the globs match no file."""
     sentences: list[str] = []
     left_out: defaultdict[str, list[str]] = defaultdict(list)
     if not (walk.files or walk.unreadable or walk.vanished):
@@ -298,7 +301,7 @@ def _warnings(source: Source, walk: Walk, only: Set[bytes] | None) -> tuple[str,
 
 
 def _refuse_emptied(store: Store, source: Source, walk: Walk) -> None:
-    """Raise StoreError when no file of any document is there any more, chosen or not."""
+    """Raise StoreError if the source has documents but none of their files exists any more."""
     here = with_sep(os.fsencode(source.root))
     with store.read() as db:
         rows = db.execute("SELECT path FROM documents WHERE source_id = ?", (source.id,)).fetchall()
@@ -327,7 +330,8 @@ def _known(db: sqlite3.Connection, source_id: int) -> dict[bytes, KnownFile]:
 def _settled(
     db: sqlite3.Connection, source_id: int, state: Literal["indexed", "skipped"], max_bytes: int
 ) -> set[tuple[Any, ...]]:
-    """The stats of files in ``state`` that were some time old when they were read, or too large to read."""
+    """The stats of files in ``state`` that need not be looked at again: they were not brand-new when they
+    were read, or are too large to read."""
     current, numbers = current_sql()
     cursor = db.cursor()
     cursor.row_factory = None  # plain tuples, in FileStat's order, are equal to what a scan gives
@@ -343,7 +347,7 @@ def _settled(
 
 
 def _indexed_elsewhere(db: sqlite3.Connection, source: Source) -> set[bytes]:
-    """Paths below this root that another source of the store indexes already."""
+    """The paths below this source's folder that another source of the store already indexes."""
     here = with_sep(os.fsencode(source.root))
     elsewhere: set[bytes] = set()
     for row in db.execute("SELECT id, root FROM sources WHERE id <> ?", (source.id,)):
@@ -359,8 +363,8 @@ def _below(path: bytes, folders: Sequence[bytes]) -> bool:
 
 
 def _moved(seen: _Seen, read: dict[Outcome, list[FileRecord]]) -> tuple[list[Move], list[KnownFile]]:
-    """The moves, and the documents whose file is still gone or excluded. A moved file is taken out of what to
-    ``read``, unless its text is outdated."""
+    """Return the moves, then the documents whose file is gone or excluded for good. Moved files are removed
+    from ``read``, unless they must be read by a newer extractor."""
     gone = _gone(seen)
     new = read["added"] + [seen.record(stat) for stat in seen.sides.beside]
     moves = _paired(_candidates(gone, new, seen.hash_of))
@@ -372,7 +376,7 @@ def _moved(seen: _Seen, read: dict[Outcome, list[FileRecord]]) -> tuple[list[Mov
 
 
 def _gone(seen: _Seen) -> list[KnownFile]:
-    """The documents whose file is excluded, or not there any more in a folder that could be listed."""
+    """The documents whose file is excluded, or missing from a folder that could be listed."""
     sides = seen.sides
     present = {file.path for file in sides.files}
     unlisted = [*seen.walk.unreadable, *seen.walk.vanished]
@@ -386,7 +390,7 @@ def _gone(seen: _Seen) -> list[KnownFile]:
 def _candidates(
     gone: Sequence[KnownFile], new: Sequence[FileRecord], hash_of: _HashOf
 ) -> list[tuple[FileRecord, list[KnownFile]]]:
-    """Each new file as large as a missing one, with the missing documents of the same content and type."""
+    """For each new file as large as a missing one: the missing documents with the same content and type."""
     missing: defaultdict[tuple[str, str], list[KnownFile]] = defaultdict(list)
     for known in gone:
         if known.state == "indexed" and known.file_hash:
@@ -397,7 +401,7 @@ def _candidates(
 
 
 def _paired(candidates: Sequence[tuple[FileRecord, list[KnownFile]]]) -> list[Move]:
-    """New files with a missing document each: one of the same name if there is one."""
+    """Pair each new file with one missing document of its candidates, first with one of the same name."""
     moves: list[Move] = []
     paired: set[bytes] = set()
     for by_name in (True, False):
@@ -420,8 +424,8 @@ def _type(file: KnownFile | FileRecord) -> str:
 
 
 def wanted(requests: Sequence[Request], source: Source) -> tuple[bool, list[Request], list[Request]]:
-    """Whether a source is to be forgotten, which a removed one always is, then the requests to read all of it
-    and those to read a part; forgetting voids those before."""
+    """Return whether to forget the documents of ``source``, then the requests to read all of it, then those
+    to read some files. A request to forget cancels the earlier ones."""
     forgets = False
     whole: list[Request] = []
     parts: list[Request] = []

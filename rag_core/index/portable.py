@@ -86,7 +86,7 @@ class Transfer:
 
     @property
     def said(self) -> str:
-        """The progress in words: ``Writing the file · 12.0 MB of 80.0 MB``."""
+        """The progress in words, such as ``Writing the file · 12.0 MB of 80.0 MB``."""
         if self.phase == "checking" or not self.total:
             return _PHASES[self.phase]
         return f"{_PHASES[self.phase]} · {size(self.done)} of {size(self.total)}"
@@ -98,7 +98,7 @@ TransferReport = Callable[[Transfer], None]
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A portable file that was written: its path, size and content."""
+    """A portable file that was written: its store, path, size and contents."""
 
     store: str
     path: Path
@@ -108,12 +108,12 @@ class Exported:
 
 
 class _Unfit(Exception):
-    """Why a file is not imported, as the end of a sentence."""
+    """The reason why a file cannot be imported, worded as the end of a sentence."""
 
 
 def _pack(store: Path, part: Path, info: StoreInfo, report: TransferReport) -> None:
-    """Write the archive ``part`` around the store file ``store``; it is on the disk when this returns.
-    ``info`` describes the store. Raises OSError."""
+    """Write the archive ``part`` with the store file ``store`` and a manifest from ``info``, and wait until
+    it is on disk. Raises OSError."""
     counts = {"files": info.file_count, "passages": info.chunk_count}
     manifest = {
         "format": FORMAT,
@@ -144,7 +144,7 @@ def _copy(
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """An open portable file: the name and the schema of its store."""
+    """An open portable file, with the name and schema version of its store."""
 
     path: Path
     archive: zipfile.ZipFile
@@ -152,7 +152,7 @@ class Packed:
     schema: int
 
     def unpack(self, target: Path, report: TransferReport) -> None:
-        """Write the store to ``target``, which must not exist. Raises StoreError, OSError."""
+        """Write the store file to ``target``, which must not exist yet. Raises StoreError, OSError."""
         total = self.archive.getinfo(STORE).file_size
         require_space(target.parent, total, f"The store in {self.path.name!r}")
         with _refusing(self.path), target.open("xb") as file, self.archive.open(STORE) as member:
@@ -160,7 +160,8 @@ class Packed:
 
 
 class _Bounded(io.BufferedReader):
-    """A file that is read one block at a time; zipfile reads any directory whole."""
+    """A file that can only be read in small blocks, because zipfile would read a directory of any size into
+    memory."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is not None and size > _BLOCK:
@@ -170,7 +171,7 @@ class _Bounded(io.BufferedReader):
 
 @contextmanager
 def opened(path: Path) -> Iterator[Packed]:
-    """The portable file ``path``. Raises InvalidInput when it does not exist, StoreError when this program
+    """Open the portable file ``path``. Raises InvalidInput if it does not exist, StoreError if this program
     cannot read it."""
     if not os.path.isfile(path):  # noqa: PTH113 - no error; a pipe would block
         raise InvalidInput(f"There is no file {str(path)!r}.", "Check the spelling, or mount its disk.")
@@ -186,7 +187,8 @@ def opened(path: Path) -> Iterator[Packed]:
 
 
 def _manifest(path: Path, archive: zipfile.ZipFile) -> tuple[str, int]:
-    """The store's name and schema. Raises _Unfit, StoreError for a file of a newer version."""
+    """Return the store's name and schema version. Raises _Unfit, and StoreError if a newer version wrote
+    the file."""
     if sorted(archive.namelist()) != [MANIFEST, STORE]:
         raise _Unfit(f"it does not hold just {MANIFEST} and {STORE}")
     if {each.compress_type for each in archive.infolist()} - {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
@@ -211,7 +213,7 @@ def _manifest(path: Path, archive: zipfile.ZipFile) -> tuple[str, int]:
 
 @contextmanager
 def _refusing(path: Path) -> Iterator[None]:
-    """Raise one StoreError about the portable file ``path`` for anything that is wrong with it."""
+    """A block in which any fault of the portable file ``path`` is raised as a StoreError."""
     try:
         yield
     except _Unfit as error:
@@ -223,12 +225,12 @@ def _refusing(path: Path) -> Iterator[None]:
 
 
 def _is_of_the_disk(error: BaseException | None) -> bool:
-    """Whether an error of SQLite is about the disk or the rights, and not about the file."""
+    """Whether an SQLite error is due to the disk or the rights, not to the file's content."""
     return getattr(error, "sqlite_errorname", "").startswith(_DISK)
 
 
 def _refused(path: Path, why: str) -> StoreError:
-    """The error for a portable file that is not imported."""
+    """Return the error for a portable file that cannot be imported; ``why`` is the end of a sentence."""
     return StoreError(
         f"{path.name!r} cannot be imported: {why[:200].rstrip('.')}.",
         "Nothing was imported. Export the store again, or take another copy of the file.",
@@ -238,11 +240,12 @@ def _refused(path: Path, why: str) -> StoreError:
 def export_store(
     store: Store, target: Path, *, force: bool = False, report: TransferReport | None = None
 ) -> Exported:
-    """Write ``store`` as it is now to ``target``, or into that folder under its own name.
+    """Write ``store`` as it is now to the file ``target``, or into the folder ``target`` under the store's
+    name.
 
-    The file is there whole or not at all; an existing one is replaced only with ``force``. ``report`` may
-    raise to end it. Raises InvalidInput for an unusable target, StoreError when the store cannot be read or
-    the file cannot be written.
+    An error leaves no file; an existing one is replaced only with ``force``. ``report`` may raise to stop.
+    Raises InvalidInput for an unusable target, StoreError when the store cannot be read or the file cannot
+    be written.
     """
     target = target / f"{store.name}{SUFFIX}" if _is_folder(target) else target
     if target.suffix != SUFFIX:
@@ -276,7 +279,8 @@ def _is_folder(path: Path) -> bool:
 
 
 def _vacuum(store: Path, copy: Path, report: TransferReport) -> None:
-    """Write one consistent, compact copy without deleted text. Searches and runs do not wait for it."""
+    """Write a consistent, compact copy of a store without deleted text. Searches and runs can go on
+    meanwhile."""
     with closing(connect(store, "ro")) as db:
         pages, unused, page_size = (
             int(db.execute(f"PRAGMA {name}").fetchone()[0])
@@ -290,7 +294,7 @@ def _vacuum(store: Path, copy: Path, report: TransferReport) -> None:
 
 
 def _forget_runs(store: Store) -> None:
-    """Remove the requests to a store, and the history of its runs."""
+    """Remove the requests of a store, and the history of its runs."""
     with store.note() as db:
         db.execute("PRAGMA secure_delete = ON")
         db.execute("DELETE FROM requests")
@@ -298,7 +302,7 @@ def _forget_runs(store: Store) -> None:
 
 
 def _one_file(path: Path) -> None:
-    """Fold everything about a closed store into the file itself; unlike closing it raises errors."""
+    """Move the write-ahead log of a closed store into its file. Unlike closing, this raises errors."""
     with closing(connect(path, "rw")) as db:
         db.execute("PRAGMA journal_mode = DELETE")
 
@@ -322,11 +326,11 @@ def import_store(
     report: TransferReport | None = None,
     make_room: Callable[[], None] = lambda: None,
 ) -> tuple[str, ...]:
-    """Make the store file ``path`` of a portable file; returns notices for its owner, in sentences.
+    """Make the store file ``path`` from a portable file; returns notices for its owner, in sentences.
 
-    It is there whole or not at all and gets an identity of its own. ``report`` may raise to end it;
-    ``make_room`` is called when all is ready. Raises InvalidInput when ``path`` exists, StoreError when the
-    file is not a sound store that this program can read, or cannot be written.
+    An error leaves no file. The store gets a new id. ``report`` may raise to stop; ``make_room`` is called
+    when all is ready. Raises InvalidInput when ``path`` exists, StoreError when the file is not a sound
+    store that this program can read, or cannot be written.
     """
     report = report or (lambda _: None)
     with new_store_file(path, "made", "nothing was imported", make_room) as unpacked:
@@ -340,7 +344,7 @@ def import_store(
 
 
 def _inspect(unpacked: Path, version: int) -> None:
-    """Raise _Unfit unless the file is a store with exactly the schema ``version`` and a sound structure."""
+    """Raise _Unfit unless the file is an undamaged store with exactly the schema ``version``."""
     # immutable: nobody else has it, and a log that its header asks for must not be made
     with closing(sqlite3.connect(f"file:{quote(str(unpacked))}?immutable=1", uri=True)) as db:
         db.execute("PRAGMA trusted_schema = OFF")
@@ -362,7 +366,8 @@ def _inspect(unpacked: Path, version: int) -> None:
 
 
 def _adopt(unpacked: Path, report: TransferReport) -> tuple[str, ...]:
-    """Make the store this computer's own; returns notices. Raises _Unfit."""
+    """Make an unpacked store ready for this computer, with a new id and local vectors. Returns notices for
+    the owner. Raises _Unfit."""
     try:
         with closing(Store(unpacked)) as store:
             notices = _require_usable(store)
@@ -384,7 +389,8 @@ def _adopt(unpacked: Path, report: TransferReport) -> tuple[str, ...]:
 
 
 def _require_usable(store: Store) -> tuple[str, ...]:
-    """Raise _Unfit for a store that this program cannot use; a notice where its embedder must be set up."""
+    """Raise _Unfit if this program cannot use the store. Returns a notice if its embedder must be set up
+    here."""
     try:
         known = known_facts(store.embedder)
     except InvalidInput as error:
@@ -402,7 +408,8 @@ def _require_usable(store: Store) -> tuple[str, ...]:
 
 
 def _settle_folders(db: sqlite3.Connection) -> Iterator[str]:
-    """Pause the folders that are not on this computer or hold too much of it; a notice about each kind."""
+    """Pause the folders that are not on this computer or would index too much of it. Yields one notice for
+    each kind of folder."""
     found: dict[str, list[Source]] = {kind: [] for kind in _FOLDERS}
     for source in [each for each in all_sources(db) if not each.removed]:
         root, kind = Path(source.root), "missing"

@@ -23,7 +23,8 @@ _Item = TypeVar("_Item")
 
 
 class SearchPriority:
-    """Knows when this process searches. Safe to share between threads."""
+    """Counts the searches under way in this process, so that background work can wait for them.
+    Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -34,7 +35,7 @@ class SearchPriority:
 
     @contextmanager
     def searching(self) -> Iterator[None]:
-        """One search."""
+        """A block that counts as one search."""
         with self._lock:
             self._searching += 1
             self._quiet.clear()
@@ -50,11 +51,12 @@ class SearchPriority:
                     sys.setswitchinterval(_USUAL_TURN_S)
 
     def yield_to_searches(self) -> None:
-        """Before a step of background work: wait until nothing searches, at most `LONGEST_WAIT_S`."""
+        """Wait until no search is under way, at most `LONGEST_WAIT_S`. Call it before each step of
+        background work."""
         self._quiet.wait(LONGEST_WAIT_S)
 
     def steps(self, items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
-        """All ``items`` in order: in one part, or one at a time while there are searches."""
+        """Yield all ``items`` in order: together if there is no search, else one at a time."""
         done = 0
         while done < len(items):
             self.yield_to_searches()
@@ -65,6 +67,7 @@ class SearchPriority:
 
 
 def low_priority(nice: int = 10) -> None:
-    """Lower the priority of this thread, and of processes that it starts, where the system can (Linux)."""
+    """Lower the priority of this thread and of processes that it starts, if the system supports it
+    (Linux)."""
     if hasattr(os, "setpriority") and os.uname().sysname == "Linux":
         os.setpriority(os.PRIO_PROCESS, 0, nice)

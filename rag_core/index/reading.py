@@ -70,7 +70,7 @@ class Limits:
 
     @property
     def reads_pictures(self) -> bool:
-        """Whether anything reads the text in pictures."""
+        """Whether text in pictures is read, here or by a server."""
         return self.remote_ocr is not None or ocr.find_engine(self.ocr) is not None
 
 
@@ -80,7 +80,7 @@ USUAL = Limits()
 
 @dataclass
 class Reading:
-    """Reads files into a store, under its lock. ``look`` is called between files: it may raise to stop."""
+    """Reads files into a store, under its lock. ``look`` is called between files and may raise to stop."""
 
     store: Store
     limits: Limits
@@ -100,7 +100,8 @@ class Reading:
     """Source id → the pictures that its notes may embed."""
 
     def apply(self, plan: Plan) -> bool:
-        """Do what the plan says, a document a transaction. Returns whether every file was still there."""
+        """Carry out the plan, with one transaction for each document. Returns whether every file was still
+        there."""
         for warning in plan.warnings[:_WARNINGS_SHOWN]:
             self.log.say(warning)
         steps = len(plan.moved) + len(plan.deleted) + sum(map(len, plan.to_read.values()))
@@ -134,14 +135,16 @@ class Reading:
 
     @contextmanager
     def _recorded(self, result: FileResult) -> Iterator[Connection]:
-        """A write transaction that ends with ``result``, which is then counted as a step."""
+        """A write transaction that ends by adding ``result`` to the job. Then the result is counted as a
+        step."""
         with self.store.write() as db:
             yield db
             jobs.add_result(db, self.log.job.id, result)
         self.log.count(result)
 
     def _read_all(self, plan: Plan) -> bool:
-        """Read the files of a plan, the cheap ones first. Returns whether every file was still there."""
+        """Read the files of a plan, those that take least time first. Returns whether every file was still
+        there."""
         self._put_names(plan.to_read.get("added", ()))
         outcome_of = {file: outcome for outcome, files in plan.to_read.items() for file in files}
         root = Path(plan.source.root)
@@ -161,7 +164,7 @@ class Reading:
         return all_there
 
     def _put_names(self, files: Sequence[write.FileRecord]) -> None:
-        """Let new files be found by their names before any of them is read."""
+        """Store new files by name, so that they can be found before they are read."""
         for start in range(0, len(files), _ROWS_A_WRITE):
             self.look()
             with self.store.write() as db:
@@ -169,8 +172,8 @@ class Reading:
                     write.put_name(db, file)
 
     def _embed_one(self) -> bool:
-        """Embed one text on one core while other processes read. Returns False if there is none, or if a
-        server makes the vectors: its answer may take longer than reading a file."""
+        """Embed one text on one core while other processes read files. Returns False if there is none, or
+        if a server embeds, as its answer may take longer than reading a file."""
         embedder = self.embedding.embedder
         if not self.embeds_meanwhile or embedder is None or embedder.server:
             return False
@@ -178,7 +181,8 @@ class Reading:
         return self.embedding.embed_some(1)
 
     def extracted(self, root: Path, file: write.FileRecord, most_pictures: int = 0) -> Extraction:
-        """The document in a file, in which at most ``most_pictures`` are read anew. For any thread."""
+        """Read the document in a file; text is recognized in at most ``most_pictures`` new pictures. Safe
+        in any thread."""
         self.embedding.tools.priority.yield_to_searches()
         data = read_bytes(root, file.stat.path, self.limits.max_file_bytes)
         file_hash, path = hashlib.sha256(data).hexdigest(), PurePosixPath(file.display)
@@ -194,7 +198,7 @@ class Reading:
     def _file(
         self, root: Path, file: write.FileRecord, extracted: Callable[[], Extraction], outcome: Outcome
     ) -> bool:
-        """Store one file whole, or the reason why not. Returns False when the file is gone."""
+        """Store one file, or the reason why it cannot be read. Returns False if the file is gone."""
         self.embedding.tools.priority.yield_to_searches()
         started = time.monotonic()
         try:
@@ -226,11 +230,11 @@ class Reading:
         outcome: Outcome | None,
         started: float,
     ) -> FileResult | None:
-        """Store a document that was read, with the pictures that it embeds, and record its ``outcome``, if
-        any.
+        """Store a document that was read, with the pictures that it embeds; record its ``outcome`` if
+        given.
 
-        Returns None and stores nothing if the owner excluded the file meanwhile: reading may take long, so
-        the rules are asked again here.
+        Returns None and stores nothing if the owner has excluded the file meanwhile: reading may take long,
+        so the rules are checked again here.
         """
         whole = with_pictures(doc, pictures)
         rows = self._rows(whole, file)
@@ -255,7 +259,7 @@ class Reading:
         return result
 
     def _put_failure(self, file: write.FileRecord, error: Exception, started: float) -> FileResult:
-        """Store why a file could not be read."""
+        """Store the reason why a file could not be read; returns its result."""
         reason = f"Reading it failed ({type(error).__name__}); the rest of the run is not affected."
         if isinstance(error, RagError):
             reason = error.message
@@ -271,7 +275,7 @@ class Reading:
         return result
 
     def _rows(self, doc: Extracted, file: write.FileRecord) -> chunks.Rows:
-        """The passages of a document as they are stored."""
+        """Cut a document into passages; returns their rows."""
         embedder = self.embedding.embedder
         passages = cut(doc, self.spec, embedder.count_tokens if embedder else None)
         return chunks.chunk_rows(file.display, doc, passages, self.furniture.repeated)
@@ -279,7 +283,8 @@ class Reading:
     def embedded_pictures(
         self, doc: Extracted, root: Path, file: write.FileRecord, most: int
     ) -> list[ReadPicture]:
-        """The pictures that a note embeds and may show; at most ``most`` of them are read anew."""
+        """The pictures that a note embeds and may show. Text is recognized in at most ``most`` of them; of
+        the others it is known already, or None."""
         links = embeds(doc) if doc.links else []
         known = self.pictures.get(file.source_id)
         if not links or known is None:
@@ -309,7 +314,8 @@ class Reading:
     def _seen(
         self, data: bytes, path: PurePosixPath, remote: RemoteReader | None, most: int
     ) -> Extracted | None:
-        """What is seen in a picture that a note embeds; None if it is not read yet. Raises ExtractError."""
+        """Return the text in a picture that a note embeds, None if it was not read yet. Only if ``most`` is
+        above 0 is a new picture read. Raises ExtractError."""
         folder = self.limits.pictures
         if most <= 0 and not (folder and ocr.was_read(folder, data)):
             return None
@@ -320,8 +326,8 @@ class Reading:
             return worker.read(reader, data, path, remote, max(most, 0))
 
     def remote_ocr(self, file: write.FileRecord) -> RemoteReader | None:
-        """The server that may read the pictures in a file; one on another machine gets none of private
-        documents."""
+        """Return the server that may read the pictures in a file, None if there is none. A server on
+        another machine gets none from private documents."""
         remote = self.limits.remote_ocr
         if remote is None or not remote.leaves:
             return remote
@@ -334,13 +340,14 @@ class Reading:
 
 
 def _cost(file: write.FileRecord) -> tuple[int, int, int]:
-    """The order in which files are read: text, then documents, then pictures. Smaller files of each come
-    first, and of about the same size the newest."""
+    """Return the sort key for the order of reading: text, then documents, then pictures. In each group
+    smaller files come first, and of similar size newer ones."""
     path, size = PurePosixPath(file.display), file.stat.size
     dear = bool(reader_in_worker(path)) + (file_type(path) == "picture")
     return dear, max(size.bit_length() - _STEP_OF_SIZE, 0), -file.stat.mtime_ns
 
 
 def _begins_early(file: write.FileRecord) -> bool:
-    """Whether another process reads the file while those before it are stored; a large one takes memory."""
+    """Whether another process should read the file ahead, while earlier ones are stored. Large files are
+    not read ahead, as they take memory."""
     return file.stat.size <= _MOST_AHEAD_BYTES and bool(reader_in_worker(PurePosixPath(file.display)))

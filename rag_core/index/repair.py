@@ -40,8 +40,8 @@ _IS_REQUEST = "kind = 'index' AND CASE WHEN json_valid(payload) THEN json_type(p
 
 @dataclass(frozen=True, slots=True)
 class _Old:
-    """What can be read of a damaged store: the paths of the documents of each folder (None where they cannot
-    be read), its requests, and the remote indexes to be deleted."""
+    """What could be read from a damaged store: the paths of the documents in each folder (None if
+    unreadable), its requests, and remote indexes that are to be deleted."""
 
     paths: dict[int, list[bytes]] | None
     requests: list[tuple[Any, ...]]
@@ -49,13 +49,14 @@ class _Old:
 
 
 def repair(path: Path, open_embedder: OpenEmbedder, limits: Limits, priority: SearchPriority) -> Repair:
-    """Rebuild the store ``path`` if it is damaged; the result says what was done, nothing if it is sound.
+    """Rebuild the store ``path`` if it is damaged. The result lists what was done, nothing if the store is
+    sound.
 
-    After an error it is as it was.
+    An error leaves the store as it was.
 
     Raises:
         StoreBusy: it is indexed or changed.
-        InUpkeep: others mend or move it.
+        InUpkeep: another process repairs or moves it.
         StoreError: its folders are not there, or the disk is full.
 
     """
@@ -77,7 +78,8 @@ def repair(path: Path, open_embedder: OpenEmbedder, limits: Limits, priority: Se
 def _renew(
     path: Path, open_embedder: OpenEmbedder, limits: Limits, priority: SearchPriority
 ) -> tuple[tuple[str, ...], int]:
-    """Put a new file in the place of a damaged one; returns what was done, and the texts to embed."""
+    """Replace a damaged store by a new file. Returns sentences about what was done, then the number of
+    texts to embed."""
     if (decided := decisions.kept(path)) is None:
         raise StoreError(
             f"Store {path.stem!r} is damaged beyond repair: neither it nor the file of your decisions"
@@ -145,7 +147,7 @@ def _old(path: Path) -> _Old:
 
 
 def _rows(db: sqlite3.Connection, sql: str) -> list[tuple[Any, ...]] | None:
-    """All rows of a statement, None where they cannot be read."""
+    """Return all rows of a statement, None if they cannot be read."""
     with _damage_ignored():
         return [tuple(row) for row in db.execute(sql)]
     return None
@@ -153,7 +155,7 @@ def _rows(db: sqlite3.Connection, sql: str) -> list[tuple[Any, ...]] | None:
 
 @contextmanager
 def _damage_ignored() -> Iterator[None]:
-    """Swallow the errors of a damaged file; others are raised."""
+    """A block in which errors due to a damaged file are ignored. Others are raised."""
     try:
         yield
     except StoreDamaged:
@@ -164,8 +166,8 @@ def _damage_ignored() -> Iterator[None]:
 
 
 def _whole_vectors(path: Path, dimensions: dict[int, int]) -> Iterator[tuple[int, bytes, bytes, int]]:
-    """(identity, text hash, vector, checksum) of each vector whose checksum fits. After rows that cannot be
-    read it tries ids ever further on, so it misses at most as many as are lost."""
+    """Yield (identity id, text hash, vector, checksum) for each vector with the right checksum. After
+    unreadable rows it skips ahead in growing steps, so it loses at most as many vectors as are damaged."""
     try:
         db = connect(path, "ro")
     except StoreDamaged:
@@ -187,7 +189,7 @@ def _whole_vectors(path: Path, dimensions: dict[int, int]) -> Iterator[tuple[int
 
 
 def _require_folders(name: str, decided: Decisions, old: _Old) -> None:
-    """Raise StoreError unless everything that the store was read from is there to be read again."""
+    """Raise StoreError unless every folder of the store that has documents is there to be read again."""
     if "attached" in decided["meta"]:
         raise StoreError(
             f"Store {name!r} is damaged, and its files are with the installation that fills its index.",
@@ -206,7 +208,8 @@ def _require_folders(name: str, decided: Decisions, old: _Old) -> None:
 
 
 def _begin(new: Path, path: Path, decided: Decisions, old: _Old) -> int:
-    """Make a file with the decisions and the whole vectors of a store; returns how many vectors."""
+    """Make the file ``new`` with the decisions and the undamaged vectors of a store; returns the number of
+    vectors."""
     new.touch(mode=0o600)
     dimensions = {row["id"]: row["dimension"] for row in decided["identities"]}
     with closing(new_file(new)) as db:
@@ -229,7 +232,8 @@ def _begin(new: Path, path: Path, decided: Decisions, old: _Old) -> int:
 
 
 def _request_all(store: Store, old: _Old) -> list[str]:
-    """Request all folders, and of a paused one the files that are known; returns the folders left out."""
+    """Request a run over all folders, and over the known files of paused ones. Returns the paused folders
+    whose files are not known."""
     unread = []
     with store.note() as db:
         jobs.add_request(db, "index")
@@ -244,7 +248,8 @@ def _request_all(store: Store, old: _Old) -> list[str]:
 
 
 def _require_read(store: Store, name: str, old: _Old, job: Job | None) -> None:
-    """Raise StoreError when a folder could not be read, or looks like a disk that is not mounted."""
+    """Raise StoreError if the run ``job`` could not read a folder, or found a folder empty that had
+    documents."""
     message = job.message if job else ""
     if job and job.state != "done":  # such as a full disk
         raise StoreError(f"Store {name!r} cannot be repaired now. {message}", "Nothing was changed.")
@@ -261,7 +266,7 @@ def _require_read(store: Store, name: str, old: _Old, job: Job | None) -> None:
 
 @contextmanager
 def _unwritten(path: Path) -> Iterator[None]:
-    """Keep others from writing to a store, if it can be written at all."""
+    """A block during which no other process can write to a store, if the store can be locked at all."""
     try:
         db = connect(path, "rw")
     except StoreDamaged:

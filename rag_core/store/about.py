@@ -14,7 +14,8 @@ from rag_core.types import NAME, StoreInfo, Viewer
 
 
 def info(store: Store, viewer: Viewer) -> StoreInfo:
-    """The store as its own file describes it, counting what ``viewer`` may see."""
+    """Return the facts that a store's file holds about it, with counts of the documents that ``viewer`` may
+    see."""
     owns, seen = viewer.is_owner, "1" if viewer.is_owner else "NOT private"
     with store.read() as db:
         active = active_identity(db)
@@ -57,7 +58,7 @@ def info(store: Store, viewer: Viewer) -> StoreInfo:
 
 
 def _size(db: sqlite3.Connection) -> int:
-    """The bytes of all that is committed."""
+    """The committed size of the store's file, in bytes."""
     (pages,) = db.execute("PRAGMA page_count").fetchone()
     (page_size,) = db.execute("PRAGMA page_size").fetchone()
     return int(pages * page_size)

@@ -35,7 +35,8 @@ _GUEST = Viewer("")  # sees what every viewer may see
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What an embedder's similarities mean in a store."""
+    """The typical similarities of an embedder in a store, measured to compare them with those of other
+    embedders."""
 
     unrelated: float  #: Median cosine of passages of different documents.
     neighbours: float  #: Median cosine of passages that follow each other in a document.
@@ -43,21 +44,21 @@ class Calibration:
     vectors: int  #: Number of vectors that the store had then.
 
     def apply(self, similarity: float) -> float:
-        """The similarity on the built-in model's scale: linear between the levels and below, and above up to
-        1, which stays 1. The order stays what it was."""
+        """Convert a similarity to the built-in model's scale, in two linear parts: below ``neighbours``,
+        and from there to 1, which stays 1. Higher similarities stay higher."""
         if similarity <= self.neighbours:
             steps = (similarity - self.unrelated) / (self.neighbours - self.unrelated)
             return UNRELATED + steps * (NEIGHBOURS - UNRELATED)
         return 1 - (1 - similarity) / (1 - self.neighbours) * (1 - NEIGHBOURS)
 
     def applied(self, similarities: Mapping[int, float]) -> dict[int, float]:
-        """Each similarity on the built-in model's scale."""
+        """Convert each similarity to the built-in model's scale; keys are chunk ids."""
         return {chunk: self.apply(similarity) for chunk, similarity in similarities.items()}
 
 
 def calibration_of(db: sqlite3.Connection, identity_id: int, viewer: Viewer = OWNER) -> Calibration | None:
-    """The calibration of an embedder: for a guest the one that is measured on public documents. None for the
-    built-in model and where it was not measured."""
+    """The calibration of an embedder, None if it was not measured or is the built-in model. While documents
+    are private, guests get the one measured on public documents."""
     sql = "SELECT value FROM meta WHERE key = ?"
     row = None
     if not viewer.is_owner:
@@ -68,19 +69,20 @@ def calibration_of(db: sqlite3.Connection, identity_id: int, viewer: Viewer = OW
 
 
 def of_active(db: sqlite3.Connection, viewer: Viewer = OWNER) -> Calibration | None:
-    """The calibration of the embedder whose vectors are searched."""
+    """The calibration of the embedder whose vectors are searched, as in `calibration_of`."""
     active = active_identity(db)
     return calibration_of(db, active.id, viewer) if active else None
 
 
 def of_guests(db: sqlite3.Connection) -> Calibration | None:
-    """As `of_active`, for every viewer but the owner."""
+    """The calibration of the active embedder that guests get, measured on public documents."""
     return of_active(db, _GUEST)
 
 
 def renew_calibration(store: Store) -> None:
-    """Measure the embedder that texts are embedded for, on all documents and on the public ones: for the
-    first time, or as they have grown so much. Nothing is kept where it cannot be told."""
+    """Measure the embedder that runs use, on all documents and on the public ones, if it was never measured
+    or the number of vectors has grown by the factor `GROWTH`. Nothing is stored where `measure` gives
+    None."""
     measured: dict[str, Calibration] = {}
     with store.read() as db:
         known = target_identity(db)
@@ -100,14 +102,15 @@ def renew_calibration(store: Store) -> None:
 
 
 def forget_public(db: sqlite3.Connection) -> int:
-    """Forget the measurements on public documents, as others are public now; the next run measures again.
-    Returns the number of embedders."""
+    """Forget the measurements on public documents, after the set of public documents changed. The next run
+    measures again. Returns the number of measurements."""
     return db.execute("DELETE FROM meta WHERE key GLOB 'calibration * public'").rowcount
 
 
 def measure(db: sqlite3.Connection, identity_id: int, *, is_public: bool = False) -> Calibration | None:
-    """The levels of an embedder in this store, or only in its public documents; None where there are too few
-    documents, or where it does not tell neighbours from others. The same store gives the same sample."""
+    """Measure an embedder on a sample of this store, or of its public documents. None if there are too few
+    documents, or if neighbours are hardly more similar than others. The sample depends on the store
+    alone."""
     firsts: list[int] = []
     pairs: list[tuple[int, int]] = []
     for first, second in _sampled(db, identity_id, is_public=is_public):
@@ -126,8 +129,8 @@ def measure(db: sqlite3.Connection, identity_id: int, *, is_public: bool = False
 def _levels(
     firsts: Sequence[int], pairs: Sequence[tuple[int, int]], chunks: Sequence[int], vectors: Vectors
 ) -> tuple[float, float]:
-    """The median similarity of the first passages of different documents, and of neighbours in one.
-    ``vectors`` has a row for each of ``chunks``."""
+    """Return two median similarities: of the first passages of different documents, and of passages that
+    follow each other. ``vectors`` has a row for each of ``chunks``."""
     row_of = {chunk: row for row, chunk in enumerate(chunks)}
     start = vectors[[row_of[first] for first in firsts]]
     unrelated = float(np.median((start @ start.T)[np.triu_indices(len(firsts), 1)]))
@@ -147,7 +150,7 @@ def drop_unused(db: sqlite3.Connection) -> None:
 
 
 def _vectors(db: sqlite3.Connection, identity_id: int, *, is_public: bool) -> int:
-    """How many texts have a vector of an embedder."""
+    """The number of texts that have a vector of an embedder."""
     if not is_public or find.sees_all(db, _GUEST):
         return count_embedded(db, identity_id)
     sql = """SELECT count(*) FROM embeddings e WHERE e.identity_id = ? AND EXISTS (
@@ -157,7 +160,8 @@ def _vectors(db: sqlite3.Connection, identity_id: int, *, is_public: bool) -> in
 
 
 def _sampled(db: sqlite3.Connection, identity_id: int, *, is_public: bool) -> Iterator[tuple[int, int]]:
-    """The first passage with a vector of documents spread over the store, and the passage after it or 0."""
+    """For documents spread evenly over the store: the ids of the first passage with a vector, and of the
+    passage after it (0 if that has no vector)."""
     condition = find.visible(_GUEST if is_public else OWNER).sql
     documents = [
         row[0] for row in db.execute(f"SELECT d.id FROM documents d WHERE {condition} ORDER BY d.id")

@@ -22,12 +22,12 @@ _OF_DOCUMENT = (
 
 
 def vector_crc(text_hash: bytes, vector: bytes) -> int:
-    """The CRC32 of a stored vector and of the hash of its text."""
+    """The CRC32 of a stored vector, and of the hash of its text."""
     return zlib.crc32(vector, zlib.crc32(text_hash))
 
 
 def document_crc(db: sqlite3.Connection, document_id: int) -> int:
-    """The CRC32 of all that an answer may show of a document."""
+    """The CRC32 of everything about a document that answers may show."""
     crc = 0
     for sql in _OF_DOCUMENT:
         for row in db.execute(sql, (document_id,)):

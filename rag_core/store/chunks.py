@@ -73,8 +73,8 @@ def embed_hash(text: str) -> bytes:
 def chunk_rows(
     display: str, doc: Extracted, passages: Sequence[Passage], repeated: Set[int] | None = None
 ) -> Rows:
-    """The rows of a document shown as ``display``, made before its transaction begins. ``repeated`` are
-    the shapes of lines that are furniture; None if the passages say themselves what is kept of them."""
+    """Make the rows of a document shown as ``display``, before its transaction begins. ``repeated`` are the
+    shapes of furniture lines; None if the passages already have their ``kept`` parts."""
     tags = " ".join((*doc.tags, *doc.aliases, frontmatter.words(doc.metadata))).strip()
     terms = extra_terms(f"{doc.title} {tags} {display}")
     once: dict[str, Passage] = {}  # by text: the first of equal ones stays
@@ -101,7 +101,8 @@ def chunk_rows(
 def furnished(
     file_type: str, passages: Sequence[Passage], repeated: Set[int]
 ) -> tuple[list[Passage], frozenset[int] | None]:
-    """The passages of a document with what is ``kept`` of them, and the shapes of its lines."""
+    """Return the passages with ``kept`` set where furniture is left out, then the shapes of the document's
+    lines (None for a type without furniture)."""
     places = [(passage.start, passage.text) for passage in passages]
     if (layout := furniture.layout(file_type, places)) is None:
         return list(passages), None
@@ -113,7 +114,8 @@ def furnished(
 
 
 def derived(passage: Passage, headings: str) -> tuple[bytes, str, str | None, str | None, str]:
-    """What is stored of a passage in ``embed_hash, terms, kept, kept_text, furniture``."""
+    """Return the five columns that are computed from a passage: ``embed_hash, terms, kept, kept_text,
+    furniture``."""
     read = passage.text if passage.kept is None else furniture.kept_text(passage.text, passage.kept)
     says_nothing = (passage.text and not read) or prose.is_unreadable(read)
     digest = embed_hash("" if says_nothing else embedded_text(passage.prefix, read))
@@ -130,7 +132,8 @@ _NAMED = "SELECT key FROM chunks WHERE document_id = ? AND anchor_type = ?"
 
 
 def put_chunks(db: sqlite3.Connection, document_id: int, new: Rows) -> int:
-    """Give a document these chunks and no others; returns how many are new. Equal texts keep row and key."""
+    """Replace the chunks of a document; returns how many are new. A chunk whose text did not change keeps
+    its row and key."""
     named = db.execute(_NAMED, (document_id, NAME)).fetchall()
     old = _stored(db, document_id)
     dropped: list[bytes] = []
@@ -163,7 +166,7 @@ def put_chunks(db: sqlite3.Connection, document_id: int, new: Rows) -> int:
 
 
 def _stored(db: sqlite3.Connection, document_id: int) -> dict[tuple[str, str], tuple[int, _Row]]:
-    """The chunks of a document, (prefix, text) → (id, columns)."""
+    """The chunks of a document: (prefix, text) → (id, columns)."""
     stored: dict[tuple[str, str], tuple[int, _Row]] = {}
     sql = f"SELECT id, {', '.join(_COLUMNS)} FROM chunks WHERE document_id = ?"
     for chunk_id, *columns in db.execute(sql, (document_id,)):
@@ -172,7 +175,7 @@ def _stored(db: sqlite3.Connection, document_id: int) -> dict[tuple[str, str], t
 
 
 def _write(db: sqlite3.Connection, sql: str, rows: Sequence[_Row]) -> None:
-    """Run ``sql`` with many rows in each statement."""
+    """Run ``sql`` for all rows, with many rows in each statement."""
     for start in range(0, len(rows), _ROWS_A_STATEMENT):
         part = rows[start : start + _ROWS_A_STATEMENT]
         marks = ", ".join([f"({', '.join('?' * len(part[0]))})"] * len(part))
@@ -182,8 +185,8 @@ def _write(db: sqlite3.Connection, sql: str, rows: Sequence[_Row]) -> None:
 def derive(
     db: sqlite3.Connection, document_id: int, file_type: str, repeated: Set[int]
 ) -> frozenset[int] | None:
-    """Find the furniture of a stored document again; returns the shapes of its lines, None for a type without
-    furniture."""
+    """Find the furniture of a stored document again. Returns the shapes of its lines, None for a type
+    without furniture."""
     sql = """SELECT id, text, start, "end", anchor_type, anchor_ref, prefix, headings, kept, embed_hash
              FROM chunks WHERE document_id = ? ORDER BY chunk_index"""
     stored = db.execute(sql, (document_id,)).fetchall()
@@ -208,7 +211,8 @@ def derive(
 
 
 def take_out(db: sqlite3.Connection, ids: Iterable[int]) -> list[int]:
-    """Remove chunks and the vectors that were theirs alone; returns the documents, renumbered."""
+    """Remove chunks, and vectors that no other chunk uses; number the remaining chunks anew. Returns the
+    ids of the changed documents."""
     sql = "SELECT id, document_id, embed_hash FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
     gone = db.execute(sql, (json.dumps(list(ids)),)).fetchall()
     documents = sorted({row["document_id"] for row in gone})
@@ -226,8 +230,8 @@ def take_out(db: sqlite3.Connection, ids: Iterable[int]) -> list[int]:
 
 
 def enqueue(db: sqlite3.Connection, document_id: int | None = None) -> None:
-    """Queue the texts of a document, or of all, that have no vector yet. ``queue.kind`` says what is embedded
-    first: 0 what people wrote, 1 code, 2 data, 3 the rows of a data file beyond its first 2,000 passages."""
+    """Queue the texts of a document, or of all, that have no vector yet. ``queue.kind`` is the order of
+    embedding: 0 prose, 1 code, 2 data, 3 rows of a data file after its first 2,000 passages."""
     one = "" if document_id is None else "document_id = :document AND"
     nothing = embed_hash("")  # a note with nothing but its file name is found by words alone
     sql = f"""INSERT INTO queue (hash, kind, modified_ns)
@@ -242,6 +246,6 @@ def enqueue(db: sqlite3.Connection, document_id: int | None = None) -> None:
 
 
 def drop_from_queue(db: sqlite3.Connection, hashes: Iterable[bytes]) -> None:
-    """Take texts off the queue that no chunk has any more."""
+    """Remove from the queue those texts that no chunk has any more."""
     sql = "DELETE FROM queue WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM chunks WHERE embed_hash = ?)"
     db.executemany(sql, [(h, h) for h in hashes])

@@ -42,7 +42,7 @@ _Value = TypeVar("_Value")
 
 
 class ReadConnection(sqlite3.Connection):
-    """A connection that only reads, with what `kept` remembers."""
+    """A read-only connection that caches values for `kept`."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -50,8 +50,8 @@ class ReadConnection(sqlite3.Connection):
 
 
 def kept(db: sqlite3.Connection, read: Callable[[sqlite3.Connection], _Value]) -> _Value:
-    """What ``read`` gives for the snapshot of ``db``: read once, until somebody writes the store. A
-    connection that writes reads it again."""
+    """Return ``read(db)``, cached in a read-only connection until the store is written. On a writing
+    connection ``read`` is called each time."""
     if not isinstance(db, ReadConnection):
         return read(db)
     version: int = db.execute("PRAGMA data_version").fetchone()[0]
@@ -64,8 +64,9 @@ def kept(db: sqlite3.Connection, read: Callable[[sqlite3.Connection], _Value]) -
 def rows_at_once(
     db: sqlite3.Connection, columns: Sequence[str], sql: str, values: Sequence[Any]
 ) -> list[list[Any]]:
-    """The rows of a SELECT of ``columns``, which are numbers and texts, each as a list, made by SQLite:
-    Python's sqlite3 may wait 5 ms for the interpreter before each row (`sys.getswitchinterval`)."""
+    """Return the rows of a SELECT, each as a list. ``columns`` hold numbers and texts. SQLite builds one
+    JSON text, as Python's sqlite3 may wait 5 ms for the interpreter before each row
+    (`sys.getswitchinterval`)."""
     names = ", ".join(columns)
     sql = f"WITH found ({names}) AS ({sql}) SELECT json_group_array(json_array({names})) FROM found"
     found = db.execute(sql, values)
@@ -74,7 +75,7 @@ def rows_at_once(
 
 
 def connect(path: Path, mode: OpenMode, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
-    """Open ``path`` in autocommit. Raises StoreError when it is missing, unreadable or not a store."""
+    """Open ``path`` in autocommit mode. Raises StoreError when it is missing, unreadable or not a store."""
     opened = sqlite3.connect if mode == "rw" else partial(sqlite3.connect, factory=ReadConnection)
     uri, db = f"file:{quote(str(path))}?mode={mode}", None
     try:
@@ -111,12 +112,12 @@ def _cannot_open(path: Path, error: Exception) -> StoreError:
 
 
 def can_be_written(path: Path) -> bool:
-    """Whether this account may write in a folder or a file."""
+    """Whether this account may write to a folder or a file."""
     return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def log_size(path: Path) -> int:
-    """The bytes of the write-ahead log of the store ``path``, 0 without one."""
+    """The size of the store's write-ahead log in bytes; 0 if there is none."""
     try:
         return Path(f"{path}-wal").stat().st_size
     except FileNotFoundError:
@@ -124,7 +125,7 @@ def log_size(path: Path) -> int:
 
 
 class Rights(NamedTuple):
-    """How a store file can be read now; connections with other rights are closed."""
+    """The access rights on a store file. Connections that were opened under other rights are closed."""
 
     #: This account can write nothing beside it, and nobody has it open: it is read as it stands.
     is_still: bool
@@ -134,7 +135,7 @@ class Rights(NamedTuple):
 
 
 def rights(path: Path) -> Rights:
-    """The rights on the store file ``path``."""
+    """Return the access rights on the store file ``path``."""
     if (
         can_be_written(path.parent)
         or log_size(path)
@@ -147,26 +148,26 @@ def rights(path: Path) -> Rights:
 
 @dataclass(frozen=True, slots=True)
 class OpenedFile:
-    """The store file that was opened at ``path``: another one may have the name later."""
+    """The store file that was opened at ``path``. Later another file may be there."""
 
     path: Path
     inode: int
     busy_timeout_s: float
 
     def require(self) -> None:
-        """Raises StoreError when it does not have the name any more."""
+        """Raise StoreError if another file, or none, is at ``path`` now."""
         with suppress(OSError):
             if self.path.stat().st_ino == self.inode:
                 return
         raise self.gone()
 
     def gone(self) -> StoreError:
-        """The error for a store that is not the one any more that was opened."""
+        """Return the error for a store that was replaced, renamed or deleted after it was opened."""
         return StoreError(f"Store {self.path.stem!r} was closed, renamed or deleted meanwhile.", "Try again.")
 
 
 class Readers:
-    """At most READERS read-only connections to one file, lent to one thread at a time."""
+    """A pool of at most READERS read-only connections to one file. Each is lent to one thread at a time."""
 
     def __init__(self, file: OpenedFile) -> None:
         self._file = file
@@ -178,8 +179,9 @@ class Readers:
 
     @contextmanager
     def borrow(self) -> Iterator[sqlite3.Connection]:
-        """A connection inside one read transaction: everything read belongs together. Raises StoreError,
-        which names the store, for a damaged file or disk, a closed pool or another file of the name."""
+        """Lend a connection in one read transaction, so that all reads see the same state. Raises
+        StoreError, which names the store, if the file or disk is damaged, the pool is closed, or the file
+        was replaced."""
         if getattr(self._lent, "one", False):
             raise RuntimeError("this thread has a connection of this store already; pass it on")
         try:
@@ -223,7 +225,7 @@ class Readers:
         return db, now
 
     def close(self) -> None:
-        """Close what is idle now, and what is lent when it comes back."""
+        """Close idle connections now, and each lent one when it is returned."""
         with self._lock:
             self._closed = True
             while self._idle:
@@ -231,7 +233,7 @@ class Readers:
 
 
 class Writer:
-    """The one connection of this process that writes to a file."""
+    """The only connection of this process that writes to a file."""
 
     def __init__(self, file: OpenedFile) -> None:
         self._file = file
@@ -241,9 +243,12 @@ class Writer:
 
     @contextmanager
     def transaction(self, *, durable: bool = False) -> Iterator[sqlite3.Connection]:
-        """``BEGIN IMMEDIATE`` … ``COMMIT``; any error rolls back. A power cut may take back the last ones,
-        but none that is ``durable``. Raises StoreError when the disk is full, read-only or damaged, another
-        writer does not finish, or the file is closed or replaced."""
+        """``BEGIN IMMEDIATE`` … ``COMMIT``; an error rolls back. A power cut can undo the last
+        transactions, except ``durable`` ones.
+
+        Raises StoreError if the disk is full, read-only or damaged, another writer takes too long, or the
+        file is closed or replaced.
+        """
         with self._lock:
             if self._closed:
                 raise self._file.gone()
@@ -268,8 +273,8 @@ class Writer:
                 raise
 
     def checkpoint(self, longest: int) -> None:
-        """Fold a write-ahead log of ``longest`` bytes or more into the file, if no reader needs it and the
-        disk has room. SQLite does so only when nobody reads."""
+        """Move a write-ahead log of at least ``longest`` bytes into the file, if no reader needs it and the
+        disk has room. SQLite itself does so only when nobody reads."""
         with self._lock:
             if self._db is None or log_size(self._file.path) < max(longest, 1):
                 return
@@ -281,7 +286,7 @@ class Writer:
                 self._db.execute(f"PRAGMA busy_timeout = {round(self._file.busy_timeout_s * 1000)}")
 
     def close(self) -> None:
-        """Close the connection; SQLite folds the write-ahead log into the file."""
+        """Close the connection. SQLite then moves the write-ahead log into the file."""
         with self._lock:
             self._closed = True
             if self._db is not None:

@@ -15,9 +15,10 @@ from rag_core.store.staging import staging_folder, sync
 
 @contextmanager
 def new_store_file(path: Path, what: str, advice: str, make_room: Callable[[], None]) -> Iterator[Path]:
-    """An unfinished file that becomes the store ``path`` at the end of the block, whole or not at all.
+    """Give the block an unfinished file, which becomes the store ``path`` at the end. An error leaves
+    nothing.
 
-    ``make_room`` is called when all is ready.
+    ``make_room`` is called when the file is complete.
 
     Raises:
         InvalidInput: ``path`` exists.

@@ -46,12 +46,13 @@ _ANNOUNCED = ".decisions.next"
 
 
 def files(store: Path) -> tuple[Path, Path]:
-    """The files beside a store that hold decisions, there or not."""
+    """The paths of the two files beside a store for decisions: the valid ones, and announced ones. Neither
+    need exist."""
     return store.with_suffix(DECISIONS_SUFFIX), store.with_suffix(_ANNOUNCED)
 
 
 def read(db: sqlite3.Connection) -> Decisions:
-    """The decisions as the rows of a store have them. Raises sqlite3.Error where they cannot be read."""
+    """Read the decisions from the rows of a store. Raises sqlite3.Error."""
     sql = f"SELECT key, value FROM meta WHERE key IN {_SETTINGS} ORDER BY key"
     decided: Decisions = {"meta": dict(db.execute(sql).fetchall())}
     for table, columns in _TABLES.items():
@@ -61,7 +62,7 @@ def read(db: sqlite3.Connection) -> Decisions:
 
 
 def write(db: sqlite3.Connection, decided: Decisions) -> None:
-    """Put decisions into a new store, which has none."""
+    """Write decisions into a new store, which has none yet."""
     db.executemany("INSERT INTO meta VALUES (?, ?)", decided["meta"].items())
     for table, columns in _TABLES.items():
         sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES (:{', :'.join(columns)})"
@@ -73,13 +74,13 @@ def _converted(row: Mapping[str, Any], convert: Mapping[str, Callable[[Any], Any
 
 
 def kept(store: Path) -> Decisions | None:
-    """The decisions in the file beside a store; None where it is missing or damaged."""
+    """Read the decisions in the file beside a store; None if it is missing or damaged."""
     found = _load(store.with_suffix(DECISIONS_SUFFIX))
     return found[0] if found else None
 
 
 def standing(store: Path, decided: Decisions) -> Standing:
-    """How the decisions in the rows of a store stand to the file beside it."""
+    """Compare ``decided``, the decisions in the rows of a store, with the file beside it."""
     if (found := _load(store.with_suffix(DECISIONS_SUFFIX))) is None:
         return "no file"
     in_file, replaced = found
@@ -91,8 +92,8 @@ def standing(store: Path, decided: Decisions) -> Standing:
 
 
 def settle(store: Path, db: sqlite3.Connection) -> Standing:
-    """Write the file where there is none, or an unfinished decision; ``db`` keeps others from writing. Raises
-    OSError."""
+    """Write the file beside a store if it is missing or a decision was interrupted; returns what `standing`
+    found before. ``db`` must hold a write transaction. Raises OSError."""
     decided = read(db)
     found = standing(store, decided)
     if found == "unfinished" or (found == "no file" and _is_whole(db)):
@@ -106,8 +107,8 @@ def _is_whole(db: sqlite3.Connection) -> bool:
 
 
 def save(store: Path, decided: Decisions, replaced: Decisions | None = None) -> None:
-    """Replace the file beside a store, so that no power cut takes it back; until the next call the rows may
-    also be as ``replaced``. Raises OSError."""
+    """Replace the file beside a store, safe against power cuts. Until the next call, rows as in
+    ``replaced`` also count as right. Raises OSError."""
     path, announced = files(store)
     unfinished = path.with_name(f"{path.name}.part")
     only_for_the_owner = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -127,7 +128,8 @@ def save(store: Path, decided: Decisions, replaced: Decisions | None = None) -> 
 
 
 def _load(path: Path) -> tuple[Decisions, str] | None:
-    """The decisions in a file and the hash of those that they replace; None for a missing or damaged file."""
+    """Read a file: the decisions, then the hash of the decisions that they replace. None for a missing or
+    damaged file."""
     try:
         value = json.loads(path.read_bytes())
         decided: Decisions = value["decisions"]
@@ -139,7 +141,8 @@ def _load(path: Path) -> tuple[Decisions, str] | None:
 
 
 def _of_version_1(decided: Decisions, crc32: int) -> tuple[Decisions, str] | None:
-    """A file with rows as lists, and with a CRC32 in place of the hashes."""
+    """Convert a file of version 1, where rows are lists and a CRC32 stands in place of hashes. None if the
+    CRC32 is wrong."""
     if zlib.crc32(json.dumps(decided).encode()) != crc32:
         return None
     rows = {

@@ -35,7 +35,8 @@ _WORDS = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """A file as found on disk: shown path, stat, time of the look, and sha256 ('' if unread)."""
+    """A file as found on disk: its shown path, its stat, the time of the look, and its sha256 ('' if it was
+    not read)."""
 
     source_id: int
     display: str
@@ -44,7 +45,7 @@ class FileRecord:
     file_hash: str = ""
 
     def columns(self) -> dict[str, Any]:
-        """The columns of ``documents`` that say where and what the file is."""
+        """The values for the columns of ``documents`` that describe the file."""
         place = {"display": self.display, "folder": posixpath.dirname(self.display), **self.stat._asdict()}
         return {
             "source_id": self.source_id,
@@ -54,7 +55,8 @@ class FileRecord:
 
     @property
     def date(self) -> str:
-        """The ISO date in its name, else that of its last change; ``''`` if that is no possible date."""
+        """The ISO date in the file's name, else the date of its last change; '' if that is not a valid
+        date."""
         if day := date_of_name(PurePosixPath(self.display)):
             return day
         try:
@@ -71,8 +73,8 @@ better, and the last one does not count."""
 def put_document(
     db: sqlite3.Connection, file: FileRecord, doc: Extracted, rows: chunks.Rows, extractor: int
 ) -> int:
-    """Store a document as read: its row, chunks, words, tags, names, links and queue entries. Returns how
-    many chunks are new; ``extractor`` is the version that read it."""
+    """Store a document that was read: its row, chunks, words, tags, names, links and queue entries. Returns
+    the number of new chunks. ``extractor`` is the version that read the file."""
     about = {
         "state": "indexed",
         "reason": doc.waits if doc.pictures_left else "",
@@ -110,7 +112,7 @@ def put_document(
 
 
 def _put_tags(db: sqlite3.Connection, document_id: int, tags: Sequence[str]) -> None:
-    """Write the tags of a document, with the parents of nested ones, which have no spelling of their own."""
+    """Write the tags of a document. Parents of nested tags are added without a spelling."""
     spelled: dict[str, str | None] = {}
     for tag in tags:
         key = name_key(tag)
@@ -122,20 +124,20 @@ def _put_tags(db: sqlite3.Connection, document_id: int, tags: Sequence[str]) -> 
 
 
 def put_name(db: sqlite3.Connection, file: FileRecord) -> None:
-    """Let a new file be found by its name, by the owner alone, until it is read."""
+    """Store a new file by name only, so that the owner can find it before it is read."""
     _put_name(db, file, {"state": "indexed", "extractor": NAMED})
 
 
 def forget_named(db: sqlite3.Connection, source_id: int) -> None:
-    """Forget the documents of a source that are known only by name."""
+    """Remove the documents of a source that are stored by name only."""
     sql = "SELECT id FROM documents WHERE source_id = ? AND extractor = ?"
     for row in db.execute(sql, (source_id, NAMED)).fetchall():
         remove_document(db, row["id"])
 
 
 def _put_name(db: sqlite3.Connection, file: FileRecord, about: dict[str, Any]) -> None:
-    """Store a document that is known only by name, as one empty passage. Whether it is private is not known
-    either, so only the owner finds it."""
+    """Store a document by name only, with one empty passage. Only the owner finds it, as it may turn out to
+    be private."""
     path = PurePosixPath(file.display)
     kind = type_of_suffix(path.suffix.lower()) or TYPE_BY_NAME.get(path.name.lower(), "")
     title = title_of_name(path)
@@ -165,8 +167,8 @@ _NOTHING_READ |= {"metadata": "{}", "warnings": "[]"}
 def put_unread(
     db: sqlite3.Connection, file: FileRecord, state: Literal["failed", "skipped"], reason: str, extractor: int
 ) -> None:
-    """Record a file that could not be read. A *failed* one keeps its last readable version until it can be
-    read again; otherwise only its name is found."""
+    """Record a file that could not be read. If it *failed*, its last readable version stays searchable; a
+    file that is skipped, or was never read, is found by name only."""
     about = {"state": state, "reason": reason, "extractor": extractor}
     sql = """SELECT private FROM documents d WHERE source_id = ? AND path = ? AND EXISTS
              (SELECT 1 FROM chunks WHERE document_id = d.id AND anchor_type <> ?)"""
@@ -181,7 +183,8 @@ def put_unread(
 
 
 def _put_row(db: sqlite3.Connection, file: FileRecord, about: dict[str, Any]) -> tuple[int, str]:
-    """Insert or update the row; returns its id and the names it was known by, as JSON."""
+    """Insert or update the row of a document. Returns its id, and the names it has in the store as a JSON
+    list."""
     row = {**file.columns(), "indexed_at": now(), **about}
     columns, marks = ", ".join(row), ", ".join("?" * len(row))
     sql = f"""INSERT INTO documents ({columns}) VALUES ({marks}) ON CONFLICT (source_id, path) DO UPDATE
@@ -193,7 +196,7 @@ def _put_row(db: sqlite3.Connection, file: FileRecord, about: dict[str, Any]) ->
 def _update(
     db: sqlite3.Connection, document_id: int, row: dict[str, Any], date_of_file: str | None = None
 ) -> None:
-    """Write columns of a document, and ``date_of_file`` if its date is that of its file."""
+    """Write columns of a document; also its date as ``date_of_file``, if that is taken from the file."""
     columns = ", ".join([f"{column} = ?" for column in row])
     db.execute(f"UPDATE documents SET {columns} WHERE id = ?", (*row.values(), document_id))
     if date_of_file is not None:
@@ -209,7 +212,8 @@ def _put_names(
     titles: Sequence[str],
     aliases: Sequence[str],
 ) -> None:
-    """Write the names of a document: titles, aliases, tails of its path (of notes also without suffix)."""
+    """Write the names of a document: titles, aliases, and each tail of its path (for notes also without
+    suffix)."""
     names: set[tuple[str, int]] = set()
     for kind, called in ((_TITLE, titles), (_ALIAS, aliases)):
         for name in called:
@@ -225,20 +229,21 @@ def _put_names(
 
 
 def _names(db: sqlite3.Connection, document_id: int) -> str:
-    """The names of a document, as JSON."""
+    """Return the names of a document as a JSON list."""
     sql = "SELECT json_group_array(key) FROM names WHERE document_id = ?"
     return str(db.execute(sql, (document_id,)).fetchone()[0])
 
 
 def link_key(path: str, target: str) -> str:
-    """The target of a link in the note at ``path`` as a key of ``names``."""
+    """Return the target of a link in the note at ``path`` as a key of the table ``names``."""
     if target.startswith(("./", "../")):
         target = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
     return name_key(target.strip("/"))
 
 
 def best_target(condition: str = "1") -> str:
-    """SQL for the document that a row of ``links`` should lead to, among those ``d`` that fit."""
+    """Return SQL for the id of the document that a row of ``links`` leads to. ``condition`` limits the
+    documents ``d``."""
     return f"""SELECT n.document_id FROM names n JOIN documents d ON d.id = n.document_id
         JOIN documents here ON here.id = links.document_id
         WHERE n.key = links.key AND links.key <> '' AND n.kind <> 2 AND {condition}
@@ -249,10 +254,10 @@ BEST_TARGET = best_target()
 
 
 def resolve_links(db: sqlite3.Connection, document_id: int, known_as: str) -> None:
-    """Point the links of a document, and those that may mean it, at their best targets.
+    """Set the targets of a document's own links, and of all links that may lead to it.
 
     A path wins over an alias, then the folder of the linking note, then the shortest path, as in Obsidian.
-    ``known_as`` is JSON of the names that the document had before.
+    ``known_as`` is a JSON list of the names that the document had before.
     """
     sql = f"""UPDATE links SET target_id = ({BEST_TARGET}) WHERE key <> '' AND (document_id = :id OR key IN (
                   SELECT key FROM names WHERE document_id = :id UNION SELECT value FROM json_each(:names)
@@ -266,13 +271,13 @@ def hashes(db: sqlite3.Connection) -> set[str]:
 
 
 def ids(db: sqlite3.Connection, display: str) -> list[int]:
-    """The ids of the documents that are shown as ``display``: one, unless two paths look the same."""
+    """The ids of the documents that are shown as ``display``. Two paths can look the same."""
     sql = "SELECT id FROM documents WHERE display = ?"
     return [row[0] for row in db.execute(sql, (well_formed(display),))]
 
 
 def places(db: sqlite3.Connection, display: str) -> list[tuple[int, bytes]]:
-    """(source id, path below its root) of the documents that are shown as ``display``."""
+    """(source id, path below its root) of each document that is shown as ``display``."""
     sql = "SELECT source_id, path FROM documents WHERE display = ?"
     return list(map(tuple, db.execute(sql, (well_formed(display),))))
 
@@ -284,15 +289,16 @@ def paths_below(db: sqlite3.Connection, source_id: int, path: bytes) -> set[byte
 
 
 def called(db: sqlite3.Connection, name: str, limit: int) -> list[str]:
-    """The paths of at most ``limit`` documents with this name: a tail of the path, an alias or the title."""
+    """The paths of at most ``limit`` documents with this name: the end of their path, an alias or their
+    title."""
     sql = """SELECT DISTINCT d.display FROM names n JOIN documents d ON d.id = n.document_id WHERE n.key = ?
              ORDER BY n.kind, length(d.display), d.display LIMIT ?"""
     return [row[0] for row in db.execute(sql, (name_key(well_formed(name)), limit))]
 
 
 def failed(db: sqlite3.Connection, words: str, limit: int, *, whole: bool) -> list[tuple[str, str]]:
-    """At most ``limit`` documents whose reading failed, each with the reason: those whose path has all
-    ``words``; ``whole``: those whose name has them and no others, with or without its suffix."""
+    """(path, reason) of at most ``limit`` documents that could not be read. With ``whole`` their file name
+    consists of exactly these ``words``, with or without suffix; else their path contains all ``words``."""
     wanted, found = set(_WORDS.findall(name_key(words))), []
     for path, reason in kept(db, _failed) if wanted else ():
         name = PurePosixPath(name_key(path))
@@ -309,7 +315,8 @@ def _failed(db: sqlite3.Connection) -> list[sqlite3.Row]:
 
 
 def ending(db: sqlite3.Connection, source_id: int, path: bytes, limit: int) -> list[bytes]:
-    """The paths in a source that end with ``path`` as whole names, the shortest first, read or not."""
+    """At most ``limit`` paths in a source that end with the names in ``path``, shortest first, whether they
+    were read or not."""
     sql = """SELECT path FROM documents WHERE source_id = ? AND substr(path, -length(?)) = ?
              ORDER BY length(path), path LIMIT ?"""
     tail = b"/" + path
@@ -320,8 +327,8 @@ _MOST_COMPARED, _LONGEST_COMPARED, _ALIKE = 2000, 500, 0.8
 
 
 def like(db: sqlite3.Connection, path: str) -> list[str]:
-    """The path that is spelled most like ``path``, else the path with the most similar file name; at most
-    one."""
+    """Return at most one path: the most similar to ``path``, else the one whose file name is most
+    similar."""
     paths = [row[0] for row in db.execute("SELECT display FROM documents LIMIT ?", (_MOST_COMPARED,))]
     names = {posixpath.basename(each): each for each in reversed(paths)}
     asked = path[-_LONGEST_COMPARED:]
@@ -331,7 +338,8 @@ def like(db: sqlite3.Connection, path: str) -> list[str]:
 
 
 def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str | None) -> None:
-    """Give a document a new path, and a ``title`` if it is named after its file; chunks and vectors stay."""
+    """Give a document a new path, and ``title`` if its title comes from the file name. Chunks and vectors
+    stay."""
     sql = "SELECT id FROM documents WHERE source_id = ? AND path = ? AND id <> ?"
     for row in db.execute(sql, (file.source_id, file.stat.path, document_id)).fetchall():
         remove_document(db, row["id"])  # it was known only by name
@@ -357,13 +365,13 @@ def move(db: sqlite3.Connection, document_id: int, file: FileRecord, title: str 
 
 
 def touch(db: sqlite3.Connection, document_id: int, file: FileRecord) -> None:
-    """Note a new stat of a file whose bytes did not change."""
+    """Store the new stat of a file whose content did not change."""
     _update(db, document_id, {**file.stat._asdict(), "scanned_ns": file.scanned_ns}, file.date)
     seal(db, document_id)
 
 
 def remove_document(db: sqlite3.Connection, document_id: int) -> None:
-    """Forget a document and everything that hangs on it."""
+    """Remove a document with all rows that belong to it."""
     known_as = _names(db, document_id)
     _forget_contents(db, document_id)
     db.execute("DELETE FROM documents WHERE id = ?", (document_id,))
@@ -378,15 +386,16 @@ def _forget_contents(db: sqlite3.Connection, document_id: int) -> None:
 
 
 def forget_pictures(db: sqlite3.Connection) -> int:
-    """Remove the text of pictures that notes embed, until the next run reads the notes again. Returns the
-    number of notes."""
+    """Remove the text of embedded pictures from all notes. The next run reads these notes again. Returns
+    how many there are."""
     sql = f"""SELECT DISTINCT l.document_id FROM links l JOIN chunks c ON c.document_id = l.document_id
               WHERE l.type = 'embed' AND c.anchor_type = 'picture' UNION {_EMBEDDING}"""
     return len(_forget_pictures_of(db, [row[0] for row in db.execute(sql)]))
 
 
 def forget_picture(db: sqlite3.Connection, source_id: int, path: bytes) -> list[bytes]:
-    """As `forget_pictures`, of the notes that embed the picture at ``path`` alone; returns their paths."""
+    """Remove the text of the picture at ``path`` from the notes that embed it; returns the paths of these
+    notes."""
     sql = f"{_EMBEDDING} AND d.source_id = ? AND d.path = ?"
     notes = _forget_pictures_of(db, [row[0] for row in db.execute(sql, (source_id, path))])
     sql = "SELECT path FROM documents WHERE id IN (SELECT value FROM json_each(?))"
@@ -412,7 +421,7 @@ ALL_TAKEN_OUT = f"All its passages were {_BACK}"
 
 
 def take_out_chunks(db: sqlite3.Connection, ids: Iterable[int]) -> None:
-    """Remove chunks from their documents, which say so until their files are read again."""
+    """Remove chunks from their documents, and record that as a warning until the files are read again."""
     for document_id in chunks.take_out(db, ids):
         sql = """SELECT warnings, EXISTS (SELECT 1 FROM chunks WHERE document_id = d.id) AS has_text
                  FROM documents d WHERE id = ? AND state = 'indexed'"""

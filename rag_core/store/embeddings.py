@@ -24,7 +24,7 @@ _SHARED = """EXISTS (SELECT 1 FROM chunks c JOIN documents d ON d.id = c.documen
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A text in the queue. ``is_data``: it is for machines alone, and no model reads it."""
+    """A text in the queue. If ``is_data``, it is for machines only and is not embedded."""
 
     hash: bytes
     text: str
@@ -32,9 +32,8 @@ class Pending:
 
 
 def pending(db: sqlite3.Connection, limit: int, attempts: int, *, private: bool = True) -> list[Pending]:
-    """The first ``limit`` texts to embed, tried fewer than ``attempts`` times and not withheld: what people
-    wrote, then code, then data, each the newest first. Without ``private`` none that only private documents
-    hold."""
+    """The next ``limit`` texts to embed: prose, then code, then data, newest first. Texts that are withheld
+    or failed ``attempts`` times are left out; unless ``private``, also texts of private documents alone."""
     sql = f"""SELECT q.hash, c.prefix, coalesce(c.kept_text, c.text), c.anchor_type FROM (
                  SELECT * FROM queue WHERE attempts >= 0 AND attempts < ? AND (? OR {_SHARED})
                  ORDER BY kind, modified_ns DESC, id DESC LIMIT ?) q
@@ -48,24 +47,25 @@ def pending(db: sqlite3.Connection, limit: int, attempts: int, *, private: bool 
 
 
 def pending_count(db: sqlite3.Connection) -> int:
-    """How many texts wait for the embedder."""
+    """The number of texts that are still to be embedded."""
     return int(db.execute("SELECT count(*) FROM queue WHERE attempts >= 0").fetchone()[0])
 
 
 def count_embedded(db: sqlite3.Connection, identity_id: int) -> int:
-    """How many texts have a vector of the embedder ``identity_id``, or are settled without one."""
+    """The number of texts that are done for the embedder ``identity_id``, with or without a vector."""
     sql = "SELECT count(*) FROM embeddings WHERE identity_id = ?"
     return int(db.execute(sql, (identity_id,)).fetchone()[0])
 
 
 def withheld_count(db: sqlite3.Connection) -> int:
-    """How many texts the embedder does not get, because they are private and it is on another machine."""
+    """The number of texts that are not sent to the embedder, because they are private and it is on another
+    machine."""
     return int(db.execute(f"SELECT count(*) FROM queue WHERE attempts = {_WITHHELD}").fetchone()[0])
 
 
 def put_vectors(db: sqlite3.Connection, identity_id: int, batch: Sequence[Pending], vectors: Vectors) -> None:
-    """Keep the vectors of ``batch``, shape (len(batch), dimension), and take it off the queue. Vectors of
-    dimension 0 settle texts that the embedder cannot read, or that are for machines."""
+    """Store the vectors of ``batch``, shape (len(batch), dimension), and remove its texts from the queue. A
+    dimension of 0 marks texts that the embedder cannot read, or that are for machines."""
     rows = vectors.astype("<f2")
     for item, row, positive in zip(batch, rows, signs.of_rows(rows.view("<i2")), strict=True):
         vector = row.tobytes()
@@ -78,7 +78,8 @@ def put_vectors(db: sqlite3.Connection, identity_id: int, batch: Sequence[Pendin
 
 
 def unreadable_count(db: sqlite3.Connection, identity: str = ACTIVE, condition: str = "1") -> int:
-    """How many passages of documents ``d`` that fit a condition an embedder (both SQL) cannot read."""
+    """The number of passages that an embedder cannot read, in documents ``d`` that meet a condition.
+    ``identity`` and ``condition`` are SQL."""
     sql = f"""SELECT count(*) FROM embeddings e CROSS JOIN chunks c ON c.embed_hash = e.hash
               JOIN documents d ON d.id = c.document_id
               WHERE e.identity_id = {identity} AND e.vector = x'' AND c.anchor_type <> '{DATA}'
@@ -87,13 +88,13 @@ def unreadable_count(db: sqlite3.Connection, identity: str = ACTIVE, condition: 
 
 
 def put_failure(db: sqlite3.Connection, item: Pending, error: str) -> None:
-    """Record that the embedder refused a text; it stays in the queue for a later run."""
+    """Record that the embedder refused a text. It stays in the queue for a later run."""
     db.execute("UPDATE queue SET attempts = attempts + 1, error = ? WHERE hash = ?", (error, item.hash))
 
 
 def withhold_private(db: sqlite3.Connection, reason: str) -> int:
-    """Withhold the texts that only private documents hold, and queue other withheld ones again; without a
-    reason queue all. Returns how many are withheld."""
+    """Withhold the queued texts that only private documents have, with a ``reason``, and release all
+    others. Without a reason release all. Returns how many are withheld."""
     db.execute(f"UPDATE queue SET error = '', attempts = 0 WHERE attempts = {_WITHHELD}")
     if not reason:
         return 0
@@ -102,21 +103,23 @@ def withhold_private(db: sqlite3.Connection, reason: str) -> int:
 
 
 def unused(db: sqlite3.Connection) -> list[int]:
-    """The ids of vectors that no chunk needs, or no search and no run. It looks at every vector."""
+    """The ids of vectors that no chunk has, or whose embedder is not used any more. This reads every
+    vector."""
     sql = f"""SELECT id FROM embeddings WHERE identity_id NOT IN ({ACTIVE}, {TARGET})
               OR NOT EXISTS (SELECT 1 FROM chunks WHERE embed_hash = hash)"""
     return [row[0] for row in db.execute(sql)]
 
 
 def drop(db: sqlite3.Connection, ids: Sequence[int]) -> None:
-    """Remove the vectors ``ids``."""
+    """Remove the vectors with these ``ids``."""
     db.executemany("DELETE FROM embeddings WHERE id = ?", [(i,) for i in ids])
 
 
 def vectors_of(
     db: sqlite3.Connection, identity_id: int, chunk_ids: Sequence[int]
 ) -> tuple[list[int], Vectors]:
-    """Those chunks among ``chunk_ids`` that have a vector, and their vectors of shape (chunks, dimension)."""
+    """Return the chunks among ``chunk_ids`` that have a vector, then their vectors, shape (chunks,
+    dimension)."""
     sql = """SELECT json_group_array(c.id), CAST(group_concat(e.vector, '') AS BLOB)
              FROM json_each(?) wanted CROSS JOIN chunks c ON c.id = wanted.value
              CROSS JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = ? AND e.vector <> x''"""
@@ -128,7 +131,7 @@ def vectors_of(
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many passages of a document are in which state of embedding."""
+    """The number of passages of a document in each state of embedding."""
 
     embedded: int = 0  #: With a vector that searches use.
     waiting: int = 0  #: Not embedded yet.
@@ -140,7 +143,7 @@ class Counts:
 
 
 def counts_of(db: sqlite3.Connection, document_id: int) -> Counts:
-    """How far the passages of a document are embedded."""
+    """Count the passages of a document by their state of embedding."""
     sql = f"""SELECT count(length(e.vector) > 0 OR NULL), count(q.id), count(q.error <> '' OR NULL),
                  count((length(e.vector) = 0 AND c.anchor_type <> '{DATA}') OR NULL),
                  count(c.anchor_type = '{DATA}' OR NULL), count(c.embed_hash = ? OR NULL),
@@ -152,8 +155,8 @@ def counts_of(db: sqlite3.Connection, document_id: int) -> Counts:
 
 
 def add_identity(db: sqlite3.Connection, identity: EmbedderIdentity, canary: Vectors) -> int:
-    """Add an embedder to the store, unless it is there; returns its row id. A known one that gave the canary
-    another vector was another model of this name: that row gets the digest ``former N``."""
+    """Add an embedder to the store if it is new; returns its row id. If the canary text gets another vector
+    than before, the model behind the name has changed: the old row gets the digest ``former N``."""
     columns = (identity.provider, identity.model, identity.digest, identity.dimension, identity.prompts)
     names = "provider, model, digest, dimension, prompts"
     sql = f"SELECT id, canary FROM identities WHERE ({names}) = (?, ?, ?, ?, ?)"
@@ -167,25 +170,26 @@ def add_identity(db: sqlite3.Connection, identity: EmbedderIdentity, canary: Vec
 
 
 def set_identity(db: sqlite3.Connection, identity: EmbedderIdentity, canary: Vectors) -> int:
-    """Make ``identity`` the one the store's vectors belong to; returns its row id."""
+    """Make ``identity`` the embedder that the store's vectors belong to; returns its row id."""
     identity_id = add_identity(db, identity, canary)
     db.execute("INSERT OR REPLACE INTO meta VALUES ('identity_id', ?)", (str(identity_id),))
     return identity_id
 
 
 def same_canary(known: Vectors, now: Vectors) -> bool:
-    """Whether two vectors of the canary are from one model: servers differ in the last digits."""
+    """Whether two vectors of the canary text are close enough to come from one model. Servers differ in the
+    last digits."""
     return known.shape == now.shape and float(np.dot(known, now)) >= CANARY_COSINE
 
 
 def has_unused(db: sqlite3.Connection) -> bool:
-    """Whether the store knows an embedder that is not used any more: its vectors may still be here."""
+    """Whether the store has an embedder that is not used any more. Its vectors may still be stored."""
     sql = f"SELECT 1 FROM identities WHERE id NOT IN ({ACTIVE}, {TARGET}) LIMIT 1"
     return db.execute(sql).fetchone() is not None
 
 
 def drop_unused_identities(db: sqlite3.Connection) -> None:
-    """Remove the embedders without vectors, except the active one and the target."""
+    """Remove the embedders without vectors, except the one in use and the one that runs embed with."""
     sql = f"""DELETE FROM identities WHERE id NOT IN ({ACTIVE}, {TARGET})
               AND NOT EXISTS (SELECT 1 FROM embeddings WHERE identity_id = identities.id)"""
     db.execute(sql)

@@ -25,29 +25,30 @@ _OUTSIDE = (
 
 
 def sqlite_name(error: BaseException) -> str:
-    """SQLite's name of an error, ``SQLITE_FULL`` for instance; '' for an error of another kind."""
+    """SQLite's name of an error, such as ``SQLITE_FULL``; '' if the error is not from SQLite."""
     return getattr(error, "sqlite_errorname", "")
 
 
 def is_outside(error: BaseException) -> bool:
-    """Whether an error of SQLite is about the file, the disk, the rights or another process."""
+    """Whether an error of SQLite comes from outside the program: the file, the disk, the rights or another
+    process."""
     return sqlite_name(error).startswith(_OUTSIDE)
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether an error, or the one that a StoreError came from, says that the file is damaged."""
+    """Whether an error, or the cause of a StoreError, means that the file is damaged."""
     return sqlite_name(error.__cause__ or error).startswith(_DAMAGE)
 
 
 def blames_file(error: BaseException) -> bool:
-    """Whether an error of SQLite, or the cause of a StoreError, is about what the file holds, and not about
-    the disk, the rights or another process."""
+    """Whether an error of SQLite, or the cause of a StoreError, is due to the file's content, not to the
+    disk, the rights or another process."""
     cause = error.__cause__ or error
     return isinstance(cause, sqlite3.Error) and (is_damage(cause) or not is_outside(cause))
 
 
 def damage(db: sqlite3.Connection, error: Exception) -> str:
-    """What is wrong with the file that ``error``, of any kind, came from; '' for the disk or the program."""
+    """Describe the damage in the file that caused ``error``; '' if the disk or the program is the cause."""
     is_elsewhere = isinstance(error, sqlite3.Error) and not blames_file(error)
     if is_elsewhere or isinstance(error, RagError | sqlite3.ProgrammingError | sqlite3.InterfaceError):
         return ""
@@ -63,7 +64,8 @@ def damage(db: sqlite3.Connection, error: Exception) -> str:
 
 
 def raise_unreadable(db: sqlite3.Connection, path: Path, error: Exception) -> None:
-    """Raise StoreError for a store that cannot be read because of ``error``; not if the program is wrong."""
+    """Raise StoreError if ``error`` means that the store cannot be read. Return if the program is at
+    fault."""
     said = f"Store {path.stem!r} cannot be read"
     if what := damage(db, error):
         raise StoreDamaged(f"{said}: {what}.", MEND) from (None if what == _UNREADABLE else error)
@@ -73,7 +75,7 @@ def raise_unreadable(db: sqlite3.Connection, path: Path, error: Exception) -> No
 
 
 def cannot_write(path: Path, error: BaseException) -> StoreError:
-    """The error for a store that cannot be written because of ``error``."""
+    """Return the error for a store that cannot be written because of ``error``."""
     said = not_written(path.stem, "written", path.parent, error).message
     if blames_file(error):
         return StoreDamaged(said, MEND)
@@ -82,8 +84,8 @@ def cannot_write(path: Path, error: BaseException) -> StoreError:
 
 
 def not_written(name: str, what: str, folder: Path, error: BaseException, kept: str = "") -> StoreError:
-    """The error for a store that cannot be ``what`` (made, exported …) because of the disk or the rights of
-    ``folder``; ``kept`` tells what was saved."""
+    """Return the error for a store that cannot be ``what`` (made, exported …), because of the disk or the
+    rights on ``folder``. ``kept`` is a sentence about what was saved."""
     why = (error.strerror if isinstance(error, OSError) else None) or error
     return StoreError(
         f"Store {name!r} cannot be {what}: {why}.",
@@ -92,7 +94,8 @@ def not_written(name: str, what: str, folder: Path, error: BaseException, kept: 
 
 
 def for_viewer(error: RagError, viewer: Viewer, name: str) -> RagError:
-    """The error of a store as ``viewer`` is told it: details hold paths and parts of private notes."""
+    """Return ``error`` as ``viewer`` may read it: a guest gets no details, which can hold paths and parts
+    of private notes."""
     if isinstance(error, StoreError):
         cause = error
         if not viewer.is_owner:

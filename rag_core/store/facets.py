@@ -31,7 +31,7 @@ _Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """Pairs of a document and one of the values of a kind."""
+    """The values of one kind of facet: ``places`` and ``numbers`` are pairs of a document and a value."""
 
     values: tuple[str, ...]
     places: _Numbers  #: Of the document among all.
@@ -40,8 +40,8 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class _Properties:
-    """The values of all documents. Filters do not tell ``Open`` from ``open``: they are one value, which has
-    several spellings."""
+    """The property values of all documents. ``Open`` and ``open`` are two spellings of one value, as
+    filters ignore case."""
 
     ids: _Numbers  #: The documents, once for each of their spellings.
     numbers: _Numbers  #: The number of the spelling that each of ``ids`` has.
@@ -52,31 +52,31 @@ class _Properties:
 
 @dataclass(frozen=True, slots=True)
 class _Documents:
-    """What is counted of all documents."""
+    """All documents with the values that facets count."""
 
     ids: _Numbers  #: Ascending.
     columns: dict[str, _Column]  #: By kind; ``written`` are the tags as spelled, for viewers of the document.
 
 
 def of_all(db: sqlite3.Connection, store: str, viewer: Viewer) -> Facets:
-    """Each value with its number of documents in one store, of all that ``viewer`` may see."""
+    """Count the documents that ``viewer`` may see in one store, by each value."""
     ids = matching(db, Query("", ""), find.visible(viewer), most=-1)
     return count_values(db, store, dict(zip(ids, ids, strict=True)))
 
 
 def matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible, most: int = _MOST) -> list[int]:
-    """The ids of the ``allowed`` documents that have every word of the query in one passage; a query without
-    words matches all of them. At most ``most`` are given; -1 gives all."""
+    """The ids of at most ``most`` (-1: all) documents that are ``allowed`` and have every word of the query
+    in one passage. A query without words matches all."""
     sql, values = _matching(db, query, allowed)
     sql = f"SELECT json_group_array(id) FROM ({sql} LIMIT {most})"
     return list(json.loads(db.execute(sql, values).fetchone()[0]))
 
 
 def count_values(db: sqlite3.Connection, store: str, result_of: Mapping[int, int]) -> Facets:
-    """Each value with its number of results in one store.
+    """Count the results in one store, by each value.
 
-    ``result_of`` maps the id of a document to the number of its result: copies share one. A folder counts the
-    documents below it, and a tag those of the tags below it; ``""`` is the folder of files at the root.
+    ``result_of`` maps document ids to numbers of results; copies have the same number. A folder counts all
+    documents below it, and a tag those of its nested tags; ``""`` is the folder of files at the root.
     """
     documents = kept(db, _documents)
     results = _results(documents.ids, result_of)
@@ -89,16 +89,16 @@ def count_values(db: sqlite3.Connection, store: str, result_of: Mapping[int, int
 
 
 def at_least(fitting: Facets, matching: Facets) -> Facets:
-    """The counts ``fitting`` so far, and 0 for each further value of documents that match by words.
+    """Return the counts ``fitting``, and 0 for values that only documents in ``matching`` have.
 
-    The list goes on, and has not reached those.
+    Such documents match by words but come later in the list, so each count is a lower bound.
     """
     further: Facets = {kind: dict.fromkeys(values, 0) for kind, values in matching.items()}
     return {kind: further.get(kind, {}) | fitting.get(kind, {}) for kind in (further | fitting)}
 
 
 def _results(ids: _Numbers, result_of: Mapping[int, int]) -> _Numbers:
-    """The number of the result of each document, -1 for those without one."""
+    """For each document the number of its result; -1 if it has none."""
     if not result_of:
         return np.full(len(ids), -1, np.int64)
     documents = np.array(sorted(result_of), np.int64)
@@ -108,14 +108,14 @@ def _results(ids: _Numbers, result_of: Mapping[int, int]) -> _Numbers:
 
 
 def _distinct(results: _Numbers, numbers: _Numbers, size: int) -> _Numbers:
-    """How many different results have each of the ``size`` values, by its number."""
+    """For each of ``size`` values the number of different results that have it."""
     is_result = results >= 0
     pairs = np.unique(results[is_result] * size + numbers[is_result])
     return np.bincount(pairs % size, minlength=size) if size else np.zeros(0, np.int64)
 
 
 def _matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible) -> tuple[str, tuple[object, ...]]:
-    """SQL of the ids of the documents, and its values."""
+    """Return the SQL for the ids of the matching documents, and the values to bind."""
     is_all = find.takes_all(db, allowed)
     sql = f"""SELECT DISTINCT c.document_id AS id FROM chunks c JOIN documents d ON d.id = c.document_id
               WHERE {allowed.sql}"""
@@ -136,7 +136,7 @@ def _matching(db: sqlite3.Connection, query: Query, allowed: find.Eligible) -> t
 
 
 def _match_every(query: Query) -> str:
-    """An FTS5 expression for the passages that have every word of a query, in any of its forms."""
+    """Return an FTS5 expression for passages that have every word of a query, in any of its forms."""
     numbers = [number for number in query.terms.numbers if number.wholes]
     spelled = {unit for number in numbers for unit in (*number.parts, *number.wholes)}
     words = [
@@ -169,7 +169,7 @@ def _column(pairs: Iterable[tuple[int, str]]) -> _Column:
 
 
 def joined_facets(some: Iterable[Facets]) -> Facets:
-    """The facets of several stores as one, the commonest values first."""
+    """Add up the facets of several stores; the most frequent values come first."""
     total: dict[str, Counter[str]] = {kind: Counter() for kind in _KINDS}
     for each in some:
         for kind, counts in each.items():
@@ -179,8 +179,8 @@ def joined_facets(some: Iterable[Facets]) -> Facets:
 
 
 def count_properties(db: sqlite3.Connection, result_of: Mapping[int, int]) -> Facets:
-    """The most frequent properties of the results, as in `count_values`, by name, with their most frequent
-    values. A property is left out if it has many values with one result each, such as an address."""
+    """Count the results by property and value, most frequent first, as in `count_values`. Properties with
+    many values that each have one result, such as an address, are left out."""
     known = kept(db, _properties)
     results = _results(known.ids, result_of)
     counts = _distinct(results, known.value_of[known.numbers], len(known.key_of))
@@ -200,8 +200,8 @@ def count_properties(db: sqlite3.Connection, result_of: Mapping[int, int]) -> Fa
 
 
 def _add_values(found: Facets, known: _Properties, counts: Mapping[int, int], spelled: _Numbers) -> None:
-    """Add the values of one property with their ``counts``, each in its commonest spelling; the property has
-    the name that the first value has."""
+    """Add the values of one property and their ``counts`` to ``found``. Each value gets its most frequent
+    spelling; the property gets its name as spelled with the first value."""
     shown = [known.spellings[_commonest_spelling(known, number, spelled)] for number in counts]
     values = found.setdefault(shown[0][0], {})
     for count, (_, written) in zip(counts.values(), shown, strict=True):
@@ -209,7 +209,8 @@ def _add_values(found: Facets, known: _Properties, counts: Mapping[int, int], sp
 
 
 def _commonest_spelling(known: _Properties, value: int, counts: _Numbers) -> int:
-    """The spelling of a value that most results have, by their ``counts``."""
+    """The number of the spelling of a value that most results have. ``counts`` are the results of each
+    spelling."""
     spellings = np.flatnonzero(known.value_of == value)
     return int(spellings[np.argmax(counts[spellings])])
 
@@ -237,7 +238,7 @@ def _properties(db: sqlite3.Connection) -> _Properties:
 
 
 def joined_properties(some: Iterable[Facets]) -> Facets:
-    """The properties of several stores as one, the commonest and their commonest values first."""
+    """Add up the properties of several stores; the most frequent properties and values come first."""
     total: dict[str, Counter[str]] = {}
     for each in some:
         for name, values in each.items():
@@ -247,7 +248,7 @@ def joined_properties(some: Iterable[Facets]) -> Facets:
 
 
 def property_names(db: sqlite3.Connection, viewer: Viewer) -> dict[str, str]:
-    """The name of each property that a document has which ``viewer`` may see, by key, the commonest first."""
+    """The properties of documents that ``viewer`` may see, most frequent first: key → name."""
     return kept(db, _all_names if viewer.is_owner else _public_names)
 
 
@@ -263,7 +264,7 @@ def _public_names(db: sqlite3.Connection) -> dict[str, str]:
 
 
 def property_values(db: sqlite3.Connection, key: str, viewer: Viewer, most: int) -> list[str]:
-    """The commonest values of a property, as written."""
+    """The most frequent values of a property, as written, at most ``most``."""
     sql = f"""SELECT min(p.written) FROM properties p JOIN documents d ON d.id = p.document_id
               WHERE p.key = ? AND {find.visible(viewer).sql}
               GROUP BY p.value ORDER BY count(*) DESC LIMIT ?"""

@@ -31,13 +31,13 @@ _RAISE_GENERATION = "UPDATE meta SET value = value + 1 WHERE key = 'generation'"
 
 
 def meta(db: sqlite3.Connection) -> dict[str, str]:
-    """What a store says of itself, in the snapshot of ``db``."""
+    """Return the table ``meta`` as a dict: facts about the store, as in the snapshot of ``db``."""
     return dict(db.execute("SELECT key, value FROM meta").fetchall())
 
 
 def generation(db: sqlite3.Connection) -> int:
-    """The number that every write to the store raises, as the snapshot of ``db`` has it. What was computed at
-    a lower number may be out of date."""
+    """Return the store's generation, a number that every write raises. Values computed at a lower
+    generation may be out of date."""
     return int(db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()[0])
 
 
@@ -49,7 +49,7 @@ TARGET = "(SELECT value FROM meta WHERE key IN ('identity_id', 'next_identity_id
 
 
 class Known(NamedTuple):
-    """An identity as a store keeps it: its row id, and the vector of its canary."""
+    """An embedder as a store keeps it: its row id, its identity, and its vector of the canary text."""
 
     id: int
     identity: EmbedderIdentity
@@ -72,18 +72,19 @@ target_identity = partial(_known, which=TARGET)
 
 
 def spec_rows(spec: ChunkSpec) -> dict[str, str]:
-    """The rows of ``meta`` that say how documents are cut."""
+    """The rows of ``meta`` that hold how documents are cut into passages."""
     sizes, chunkers = json.dumps(spec.sizes), json.dumps(spec.chunkers)
     return {"max_tokens": str(spec.max_tokens), "chunk_sizes": sizes, "chunkers": chunkers}
 
 
 def new_generation() -> str:
-    """A generation that no cache knows, even if there was a store of the same name before."""
+    """Return a start value for the generation that no cache can know, even from an earlier store of this
+    name."""
     return str(time.time_ns() // 1000)
 
 
 def now() -> str:
-    """The time as the store writes it: ISO 8601, UTC, whole seconds."""
+    """The current time as stores write it: ISO 8601, UTC, whole seconds."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -131,18 +132,18 @@ class Store:
 
     @property
     def target_embedder(self) -> str:
-        """The name of the embedder that runs embed with: during a switch the new one."""
+        """The name of the embedder that runs use; during a switch, the new one."""
         about = self._meta()
         return about.get("next_embedder", about["embedder"])
 
     @property
     def backend(self) -> str:
-        """Where searches find the vectors: ``local``, or the kind of a remote index."""
+        """The kind of index that searches use: ``local``, or the kind of a remote index."""
         return self._meta()["backend"]
 
     @property
     def spec(self) -> ChunkSpec:
-        """How its documents are cut into passages."""
+        """How documents of this store are cut into passages."""
         about = self._meta()
         sizes, chunkers = json.loads(about["chunk_sizes"]), json.loads(about.get("chunkers", "{}"))
         pairs = zip(sizes, map(tuple, sizes.values()), strict=True)
@@ -150,7 +151,7 @@ class Store:
 
     @property
     def sends_private(self) -> bool:
-        """Whether the owner allows that private notes go to servers on other machines."""
+        """Whether the owner allows private notes to be sent to servers on other machines."""
         return self._meta().get("sends_private") == "1"
 
     @classmethod
@@ -165,8 +166,8 @@ class Store:
         facts: Mapping[str, str] = {},
         make_room: Callable[[], None] = lambda: None,
     ) -> Store:
-        """Make a new store file and open it; it appears whole or not at all. ``facts`` are further rows of
-        ``meta``; ``make_room`` is called just before it appears. Raises StoreError."""
+        """Make a new store file and open it; an error leaves no file. ``facts`` are further rows of
+        ``meta``; ``make_room`` is called just before the file appears. Raises StoreError."""
         try:
             with staging_folder(path.parent) as room:
                 unfinished = room / path.name
@@ -217,22 +218,23 @@ class Store:
 
     @contextmanager
     def hold(self, work: lock.Work) -> Iterator[None]:
-        """Hold the lock of this store. Raises StoreBusy, InUpkeep, and StoreError for another file."""
+        """Hold the lock of this store. Raises StoreBusy, InUpkeep, and StoreError if the file was
+        replaced."""
         with lock.hold(self.path, work):
             self._file.require()
             yield
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """A write transaction that raises ``generation``, so that caches see it."""
+        """A write transaction that raises ``generation``, so that cached answers are renewed."""
         with self._writer.transaction() as db:
             yield db
             db.execute(_RAISE_GENERATION)
 
     @contextmanager
     def decide(self) -> Iterator[sqlite3.Connection]:
-        """``write`` for the owner's decisions: no power cut takes them back, and the file beside the store
-        has them. Raises StoreDamaged for a store that does not have the earlier ones."""
+        """A write transaction for decisions of the owner: durable, and also saved in the file beside the
+        store. Raises StoreDamaged if the store has lost earlier decisions."""
         with self._writer.transaction(durable=True) as db:
             before = decisions.read(db)
             if decisions.standing(self.path, before) == "other":
@@ -247,8 +249,8 @@ class Store:
             decisions.settle(self.path, db)
 
     def is_as_decided(self) -> bool:
-        """Whether the store has the owner's decisions as the file beside it. That is written again where it
-        is missing, damaged or unfinished."""
+        """Whether the store has the same decisions as the file beside it. A missing, damaged or unfinished
+        file is written anew."""
         with self.read() as db:
             standing = decisions.standing(self.path, decisions.read(db))
         if standing != "as decided" and connection.can_be_written(self.path.parent):
@@ -266,22 +268,23 @@ class Store:
 
     @contextmanager
     def note(self) -> Iterator[sqlite3.Connection]:
-        """A write transaction about progress and requests, which changes no answer."""
+        """A write transaction for progress and requests, which change no answers and do not raise
+        ``generation``."""
         with self._writer.transaction() as db:
             yield db
         self._writer.checkpoint(connection.LOG_LIMIT)
 
     def checkpoint(self) -> None:
-        """Fold the write-ahead log into the file, as far as can be, to free its space."""
+        """Move as much as possible of the write-ahead log into the file, to free disk space."""
         self._writer.checkpoint(0)
 
     def generation(self) -> int:
-        """A number that differs whenever an answer might."""
+        """Return a number that changes whenever answers may change."""
         with self.read() as db:
             return generation(db)
 
     def running(self) -> bool:
-        """Whether a runner is at work, in this or any other process."""
+        """Whether a run is under way, in this or any other process."""
         return lock.holder(self.path) == "index"
 
     def close(self) -> None:
@@ -291,7 +294,7 @@ class Store:
 
 
 def put_in_place(unfinished: Path, path: Path) -> None:
-    """Let a whole store file appear as ``path``, under the lock of that name. Raises FileExistsError."""
+    """Rename a complete store file to ``path``, under the lock of ``path``. Raises FileExistsError."""
     with lock.hold(path, "make"):
         if not path.exists():  # what a store that was deleted by hand left is not this one's
             _remove_beside(path)
@@ -299,7 +302,8 @@ def put_in_place(unfinished: Path, path: Path) -> None:
 
 
 def remove(path: Path, close: Callable[[], None]) -> None:
-    """Remove the files of a store, sound or damaged, which ``close`` closes here. Raises StoreBusy."""
+    """Remove the files of a store, damaged or not. ``close`` is called to close it in this process. Raises
+    StoreBusy."""
     with lock.hold(path, "delete"):
         close()
         path.unlink(missing_ok=True)
@@ -309,9 +313,12 @@ def remove(path: Path, close: Callable[[], None]) -> None:
 def rename(
     path: Path, target: Path, close: Callable[[], None], make_room: Callable[[], None] = lambda: None
 ) -> None:
-    """Give the store file ``path`` the name ``target``; ``close`` closes it in this process, ``make_room`` is
-    called when all is ready. Raises StoreBusy while another process uses it, StoreError when ``target``
-    exists, the file is damaged or the folder cannot be written."""
+    """Rename the store file ``path`` to ``target``. ``close`` closes it in this process; ``make_room`` is
+    called when all is ready.
+
+    Raises StoreBusy while another process uses it, StoreError when ``target`` exists, the file is damaged
+    or the folder cannot be written.
+    """
     with lock.hold(path, "rename"), ExitStack() as held:
         if target.name.casefold() != path.name.casefold():  # else both may be one file, and one lock
             held.enter_context(lock.hold(target, "rename"))
@@ -342,8 +349,8 @@ def rename(
 
 
 def take_place(new: Path, path: Path) -> Path:
-    """Replace the store ``path``, which the caller holds, by the closed file ``new``; returns where the old
-    one is kept. Others that have it open must open it again. Raises OSError."""
+    """Replace the store ``path``, whose lock the caller holds, by the closed file ``new``. Returns the path
+    of the old file, which is kept. Other processes must open the store again. Raises OSError."""
     kept = path.with_name(f"{path.name}{_DAMAGED}{datetime.now(UTC):%Y-%m-%d-%H%M%S-%f}")
     os.link(path, kept)
     if connection.log_size(path):
@@ -366,7 +373,7 @@ def _remove_beside(path: Path) -> None:
 
 
 def new_file(path: Path) -> sqlite3.Connection:
-    """Make the tables of a store in the empty file ``path``. Raises sqlite3.Error."""
+    """Create the tables of a store in the empty file ``path``. Raises sqlite3.Error."""
     with ExitStack() as failing:
         db = sqlite3.connect(path, isolation_level=None)
         failing.callback(db.close)

@@ -53,7 +53,7 @@ _Condition = tuple[str, tuple[Any, ...]]  # SQL on ``c`` (chunks) and ``d`` (doc
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A filter of queries, such as ``type:``."""
+    """A kind of filter in queries, such as ``type:``."""
 
     field: str  #: Where `Filters` keeps its values.
     keys: tuple[str, ...]  #: Its names in a query, the main one first.
@@ -67,7 +67,8 @@ class Filter:
 
 
 def _one_of(sql: str, compared: Callable[[str], str] = str) -> Callable[[tuple[str, ...]], _Condition]:
-    """A condition whose ``{}`` takes the values, each as it is ``compared``."""
+    """Return a function that makes the condition ``sql`` for some values: they fill its ``{}``, each
+    converted by ``compared``."""
     return lambda values: (sql.format(", ".join("?" * len(values))), tuple(map(compared, values)))
 
 
@@ -78,12 +79,13 @@ _pages = _one_of("c.anchor_type IN ('page', 'slide') AND c.anchor_ref IN ({})")
 
 
 def _escaped(text: str) -> str:
-    """``text`` for LIKE, as it stands."""
+    """Escape ``text`` for LIKE, so that it has no wildcards."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
 def _worded(text: str) -> Callable[[tuple[str, ...]], _Condition]:
-    """A condition that ``text``, which is SQL, holds the words of one of the values."""
+    """Return a function that makes a condition for some values: the SQL expression ``text`` contains the
+    words of at least one of them."""
 
     def holds(values: tuple[str, ...]) -> _Condition:
         parts: list[str] = []
@@ -136,7 +138,8 @@ def _dates(values: tuple[str, ...]) -> _Condition:
 
 
 def _days(value: str) -> str:
-    """The first and the last day, as they are stored: ``2025-03-01..2025-03-31``. Raises InvalidInput."""
+    """Convert a day, month or year to its first and last day: ``2025-03-01..2025-03-31``. Raises
+    InvalidInput."""
     if (found := span(value)) is None:
         raise InvalidInput(f"{value!r} is not a date.", f"Write {DAY_EXAMPLES}.")
     last = day_of.fromisoformat(found[1]) - timedelta(1)
@@ -175,7 +178,7 @@ language, ``--filter``, REST and MCP take it from here; a box on the pages needs
 
 @dataclass(frozen=True, slots=True)
 class Eligible:
-    """What may be found."""
+    """A condition on the chunks that a search may find."""
 
     sql: str  #: A condition on ``c`` (chunks) and ``d`` (documents).
     values: tuple[Any, ...]  #: The bound values of ``sql``.
@@ -184,7 +187,7 @@ class Eligible:
 
 
 def eligible(query: Query, viewer: Viewer) -> Eligible:
-    """What ``viewer`` may be shown for ``query``."""
+    """Return the condition for what ``viewer`` may find with the filters and phrases of ``query``."""
     conditions: list[_Condition] = []
     for sign, filters in (("", query.filters), ("", query.beside), ("NOT ", query.excluded)):
         conditions += _filtered(sign, filters)
@@ -201,7 +204,7 @@ def eligible(query: Query, viewer: Viewer) -> Eligible:
 
 
 def _filtered(sign: str, filters: Filters) -> list[_Condition]:
-    """The condition of each filter that is set, after the ``sign``."""
+    """Return a condition for each filter that is set; each begins with ``sign`` ('' or 'NOT ')."""
     conditions: list[_Condition] = []
     for kind in FILTERS:
         value = getattr(filters, kind.field)
@@ -212,8 +215,8 @@ def _filtered(sign: str, filters: Filters) -> list[_Condition]:
 
 
 def _phrased(phrase: Phrase, *, inflected: bool) -> _Condition:
-    """The condition that a passage holds a phrase exactly; if ``inflected``, a single word as the index has
-    it."""
+    """Return the condition for passages that contain a phrase exactly. If ``inflected``, a single word also
+    matches in other forms."""
     match = " AND ".join([match_any([unit]) for unit in phrase.units])
     if inflected and SPACED_WORD.fullmatch(phrase.text):
         return _HAS_WORDS, (match,)
@@ -225,12 +228,12 @@ def _phrased(phrase: Phrase, *, inflected: bool) -> _Condition:
 
 
 def visible(viewer: Viewer) -> Eligible:
-    """What ``viewer`` may see at all."""
+    """Return the condition for everything that ``viewer`` may see."""
     return eligible(Query("", ""), viewer)
 
 
 def sees_all(db: sqlite3.Connection, viewer: Viewer) -> bool:
-    """Whether nothing is hidden from ``viewer``, so that counts of everything hold for them."""
+    """Whether ``viewer`` may see every document, so that counts over the whole store can be used."""
     return viewer.is_owner or db.execute("SELECT 1 FROM documents WHERE private LIMIT 1").fetchone() is None
 
 
@@ -243,8 +246,8 @@ def takes_all(db: sqlite3.Connection, allowed: Eligible) -> bool:
 
 
 def match_any(some: Iterable[str], further: str = "{title_terms terms} : ") -> str:
-    """An FTS5 expression for passages with at least one of some ``units``; ``further`` are the columns of the
-    terms that unicode61 does not find."""
+    """Return an FTS5 expression for passages with at least one of the units ``some``. ``further`` are the
+    columns for words of scripts without spaces, which unicode61 does not find."""
     terms: list[str] = []
     for unit in chain.from_iterable(map(alternatives, some)):
         is_further = not unit.isascii() and is_unspaced(unit)
@@ -269,8 +272,8 @@ _IN_ORDER: Mapping[Sort, str] = {
 def first_chunks(
     db: sqlite3.Connection, allowed: Eligible, limit: int, name: str | None = None, sort: Sort = "best"
 ) -> list[int]:
-    """The first chunk of each eligible document in the order ``sort``, where *best* means newest. With
-    ``name`` only of documents with that name, the shortest paths first."""
+    """The first chunk of each eligible document, ordered by ``sort`` (*best* means newest). With ``name``,
+    only documents of that name, shortest paths first."""
     known_as, order, values = "1", _IN_ORDER[sort], allowed.values
     if name is not None:
         known_as, order = "d.id IN (SELECT document_id FROM names WHERE key = ?)", "length(d.display)"
@@ -281,8 +284,8 @@ def first_chunks(
 
 
 def begun_names(db: sqlite3.Connection, allowed: Eligible, name: str, limit: int) -> dict[int, float]:
-    """The first chunks of the eligible documents with a name that begins with ``name``, the shortest names
-    first, each with the share of the name that this is."""
+    """The first chunks of eligible documents with a name that begins with ``name``: chunk id → ``name``'s
+    share of the whole name's length. At most ``limit``, those with the shortest names."""
     sql = f"""WITH found AS (
                   SELECT d.id, min(length(n.key)) AS length
                   FROM names n JOIN documents d ON d.id = n.document_id
@@ -296,8 +299,8 @@ def begun_names(db: sqlite3.Connection, allowed: Eligible, name: str, limit: int
 
 
 def waiting_texts(db: sqlite3.Connection, viewer: Viewer) -> int:
-    """How many texts that ``viewer`` may see wait for the embedder and are not found by meaning until then.
-    Only during a switch most of them have a vector, the old one."""
+    """The number of texts that ``viewer`` may see and that searches cannot find by meaning yet. During a
+    switch, texts with a vector of the old embedder do not count."""
     if db.execute("SELECT 1 FROM queue LIMIT 1").fetchone() is None:
         return 0
     waits = "attempts >= 0"
@@ -314,7 +317,7 @@ def waiting_texts(db: sqlite3.Connection, viewer: Viewer) -> int:
 
 
 def few(db: sqlite3.Connection, allowed: Eligible, limit: int) -> list[int] | None:
-    """The eligible chunks when there are at most ``limit``, else None."""
+    """Return the ids of the eligible chunks if there are at most ``limit``, else None."""
     sql = f"SELECT c.id FROM documents d JOIN chunks c ON c.document_id = d.id WHERE {allowed.sql} LIMIT ?"
     rows = rows_at_once(db, ["id"], sql, (*allowed.values, limit + 1))
     return [chunk_id for (chunk_id,) in rows] if len(rows) <= limit else None
@@ -328,8 +331,8 @@ class Unmatched(NamedTuple):
 
 
 def unmatched(stores: Iterable[Store], query: Query, viewer: Viewer) -> Unmatched:
-    """The filters of ``query`` that match nothing ``viewer`` may see in any of ``stores``; those that cannot
-    be read are left out. Patterns and the root folder may well match nothing."""
+    """The filters of ``query`` that match nothing ``viewer`` may see in any of ``stores``. Stores that
+    cannot be read are left out. Patterns and the root folder are never reported."""
     values: dict[tuple[int, str], Query] = {}
     for filters in (query.filters, query.beside):
         for index, kind in enumerate(FILTERS):
@@ -355,7 +358,7 @@ def _matches(db: sqlite3.Connection, query: Query, viewer: Viewer) -> bool:
 
 
 def file_names(db: sqlite3.Connection, viewer: Viewer, limit: int) -> list[str]:
-    """The names of the newest files that ``viewer`` may see, without their folders."""
+    """The names of at most ``limit`` newest files that ``viewer`` may see, without folders."""
     allowed = visible(viewer)
     sql = f"""SELECT d.display FROM documents d WHERE {allowed.sql} AND d.state = 'indexed'
               ORDER BY d.date DESC, d.display LIMIT ?"""
@@ -363,28 +366,28 @@ def file_names(db: sqlite3.Connection, viewer: Viewer, limit: int) -> list[str]:
 
 
 def skipped_count(db: sqlite3.Connection, suffix: str) -> int:
-    """How many files were skipped whose names end in ``suffix``, such as ``.pdf``; for the owner alone."""
+    """The number of skipped files whose names end in ``suffix``, such as ``.pdf``. For the owner only."""
     sql = "SELECT count(*) FROM documents WHERE state = 'skipped' AND lower(substr(display, ?)) = lower(?)"
     return int(db.execute(sql, (-len(suffix), well_formed(suffix))).fetchone()[0])
 
 
 def chunk_ids(db: sqlite3.Connection, keys: Sequence[str], allowed: Eligible) -> dict[str, int]:
-    """The ids of the eligible chunks among ``keys``."""
+    """The ids of the eligible chunks among ``keys``: key → id."""
     sql = f"""SELECT c.key, c.id FROM json_each(?) wanted CROSS JOIN chunks c ON c.key = wanted.value
               JOIN documents d ON d.id = c.document_id WHERE {allowed.sql}"""
     return dict(rows_at_once(db, ["key", "id"], sql, (json.dumps(list(keys)), *allowed.values)))
 
 
 def chunks(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, sqlite3.Row]:
-    """The rows of ``ids``, which an Eligible has let through already."""
+    """The rows of the chunks ``ids``, by id. The ids must have been checked for the viewer before."""
     sql = "SELECT * FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
     rows = db.execute(sql, (json.dumps(list(ids)),)).fetchall()
     return {row["id"]: row for row in rows}
 
 
 def headings(chunk: sqlite3.Row, file_type: str) -> tuple[tuple[str, ...], str]:
-    """The headings that lead to a chunk of a file of this type, and the same in one line. Those of Python
-    begin with its module: the name of the file, that of its folder for ``__init__.py``."""
+    """Return the headings above a chunk, first as a tuple, then in one line. In Python files they begin
+    with the module: the file's name, or the folder's for ``__init__.py``."""
     path: tuple[str, ...] = tuple(json.loads(chunk["heading_path"]))
     if file_type != "python":
         return path, chunk["headings"]
@@ -393,7 +396,7 @@ def headings(chunk: sqlite3.Row, file_type: str) -> tuple[tuple[str, ...], str]:
 
 
 def chunks_around(db: sqlite3.Connection, key: str, allowed: Eligible, around: int) -> list[sqlite3.Row]:
-    """The chunk called ``key`` and up to ``around`` chunks before and after it, in reading order."""
+    """The chunk with the key ``key``, and up to ``around`` chunks before and after it, in reading order."""
     sql = f"""SELECT c.*, d.file_type FROM chunks c JOIN documents d ON d.id = c.document_id
               JOIN chunks here ON here.document_id = c.document_id AND here.key = ?
               WHERE c.chunk_index BETWEEN here.chunk_index - ? AND here.chunk_index + ? AND {allowed.sql}
@@ -417,15 +420,15 @@ _DOCUMENT = f"""SELECT d.id, d.path, d.display, d.folder, d.file_type, d.title, 
 def documents(
     db: sqlite3.Connection, store: str, viewer: Viewer, ids: Iterable[int] | None = None
 ) -> list[Document]:
-    """Documents by path: all that ``viewer`` may see, or those among ``ids``. The owner sees every file;
-    others see what has text, which may be the last good one of a file that failed."""
+    """Documents in order of path: those that ``viewer`` may see, limited to ``ids`` if given. The owner
+    gets every file; guests only files with text, which may be the last readable version."""
     return as_documents(document_rows(db, viewer, ids), store, viewer)
 
 
 def document_rows(
     db: sqlite3.Connection, viewer: Viewer, ids: Iterable[int] | None = None
 ) -> list[sqlite3.Row]:
-    """The rows of what ``documents`` gives, each with the ``root`` of its source."""
+    """The rows for `documents`, each with the ``root`` of its source."""
     condition = "1" if viewer.is_owner else "NOT d.private AND chunk_count > 0"
     values = []
     if ids is not None:
@@ -435,13 +438,13 @@ def document_rows(
 
 
 def has_anchor(db: sqlite3.Connection, document_id: int, anchor: tuple[str, str] | None) -> bool:
-    """Whether a passage of a document is at ``anchor``, its type and reference."""
+    """Whether a document has a passage at ``anchor``: (type, reference), such as ``("page", "12")``."""
     sql = "SELECT 1 FROM chunks WHERE document_id = ? AND (anchor_type, anchor_ref) = (?, ?) LIMIT 1"
     return anchor is not None and db.execute(sql, (document_id, *anchor)).fetchone() is not None
 
 
 def stat_rows(db: sqlite3.Connection) -> list[sqlite3.Row]:
-    """The place and the stat of every document, which `freshness` compares with the disk."""
+    """The path and stat of every document, for `freshness` to compare with the disk."""
     sql = f"""SELECT d.id, s.root, d.path, d.size, d.mtime_ns, d.ctime_ns, d.inode, {_STATE}
              FROM documents d JOIN sources s ON s.id = d.source_id"""
     return db.execute(sql).fetchall()
@@ -454,7 +457,8 @@ _PRIVATE_BY: tuple[tuple[PrivateBy, ...], ...] = ((), ("note",), ("rule",), ("no
 def as_documents(
     rows: Iterable[sqlite3.Row], store: str, viewer: Viewer, states: Mapping[int, str] | None = None
 ) -> list[Document]:
-    """The documents of ``document_rows``; ``states`` are other states than the store remembers, by id."""
+    """Convert the rows of `document_rows` to documents. ``states`` (id → state) replace the states in the
+    store."""
     listed: list[Document] = []
     for row in rows:
         # By place: to look up twenty names in each of 20,000 rows takes longer than to read them.

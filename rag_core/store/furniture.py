@@ -27,7 +27,7 @@ _DOCUMENTS_A_READ = 5000
 
 
 def put_shapes(db: sqlite3.Connection, document_id: int, shapes: Set[int] | None) -> None:
-    """Keep the shapes of a document; None for one whose type has none."""
+    """Store the shapes of a document's lines; None for a document whose type has no furniture."""
     if shapes is None:
         db.execute("DELETE FROM shapes WHERE document_id = ?", (document_id,))
     else:
@@ -36,12 +36,12 @@ def put_shapes(db: sqlite3.Connection, document_id: int, shapes: Set[int] | None
 
 
 def repeated(db: sqlite3.Connection) -> frozenset[int]:
-    """The shapes that are furniture."""
+    """The shapes that count as furniture."""
     return frozenset(chain.from_iterable(db.execute("SELECT shape FROM repeated")))
 
 
 def put_repeated(db: sqlite3.Connection, now: Set[int]) -> None:
-    """Make the shapes ``now`` those that are furniture, and mark the documents that this changes as stale."""
+    """Store ``now`` as the shapes that are furniture, and mark each document that this changes as stale."""
     changed = np.array(sorted(now ^ repeated(db)), np.int64)
     stale: list[int] = []
     for ids, lengths, hashes in _all(db):
@@ -56,11 +56,12 @@ def put_repeated(db: sqlite3.Connection, now: Set[int]) -> None:
 
 
 def count(db: sqlite3.Connection) -> frozenset[int]:
-    """The shapes of lines that many documents have, counted in documents that every viewer may see.
+    """Find the shapes of lines that many documents have. Only documents that every viewer may see are
+    counted.
 
     Furniture changes scores, which must not tell what private documents say. Documents with the same shapes
-    are copies and count once. To save work, shapes are counted only in buckets that are large enough
-    together.
+    are copies and count once. To save work, shapes are first counted in buckets, and then one by one only
+    in large buckets.
     """
     public = "FROM shapes s JOIN documents d ON d.id = s.document_id WHERE NOT d.private"
     distinct = f"SELECT min(s.document_id), s.hashes {public} GROUP BY s.hashes"
@@ -79,14 +80,15 @@ def count(db: sqlite3.Connection) -> frozenset[int]:
 
 
 def is_outdated(db: sqlite3.Connection) -> bool:
-    """Whether the next count finds other shapes than the last one."""
+    """Whether `count` would now find other shapes than those stored."""
     return count(db) != repeated(db)
 
 
 def _all(
     db: sqlite3.Connection, sql: str = "SELECT document_id, hashes FROM shapes"
 ) -> Iterator[tuple[_Hashes, _Hashes, _Hashes]]:
-    """The ids of documents, how many shapes each has, and these, some thousand documents at a time."""
+    """Yield batches of some thousand documents: their ids, the number of shapes of each, and all these
+    shapes in one array."""
     cursor = db.execute(sql)
     while rows := cursor.fetchmany(_DOCUMENTS_A_READ):
         ids, hashes = zip(*rows, strict=True)
@@ -95,13 +97,13 @@ def _all(
 
 
 def stale(db: sqlite3.Connection, limit: int) -> list[int]:
-    """At most ``limit`` documents whose furniture must be found again."""
+    """The ids of at most ``limit`` documents whose furniture must be found again."""
     sql = "SELECT document_id FROM shapes WHERE stale ORDER BY document_id LIMIT ?"
     return [*chain.from_iterable(db.execute(sql, (limit,)))]
 
 
 def renew_furniture(db: sqlite3.Connection, document_id: int, shapes: Set[int]) -> None:
-    """Find the furniture of a document again; ``shapes`` are those that are furniture."""
+    """Find the furniture of a document again; ``shapes`` are the shapes that count as furniture."""
     (file_type,) = db.execute("SELECT file_type FROM documents WHERE id = ?", (document_id,)).fetchone()
     put_shapes(db, document_id, chunks.derive(db, document_id, file_type, shapes))
     seal(db, document_id)

@@ -32,7 +32,7 @@ Find = Callable[[sqlite3.Connection], Iterator[str]]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One kind of fault, reported as ``3 {noun}s {fault}.``"""
+    """A check for one kind of fault, reported as ``3 {noun}s {fault}.``"""
 
     name: str
     noun: str
@@ -42,8 +42,9 @@ class Check:
 
 
 def check(store: Store, *, files: bool = False, report: Callable[[int, int], None] | None = None) -> Health:
-    """Make every check of ``store``; ``files`` also compares its documents with their files. ``report`` gets
-    (checks made, all checks) before each one, and may raise. Raises StoreError for an unreadable file."""
+    """Run every check on ``store``; with ``files`` also compare its documents with their files. ``report``
+    gets (checks done, all checks) before each one, and may raise to stop. Raises StoreError for an
+    unreadable file."""
     started = time.perf_counter()
     found = [_decided(store)]
     with store.read() as db:
@@ -85,12 +86,13 @@ def _look(each: Check, db: sqlite3.Connection) -> Finding | None:
 
 
 def _rows(sql: str) -> Find:
-    """Finds faults by one statement, whose rows name them."""
+    """Return a check that runs ``sql``; the first column of each row names a faulty item."""
     return lambda db: (str(row[0]) for row in db.execute(sql, {"nothing": embed_hash("")}))
 
 
 def _structure(db: sqlite3.Connection) -> Iterator[str]:
-    """What SQLite's own checks find, but for the index of words, which has its own check."""
+    """Yield the faults that SQLite's own checks find, except in the index of words, which `_words`
+    checks."""
     for (text,) in db.execute("PRAGMA integrity_check"):
         if text != "ok" and "FTS5" not in text:
             yield text
@@ -99,8 +101,9 @@ def _structure(db: sqlite3.Connection) -> Iterator[str]:
 
 
 def _words(store: Store) -> Finding | None:
-    """Let FTS5 compare its words with those of every passage, which takes a writing connection. Of furniture
-    it checks the index alone: it would miss the passages that have none."""
+    """Compare the index of words with the passages, by FTS5 on a writing connection. The index of furniture
+    is only checked in itself: FTS5 would report each passage without furniture. Returns None without a
+    fault."""
     try:
         with store.note() as db:
             db.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")
@@ -124,7 +127,8 @@ _JSON = (
 
 
 def _values(db: sqlite3.Connection) -> Iterator[str]:
-    """Rows with a value of the wrong kind. Reading a text that is no UTF-8 raises an error."""
+    """Yield the rows with a value of the wrong kind. A text that is not UTF-8 raises an error when it is
+    read."""
     for table, column, kind in _JSON:
         is_right = f"json_type({column}) = '{kind}'"
         if kind == "array":
@@ -140,7 +144,7 @@ def _values(db: sqlite3.Connection) -> Iterator[str]:
 
 
 def _documents(db: sqlite3.Connection) -> Iterator[str]:
-    """Documents whose checksum does not fit, with their passages, tags, names and links."""
+    """Yield the documents whose checksum is wrong. It covers passages, tags, names and links."""
     for document_id, display, crc32 in db.execute("SELECT id, display, crc32 FROM documents").fetchall():
         if checksums.document_crc(db, document_id) != crc32:
             yield display
@@ -161,7 +165,8 @@ _links = _rows(
 
 
 def _vectors(db: sqlite3.Connection) -> Iterator[str]:
-    """Vectors whose checksum or signs do not fit. An empty one stands for a text that cannot be embedded."""
+    """Yield the vectors whose checksum or sign bits are wrong. An empty vector is right: its text cannot be
+    embedded."""
     sql = """SELECT e.hash, e.vector, e.crc32, i.dimension, coalesce(s.bits, x'') FROM embeddings e
              LEFT JOIN identities i ON i.id = e.identity_id LEFT JOIN signs s ON s.id = e.id"""
     for text_hash, vector, crc32, dimension, bits in db.execute(sql):
@@ -171,7 +176,7 @@ def _vectors(db: sqlite3.Connection) -> Iterator[str]:
 
 
 def is_whole_vector(text_hash: bytes, vector: bytes, crc32: int, dimension: int) -> bool:
-    """Whether a stored vector is as it was written, and of its embedder's dimension."""
+    """Whether a stored vector has its checksum, and the dimension of its embedder or none."""
     if not (isinstance(text_hash, bytes) and isinstance(vector, bytes)):  # of a damaged row
         return False
     return checksums.vector_crc(text_hash, vector) == crc32 and len(vector) in (0, 2 * (dimension or 0))
@@ -186,7 +191,8 @@ _unembedded = _rows(
 
 
 def _files(db: sqlite3.Connection) -> Iterator[str]:
-    """Documents whose file is not the one that was read; those of an attached index have none here."""
+    """Yield the documents whose file changed or is gone since it was read. Documents of an attached index
+    have no file here and are left out."""
     sql = """SELECT d.path, d.display, d.size, d.file_hash, s.root FROM documents d
              JOIN sources s ON s.id = d.source_id WHERE d.state = 'indexed' AND d.file_hash <> ''"""
     for row in db.execute(sql):

@@ -27,8 +27,11 @@ _RESULT = "source_file, outcome, chunks_added, chunks_skipped, message, processi
 
 
 def start_job(db: sqlite3.Connection) -> tuple[int, bool]:
-    """Open a job, which tries refused texts again. A job that a dead runner left running becomes
-    *interrupted*. Returns the new job's id, and whether the previous job, if any, was completed."""
+    """Open a job. Returns its id, and whether the job before it was completed (True if there was none).
+
+    Texts that were refused are tried again. A job that a killed process left *running* becomes
+    *interrupted*.
+    """
     db.execute("UPDATE queue SET attempts = 0 WHERE attempts > 0")
     last = db.execute("SELECT state FROM jobs ORDER BY id DESC LIMIT 1").fetchone()
     sql = """UPDATE jobs SET state = 'interrupted', end_time = ?, message = trim(message || ' ' || ?)
@@ -40,7 +43,7 @@ def start_job(db: sqlite3.Connection) -> tuple[int, bool]:
 
 
 def note_progress(db: sqlite3.Connection, job: Job) -> None:
-    """Write how far a running job is, and its end when it has one."""
+    """Write the progress of a running job, or its end."""
     db.execute(
         "UPDATE jobs SET state = :state, end_time = :end_time, duration_ms = :duration_ms,"
         " succeeded = :succeeded, failed = :failed, chunks_added = :total_chunks_added,"
@@ -51,13 +54,14 @@ def note_progress(db: sqlite3.Connection, job: Job) -> None:
 
 
 def add_result(db: sqlite3.Connection, job_id: int, result: FileResult) -> None:
-    """Record what became of one file."""
+    """Record the outcome of one file."""
     values = attrgetter(*_RESULT.split(", "))(result)
     db.execute(f"INSERT INTO job_results (job_id, {_RESULT}) VALUES (?, ?, ?, ?, ?, ?, ?)", (job_id, *values))
 
 
 def newest(db: sqlite3.Connection, store: str, *, running: bool, limit: int) -> list[Job]:
-    """The newest jobs first, without results. Without a ``running`` runner, one that says so was killed."""
+    """The newest ``limit`` jobs, newest first, without their results. Unless ``running`` is True, a job in
+    state *running* was killed and is shown as *interrupted*."""
     found: list[Job] = []
     for row in db.execute("SELECT * FROM jobs ORDER BY id DESC LIMIT ?", (limit,)):
         was_killed = row["state"] == "running" and not (running and not found)
@@ -77,8 +81,8 @@ def newest(db: sqlite3.Connection, store: str, *, running: bool, limit: int) -> 
 
 
 def _progress(row: sqlite3.Row) -> Progress:
-    """The last reported progress of a job. The time since then counts as idle: a step that reports
-    nothing, such as a batch that a server embeds, is not done yet."""
+    """The last reported progress of a job. The time since then is added as idle, because a long step, such
+    as a batch on a server, reports nothing until it ends."""
     written = json.loads(row["progress"])
     progress = Progress(**written) if written else Progress("scanning", 0, 0)
     if row["state"] != "running":
@@ -89,7 +93,8 @@ def _progress(row: sqlite3.Row) -> Progress:
 
 
 def results(db: sqlite3.Connection, job_id: int, limit: int) -> list[FileResult]:
-    """What became of each file of a job, failures first; the unchanged ones are only counted."""
+    """At most ``limit`` results of a job, one for each file, failures first. Unchanged files have no
+    results."""
     columns = _RESULT.replace("outcome", "iif(outcome = 'failed', 'failure', 'success'), outcome", 1)
     sql = f"""SELECT {columns} FROM job_results WHERE {_LAST}
               ORDER BY outcome = 'failed' DESC, outcome = 'skipped' DESC, id LIMIT ?"""
@@ -117,7 +122,7 @@ def add_request(
     paths: Sequence[bytes] | None = None,
     forget: bool = False,
 ) -> None:
-    """Leave a request (``index`` or ``cancel``) for the runner."""
+    """Leave a request, ``index`` or ``cancel``, for the run that comes next or is under way."""
     files = None if paths is None else [path.hex() for path in paths]
     payload = json.dumps({"sources": sources, "force": force, "forget": forget, "paths": files})
     sql = "INSERT INTO requests (kind, payload, created_at) VALUES (?, ?, ?)"
@@ -125,7 +130,7 @@ def add_request(
 
 
 def requests_after(db: sqlite3.Connection, last: int) -> list[Request]:
-    """The requests that came after the one with the id ``last``, oldest first."""
+    """The requests with an id above ``last``, oldest first."""
     found: list[Request] = []
     for row in db.execute("SELECT id, kind, payload FROM requests WHERE id > ? ORDER BY id", (last,)):
         payload = json.loads(row["payload"])
@@ -138,13 +143,14 @@ def requests_after(db: sqlite3.Connection, last: int) -> list[Request]:
 
 
 def drop_requests(db: sqlite3.Connection, last: int) -> None:
-    """Remove the requests up to ``last``, when their run has ended: a killed run leaves them to the next."""
+    """Remove the requests with ids up to ``last``, after their run has ended. The requests of a killed run
+    thus stay for the next one."""
     db.execute("DELETE FROM requests WHERE id <= ?", (last,))
 
 
 def problems_in_store(db: sqlite3.Connection) -> list[Problem]:
-    """The problems of a store's documents as they were last read, of the pictures that wait for the server
-    that reads them, and of the texts still to embed."""
+    """The problems that a store has now: files that could not be read, pictures waiting for a server, and
+    texts that the embedder refused."""
     sql = "SELECT state, reason, display FROM documents WHERE state <> 'indexed' ORDER BY display"
     found = _grouped(db.execute(sql))
     sql = """SELECT 'waiting', reason, display FROM documents WHERE state = 'indexed' AND reason <> ''
@@ -160,14 +166,14 @@ def problems_in_store(db: sqlite3.Connection) -> list[Problem]:
 
 
 def problems_of_job(db: sqlite3.Connection, job_id: int) -> list[Problem]:
-    """The problems that one job met. A folder that could not be read goes by its root."""
+    """The problems that occurred in one job. A folder that could not be read is named by its root."""
     sql = f"""SELECT outcome, message, source_file FROM job_results
              WHERE {_LAST} AND outcome IN ('failed', 'skipped') ORDER BY source_file"""
     return sorted(_grouped(db.execute(sql, (job_id,))), key=_rank)
 
 
 def _grouped(rows: Iterable[tuple[ProblemKind, str, str]]) -> list[Problem]:
-    """Problems from (kind, message, path) of single files."""
+    """Group rows of (kind, message, path) into problems: one for all files with the same reason."""
     files: dict[tuple[ProblemKind, str], list[str]] = {}
     for kind, message, path in rows:
         files.setdefault((kind, shared_reason(message, path)), []).append(path)
@@ -179,7 +185,7 @@ def _rank(problem: Problem) -> tuple[int, int, str]:
 
 
 def shared_reason(message: str, path: str) -> str:
-    """The message without the file's own name, so that equal reasons are equal."""
+    """Return the message without the file's own name, so that equal reasons can be grouped."""
     parts = path.split("/")
     for start in range(len(parts)):
         name = repr("/".join(parts[start:]))

@@ -63,7 +63,7 @@ _MOST_COUNTS = 20_000  # they take 3 MB
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """The chunk ids that a store has for the words of a query."""
+    """The ids of the chunks in a store that match a query by words or names."""
 
     named: Sequence[int]  #: Of documents whose name the query is; of all if the query has no words.
     #: The information of each unit of the query.
@@ -76,21 +76,21 @@ class Gathered:
 
     @property
     def ids(self) -> list[int]:
-        """All chunk ids, each once."""
+        """The ids of all gathered chunks, each once."""
         return list(dict.fromkeys((*self.by_words, *self.begun, *self.aside, *self.named, *self.begun_names)))
 
 
 def gather(
     store: Store, query: Query, allowed: find.Eligible, limit: int, *, words: bool, sort: Sort = "best"
 ) -> Gathered:
-    """Gather the eligible chunks for a query.
+    """Gather the eligible chunks that match a query by words or names.
 
     Args:
-        store: Where.
-        query: The query. Without words the first documents are gathered in the order ``sort``.
-        allowed: What is eligible.
-        limit: How many by words; more for a guest, whose scores are counted again.
-        words: Whether to look for words at all.
+        store: The store to search.
+        query: The query. If it has no words, the first documents in the order ``sort`` are gathered.
+        allowed: The condition for eligible chunks.
+        limit: Most chunks by words; more for a guest, whose scores are computed again.
+        words: Whether to search by words.
         sort: The order of documents for a query without words.
 
     """
@@ -123,7 +123,8 @@ def _begun_names(db: sqlite3.Connection, query: Query, allowed: find.Eligible) -
 def _begun(
     db: sqlite3.Connection, query: Query, counts: Mapping[str, int], allowed: find.Eligible
 ) -> list[int]:
-    """Chunks with words that begin like the last one of the query, or like a word that no passage has."""
+    """The ids of chunks with a word that begins like the query's last word, or like a word that no passage
+    has."""
     nowhere = [word for word in query.terms.words if not counts.get(word, 1)]
     if not nowhere and not query.terms.completed:
         return []
@@ -133,7 +134,8 @@ def _begun(
 def _aside(
     db: sqlite3.Connection, query: Query, counts: Mapping[str, int], allowed: find.Eligible, limit: int
 ) -> list[int]:
-    """The newest chunks whose furniture has a word that no passage has, or a word of a phrase."""
+    """The ids of the newest chunks whose furniture has a word that no passage has; for a query with
+    phrases, any word."""
     units = [unit for unit in query.terms.forms if query.phrases or not counts[unit]]
     if not units:
         return []
@@ -145,9 +147,10 @@ def _aside(
 
 
 def rarest(stores: Iterable[Store], words: Mapping[str, Sequence[str]], viewer: Viewer) -> tuple[str, ...]:
-    """Return the words that the fewest passages hold which ``viewer`` may see, in their order.
+    """Return the rarest of ``words``, in their order, counted in passages that ``viewer`` may see.
 
-    Each word comes with its units. Words that no passage holds are left out, unless none is held."""
+    ``words`` maps each word to its units. Words that no passage has are left out, unless no word is found.
+    """
     counts: Counter[str] = Counter()
     for store in stores:
         with suppress(StoreError), store.read() as db:
@@ -163,8 +166,8 @@ def rarest(stores: Iterable[Store], words: Mapping[str, Sequence[str]], viewer: 
 def by_words(
     db: sqlite3.Connection, words: Sequence[str], allowed: find.Eligible, limit: int
 ) -> list[tuple[int, float]]:
-    """The ``limit`` best chunks with any of ``words``: (chunk id, BM25, higher is better). They are the units
-    of a query, each once: FTS5 scores a phrase as often as it is asked for."""
+    """The ``limit`` best chunks with any of ``words``: (chunk id, BM25; higher is better). ``words`` are
+    units of a query and must be distinct, as FTS5 counts a repeated one twice."""
     if not words:
         return []
     counts = holders(db, words)
@@ -192,7 +195,7 @@ def by_words(
 def _scored(
     db: sqlite3.Connection, words: Sequence[str], needed: Sequence[str], allowed: find.Eligible, limit: int
 ) -> list[tuple[int, float]]:
-    """The best passages with any of the words ``needed``, by all their ``words``; no other is scored."""
+    """Return the best ``limit`` chunks with any of the words ``needed``, scored by all ``words``."""
     condition, joins = "1", ""
     if not find.takes_all(db, allowed):
         condition = allowed.sql
@@ -220,7 +223,7 @@ def _matches(words: Sequence[str], counts: Mapping[str, int]) -> int:
 
 
 def _most(words: Sequence[str], counts: Mapping[str, int], chunks: int) -> float:
-    """What a passage with all these words scores, if it is short and has each of them once."""
+    """The score of a short passage that has each of these words once."""
     weights = (math.log((chunks - counts[word] + 0.5) / (counts[word] + 0.5)) for word in words)
     return sum(_OF_A_WORD * max(weight, 1e-6) for weight in weights)
 
@@ -229,7 +232,7 @@ _OF_TEXTS = "id title terms text path furniture identity is_data document date".
 
 
 class SearchText(NamedTuple):
-    """What a passage is weighed by."""
+    """The text of a passage that ranking compares with a query."""
 
     text: str  #: All its searchable words but its folders and suffix, folded.
     title: str  #: Folded.
@@ -242,8 +245,8 @@ class SearchText(NamedTuple):
 def search_texts(
     db: sqlite3.Connection, ids: Iterable[int], whole: Set[int] = frozenset()
 ) -> dict[int, SearchText]:
-    """The columns by which the chunks ``ids`` are weighed; chunks that are gone are left out. They are
-    eligible already. The ``whole`` ones are weighed with their furniture."""
+    """The texts by which the chunks ``ids`` are ranked, by id. Deleted chunks are left out. Chunks in
+    ``whole`` include their furniture. The ids must have been checked for the viewer before."""
     sql = """SELECT id, title, headings || ' ' || tags || ' ' || title_terms || ' ' || terms,
                  coalesce(kept_text, text), path, furniture, coalesce(nullif(text, ''), key),
                  anchor_type = ?, document_id, (SELECT date FROM documents WHERE id = document_id)
@@ -259,9 +262,9 @@ def search_texts(
 
 
 def by_beginnings(db: sqlite3.Connection, words: Iterable[str], allowed: find.Eligible) -> list[int]:
-    """A few chunks for each of ``words``, which no passage has: chunks with a word that begins with it.
-    The index has stems (*univers*), so it is searched for a little less than *universi*, and the results
-    are compared."""
+    """For each of ``words``, which no passage has, the ids of a few chunks with a word that begins with it.
+    The index has stems (*univers*), so shorter beginnings of *universi* are searched, too, and the results
+    compared."""
     sql = f"""SELECT c.id FROM words JOIN chunks c ON c.id = words.rowid
               JOIN documents d ON d.id = c.document_id WHERE words MATCH ? AND {allowed.sql} LIMIT {_BEGUN}"""
     ids_found: list[int] = []
@@ -280,7 +283,7 @@ def by_beginnings(db: sqlite3.Connection, words: Iterable[str], allowed: find.El
 
 
 def chunk_count(db: sqlite3.Connection) -> int:
-    """How many passages a store has."""
+    """The number of passages in a store."""
     return int(db.execute("SELECT count(*) FROM chunks").fetchone()[0])
 
 
@@ -289,14 +292,14 @@ def _hidden_count(db: sqlite3.Connection) -> int:
 
 
 def _counts(_: sqlite3.Connection) -> dict[tuple[str, str], int]:
-    """(condition, word) → number of passages that meet the one and hold the other; `holders` fills it."""
+    """A cache for `holders`: (condition, word) → number of passages that meet the condition and have the
+    word."""
     return {}
 
 
 def holders(db: sqlite3.Connection, words: Sequence[str], condition: str = "1") -> dict[str, int]:
-    """Number of passages that hold each of ``words``, among those that meet ``condition`` on
-    ``words.rowid``. Cached until the store is written: to count them, SQLite reads all passages with a
-    word."""
+    """For each of ``words`` the number of passages that have it and meet ``condition`` on ``words.rowid``.
+    Cached until the store is written, as SQLite counts by reading every passage with the word."""
     cached = kept(db, _counts)
     if len(cached) > _MOST_COUNTS:
         cached.clear()
@@ -318,8 +321,8 @@ def holders(db: sqlite3.Connection, words: Sequence[str], condition: str = "1") 
 
 
 def frequencies(db: sqlite3.Connection, units: Sequence[str], viewer: Viewer) -> tuple[int, dict[str, int]]:
-    """The number of chunks that ``viewer`` may see, and in how many of them each unit (a word or a pair)
-    occurs: a score must not tell whether a private note holds a word."""
+    """Return the number of chunks that ``viewer`` may see, and for each unit (a word or a pair) how many of
+    them have it. Private notes are not counted, as scores would reveal their words."""
     total, every = kept(db, chunk_count), holders(db, units)
     if find.sees_all(db, viewer):
         return total, every
@@ -328,11 +331,12 @@ def frequencies(db: sqlite3.Connection, units: Sequence[str], viewer: Viewer) ->
 
 
 def corrections(stores: Sequence[Store], words: Sequence[str], viewer: Viewer) -> dict[str, tuple[str, ...]]:
-    """Return up to three words, which ``viewer`` may see, for each word of a query that no passage holds.
+    """Return words that ``viewer`` may see for words of a query that no passage has, at most three for
+    each.
 
-    The last word of a query may still be typed: it is kept, and gets the commonest words of titles that begin
-    with it. Others get such words, too; if there are none, words that are one typing error away, those in
-    titles first, then the commonest.
+    The last word may be unfinished: it is kept, followed by the most frequent words of titles that begin
+    with it. Other words are only corrected if no passage has a word that begins with them. They get words
+    that are one typing error away, those in titles first, then the most frequent.
     """
     unknown = [word for word in words if _LEAST_NAME <= len(word) <= _LONGEST and not is_unspaced(word)]
     if not unknown:
@@ -359,7 +363,7 @@ def corrections(stores: Sequence[Store], words: Sequence[str], viewer: Viewer) -
 
 
 def _longer_in_titles(db: sqlite3.Connection, beginning: str, allowed: find.Eligible) -> Counter[str]:
-    """The words of eligible titles with this beginning, with the number of these titles."""
+    """Count the eligible titles with each word that begins with ``beginning``."""
     sql = f"""SELECT DISTINCT d.id, c.title FROM words JOIN chunks c ON c.id = words.rowid
               JOIN documents d ON d.id = c.document_id WHERE words MATCH ? AND {allowed.sql} LIMIT {_BEGUN}"""
     match = f"{{title title_terms}} : ({find.match_any([beginning])} *)"
@@ -371,7 +375,7 @@ def _longer_in_titles(db: sqlite3.Connection, beginning: str, allowed: find.Elig
 
 
 def _one_error_away(stores: Sequence[Store], word: str, allowed: find.Eligible) -> tuple[str, ...]:
-    """The words that a word with a typing error most likely means."""
+    """The most likely words that differ from ``word`` by one typing error."""
     spellings = [each for each in one_edit_away(word) if len(each) >= _SHORTEST and each not in STOP_WORDS]
     counts: Counter[str] = Counter()
     for store in stores:
@@ -385,8 +389,8 @@ def _commonest(counts: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def _literal(db: sqlite3.Connection, words: Sequence[str], allowed: find.Eligible) -> dict[str, int]:
-    """The words that occur literally, not only as a stem, in eligible passages, with the number of these
-    passages; a title counts more than all texts."""
+    """Count the eligible passages for each of ``words`` that occurs in one as written, not only as a stem.
+    A word in a title counts more than all texts."""
     total, counts = frequencies(db, words, allowed.viewer)
     sql = f"""SELECT c.title, c.title || ' ' || c.headings || ' ' || c.text FROM words
               JOIN chunks c ON c.id = words.rowid JOIN documents d ON d.id = c.document_id

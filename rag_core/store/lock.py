@@ -35,8 +35,8 @@ _DONE: Mapping[Work, str] = {
 
 @contextmanager
 def hold(store: Path, work: Work = "index") -> Iterator[None]:
-    """Hold the lock of the store file ``store``. Raises StoreBusy while a run holds it, which takes every
-    request; InUpkeep while anything else does."""
+    """Hold the lock of the store file ``store``. Raises StoreBusy if a run holds it, which then takes all
+    requests; InUpkeep if anything else holds it."""
     lock = FileLock(store.with_suffix(".lock"), thread_local=False)
     try:
         lock.acquire(timeout=_TIMEOUT_S)
@@ -61,7 +61,7 @@ def hold(store: Path, work: Work = "index") -> Iterator[None]:
 
 
 def _refusal(store: Path, work: Work) -> StoreError:
-    """The error for ``work`` that the holder of the lock does not let begin, with what to do."""
+    """Return the error for ``work`` that cannot begin because the lock is held, with advice what to do."""
     doing = _read(store)
     by_run = doing == "index"
     cancel = "cancel the run (`commonplace jobs --cancel`), or wait for its end"
@@ -80,7 +80,7 @@ def _refusal(store: Path, work: Work) -> StoreError:
 
 
 def _read(store: Path) -> Work:
-    """What the holder of the lock does. A lock without our words is of a kind that writes its own."""
+    """Return the work of the lock's holder, as written in the lock file; '' if it is not known."""
     try:
         word = store.with_suffix(".lock").read_text("ascii", "replace")
     except FileNotFoundError:  # it was released, and the lock file removed
@@ -91,8 +91,8 @@ def _read(store: Path) -> Work:
 
 
 def holder(store: Path) -> Work | None:
-    """What the holder of the lock does, in this or another process; None when nobody holds it. This check
-    shares the lock, so that two checks do not see each other, except on Windows."""
+    """Return the work of the process that holds the lock, or None if it is free. The check takes a shared
+    lock (except on Windows), so that two checks do not block each other."""
     try:
         path = store.with_suffix(".lock").resolve(strict=True)
         if sys.platform == "win32":

@@ -251,7 +251,7 @@ _SEARCHED = "title, headings, path, tags, text, title_terms, terms, kept, kept_t
 
 
 def _version_7(db: sqlite3.Connection) -> None:
-    """A damaged byte of a vector or a document is noticed."""
+    """Add checksums to vectors and documents, so that damaged bytes are noticed."""
     for table in ("embeddings", "documents"):
         db.execute(f"ALTER TABLE {table} ADD COLUMN crc32 INTEGER NOT NULL DEFAULT 0")
     db.create_function("of_vector", 2, checksums.vector_crc, deterministic=True)
@@ -331,8 +331,7 @@ BEGIN DROP_FURNITURE; ADD_FURNITURE; END;
 
 
 def _version_9(db: sqlite3.Connection) -> None:
-    """Many vectors are searched by their sign bits, and the documents of many chunks are found by their ids,
-    without reading all numbers and texts."""
+    """Add sign bits of vectors, and an index from chunks to documents, so that large searches read less."""
     db.execute("CREATE INDEX chunks_documents ON chunks (id, document_id)")
     db.execute("""CREATE TABLE signs (
         id INTEGER PRIMARY KEY REFERENCES embeddings ON DELETE CASCADE,
@@ -353,7 +352,7 @@ CREATE INDEX documents_with_pictures_left ON documents (id) WHERE pictures_left;
 
 
 def _version_11(db: sqlite3.Connection) -> None:
-    """Documents are found by any property of their front matter."""
+    """Add the table of properties, so that documents can be found by their front matter."""
     take_step(db, properties.TABLE)
     properties.put_all(db)
 
@@ -377,8 +376,8 @@ VERSION = OLDEST + len(MIGRATIONS) - 1
 
 
 def migrate(db: sqlite3.Connection, name: str) -> None:
-    """Bring the open store ``name`` to the newest version, one recorded transaction a step. Raises StoreError
-    when the file is newer than this program, or too old for it."""
+    """Bring the open store ``name`` to the newest schema version, in one recorded transaction for each
+    step. Raises StoreError if the file is newer than this program, or too old for it."""
     version = db.execute("PRAGMA user_version").fetchone()[0]
     if version > VERSION:
         raise StoreError(
@@ -406,7 +405,7 @@ def _apply(db: sqlite3.Connection, number: int) -> None:
 
 
 def take_step(db: sqlite3.Connection, step: Step) -> None:
-    """Take one step inside a transaction, which ``executescript`` would end."""
+    """Run one migration step inside a transaction. (``executescript`` would commit it.)"""
     if callable(step):
         step(db)
         return
@@ -425,14 +424,15 @@ _COMMENT = re.compile(r"""('[^']*'|"[^"]*")|--[^\n]*""")
 
 
 class Part(NamedTuple):
-    """A table, index, trigger or view; ``sql``, without comments and spacing, is '' for FTS5's own tables."""
+    """A table, index, trigger or view. ``sql`` is its definition without comments and extra spaces; '' for
+    FTS5's own tables."""
 
     kind: str
     sql: str
 
 
 class Difference(NamedTuple):
-    """A part of a schema that differs from a new store's."""
+    """A difference between a store's schema and that of a new store."""
 
     name: str
     kind: str  #: Of the new store's part, if it has one of this name.
@@ -440,7 +440,8 @@ class Difference(NamedTuple):
 
 
 def parts(db: sqlite3.Connection) -> dict[str, Part]:
-    """The parts of a schema by name, without SQLite's own. A trigger hides the table or index of its name."""
+    """The parts of a schema by name, without SQLite's own. A trigger replaces a table or index of the same
+    name."""
     found: dict[str, Part] = {}
     rows = db.execute(f"SELECT name, type, sql FROM sqlite_master WHERE {_OURS} ORDER BY type = 'trigger'")
     for name, kind, sql in rows:
@@ -454,7 +455,7 @@ def parts(db: sqlite3.Connection) -> dict[str, Part]:
 
 @cache
 def _new(steps: tuple[Step, ...]) -> dict[str, Part]:
-    """The parts of a store that ``steps`` have just made."""
+    """The parts of a new store made by ``steps``."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
         for step in steps:
             take_step(db, step)
@@ -462,7 +463,8 @@ def _new(steps: tuple[Step, ...]) -> dict[str, Part]:
 
 
 def differences(db: sqlite3.Connection, version: int | None = None) -> Iterator[Difference]:
-    """The differences from a new store, or one of an older ``version`` of the schema, by name."""
+    """The differences between this schema and a new store's (or one of an older ``version``), in order of
+    name."""
     found, new = parts(db), _new(MIGRATIONS[: (version or VERSION) - OLDEST + 1])
     for name in sorted(found.keys() | new.keys()):
         if name not in found:

@@ -42,26 +42,27 @@ class Entry:
 
 
 class Backlog(NamedTuple):
-    """How many copies are to be renewed or removed, and how many the index refused."""
+    """The number of copies that are still to be sent or removed, and of those that the index refused."""
 
     queued: int
     refused: int
 
 
 def address(db: sqlite3.Connection) -> str:
-    """The address of the remote vector index that searches use, ``""`` when there is none."""
+    """The address of the remote vector index that searches use; ``""`` if there is none."""
     return meta(db).get("remote", "")
 
 
 def target(db: sqlite3.Connection) -> str:
-    """Where runs send vectors, ``""`` for no remote index: during a switch the new one."""
+    """The address of the remote index that runs send vectors to, during a switch the new one; ``""`` for
+    none."""
     found = meta(db)
     return found.get("next_remote" if "next_backend" in found else "remote", "")
 
 
 def queue_all(db: sqlite3.Connection, among: str = "1") -> None:
-    """Queue the copies of all chunks, or of those that fit the SQL ``among``, to be sent or removed again,
-    if there is an index to send them to. Chunks that are gone stay queued to be removed."""
+    """Queue the copies of all chunks, or of those that meet the SQL condition ``among``, to be sent or
+    removed again. Chunks that are gone stay queued. Without a remote index, empty the queue instead."""
     if target(db):
         db.execute(f"INSERT OR REPLACE INTO outbox (key) SELECT key FROM chunks WHERE {among} ORDER BY id")
     else:
@@ -69,41 +70,42 @@ def queue_all(db: sqlite3.Connection, among: str = "1") -> None:
 
 
 def disconnect(db: sqlite3.Connection) -> None:
-    """Use no remote index any more; the index itself stays unchanged."""
+    """Stop using a remote index. The index itself is not changed."""
     db.execute("DELETE FROM meta WHERE key IN ('remote', 'recheck')")
     db.execute("DELETE FROM outbox")
 
 
 def recheck(db: sqlite3.Connection, *, wanted: bool) -> None:
-    """Set whether the next flush compares the index with the store first."""
+    """Set whether the next flush first compares the index with the store."""
     db.execute("DELETE FROM meta WHERE key = 'recheck'")
     if wanted:
         db.execute("INSERT INTO meta VALUES ('recheck', '')")
 
 
 def wants_recheck(db: sqlite3.Connection) -> bool:
-    """Whether the next flush is to compare first."""
+    """Whether the next flush first compares the index with the store."""
     return "recheck" in meta(db)
 
 
 def queue(db: sqlite3.Connection, keys: Iterable[str]) -> None:
-    """Queue the copies of ``keys`` to be sent or removed again."""
+    """Queue the copies of the chunks ``keys`` to be sent or removed again."""
     db.executemany("INSERT OR REPLACE INTO outbox (key) VALUES (?)", [(key,) for key in keys])
 
 
 def backlog(db: sqlite3.Connection) -> Backlog:
-    """What is still to be sent."""
+    """Count the copies that are still to be sent or removed, and those that the index refused."""
     row = db.execute("SELECT count(*) FILTER (WHERE error = ''), count(*) FROM outbox").fetchone()
     return Backlog(row[0], row[1] - row[0])
 
 
 def retry(db: sqlite3.Connection) -> None:
-    """Let what the index refused be sent again."""
+    """Queue again the copies that the index refused."""
     db.execute("UPDATE outbox SET error = '' WHERE error <> ''")
 
 
 def settle_rows(db: sqlite3.Connection, done: Iterable[int], refused: Mapping[int, str]) -> None:
-    """Take rows off the outbox, and note why the index refused others."""
+    """Remove the rows ``done`` from the outbox, and store why the index refused others (row id →
+    reason)."""
     db.executemany("DELETE FROM outbox WHERE id = ?", [(row_id,) for row_id in done])
     reasons = [(error, row_id) for row_id, error in refused.items()]
     db.executemany("UPDATE outbox SET error = ? WHERE id = ?", reasons)
@@ -113,20 +115,21 @@ _VECTOR = f"LEFT JOIN embeddings e ON e.hash = c.embed_hash AND e.identity_id = 
 
 
 def gone(db: sqlite3.Connection, *, private: bool) -> list[str]:
-    """The queued keys of what no index may have any more, whatever the embedder."""
+    """The queued keys of chunks that are deleted, or private unless ``private``: every index must remove
+    them."""
     sql = """SELECT o.key FROM outbox o LEFT JOIN chunks c ON c.key = o.key
              LEFT JOIN documents d ON d.id = c.document_id WHERE c.id IS NULL OR (d.private AND NOT ?)"""
     return [row[0] for row in db.execute(sql, (private,))]
 
 
 def newest_row(db: sqlite3.Connection) -> int:
-    """The id of the newest row; later ones tell of later changes."""
+    """The id of the newest row, 0 if there is none. Later changes get higher ids."""
     return int(db.execute("SELECT coalesce(max(id), 0) FROM outbox").fetchone()[0])
 
 
 def entries(db: sqlite3.Connection, after: int, last: int, limit: int, *, private: bool) -> list[Entry]:
-    """The next ``limit`` rows after the row ``after`` and up to ``last``, oldest first, without those that
-    wait for the embedder or were refused. ``private``: whether private notes may leave the machine."""
+    """The next ``limit`` rows with ids above ``after`` and up to ``last``, oldest first. Rows that wait for
+    the embedder or were refused are left out. ``private``: whether private notes may leave the machine."""
     sql = f"""SELECT o.id AS outbox_id, o.key AS outbox_key, c.*, e.vector,
                      d.display, d.file_type, d.title AS document_title, d.title_from, d.date, d.date_from,
                      d.private, d.file_hash, d.size, d.encoding, d.metadata,
@@ -150,19 +153,19 @@ def entries(db: sqlite3.Connection, after: int, last: int, limit: int, *, privat
 
 
 def expected(db: sqlite3.Connection, *, private: bool) -> set[str]:
-    """The keys of all chunks that a remote index should hold now, without those that are still queued."""
+    """The keys of all chunks that a remote index should have when the queue is done."""
     sql = f"""SELECT c.key FROM chunks c JOIN documents d ON d.id = c.document_id {_VECTOR}
               WHERE e.vector <> x'' AND (NOT d.private OR ?)"""
     return {row[0] for row in db.execute(sql, (private,))}
 
 
 def is_sendable(db: sqlite3.Connection, *, private: bool) -> bool:
-    """Whether a flush would send anything: what waits for the embedder it would not."""
+    """Whether a flush would send anything. Chunks without a vector are not sent."""
     return wants_recheck(db) or bool(entries(db, 0, newest_row(db), 1, private=private))
 
 
 def queued(db: sqlite3.Connection) -> set[str]:
-    """The keys of all that is queued, or was refused."""
+    """The keys of all queued copies, including refused ones."""
     return {row[0] for row in db.execute("SELECT key FROM outbox")}
 
 
@@ -174,7 +177,8 @@ _OF_DOCUMENT = ("file_type", "title_from", "date", "date_from", "file_hash", "si
 
 
 def maker(db: sqlite3.Connection, name: str) -> dict[str, Any]:
-    """What another machine needs to know of the store called ``name`` to read its index."""
+    """What another machine must know about the store ``name`` to read its index: name, embedder, metric and
+    sizes."""
     about, known = meta(db), target_identity(db)
     return {
         "name": name,
@@ -187,8 +191,8 @@ def maker(db: sqlite3.Connection, name: str) -> dict[str, Any]:
 
 
 def doc(row: sqlite3.Row, maker: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything except the text that another machine needs to restore the chunk and its document; the first
-    chunk brings the front matter and ``maker``."""
+    """Everything except the text that another machine needs to restore a chunk and its document. The first
+    chunk also has the front matter and ``maker``."""
     about: dict[str, Any] = {
         "version": 1,
         "path": row["display"],

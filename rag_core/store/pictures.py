@@ -32,7 +32,8 @@ class Unread:
 
 
 def next_unread(db: sqlite3.Connection, but: Set[int]) -> Unread | None:
-    """The document whose pictures are read next, ``but`` for some: those with few first, then the newest."""
+    """The document whose pictures should be read next, None if all are done: those with few pictures first,
+    then the newest. ``but`` are ids of documents to skip."""
     sql = f"SELECT d.* {_DUE} ORDER BY min(d.pictures_left, {_MANY}), d.mtime_ns DESC LIMIT 1"
     row = db.execute(sql, (json.dumps(sorted(but)),)).fetchone()
     if row is None:
@@ -44,7 +45,8 @@ def next_unread(db: sqlite3.Connection, but: Set[int]) -> Unread | None:
 
 
 def left(db: sqlite3.Connection, but: Set[int]) -> tuple[int, int]:
-    """How many pictures, and how many pages of documents with several, are to be read, ``but`` for some."""
+    """Return the number of unread pictures, then of unread pages in documents with several pages. ``but``
+    are ids of documents to skip."""
     sql = f"""SELECT coalesce(sum(iif({_PAGES} > 1, 0, d.pictures_left)), 0),
                  coalesce(sum(iif({_PAGES} > 1, d.pictures_left, 0)), 0) {_DUE}"""
     pictures, pages = db.execute(sql, (json.dumps(sorted(but)),)).fetchone()
@@ -52,15 +54,16 @@ def left(db: sqlite3.Connection, but: Set[int]) -> tuple[int, int]:
 
 
 def left_in(db: sqlite3.Connection, document_id: int, file_hash: str) -> int | None:
-    """How many pictures of a document are to be read; None if it is gone, or its file was another then."""
+    """The number of unread pictures in a document; None if it is gone, or its file no longer has
+    ``file_hash``."""
     sql = "SELECT pictures_left FROM documents WHERE id = ? AND file_hash = ?"
     row = db.execute(sql, (document_id, file_hash)).fetchone()
     return None if row is None else int(row[0])
 
 
 def note_why_left(db: sqlite3.Connection, why: str, former: Sequence[str]) -> None:
-    """Record ``why`` the remaining pictures cannot be read ('' if they can) in place of ``former`` reasons,
-    and on documents that are found only by name."""
+    """Record ``why`` the remaining pictures cannot be read, in place of the reasons ``former``; '' if they
+    can. Documents without text get it as their reason, too."""
     sql = """SELECT d.id, d.reason, d.warnings FROM documents d WHERE d.pictures_left AND (
                  d.reason IN (SELECT value FROM json_each(:former)) OR (d.reason = '' AND :why <> ''
                  AND NOT EXISTS (SELECT 1 FROM chunks WHERE document_id = d.id AND text <> '')))"""
@@ -73,7 +76,7 @@ def note_why_left(db: sqlite3.Connection, why: str, former: Sequence[str]) -> No
 
 
 def give_up(db: sqlite3.Connection, document_id: int, reason: str) -> None:
-    """Record on a document why its pictures cannot be read."""
+    """Record the reason why the pictures of a document cannot be read."""
     row = db.execute("SELECT warnings FROM documents WHERE id = ?", (document_id,)).fetchone()
     warnings = [*json.loads(row["warnings"]), f"The text in its pictures could not be read. {reason}"]
     sql = "UPDATE documents SET pictures_left = 0, reason = '', warnings = ? WHERE id = ?"

@@ -34,13 +34,14 @@ _coverage = lru_cache(maxsize=8)(lambda rules: Coverage(rules, dots=True))
 
 
 def _hides(rules: tuple[str, ...], label: str, path: bytes) -> bool:
-    """Whether ``rules`` hide the file ``path`` of the source that is shown as ``label``."""
+    """Whether a rule hides the file ``path`` of a source; ``label`` is the source's prefix in shown
+    paths."""
     covered = _coverage(rules)
     return path in covered or (label != "" and os.fsencode(label) + b"/" + path in covered)
 
 
 def rules(db: sqlite3.Connection) -> tuple[str, ...]:
-    """The owner's rules; HIDE_ALL where they cannot be read."""
+    """Return the owner's rules, or HIDE_ALL if they cannot be read."""
     if (row := db.execute("SELECT value FROM meta WHERE key = ?", (_RULES,)).fetchone()) is None:
         return ()
     try:
@@ -52,7 +53,7 @@ def rules(db: sqlite3.Connection) -> tuple[str, ...]:
 
 
 def put_rules(db: sqlite3.Connection, globs: Sequence[str]) -> int:
-    """Replace the rules by ``globs``; returns how many documents that changes."""
+    """Replace the rules by ``globs``; returns the number of documents whose privacy changed."""
     db.execute("DELETE FROM meta WHERE key = ?", (_RULES,))
     if globs:
         db.execute("INSERT INTO meta VALUES (?, ?)", (_RULES, json.dumps(list(globs))))
@@ -60,14 +61,14 @@ def put_rules(db: sqlite3.Connection, globs: Sequence[str]) -> int:
 
 
 def apply(db: sqlite3.Connection) -> int:
-    """Mark every document as the rules say; returns how many were not."""
+    """Mark every document as the rules demand; returns the number of documents that changed."""
     wrong = [(bits, document_id) for document_id, _, bits in misjudged(db)]
     db.executemany("UPDATE documents SET private = ? WHERE id = ?", wrong)
     return len(wrong)
 
 
 def misjudged(db: sqlite3.Connection) -> Iterator[tuple[int, str, int]]:
-    """(id, path, right bits) of each document that is not marked as the rules say."""
+    """Yield (id, path, right bits) for each document whose mark does not fit the rules."""
     known = rules(db)
     for row in _places(db):
         bits = row["private"] & ~BY_RULE | BY_RULE * _hides(known, row["label"], row["path"])
@@ -76,7 +77,8 @@ def misjudged(db: sqlite3.Connection) -> Iterator[tuple[int, str, int]]:
 
 
 def bits(db: sqlite3.Connection, source_id: int, path: bytes, *, by_note: bool) -> int:
-    """The bits of the document at ``path`` in its source."""
+    """Return the bits that say why the document at ``path`` in a source is private or left out; 0 if it is
+    neither. ``by_note``: its own front matter makes it private."""
     bits = BY_NOTE * by_note | sources.LEFT_OUT * sources.is_left_out(db, source_id, path)
     if found := rules(db):
         label = sources.by_id(db, source_id).label
@@ -85,12 +87,13 @@ def bits(db: sqlite3.Connection, source_id: int, path: bytes, *, by_note: bool) 
 
 
 def which(db: sqlite3.Connection, label: str, path: bytes) -> tuple[str, ...]:
-    """The rules that hide a file of the source that is shown as ``label``."""
+    """The rules that hide a file of the source with this label."""
     return tuple(each for each in rules(db) if _hides((each,), label, path))
 
 
 def hides_file(db: sqlite3.Connection, source: Source, path: bytes) -> bool:
-    """Whether a rule hides a file of a source, by this path or by that of the file that it is a link to."""
+    """Whether a rule hides a file of a source, by ``path`` or, for a link, by the path of the file that it
+    leads to."""
     if not rules(db):
         return False
     root = os.path.realpath(os.fsencode(source.root))
@@ -99,19 +102,19 @@ def hides_file(db: sqlite3.Connection, source: Source, path: bytes) -> bool:
 
 
 def matches(db: sqlite3.Connection, globs: Sequence[str]) -> dict[str, int]:
-    """How many documents each of ``globs`` hides, or would; files that hold no text are none."""
+    """For each of ``globs`` the number of documents with text that it hides, or would hide."""
     places = _places(db, _WITH_TEXT).fetchall() if globs else ()
     return {glob: sum(_hides((glob,), row["label"], row["path"]) for row in places) for glob in globs}
 
 
 def private_counts(db: sqlite3.Connection) -> dict[int, int]:
-    """How many documents have which bits; files that hold no text are none."""
+    """The number of documents with text for each combination of bits: bits → number."""
     sql = f"SELECT private & 3, count(*) FROM documents d WHERE {_WITH_TEXT} GROUP BY 1"
     return dict(db.execute(sql).fetchall())
 
 
 def unsure(db: sqlite3.Connection) -> dict[str, str]:
-    """The documents that are private because their notes are unclear about it: path → the reason."""
+    """The documents that are private because their front matter is unclear about it: path → reason."""
     rows = db.execute(
         "SELECT display, warnings FROM documents d WHERE private & ? AND instr(warnings, ?) ORDER BY display",
         (BY_NOTE, private.UNSURE),

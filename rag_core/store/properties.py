@@ -43,7 +43,7 @@ _Condition = tuple[str, tuple[Any, ...]]
 
 
 class Property(NamedTuple):
-    """A row of the table, without its document."""
+    """A row of the table ``properties``, without the document's id."""
 
     key: str
     value: str
@@ -54,12 +54,13 @@ class Property(NamedTuple):
 
 
 def key_of(name: str) -> str:
-    """The name of a property as it is compared: ``Due date``, ``due_date`` and ``due-date`` are one."""
+    """Normalize the name of a property for comparison: ``Due date``, ``due_date`` and ``due-date`` are
+    one."""
     return re.sub(r"[\s_-]+", "-", fold(name).strip())
 
 
 def property_rows(metadata: Mapping[str, Any], file_type: str, title: str) -> list[Property]:
-    """The properties of a document, each value once. The title of a mail is its subject."""
+    """Return the properties of a document, each value once. A mail's title is its property *subject*."""
     found: dict[tuple[str, str], Property] = {}
     metadata = {**metadata, "subject": title} if file_type == "mail" else metadata
     for name, value in metadata.items():
@@ -73,7 +74,8 @@ def property_rows(metadata: Mapping[str, Any], file_type: str, title: str) -> li
 
 
 def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """The single values in a value, each with its name: ``a.b`` of a mapping ``a``."""
+    """Yield the single values inside a value, each with its name, such as ``a.b`` for ``b`` in a mapping
+    ``a``."""
     if isinstance(value, dict):
         for inner, each in value.items():
             yield from _leaves(f"{name}.{inner}", each)
@@ -94,7 +96,7 @@ def _row(name: str, value: Any) -> Property:
 
 
 def _words(text: str) -> str:
-    """The words of a value, separated by spaces; its punctuation if it has no word."""
+    """The words of a value between spaces (`` open ``); if it has none, the value itself."""
     words = _SIGNS.sub(" ", fold(text)).strip()
     return f" {words} " if words else text.strip()
 
@@ -106,7 +108,7 @@ def put_properties(db: sqlite3.Connection, document_id: int, found: Sequence[Pro
 
 
 def put_all(db: sqlite3.Connection) -> None:
-    """Write the properties of every document, from its metadata."""
+    """Write the properties of every document again, from its stored metadata."""
     sql = "SELECT id, metadata, file_type, title FROM documents WHERE metadata <> '{}' OR file_type = 'mail'"
     for document_id, metadata, file_type, title in db.execute(sql).fetchall():
         put_properties(db, document_id, property_rows(json.loads(metadata), file_type, title))
@@ -116,13 +118,13 @@ def put_all(db: sqlite3.Connection) -> None:
 
 
 def cleaned(value: str) -> str:
-    """``name:value`` as a filter keeps it; a name alone asks for any value."""
+    """Return ``name:value`` as filters store it. A name alone gets ``*``, which means any value."""
     name, _, wanted = value.partition(":")
     return f"{key_of(name)}:{wanted.strip() or '*'}"
 
 
 def by_key(values: Sequence[str]) -> list[tuple[str, ...]]:
-    """The filters of each property: they are alternatives."""
+    """Group filters by property. The values of one property are alternatives."""
     groups: dict[str, list[str]] = {}
     for value in values:
         groups.setdefault(value.partition(":")[0], []).append(value)
@@ -130,8 +132,8 @@ def by_key(values: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def condition(values: Sequence[str]) -> _Condition:
-    """SQL on ``d`` for the documents that have a property with one of some values, and the bound values.
-    ``values`` are `cleaned` and about one property."""
+    """Return SQL on ``d`` for documents with at least one of some values of a property, and the values to
+    bind. ``values`` are `cleaned` and all about the same property."""
     bound: list[Any] = [values[0].partition(":")[0]]
     alternatives: list[str] = []
     for value in values:
@@ -143,7 +145,7 @@ def condition(values: Sequence[str]) -> _Condition:
 
 
 def _fits(wanted: str) -> _Condition:
-    """SQL on ``p`` for a condition on a value: ``open``, ``=open``, ``>3``, ``2..4`` or ``*``."""
+    """Return the condition on ``p`` for a wanted value: ``open``, ``=open``, ``>3``, ``2..4`` or ``*``."""
     if compared := _COMPARED.fullmatch(wanted):
         return _compares(((compared[1], compared[2]),))
     if between := _RANGE.fullmatch(wanted):
@@ -156,7 +158,8 @@ def _fits(wanted: str) -> _Condition:
 
 
 def _holds(wanted: str) -> _Condition:
-    """SQL for values that hold the words of ``wanted``, or are the number or one of the days that it is."""
+    """Return the condition for values that contain the words of ``wanted``, or equal it as a number, or lie
+    in it as a day, month or year."""
     words = _words(wanted)
     parts = ["(p.number IS NULL AND instr(p.value, ?))"]
     values: list[Any] = [words.strip() if is_unspaced(words.strip()) else words]
@@ -170,7 +173,8 @@ def _holds(wanted: str) -> _Condition:
 
 
 def _compares(bounds: Sequence[tuple[str, str]]) -> _Condition:
-    """SQL for values within ``bounds``, which are all numbers or all days; an empty one holds for all."""
+    """Return the condition for values within ``bounds``, pairs of operator and value, which are all numbers
+    or all days. An empty bound is ignored."""
     asked = [(sign, text.strip()) for sign, text in bounds if text.strip()]
     if not asked:
         return "1", ()

@@ -22,7 +22,7 @@ search finds it, until a run forgets it."""
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
-    """A file that the owner excluded."""
+    """A file that the owner excluded by hand."""
 
     source_id: int
     path: bytes
@@ -42,18 +42,18 @@ def all_sources(db: sqlite3.Connection) -> list[Source]:
 
 
 def source_of(db: sqlite3.Connection, document_id: int) -> Source:
-    """The source of a document that is there."""
+    """The source of a document, which must exist."""
     sql = "SELECT s.* FROM sources s JOIN documents d ON d.source_id = s.id WHERE d.id = ?"
     return _source(db.execute(sql, (document_id,)).fetchone())
 
 
 def by_id(db: sqlite3.Connection, source_id: int) -> Source:
-    """A source that is there."""
+    """The source with this id, which must exist."""
     return _source(db.execute("SELECT * FROM sources WHERE id = ?", (source_id,)).fetchone())
 
 
 def current_source(db: sqlite3.Connection, source: Source) -> Source:
-    """A source as it is now; as it was if it is gone."""
+    """Read a source again from the store; if it is gone, return it unchanged."""
     return next((each for each in all_sources(db) if each.id == source.id), source)
 
 
@@ -64,7 +64,7 @@ def _source(row: sqlite3.Row) -> Source:
 
 
 def counts(db: sqlite3.Connection) -> dict[int, dict[str, int]]:
-    """Source id → document state → number of documents."""
+    """The number of documents in each state, for each source: source id → state → number."""
     found: dict[int, dict[str, int]] = {}
     for row in db.execute("SELECT source_id, state, count(*) FROM documents GROUP BY 1, 2"):
         found.setdefault(row[0], {})[row[1]] = row[2]
@@ -72,20 +72,21 @@ def counts(db: sqlite3.Connection) -> dict[int, dict[str, int]]:
 
 
 def overlapping(db: sqlite3.Connection, source: Source) -> list[Source]:
-    """The other sources that lie inside this one, or that it lies in, and that stay."""
+    """The other sources whose folder contains this one's or lies in it, without those that are being
+    removed."""
     others = (each for each in all_sources(db) if each.id != source.id and not each.removed)
     return [each for each in others if overlap(each, source)]
 
 
 def overlap(one: Source, other: Source) -> bool:
-    """Whether the folder of one of them lies in that of the other, or is the same."""
+    """Whether two sources have the same folder, or one folder lies in the other."""
     here, there = PurePath(one.root), PurePath(other.root)
     return here.is_relative_to(there) or there.is_relative_to(here)
 
 
 def draft(db: sqlite3.Connection, root: str, include: tuple[str, ...], exclude: tuple[str, ...]) -> Source:
-    """The source that adding these globs would give; writes nothing. A folder that is a source already gets
-    these globs beside its own, unless it is being removed. Only paths of later sources begin with a label."""
+    """Return the source that `put_source` would write. A folder that is a source already gets these globs
+    in addition to its own, unless it is being removed. Only the first source has no label."""
     row = db.execute("SELECT * FROM sources WHERE root = ?", (os.fsencode(root),)).fetchone()
     if row is None:
         return Source(0, root, include, exclude, _label(db, root))
@@ -99,7 +100,7 @@ def draft(db: sqlite3.Connection, root: str, include: tuple[str, ...], exclude: 
 def put_source(
     db: sqlite3.Connection, root: str, include: tuple[str, ...], exclude: tuple[str, ...]
 ) -> Source:
-    """Write what ``draft`` gives."""
+    """Add a source, or globs to an existing one, as `draft` describes; returns it."""
     source = draft(db, root, include, exclude)
     row = db.execute(
         "INSERT INTO sources (root, label, include, exclude, created_at) VALUES (?, ?, ?, ?, ?)"
@@ -112,7 +113,8 @@ def put_source(
 
 
 def _label(db: sqlite3.Connection, root: str) -> str:
-    """The label of a new source: '' for the first one, else the name of its folder, numbered if taken."""
+    """Return the label of a new source: '' for the first one, else the name of its folder, with a number if
+    that is taken."""
     taken = {row[0] for row in db.execute("SELECT label FROM sources")}
     if not taken:
         return ""
@@ -122,7 +124,8 @@ def _label(db: sqlite3.Connection, root: str) -> str:
 
 
 def _is_in_first(db: sqlite3.Connection, root: str, label: str) -> bool:
-    """Whether the first source, whose paths have no label, holds another folder or file called ``label``."""
+    """Whether the first source, whose paths have no label, contains a different folder or file called
+    ``label``."""
     first = db.execute("SELECT root FROM sources WHERE label = ''").fetchone()
     there = with_sep(first["root"]) + os.fsencode(label) if first else b""
     sql = """SELECT 1 FROM documents d JOIN sources s ON s.id = d.source_id
@@ -132,7 +135,7 @@ def _is_in_first(db: sqlite3.Connection, root: str, label: str) -> bool:
 
 
 def change_source(db: sqlite3.Connection, source: Source) -> None:
-    """Write the patterns and marks of a source that is there already."""
+    """Write the patterns and marks of an existing source."""
     values = json.dumps(source.include), json.dumps(source.exclude), source.paused, source.removed
     sql = "UPDATE sources SET include = ?, exclude = ?, paused = ?, removed = ? WHERE id = ?"
     db.execute(sql, (*values, source.id))
@@ -140,7 +143,8 @@ def change_source(db: sqlite3.Connection, source: Source) -> None:
 
 
 def drop_source(db: sqlite3.Connection, source_id: int) -> None:
-    """Forget a source that is still marked as removed. Its excluded files stay so elsewhere."""
+    """Remove a source if it is still marked as removed. Its excluded files stay excluded in other
+    sources."""
     for source in [each for each in all_sources(db) if each.id == source_id and each.removed]:
         for heir in overlapping(db, source):
             for path, out in excluded_below(db, heir.root).items():
@@ -151,7 +155,7 @@ def drop_source(db: sqlite3.Connection, source_id: int) -> None:
 
 
 def exclude_file(db: sqlite3.Connection, source_id: int, path: bytes, reason: str) -> None:
-    """Exclude one file from now on, whatever the globs say."""
+    """Exclude one file from now on, even if the globs include it."""
     _put_exclusion(db, source_id, path, reason)
     mark_left_out(db)
 
@@ -162,18 +166,19 @@ def _put_exclusion(db: sqlite3.Connection, source_id: int, path: bytes, reason: 
 
 
 def take_back_file(db: sqlite3.Connection, source_id: int, path: bytes) -> None:
-    """Include a file again, if the globs do."""
+    """Undo `exclude_file`. The globs decide again."""
     db.execute("DELETE FROM exclusions WHERE source_id = ? AND path = ?", (source_id, path))
     mark_left_out(db)
 
 
 def excluded_files(db: sqlite3.Connection) -> list[Exclusion]:
-    """The files that the owner excluded, by path."""
+    """All files that the owner excluded by hand, in order of path."""
     return sorted(_exclusions(db, "NOT s.removed"), key=lambda exclusion: exclusion.display)
 
 
 def excluded_below(db: sqlite3.Connection, root: str) -> dict[bytes, Exclusion]:
-    """The files below ``root`` that the owner excluded, from whichever source, by their path below it."""
+    """The files below ``root`` that the owner excluded by hand in any source, by their path below
+    ``root``."""
     here = with_sep(os.fsencode(root))
     found: dict[bytes, Exclusion] = {}
     for out in _exclusions(db):
@@ -183,8 +188,8 @@ def excluded_below(db: sqlite3.Connection, root: str) -> dict[bytes, Exclusion]:
 
 
 def is_excluded(db: sqlite3.Connection, source_id: int, path: bytes) -> bool:
-    """Whether the owner excludes the file ``path`` of a source, by a pattern or by hand, from whichever
-    source."""
+    """Whether the owner excludes the file ``path`` of a source: by a pattern of this source, or by hand in
+    any source."""
     every, source = all_sources(db), by_id(db, source_id)
     if source.exclude and path in _coverage(source.exclude):
         return True
@@ -201,19 +206,19 @@ _coverage = lru_cache(maxsize=8)(lambda globs: Coverage(globs, dots=True))
 
 
 def is_left_out(db: sqlite3.Connection, source_id: int, path: bytes) -> bool:
-    """Whether the owner excludes a file, or removes its folder."""
+    """Whether the owner excludes a file, or is removing its source."""
     return by_id(db, source_id).removed or is_excluded(db, source_id, path)
 
 
 def mark_left_out(db: sqlite3.Connection) -> None:
-    """Mark every document as the exclusions and the removed folders say."""
+    """Mark every document as left out, or not, by the exclusions and the removed sources."""
     wrong = [(bits, document_id) for document_id, _, bits in mismarked(db)]
     db.executemany("UPDATE documents SET private = ? WHERE id = ?", wrong)
 
 
 def mismarked(db: sqlite3.Connection) -> Iterator[tuple[int, str, int]]:
-    """(id, path, right bits) of each document that is not marked as the exclusions and the removed folders
-    say."""
+    """Yield (id, path, right bits) for each document whose mark does not fit the exclusions and removed
+    sources."""
     for source in all_sources(db):
         excluded = excluded_below(db, source.root).keys()
         covered = _coverage(source.exclude) if source.exclude else ()
@@ -232,5 +237,5 @@ def _exclusions(db: sqlite3.Connection, condition: str = "1") -> Iterator[Exclus
 
 
 def shown_path(label: str, path: bytes) -> str:
-    """The path of a file as its store shows it."""
+    """The path of a file as its store shows it: with the label of its source in front."""
     return f"{label}/{display(path)}" if label else display(path)

@@ -22,7 +22,7 @@ _SPARE = 64 * 1024 * 1024
 
 @contextmanager
 def staging_folder(store_dir: Path) -> Iterator[Path]:
-    """A folder for unfinished files, removed at the end. Raises OSError."""
+    """A folder for unfinished files, which is removed at the end of the block. Raises OSError."""
     store_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     for left in store_dir.glob(f"{_PREFIX}*.lock"):
         with suppress(OSError), FileLock(left, timeout=0):  # one that is held is in use
@@ -39,21 +39,23 @@ def staging_folder(store_dir: Path) -> Iterator[Path]:
 
 
 def unfinished_name(room: Path, target: Path) -> Path:
-    """The name beside ``target`` that its unfinished file may have; it is removed with ``room``."""
+    """Return a path next to ``target`` for its unfinished file. The file is removed together with
+    ``room``."""
     part = target.with_name(f".{target.name}{room.name}")
     (room / _ELSEWHERE).write_bytes(os.fsencode(part))
     return part
 
 
 def require_space(room: Path, needed: int, what: str) -> None:
-    """Raise StoreError unless the disk of ``room`` has space for ``needed`` bytes and some to spare."""
+    """Raise StoreError unless the disk of ``room`` has ``needed`` bytes free, and a reserve. ``what``
+    begins the message."""
     if (free := shutil.disk_usage(room).free) < needed + _SPARE:
         said = f"{what} takes {size(needed)}, and the disk of {str(room.parent)!r} has {size(free)} left."
         raise StoreError(said, "Free some space, then try again.")
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
+    """Wait until a file, or a folder's list of names, is written to disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -62,7 +64,7 @@ def sync(path: Path) -> None:
 
 
 def _remove(room: Path) -> None:
-    """Remove a room, then its lock, which the caller holds."""
+    """Remove a staging folder, then its lock, which the caller holds."""
     elsewhere = room / _ELSEWHERE
     if elsewhere.is_file():
         part = Path(os.fsdecode(elsewhere.read_bytes()))

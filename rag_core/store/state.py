@@ -13,8 +13,8 @@ from rag_core.errors import StoreError
 
 
 class State:
-    """The file, for one kind of thing. ``tables`` is SQL that makes its tables; errors name it ``called`` and
-    tell what happens ``without`` it."""
+    """The file ``state.db``, for one kind of content. ``tables`` is the SQL that creates its tables. Error
+    messages name the content as ``called``, and say what happens ``without`` it."""
 
     def __init__(
         self, data_dir: Path, busy_timeout_s: float, *, tables: str, called: str, without: str
@@ -25,11 +25,11 @@ class State:
 
     @property
     def is_there(self) -> bool:
-        """Whether anything was kept yet: reading makes no file."""
+        """Whether the file exists. Reading does not create it."""
         return os.path.exists(self.path)  # noqa: PTH110  (no error, however long it is)
 
     def rows(self, sql: str, *values: object) -> list[Any]:
-        """The rows of a statement; none while there is no file. Raises StoreError."""
+        """Return the rows of a statement; none if the file does not exist. Raises StoreError."""
         if not self.is_there:
             return []
         with self.open() as db:
@@ -37,8 +37,8 @@ class State:
 
     @contextmanager
     def open(self) -> Iterator[sqlite3.Connection]:
-        """A connection in one transaction to a file for its owner alone, without traces of deleted rows.
-        Raises StoreError."""
+        """Open a connection in one transaction, and create the file if needed. Only its owner can read it,
+        and deleted rows leave no traces. Raises StoreError."""
         try:
             if not self.is_there:
                 self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -22,7 +22,8 @@ def _readable(viewer: Viewer) -> str:
 
 
 def titled(db: sqlite3.Connection, store: str, beginning: str, viewer: Viewer, limit: int) -> list[Named]:
-    """The documents with a title, alias or file name that begins with a text, in the order of these names."""
+    """At most ``limit`` documents whose title, alias or file name begins with ``beginning``, sorted by that
+    name."""
     key = name_key(well_formed(beginning))
     sql = f"""SELECT {_COLUMNS} FROM names n CROSS JOIN documents d ON d.id = n.document_id
               WHERE n.key >= ? AND n.key < ? AND {_readable(viewer)} ORDER BY n.key LIMIT ?"""
@@ -31,7 +32,7 @@ def titled(db: sqlite3.Connection, store: str, beginning: str, viewer: Viewer, l
 
 
 def tags(db: sqlite3.Connection, beginning: str, viewer: Viewer) -> dict[str, int]:
-    """The tags that begin so, each with its number of documents."""
+    """The tags that begin with ``beginning``: tag → number of documents."""
     key = name_key(well_formed(beginning)).lstrip("#")
     sql = f"""SELECT coalesce(min(t.tag), t.folded), count(*)
               FROM tags t JOIN documents d ON d.id = t.document_id
@@ -40,7 +41,8 @@ def tags(db: sqlite3.Connection, beginning: str, viewer: Viewer) -> dict[str, in
 
 
 def changed(db: sqlite3.Connection, store: str, viewer: Viewer, limit: int) -> list[tuple[int, Named]]:
-    """The documents whose files were changed last, each with the time in nanoseconds, the newest first."""
+    """The ``limit`` documents whose files changed last, newest first, each with the time of the change in
+    nanoseconds."""
     # First the newest, then what can be read of them: to look at every document takes three times as long.
     sql = f"""SELECT d.mtime_ns, {_COLUMNS} FROM documents d
               WHERE d.id IN (
@@ -51,7 +53,7 @@ def changed(db: sqlite3.Connection, store: str, viewer: Viewer, limit: int) -> l
 
 
 def of_paths(db: sqlite3.Connection, store: str, paths: Sequence[str], viewer: Viewer) -> dict[str, Named]:
-    """Those of ``paths`` that are there, by path."""
+    """The documents at ``paths``, by path. Paths without a document are left out."""
     sql = f"""SELECT {_COLUMNS} FROM documents d
               WHERE d.display IN (SELECT value FROM json_each(?)) AND {_readable(viewer)}"""
     return {row[0]: Named(store, *row) for row in db.execute(sql, (json.dumps(list(paths)),))}

@@ -25,7 +25,8 @@ _NEXT = ("next_embedder", "next_identity_id", "next_backend", "next_remote")
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """The embedder and vector index that a store switches to. ``address`` is '' for the store's own file."""
+    """The embedder and vector index that a store switches to. ``address`` is '' for vectors in the store's
+    own file."""
 
     embedder: str
     identity_id: int
@@ -34,7 +35,7 @@ class Switch:
 
 
 def under_way(db: sqlite3.Connection) -> Switch | None:
-    """The change that was begun and not ended, if there is one."""
+    """Return the switch that was begun and is not finished, or None."""
     about = meta(db)
     if not (about.keys() >= {*_NEXT[:3]} and about["next_identity_id"].isdecimal()):
         return None
@@ -43,7 +44,8 @@ def under_way(db: sqlite3.Connection) -> Switch | None:
 
 
 def begin(db: sqlite3.Connection, to: Switch) -> None:
-    """Have runs prepare ``to`` instead of an earlier switch. The store has its identity already."""
+    """Begin a switch ``to`` another embedder or index, in place of an earlier switch. ``to.identity_id``
+    must be in the store already."""
     doubtful = outbox.wants_recheck(db) and to.address == outbox.target(db)
     _drop_next(db, to.address)
     values = (to.embedder, str(to.identity_id), to.backend, to.address)
@@ -56,7 +58,7 @@ def begin(db: sqlite3.Connection, to: Switch) -> None:
 
 
 def finish(db: sqlite3.Connection) -> None:
-    """Let searches use the prepared vectors instead of the old ones."""
+    """Make the prepared vectors the ones that searches use."""
     to = under_way(db)
     if to is None:
         return
@@ -72,7 +74,8 @@ def finish(db: sqlite3.Connection) -> None:
 
 
 def abandon(db: sqlite3.Connection) -> None:
-    """Keep what searches use. Its index is compared, as nothing was removed there during the switch."""
+    """End a switch; searches keep what they use. Their index is compared later, as nothing was removed from
+    it meanwhile."""
     if not meta(db).keys().isdisjoint(_NEXT):
         _drop_next(db)
         outbox.recheck(db, wanted=bool(outbox.address(db)))
@@ -80,7 +83,7 @@ def abandon(db: sqlite3.Connection) -> None:
 
 
 def _drop_next(db: sqlite3.Connection, kept: str = "") -> None:
-    """Prepare for nothing any more, and retire the index that was begun, unless it is ``kept``."""
+    """Forget the switch under way, and retire its index unless its address is ``kept``."""
     begun = meta(db).get("next_remote", "")
     db.execute(f"DELETE FROM meta WHERE key IN {_NEXT}")
     if begun != kept:
@@ -88,8 +91,8 @@ def _drop_next(db: sqlite3.Connection, kept: str = "") -> None:
 
 
 def _queue_again(db: sqlite3.Connection, identity_id: int = 0) -> None:
-    """Queue the texts that are not embedded or sent yet. Without an active embedder only the prepared one
-    stays."""
+    """Queue the texts that are not embedded or sent yet. If no embedder is active, remove all embedders but
+    ``identity_id``."""
     if active_identity(db) is None:
         db.execute("DELETE FROM identities WHERE id <> ?", (identity_id,))
     db.execute("DELETE FROM queue")
@@ -98,23 +101,23 @@ def _queue_again(db: sqlite3.Connection, identity_id: int = 0) -> None:
 
 
 def mark_attached(db: sqlite3.Connection, address: str) -> None:
-    """Make a store a copy of the index at ``address`` that is only read: another installation fills it."""
+    """Mark a store as a read-only copy of the index at ``address``, which another installation fills."""
     db.execute("INSERT OR REPLACE INTO meta VALUES ('remote', ?), ('attached', '1')", (address,))
 
 
 def is_attached(db: sqlite3.Connection) -> bool:
-    """Whether another installation fills the store's index, which is only read here."""
+    """Whether the store is a read-only copy of an index that another installation fills."""
     return "attached" in meta(db)
 
 
 def take_over(db: sqlite3.Connection) -> None:
-    """Let the store fill its index from now on, after a comparison with it."""
+    """Let an attached store fill its index itself from now on. The next flush first compares them."""
     db.execute("DELETE FROM meta WHERE key = 'attached'")
     outbox.recheck(db, wanted=True)
 
 
 def keep_local(db: sqlite3.Connection) -> None:
-    """Keep vectors and private notes on this machine; remote indexes stay as they are."""
+    """Keep vectors and private notes on this machine from now on. Remote indexes are not changed."""
     abandon(db)
     outbox.disconnect(db)
     db.execute("DELETE FROM meta WHERE key IN ('attached', 'sends_private') OR key GLOB 'retired *'")
@@ -122,30 +125,30 @@ def keep_local(db: sqlite3.Connection) -> None:
 
 
 def retire(db: sqlite3.Connection, address: str) -> None:
-    """Have the index at ``address`` deleted as soon as it can be, unless it is used or prepared."""
+    """Mark the index at ``address`` for deletion by a later run, unless it is in use or being prepared."""
     if address not in ("", outbox.address(db), meta(db).get("next_remote")):
         db.execute("INSERT OR REPLACE INTO meta VALUES (?, '')", (_RETIRED + address,))
 
 
 def retired(db: sqlite3.Connection) -> list[str]:
-    """The addresses of remote indexes that searches do not use any more, and that still exist."""
+    """The addresses of remote indexes that are no longer used and still have to be deleted."""
     sql = f"SELECT substr(key, {len(_RETIRED) + 1}) FROM meta WHERE key GLOB 'retired *' ORDER BY 1"
     return [address for (address,) in db.execute(sql)]
 
 
 def forget_retired(db: sqlite3.Connection, address: str) -> None:
-    """Note that a retired index is deleted."""
+    """Record that a retired index no longer has to be deleted."""
     db.execute("DELETE FROM meta WHERE key = ?", (_RETIRED + address,))
 
 
 def uncut(db: sqlite3.Connection) -> bool:
-    """Whether documents that runs can reach still have to be cut again."""
+    """Whether a document in a folder that is not paused still has to be cut into passages again."""
     sql = """SELECT 1 FROM documents d JOIN sources s ON s.id = d.source_id
              WHERE d.extractor = ? AND d.state = 'indexed' AND NOT s.paused LIMIT 1"""
     return db.execute(sql, (TO_CUT,)).fetchone() is not None
 
 
 def cut_again(db: sqlite3.Connection, spec: ChunkSpec) -> None:
-    """Have the next run read every document again and cut it into passages of other sizes."""
+    """Make the next run read every document again and cut it into passages of the sizes in ``spec``."""
     db.execute("UPDATE documents SET extractor = ? WHERE state = 'indexed'", (TO_CUT,))
     db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", spec_rows(spec).items())

@@ -16,7 +16,7 @@ from rag_core.types import NAME, DocumentLink, DocumentView, Neighbour, Viewer
 
 
 def days(db: sqlite3.Connection, viewer: Viewer) -> tuple[str, str] | None:
-    """The first and the last date of what ``viewer`` may see; None where nothing has one."""
+    """The first and last date of documents that ``viewer`` may see; None if none has a date."""
     allowed = find.visible(viewer)
     sql = f"""SELECT min(d.date), max(d.date) FROM documents d
               WHERE d.state = 'indexed' AND d.date <> '' AND {allowed.sql}"""
@@ -27,8 +27,8 @@ def days(db: sqlite3.Connection, viewer: Viewer) -> tuple[str, str] | None:
 def document(
     db: sqlite3.Connection, store: str, path: str, viewer: Viewer, key: str = ""
 ) -> DocumentView | None:
-    """The document called ``path``, if ``viewer`` may see it, with the chunk called ``key`` marked. If two
-    look the same, it is the one that holds the chunk."""
+    """Return the document shown as ``path``, None if ``viewer`` may not see it. The chunk ``key`` is
+    marked; of documents with equal paths, the one with this chunk is returned."""
     named = find.documents(db, store, viewer, ids(db, path))
     holder = db.execute("SELECT document_id FROM chunks WHERE key = ?", (well_formed(key),)).fetchone()
     if not named:
@@ -56,7 +56,7 @@ _AS_STORED = ("key", "start", "start_line", "end_line", "split_part")
 
 
 def neighbours(rows: list[sqlite3.Row], key: str) -> list[Neighbour]:
-    """Rows of ``chunks`` in reading order as values; the one called ``key`` is the hit."""
+    """Convert rows of ``chunks`` in reading order; the one with the key ``key`` is marked as the hit."""
     found: list[Neighbour] = []
     end = 0
     hit = next((row for row in rows if row["key"] == key), None)
@@ -78,8 +78,8 @@ def neighbours(rows: list[sqlite3.Row], key: str) -> list[Neighbour]:
 
 
 def _shown(row: sqlite3.Row, read: int, hit: sqlite3.Row | None) -> tuple[int, int]:
-    """The part of a chunk to show when the text up to ``read`` is shown already. The hit is shown whole;
-    other chunks without what overlaps with an earlier chunk or the hit."""
+    """The start and end of the part of a chunk to show, when text up to ``read`` is shown already. The hit
+    is shown whole; other chunks without their overlap with it and with earlier chunks."""
     start, end = row["start"], row["end"]
     if hit is not None and row["key"] == hit["key"]:
         return 0, end - start
@@ -94,7 +94,7 @@ _LINK = "links.type, links.target, links.heading, links.label, o.display, o.titl
 def _links(
     db: sqlite3.Connection, document_id: int, viewer: Viewer
 ) -> tuple[tuple[DocumentLink, ...], tuple[DocumentLink, ...]]:
-    """The links out of a document, and those to it, one for each linking document."""
+    """Return the links out of a document, then the links to it, one for each linking document."""
     # For a guest as if there were no private documents: a link that led to nothing beside a visible document
     # of that name would reveal a private one.
     target = "links.target_id" if viewer.is_owner else f"({best_target('NOT d.private')})"

@@ -30,13 +30,14 @@ class VectorIndex(Protocol):
     """Finds the nearest chunks. The caller checks them, and asks for more when too few are eligible."""
 
     def search(self, query: Vectors, k: int, filters: Filters = NO_FILTERS) -> list[Match]:
-        """The ``k`` nearest chunks to ``query`` (shape (dimension,)), best first; fewer only when there are
-        no more, or the index cannot look further. It may leave out what does not fit ``filters``, and never
-        leaves out what does. Raises VectorError."""
+        """The ``k`` chunks nearest to ``query`` (shape (dimension,)), best first; fewer only if there are
+        no more, or the index cannot look further. It may leave out chunks that do not fit ``filters``,
+        never others. Raises VectorError."""
 
     @property
     def is_exact(self) -> bool:
-        """Whether the similarities of the last search were exact. If not, the caller computes them."""
+        """Whether the similarities of the last search were exact. If not, the caller computes them
+        again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,8 @@ class VectorRecord:
 
 
 class Receipt(NamedTuple):
-    """The keys that are in the index now (or gone from it), and why others never will be, by key."""
+    """The keys that were put into (or removed from) the index, and those that it refused for good: key →
+    reason."""
 
     sent: tuple[str, ...] = ()
     refused: Mapping[str, str] = {}
@@ -62,47 +64,47 @@ Settled = Callable[[Receipt], None]
 
 
 def unnoticed(_: Receipt) -> None:
-    """For callers that only want the final receipt."""
+    """Do nothing: for callers that only want the final receipt."""
 
 
 class RemoteIndex(VectorIndex, Protocol):
-    """A vector index outside the store's file. Safe to share between threads. Every method raises
-    VectorsUnreachable when it may work later, VectorError when it will not."""
+    """A vector index outside the store's file. Thread-safe. Every method raises VectorsUnreachable if a
+    later attempt may succeed, else VectorError."""
 
     @property
     def server(self) -> str:
-        """The address of the server that gets the texts, '' when they stay in this process."""
+        """The address of the server that gets the texts, '' if they stay in this process."""
 
     def prepare(self, owner: str, *, take_over: bool = False) -> None:
-        """Create the index for ``owner``, or make sure that the one there has the same shape and owner;
-        ``take_over`` makes another's index this owner's. Raises VectorError with the difference, and removes
-        what this call made."""
+        """Create the index for ``owner``, or check the shape and owner of an existing one; ``take_over``
+        changes its owner. Raises VectorError that names the difference, and removes what this call made."""
 
     def owner(self) -> str:
-        """The owner of the index; ``""`` when there is no index or no owner."""
+        """The owner of the index; ``""`` if there is no index or it has no owner."""
 
     def drop(self, owner: str) -> None:
-        """Delete the index, or what is left of it, if it belongs to ``owner``; otherwise do nothing."""
+        """Delete the index, or what is left of it, if it belongs to ``owner``. Otherwise do nothing."""
 
     def put(self, records: Iterable[VectorRecord], settled: Settled = unnoticed) -> Receipt:
-        """Add ``records`` or replace them whole; of records with the same key the last counts. They are read
-        while they are sent; ``settled`` gets the receipt of each request. A bad record is refused alone."""
+        """Add ``records``, or replace those with the same key (the last one counts). They are read while
+        they are sent; ``settled`` gets the receipt of each request. A bad record alone is refused, not its
+        batch."""
 
     def delete(self, keys: Iterable[str], settled: Settled = unnoticed) -> Receipt:
-        """Remove the chunks ``keys``; those that are not there are no error."""
+        """Remove the chunks ``keys``. Keys that the index does not have are no error."""
 
     def keys(self) -> Iterator[str]:
-        """The key of everything in the index, in no order."""
+        """Yield the key of every record in the index, in any order."""
 
     def records(self) -> Iterator[VectorRecord]:
-        """Everything in the index, in no order."""
+        """Yield every record in the index, in any order."""
 
     def close(self) -> None:
-        """Release its local resources; it is not used afterwards."""
+        """Release local resources. The object cannot be used afterwards."""
 
 
 def unit(vector: Vectors) -> Vectors:
-    """``vector`` with length 1, and unchanged when it has no length or none that can be told."""
+    """Scale ``vector`` to length 1. It is returned unchanged if its length is 0 or not a finite number."""
     wide = vector.astype(np.float64)
     length = math.sqrt(np.einsum("i,i->", wide, wide))  # norm waits for threads of BLAS, if others are busy
     if not np.isfinite(length) or length == 0:

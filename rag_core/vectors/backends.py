@@ -22,14 +22,14 @@ VectorOptions = Mapping[str, Any]
 
 
 def vector_options(settings: Settings) -> dict[str, Any]:
-    """What of ``settings`` vector indexes outside a store's file are opened with."""
+    """Return the options of each kind of remote vector index, made from ``settings``: kind → options."""
     rows = [row for row in VECTOR_INDEXES.values() if row.opens]
     return {row.name: options_from(settings, row.opener.options_type) for row in rows}
 
 
 def _opener(kind: str) -> Any:
-    """What addresses and opens the indexes of a kind, as a class of `Remote`. Raises InvalidInput when
-    nothing has the name, VectorError when its package is broken."""
+    """Return the object that addresses and opens indexes of a kind, such as a class derived from `Remote`.
+    Raises InvalidInput for an unknown kind, VectorError if its package is broken."""
     row = VECTOR_INDEXES.get(kind) or added_vector_indexes().get(kind)
     if row is None or not row.opens:
         raise InvalidInput(f"There is no vector index called {kind[:80]!r}.", f"Use {', '.join(kinds())}.")
@@ -39,21 +39,21 @@ def _opener(kind: str) -> Any:
 def address_of(
     kind: str, store: str, options: VectorOptions, identity: EmbedderIdentity | None = None
 ) -> str:
-    """The address of the index for the store called ``store``, '' for its own file. With ``identity`` it
-    is the address of the index that a switch to this embedder builds. Raises InvalidInput for an unknown
-    kind."""
+    """The address of the index for the store ``store``, '' for its own file. With ``identity``, the address
+    of the new index while the store switches to this embedder. Raises InvalidInput for an unknown kind."""
     variant = short_mark(str(identity)) if identity else ""
     return "" if kind == LOCAL else str(_opener(kind).address_of(store, variant, options.get(kind)))
 
 
 def kinds() -> tuple[str, ...]:
-    """Every kind of vector index that a store can have here; last those of installed packages that work."""
+    """The kinds of vector index that stores can have here: built-in ones, then those of installed packages
+    that work."""
     return (*VECTOR_INDEXES, *foreign.usable())
 
 
 def text_goes_to(kind: str, options: VectorOptions) -> str:
-    """Where the text in a vector index of this kind goes, in words. Raises InvalidInput for an unknown kind,
-    VectorError when its package is broken."""
+    """Say where the text in a vector index of this kind goes. Raises InvalidInput for an unknown kind,
+    VectorError if its package is broken."""
     if kind in options:
         return str(options[kind].destination)
     return destination_of("" if kind == LOCAL else _opener(kind).server)
@@ -65,22 +65,24 @@ def backend_of(address: str) -> str:
 
 
 def open_remote(address: str, dimension: int, metric: Metric, options: VectorOptions) -> RemoteIndex:
-    """The index at ``address`` for vectors of this shape, there or not; connects to nothing yet. Raises
-    VectorError when its package is not installed, InvalidInput for a bad address."""
+    """Return the index at ``address`` for vectors of this dimension and metric; it need not exist. Connects
+    to nothing yet. Raises VectorError if its package is not installed, InvalidInput for a bad address."""
     kind = backend_of(address)
     index: RemoteIndex = _opener(kind)(address, dimension, metric, options.get(kind))
     return index
 
 
 def existing(address: str, options: VectorOptions) -> RemoteIndex:
-    """The index that is at ``address``, with the shape it has. Raises InvalidInput, VectorError."""
+    """Return the existing index at ``address`` with its actual dimension and metric. Raises InvalidInput,
+    VectorError."""
     kind = backend_of(address)
     index: RemoteIndex = _opener(kind).existing(address, options.get(kind))
     return index
 
 
 def none_there(address: str, *, is_copy: bool) -> VectorError:
-    """The error for an index that is gone; ``is_copy`` when another installation fills it."""
+    """Return the error for an index that does not exist any more. ``is_copy``: another installation fills
+    it."""
     advice = "If the computer that fills it uses another address, attach that one and delete this copy."
     gone = f"There is no vector index at {address!r}."
     return VectorError(gone, advice if is_copy else say("heal_vectors"))

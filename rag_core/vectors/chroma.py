@@ -101,7 +101,7 @@ class ChromaService(Program[ChromaOptions]):
             raise self.damage(error) from error
 
     def _wired(self, **settings: Any) -> Any:
-        """The package's interface, with these settings and nothing that reports to anybody."""
+        """Return the package's API object with these settings, and with telemetry off."""
         config = self.imported("chromadb.config")
         quiet = {"_env_file": None, "anonymized_telemetry": False, "chroma_otel_collection_endpoint": ""}
         system = config.System(config.Settings(**settings, **quiet))
@@ -246,7 +246,8 @@ class Chroma(Remote[ChromaService]):
                 return
 
     def _with(self, act: Callable[[Any], _T], attempts: int = 0) -> _T:
-        """What ``act`` gives, which asks the package's Collection. Raises as Service.ask."""
+        """Call ``act`` with the package's Collection object, and return its result. Raises as
+        VectorService.ask."""
 
         def use(api: Any) -> _T:
             from chromadb.api.models.Collection import Collection

@@ -22,7 +22,8 @@ _running: weakref.WeakValueDictionary[Path, Running[Any]] = weakref.WeakValueDic
 
 
 class Running(Generic[_T]):
-    """An engine, open as long as something refers to this; hold its ``lock`` to use it."""
+    """An engine that stays open as long as this object is referenced. Hold ``lock`` while you use the
+    engine."""
 
     def __init__(self, engine: _T, lock: AbstractContextManager[object]) -> None:
         self.engine = engine
@@ -30,9 +31,11 @@ class Running(Generic[_T]):
 
 
 def running(folder: Path, name: str, start: Callable[[Path], _T], stop: Callable[[_T], None]) -> Running[_T]:
-    """The engine ``name`` of ``folder``, started unless this process runs it already, for one thread at a
-    time. Raises VectorsUnreachable while another process uses the folder, VectorError when it cannot be used,
-    and what ``start`` raises."""
+    """Return the engine ``name`` of ``folder``; it is started unless this process runs it already.
+
+    Raises VectorsUnreachable while another process uses the folder, VectorError when it cannot be used, and
+    what ``start`` raises.
+    """
     folder = folder.resolve()
     with _starting:
         known = _running.get(folder)

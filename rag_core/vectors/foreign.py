@@ -16,27 +16,29 @@ from rag_core.vectors import NO_FILTERS, Match, RemoteIndex
 
 
 class IndexPackage(Protocol):
-    """What an entry point in ``commonplace.vector_indexes`` names; a module will do. It finds its credentials
-    itself, best in variables of the environment."""
+    """The object, or module, that an entry point in ``commonplace.vector_indexes`` names. It finds its
+    credentials itself, best in environment variables."""
 
     server: str
     """Where vectors and texts go: '' for this machine, or an address like https://example.org."""
 
     def address(self, store: str, variant: str) -> str:
-        """The address, beginning with ``NAME://``, of the index that the store called ``store`` gets.
-        ``variant`` is '' or a short word: indexes of one store with different variants stand side by side
-        while its embedder is switched."""
+        """Return the address of the index for the store ``store``, beginning with ``NAME://``. ``variant``
+        is '' or a short word: while a store's embedder is switched, it has two indexes with different
+        variants."""
 
     def open(self, address: str, dimension: int, metric: Metric) -> RemoteIndex:
-        """The index at ``address``, there or not, for vectors of this shape. Sends no request. Raises
-        VectorError."""
+        """Return the index at ``address`` for vectors of this dimension and metric; it need not exist.
+        Sends no request. Raises VectorError."""
 
     def existing(self, address: str) -> RemoteIndex:
-        """The index that is at ``address`` already, with the shape it has. Raises VectorError."""
+        """Return the existing index at ``address`` with its actual dimension and metric. Raises
+        VectorError."""
 
 
 def usable() -> tuple[str, ...]:
-    """The names of those that load and declare where texts go; `commonplace doctor` reports the others."""
+    """The names of the packages that load and declare where texts go. `commonplace doctor` reports the
+    others."""
     names = []
     for name, row in added_vector_indexes().items():
         with suppress(VectorError):
@@ -46,7 +48,7 @@ def usable() -> tuple[str, ...]:
 
 
 def package_backend(extension: Extension) -> PackageBackend:
-    """The backend of a package. Raises VectorError when it cannot be used."""
+    """Load the backend of a package. Raises VectorError if it cannot be used."""
     backend = PackageBackend(extension, extension.load(VectorError), VectorError)
     if silence := server_problem(getattr(backend, "server")):  # noqa: B009 - what it has is not known
         raise extension.failed(VectorError, silence)
@@ -54,7 +56,7 @@ def package_backend(extension: Extension) -> PackageBackend:
 
 
 class PackageBackend(Guarded):
-    """The backend of a package, called as the built-in ones are; they get ``options``, it has none."""
+    """The backend of a package, with the methods of the built-in ones. ``options`` are always None."""
 
     def address_of(self, store: str, variant: str, options: None) -> str:  # noqa: ARG002
         found = self._call(self._target.address, "address", store, variant)

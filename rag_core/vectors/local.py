@@ -51,7 +51,7 @@ class _Snapshot(NamedTuple):
 
 
 class LocalVectors:
-    """Search by cosine similarity over the embeddings of a store. Safe to share between threads."""
+    """Search by cosine similarity over the embeddings of a store. Thread-safe."""
 
     is_exact = True
 
@@ -61,7 +61,8 @@ class LocalVectors:
         self._snapshot: _Snapshot | None = None
 
     def search(self, query: Vectors, k: int, filters: Filters = NO_FILTERS) -> list[Match]:  # noqa: ARG002
-        """See VectorIndex.search. Filters leave nothing out here: the caller's check costs no network."""
+        """See VectorIndex.search. Filters are ignored here: the caller checks them, which is cheap without
+        a network."""
         found: list[Match] = []
         with self._store.read() as db:
             if (active := kept(db, active_identity)) is None:
@@ -93,7 +94,8 @@ class LocalVectors:
 
 
 def _refreshed(db: sqlite3.Connection, active: Known, matrix: Matrix) -> Matrix:
-    """The matrix with the vectors that were added since, rebuilt if many are gone."""
+    """Return the matrix with newly stored vectors added; it is rebuilt if many of its vectors are
+    deleted."""
     count = db.execute(f"SELECT count(*) {_MINE}", (active.id,)).fetchone()[0]
     fresh = Matrix.empty(active.identity.dimension, count)
     known = matrix if fresh.is_large == matrix.is_large else fresh
@@ -102,7 +104,7 @@ def _refreshed(db: sqlite3.Connection, active: Known, matrix: Matrix) -> Matrix:
 
 
 def _extended(db: sqlite3.Connection, identity_id: int, matrix: Matrix) -> Matrix:
-    """The matrix, with the vectors that were added since."""
+    """Return the matrix with newly stored vectors added."""
     columns, rows = ("bits", "FROM signs WHERE identity_id = ?") if matrix.is_large else ("vector", _MINE)
     sql = f"""SELECT json_group_array(id), CAST(group_concat({columns}, '') AS BLOB) FROM (
                   SELECT id, {columns} {rows} AND id > ? ORDER BY id LIMIT {_VECTORS_A_READ})"""
@@ -116,7 +118,7 @@ def _extended(db: sqlite3.Connection, identity_id: int, matrix: Matrix) -> Matri
 
 
 def nearest_to(db: sqlite3.Connection, matrix: Matrix, query: Vectors, wanted: int) -> dict[int, float]:
-    """The ids of the ``wanted`` vectors nearest to ``query``, in no order, with their similarities."""
+    """The ``wanted`` vectors nearest to ``query``, in any order: id → similarity."""
     ids, rows = matrix.ids[: matrix.count], matrix.rows[: matrix.count]
     if matrix.is_large:
         sql = """SELECT json_group_array(e.id), CAST(group_concat(e.vector, '') AS BLOB)
@@ -139,7 +141,7 @@ _products = partial(np.einsum, "ij,j->i")
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Vectors in memory. A matrix does not change; the one that it is extended to shares its memory."""
+    """Vectors in memory. A matrix is immutable; `extended` returns one that shares its memory."""
 
     dimension: int
     ids: Ids  #: Ascending.
@@ -150,15 +152,15 @@ class Matrix:
 
     @classmethod
     def empty(cls, dimension: int, room: int = 0) -> Matrix:
-        """An empty matrix for vectors of this dimension, with room for some."""
+        """Make an empty matrix for vectors of this dimension, with memory for ``room`` vectors."""
         is_large = room * dimension > LARGE and dimension >= FEWEST_SIGNS
         rows = np.empty((0 if is_large else room, dimension), np.float32)
         signs = np.empty((-(-dimension // 64) if is_large else 0, room), np.uint64)
         return cls(dimension, np.empty(room, np.int64), rows, signs, is_large)
 
     def extended(self, ids: Ids, data: bytes) -> Matrix:
-        """The matrix with these vectors added: their numbers in 16 bits, or the sign bits of these. Only the
-        newest matrix may be extended: it is done in place."""
+        """Return a matrix with these vectors added. ``data`` are their numbers in 16 bits, or for a large
+        matrix their sign bits. Call it on the newest matrix only, as both share memory."""
         count = self.count + len(ids)
         known = self if count <= len(self.ids) else self._with_room(max(count, _GROWTH * self.count))
         new = slice(self.count, count)
@@ -178,8 +180,8 @@ class Matrix:
         return replace(self, ids=ids, rows=rows, signs=signs)
 
     def likely(self, query: Vectors, wanted: int, near: int) -> Ids:
-        """The ids of the ``wanted`` vectors that are probably nearest, out of the ``near`` that share most
-        sign bits with ``query``."""
+        """The ids of the ``wanted`` vectors that are probably nearest. They are chosen from the ``near``
+        vectors that share most sign bits with ``query``."""
         ids, columns = self.ids[: self.count], self.signs[:, : self.count]
         if near < self.count:
             distances = self._distances(query)
@@ -195,7 +197,7 @@ class Matrix:
         return ids[np.argpartition(sums, len(sums) - wanted)[len(sums) - wanted :]]
 
     def _distances(self, query: Vectors) -> npt.NDArray[np.uint16]:
-        """Number of sign bits in which each vector differs from ``query``."""
+        """The number of sign bits in which each vector differs from ``query``."""
         [asked] = signs.of_rows(query[np.newaxis]).view(np.uint64)
         distances = np.zeros(self.count, np.uint16)
         for start in range(0, self.count, _BLOCK):

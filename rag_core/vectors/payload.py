@@ -43,8 +43,8 @@ def metadata(
     anchor_type: str = "",
     anchor_ref: str = "",
 ) -> Metadata:
-    """The fields of a chunk's record that filters ask, without empty values. Letter case is folded, as in
-    conditions.
+    """Return the fields of a chunk's record that filters compare, without empty values. Text is
+    case-folded, as in conditions.
 
     Args:
         path: The document's path as it is shown.
@@ -52,8 +52,8 @@ def metadata(
         folded_tags: Its tags with their parents, folded as the store keeps them.
         date: An ISO day, or ''.
         private: Whether only the owner may see it.
-        anchor_type: What part of the document the chunk is in, such as ``page``.
-        anchor_ref: Which of these parts, such as ``12``.
+        anchor_type: The kind of part that the chunk is in, such as ``page``.
+        anchor_ref: The name or number of that part, such as ``12``.
 
     """
     parts = path.split("/")
@@ -88,7 +88,7 @@ class Condition(NamedTuple):
 
 
 def conditions(filters: Filters) -> list[Condition]:
-    """Conditions that all hold for whatever fits ``filters``."""
+    """Return conditions that every record fitting ``filters`` meets. Other records may meet them, too."""
     found: list[Condition] = []
     if filters.types:
         types = tuple(type_of_suffix(f".{each}") or each for each in filters.types)
@@ -116,10 +116,10 @@ def conditions(filters: Filters) -> list[Condition]:
 def filter_objects(
     filters: Filters, most: int, contains: str, unfiltered: frozenset[str] | None = None
 ) -> dict[str, Any] | None:
-    """``filters`` as JSON objects with at most ``most`` alternatives; None when there is nothing to ask.
+    """Convert ``filters`` to JSON with at most ``most`` alternatives; None if no condition is left.
 
-    The longest conditions are left out. ``contains`` is the operator for one value of a list; ``unfiltered``
-    the keys that a record may lack because they did not fit (None: all).
+    The longest conditions are left out. ``contains`` is the operator that tests a list for one value;
+    ``unfiltered`` are keys that a record may lack because they did not fit (None: all keys).
     """
     asked = []
     for each in sorted(conditions(filters), key=lambda condition: len(condition.values)):
@@ -138,8 +138,8 @@ def filter_objects(
 
 
 def _path_conditions(paths: Iterable[str]) -> list[Condition]:
-    """One condition for all alternatives, none when one of them is too wide for any. Of a path with a
-    wildcard the folders before it count."""
+    """Return at most one condition, which covers all paths; none if a path can match anything. Of a path
+    with a wildcard, only the folders before it are compared."""
     folders = [
         path[: wild.start()].rpartition("/")[0]
         if "*" in path and (wild := _WILD.search(path))
@@ -154,7 +154,8 @@ def _path_conditions(paths: Iterable[str]) -> list[Condition]:
 
 
 def _number(day: str) -> int | None:
-    """A day as a number in the order of days; a document without one comes before all."""
+    """Convert an ISO day to a number that sorts by date, '' to NO_DATE, which comes first; None for another
+    text."""
     if not day:
         return NO_DATE
     match = _DAY.fullmatch(day)
@@ -162,12 +163,12 @@ def _number(day: str) -> int | None:
 
 
 def document(record: VectorRecord) -> str:
-    """The document of ``record`` as it is kept."""
+    """Return the JSON text of the ``doc`` of a record."""
     return well_formed(json.dumps(record.doc, ensure_ascii=False, separators=(",", ":")))
 
 
 def values(metadata: Metadata) -> dict[str, Value]:
-    """``metadata`` as it is stored: without half characters, and with lists for tuples."""
+    """Convert ``metadata`` for storage: tuples become lists, and lone surrogates are replaced."""
     kept: dict[str, Value] = {}
     for key, value in metadata.items():
         text = well_formed(value) if isinstance(value, str) else value
@@ -176,12 +177,13 @@ def values(metadata: Metadata) -> dict[str, Value]:
 
 
 def short_numbers(vector: Vectors) -> list[float]:
-    """A unit vector as Python numbers that are short when written."""
+    """Round the numbers of a unit vector, so that they are short as text."""
     return list(np.round(vector.astype(np.float64), _DIGITS).tolist())
 
 
 def rebuilt(key: str, vector: Any, text: str, doc: str, kept: Mapping[str, Any]) -> VectorRecord:
-    """The record that is kept so. Some services give lists for tuples, and floats for whole numbers."""
+    """Return the record that was stored in this form. Lists become tuples, and floats whole numbers, as
+    some services change them."""
     found = {
         name: tuple(value) if isinstance(value, list) else int(value) if isinstance(value, float) else value
         for name, value in kept.items()
@@ -190,7 +192,7 @@ def rebuilt(key: str, vector: Any, text: str, doc: str, kept: Mapping[str, Any])
 
 
 def reason_against(vector: Vectors, dimension: int) -> str:
-    """Why an index of ``dimension`` would refuse ``vector`` and its whole batch; ``""`` if it would not."""
+    """Return why an index of ``dimension`` would refuse ``vector``; ``""`` if it would accept it."""
     if vector.shape != (dimension,):
         return f"Its vector has the shape {vector.shape} instead of ({dimension},)."
     if not np.isfinite(vector).all():

@@ -132,7 +132,7 @@ class QdrantService(Program[QdrantOptions]):
 
 
 class Qdrant(Remote[QdrantService]):
-    """The points of one store in a collection."""
+    """The points of one store in a Qdrant collection."""
 
     service_type = QdrantService
     options_type = QdrantOptions
@@ -154,7 +154,7 @@ class Qdrant(Remote[QdrantService]):
 
     @classmethod
     def visible(cls, options: QdrantOptions) -> Iterator[str]:
-        """See Remote.visible: the stores in every collection whose points say whose they are."""
+        """See Remote.visible. Yields every store in collections whose points name their store."""
         with closing(QdrantService(options)) as service:
             for found in service.ask(methodcaller("get_collections")).collections:
                 try:
@@ -201,7 +201,8 @@ class Qdrant(Remote[QdrantService]):
             undo.append(self._delete_if_empty)
 
     def _adopt(self, found: Any, owner: str) -> str:
-        """Index what filters ask for; a store that has neither owner nor points is ``owner``'s."""
+        """Create payload indexes for the fields that filters use. A store without owner and points becomes
+        ``owner``'s. Returns its owner."""
         if self.service.options.url:  # in this process indexes have no effect
             models = self.service.imported().models
             tenant = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
@@ -224,7 +225,8 @@ class Qdrant(Remote[QdrantService]):
         self._put({self._marker: {"id": self._marker, "vector": vector, "payload": fields}}, **how)
 
     def drop(self, owner: str) -> None:
-        """See RemoteIndex.drop. The collection goes with the last store in it."""
+        """See RemoteIndex.drop. When the last store in the collection is dropped, the collection is
+        deleted."""
         if self.owner() != owner:
             return
         self._delete_where(self._mine)
@@ -257,7 +259,8 @@ class Qdrant(Remote[QdrantService]):
         return point, len(json.dumps(point)) + len(", ")
 
     def _send(self, batch: Batch) -> Receipt:
-        """Copies of one store's file have the same keys: those of another store's points are refused."""
+        """See Remote._send. A point with the key of another store's point is refused: copies of a store's
+        file have the same keys."""
         ids = [*batch.items]
         found = self._call("retrieve", ids=ids, with_payload=[STORE_FIELD]) if ids else []
         for point in found:
@@ -317,7 +320,8 @@ class Qdrant(Remote[QdrantService]):
 
 
 def _either(condition: Condition) -> QdrantFilter:
-    """What ``condition`` says, or where need be a point that says of itself that it cannot be asked."""
+    """Return the filter for ``condition``. For fields that may be left out, it also matches points that
+    list the field as unfiltered."""
     key = f"{FILTER}.{condition.key}"
     asked: QdrantFilter = {"key": key, "match": {"any": [*condition.values]}}
     if condition.test != "any":

@@ -33,7 +33,7 @@ _Service = TypeVar("_Service", bound=VectorService[Any])
 
 
 class Remote(RemoteIndex, ABC, Generic[_Service]):
-    """An index outside the store's file. Making one connects to nothing yet."""
+    """A vector index outside the store's file. Making the object connects to nothing yet."""
 
     is_exact = False
     service_type: ClassVar[Any]
@@ -61,57 +61,60 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
     @staticmethod
     @abstractmethod
     def address_of(store: str, variant: str, options: Any) -> str:
-        """The address that the index of ``store`` gets; see foreign.Backend.address. Raises InvalidInput."""
+        """Return the address for the index of ``store``; see foreign.Backend.address. Raises
+        InvalidInput."""
 
     @classmethod
     @abstractmethod
     def visible(cls, options: Any) -> Iterator[str]:
-        """The addresses of the indexes that may be attached here and that the credentials can see. Raises
+        """Yield the addresses of indexes that the credentials can see and that may be attached here. Raises
         VectorError."""
 
     @abstractmethod
     def _locate(self, names: Mapping[str, str]) -> None:
-        """Keep the ``names`` in the address. Raises InvalidInput, VectorError."""
+        """Store the ``names`` that were parsed from the address. Raises InvalidInput, VectorError."""
 
     @abstractmethod
     def _describe(self) -> Any:
-        """What the service knows of the index. Raises Refused."""
+        """Return the service's description of the index. Raises ServiceRefused."""
 
     @abstractmethod
     def _shape(self, found: Any) -> Shape:
-        """The shape of the described index. Raises VectorError when it was not made for notes."""
+        """Return the shape of the described index. Raises VectorError if it was not made for notes."""
 
     @abstractmethod
     def _owner_of(self, found: Any) -> str:
-        """The owner of the described index, '' for none."""
+        """Return the owner of the described index, '' for none."""
 
     @abstractmethod
     def _create(self, owner: str, undo: Undo) -> None:
-        """Create the index unless another process just did; ``undo`` gets the steps that remove it."""
+        """Create the index, unless another process has just done so. ``undo`` collects the steps that would
+        remove it."""
 
     def _adopt(self, found: Any, owner: str) -> str:  # noqa: ARG002
-        """Prepare an index of the right shape; returns its owner."""
+        """Prepare an existing index of the right shape for use; returns its owner."""
         return self._owner_of(found)
 
     @abstractmethod
     def _give_to(self, found: Any, owner: str) -> None:
-        """Make what was described ``owner``'s."""
+        """Make ``owner`` the owner of the described index."""
 
     @abstractmethod
     def _encode(self, record: VectorRecord) -> tuple[Any, int] | str:
-        """A record with a unit vector as the service takes it, and its most bytes; or why it is refused."""
+        """Convert a record with a unit vector for the service. Returns it and its maximal size in bytes, or
+        a text that says why it is refused."""
 
     @abstractmethod
     def _put(self, items: dict[str, Any]) -> None:
-        """Write encoded records by their keys."""
+        """Write encoded records, by key."""
 
     @abstractmethod
     def _delete(self, keys: list[str]) -> None:
-        """Remove records; those that are not there are no error."""
+        """Remove the records with these keys. Keys that do not exist are no error."""
 
     @abstractmethod
     def _nearest(self, query: Vectors, k: int, filters: Filters) -> Iterable[tuple[str, float]]:
-        """The keys nearest to a unit vector, with their cosines."""
+        """The records nearest to a unit vector: (key, cosine)."""
 
     @property
     def server(self) -> str:
@@ -122,7 +125,8 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
 
     @classmethod
     def existing(cls, address: str, options: Any) -> Self:
-        """The index at ``address``, with the shape it has. Raises InvalidInput, VectorError."""
+        """Return the existing index at ``address`` with its actual dimension and metric. Raises
+        InvalidInput, VectorError."""
         index = cls(address, 1, "cosine", options)
         index.dimension, index.metric = index._shape(index._describe())
         return index
@@ -165,7 +169,7 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
         return "" if found is None else self._owner_of(found)
 
     def _found(self) -> Any:
-        """The service's description of the index, None if it does not exist."""
+        """Return the service's description of the index, None if it does not exist."""
         try:
             return self._describe()
         except ServiceRefused as error:
@@ -195,7 +199,8 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
         return sorted(matches, key=lambda match: (-match.similarity, match.key))[:k]
 
     def _batches(self, records: Iterable[VectorRecord]) -> Iterator[Batch]:
-        """``records`` in batches of at most ``max_batch`` and ``max_bytes``, without the same key twice."""
+        """Group ``records`` into batches of at most ``max_batch`` records and ``max_bytes``, without the
+        same key twice."""
         batch, total = Batch({}, {}), 0
         for record in records:
             made = replace(record, vector=unit(record.vector), text=well_formed(record.text))
@@ -213,12 +218,13 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
         yield batch
 
     def _send(self, batch: Batch) -> Receipt:
-        """Put a batch; what the service refuses is found and left out."""
+        """Put a batch. If the service refuses records, these are found and left out."""
         refused = {**batch.refused, **self._refused(batch.items)}
         return Receipt(tuple(key for key in batch.items if key not in refused), refused)
 
     def _refused(self, items: dict[str, Any]) -> dict[str, str]:
-        """Put ``items``, in halves where need be; which of them are refused, and why."""
+        """Put ``items``; if the service refuses, put them in halves to find the bad ones. Returns key →
+        reason of those refused."""
         if not items:
             return {}
         try:
@@ -236,14 +242,15 @@ class Remote(RemoteIndex, ABC, Generic[_Service]):
 
 
 class Batch(NamedTuple):
-    """Encoded records by key, and why others are refused."""
+    """Encoded records by key, and records refused before sending: key → reason."""
 
     items: dict[str, Any]
     refused: dict[str, str]
 
 
 class WithDeadline:
-    """The ``index`` at ``server`` for one search. ``absent`` is raised when there is none."""
+    """Runs one search in the remote ``index`` within a time limit. ``absent`` is raised if the index does
+    not exist."""
 
     is_exact = False
 
@@ -252,7 +259,8 @@ class WithDeadline:
         self._left = SEARCH_S
 
     def search(self, query: Vectors, k: int, filters: Filters = NO_FILTERS) -> list[Match]:
-        """See VectorIndex.search. Raises VectorsUnreachable at once after another search got no answer."""
+        """See VectorIndex.search. Raises VectorsUnreachable at once if another search has just got no
+        answer."""
         started = time.monotonic()
         with self._breaker.guard(self._server):
             try:
@@ -264,7 +272,7 @@ class WithDeadline:
 
 
 def _summed(receipts: Iterable[Receipt], settled: Settled) -> Receipt:
-    """All of ``receipts`` in one; ``settled`` gets each."""
+    """Combine ``receipts`` into one; ``settled`` gets each of them."""
     sent: list[str] = []
     refused: dict[str, str] = {}
     for receipt in receipts:
@@ -275,7 +283,7 @@ def _summed(receipts: Iterable[Receipt], settled: Settled) -> Receipt:
 
 
 def unless(statuses: tuple[int, ...], act: Callable[[], object]) -> bool:
-    """Do ``act``, which may be refused with one of ``statuses``; whether it was done."""
+    """Call ``act``. Returns False if the service refuses it with one of ``statuses``, else True."""
     try:
         act()
     except ServiceRefused as error:
@@ -286,5 +294,5 @@ def unless(statuses: tuple[int, ...], act: Callable[[], object]) -> bool:
 
 
 def short_mark(text: str) -> str:
-    """Eight letters that differ where ``text`` does."""
+    """Return eight letters of the text's hash, which tell different texts apart."""
     return hashlib.sha256(text.encode()).hexdigest()[:8]

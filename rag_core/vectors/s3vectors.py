@@ -46,7 +46,7 @@ _BUCKET = re.compile(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class S3Options(Options):
-    """How to reach the service. An empty value stands for that of this machine's AWS configuration, which
+    """Options for Amazon S3 Vectors. An empty value means that of this machine's AWS configuration, which
     also has the credentials."""
 
     region: str = setting("s3_region", "")
@@ -66,7 +66,7 @@ class S3Options(Options):
 
 
 class S3Service(VectorService[S3Options]):
-    """Amazon S3 Vectors. Every operation that is used may be repeated."""
+    """Amazon S3 Vectors. All operations used here can safely be repeated."""
 
     remedy = "Check the network"
 
@@ -80,7 +80,7 @@ class S3Service(VectorService[S3Options]):
         return f"Amazon S3 Vectors at {host_of(self.endpoint)}"
 
     def call(self, operation: str, attempts: int = 0, /, **arguments: Any) -> dict[str, Any]:
-        """The answer to ``operation``, a method of boto3's client. Raises as ``ask``."""
+        """Call ``operation``, a method of boto3's client, and return its answer. Raises as ``ask``."""
         return self.ask(lambda client: getattr(client, operation)(**arguments), attempts)
 
     def _open(self) -> Any:
@@ -115,7 +115,8 @@ class S3Service(VectorService[S3Options]):
 
 
 def _refusal(operation: str, response: Mapping[str, Any]) -> Exception:
-    """What an answer that is an error means."""
+    """Return the exception for an error answer: Busy if a later attempt may succeed, else
+    ServiceRefused."""
     said: Mapping[str, Any] = response.get("Error", {})
     code, status = said.get("Code", ""), response["ResponseMetadata"]["HTTPStatusCode"]
     if code in _BUSY or status >= 500:
@@ -133,7 +134,7 @@ def _refusal(operation: str, response: Mapping[str, Any]) -> Exception:
 
 
 class S3Vectors(Remote[S3Service]):
-    """The index of one store in its own bucket."""
+    """The index of one store, in a bucket of its own."""
 
     service_type = S3Service
     options_type = S3Options
@@ -165,7 +166,7 @@ class S3Vectors(Remote[S3Service]):
 
     @classmethod
     def visible(cls, options: S3Options) -> Iterator[str]:
-        """See Remote.visible. Of a bucket whose indexes may not be listed, the usual one."""
+        """See Remote.visible. If the indexes of a bucket may not be listed, the usual name is assumed."""
         service = S3Service(options)
         for bucket in _listed(service, "list_vector_buckets", "vectorBuckets", maxResults=_PAGE_OF_NAMES):
             name = bucket["vectorBucketName"]
@@ -218,12 +219,12 @@ class S3Vectors(Remote[S3Service]):
         unless((_NOT_FOUND,), partial(self.service.call, "delete_index", **self._here))
 
     def _delete_bucket(self) -> None:
-        """Delete the bucket unless another index is in it."""
+        """Delete the bucket, unless it contains another index."""
         delete = partial(self.service.call, "delete_vector_bucket", **self._bucket)
         unless((_NOT_FOUND, _CONFLICT), delete)
 
     def drop(self, owner: str) -> None:
-        """See RemoteIndex.drop. The bucket goes with the last index in it."""
+        """See RemoteIndex.drop. When the last index in the bucket is dropped, the bucket is deleted."""
         found = self._found()
         if found:
             theirs = self._owner_of(found)
@@ -283,7 +284,7 @@ class S3Vectors(Remote[S3Service]):
 def _listed(
     service: S3Service, operation: str, key: str, attempts: int = 0, **arguments: Any
 ) -> Iterator[dict[str, Any]]:
-    """What every page of a list has under ``key``."""
+    """Yield the items under ``key`` from all pages of a list."""
     while True:
         page = service.call(operation, attempts, **arguments)
         yield from page[key]
@@ -293,8 +294,8 @@ def _listed(
 
 
 def check_s3vectors(need: Need) -> Found:
-    """The live check: the service is asked once for its buckets, if something names it. If stores use it,
-    credentials that may not list buckets are no fault."""
+    """Check the service by asking once for its buckets, if a store or setting uses it. If stores use it,
+    credentials that may not list buckets count as working."""
     from botocore.session import Session
 
     options: S3Options = need.options
@@ -321,7 +322,7 @@ def check_s3vectors(need: Need) -> Found:
 
 
 def metadata_bytes(metadata: Mapping[str, Value]) -> int:
-    """The bytes of ``metadata`` as the service counts them."""
+    """The size of ``metadata`` in bytes, as the service counts it."""
     return 4 + sum(8 + len(key.encode()) + _value_size(value) for key, value in metadata.items())
 
 
@@ -334,8 +335,8 @@ def _value_size(value: Value) -> int:
 
 
 def fitted(metadata: Metadata) -> dict[str, Value]:
-    """The filterable keys that have a value and fit together, the largest left out first. The record lists
-    which were left out: ``compiled`` lets it pass wherever they are asked for."""
+    """Return the metadata that fits the service's limit; the largest fields are left out first. Their names
+    are listed under UNFILTERED, so that filters on them let the record pass."""
     kept = {key: value for key, value in payload.values(metadata).items() if value != []}
     while metadata_bytes(kept) > MAX_FILTERABLE:
         largest = max((key for key in kept if key != UNFILTERED), key=lambda key: _value_size(kept[key]))
@@ -346,5 +347,6 @@ def fitted(metadata: Metadata) -> dict[str, Value]:
 
 
 def compiled(filters: Filters) -> dict[str, Any] | None:
-    """The filter that passes whatever fits ``filters``; None for none."""
+    """Convert ``filters`` to the service's filter, which every fitting record passes; None if nothing is
+    filtered."""
     return payload.filter_objects(filters, MAX_CONSTRAINTS, "$eq")

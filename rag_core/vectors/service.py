@@ -43,21 +43,22 @@ class Options(ABC):
     @property
     @abstractmethod
     def server(self) -> str:
-        """The address of the server that gets the texts, '' when they stay in this process."""
+        """The address of the server that gets the texts, '' if they stay in this process."""
 
     @property
     def destination(self) -> str:
-        """Where texts go, in words."""
+        """The place where texts go, in words."""
         return destination(self.server)
 
     @property
     def is_there(self) -> bool:
-        """Whether there is a service to ask for its indexes."""
+        """Whether there is a service that can be asked for its indexes."""
         return True
 
 
 class Busy(Exception):
-    """The request may succeed later. The reason ends a sentence; ``wait_s`` is the wait it asks for."""
+    """A request failed that may succeed later. The reason is the end of a sentence; ``wait_s`` is how many
+    seconds the service asks to wait."""
 
     def __init__(self, reason: str, wait_s: float = 0.0) -> None:
         super().__init__(reason)
@@ -65,8 +66,9 @@ class Busy(Exception):
 
 
 class ServiceRefused(VectorError):
-    """The service understood a request and will not do it. ``status`` is the reason as an HTTP status,
-    ``name`` the service's own. ``about_records``: a record may be at fault, not the request."""
+    """The service understood a request and refused it. ``status`` is the HTTP status of the reason,
+    ``name`` the service's own name for it. ``about_records``: the cause may be a record, not the
+    request."""
 
     def __init__(
         self,
@@ -83,7 +85,7 @@ class ServiceRefused(VectorError):
 
     @property
     def is_absence(self) -> bool:
-        """Whether the index is not there."""
+        """Whether the reason is that the index does not exist."""
         return self.status == 404
 
 
@@ -91,7 +93,7 @@ _Options = TypeVar("_Options", bound=Options)
 
 
 class VectorService(ABC, Generic[_Options]):
-    """A vector service. Safe to share between threads; it connects when it is first asked."""
+    """A client of a vector service. Thread-safe; it connects at the first request."""
 
     remedy = "Check that it runs and can be reached"
 
@@ -103,30 +105,35 @@ class VectorService(ABC, Generic[_Options]):
     @property
     @abstractmethod
     def called(self) -> str:
-        """Its name at the beginning of a sentence."""
+        """The service's name, as at the beginning of a sentence."""
 
     @abstractmethod
     def _open(self) -> Any:
-        """What ``_once`` asks. Raises VectorError when this machine is not set up for it."""
+        """Return the client that ``_once`` uses. Raises VectorError if this machine is not set up for
+        it."""
 
     @abstractmethod
     def explained(self, error: Exception) -> Exception:
-        """The ``error`` of a client as Busy or VectorError; another error is returned unchanged."""
+        """Convert an ``error`` of the client to Busy or VectorError. Other errors are returned
+        unchanged."""
 
     def close(self) -> None:
-        """Release its local resources; the next request opens it again."""
+        """Release local resources. The next request connects again."""
 
     def opened(self) -> Any:
-        """What is asked, opened when first needed."""
+        """Return the client; it is opened at the first call."""
         with self._lock:
             if self._opened is None:
                 self._opened = self._open()
             return self._opened
 
     def ask(self, act: Callable[[Any], _T], attempts: int = 0) -> _T:
-        """What ``act`` returns, given the client; ``attempts`` times at most while the service is busy.
-        Raises VectorsUnreachable when it stays busy, Refused when it says no, VectorError when this machine
-        is not set up for it."""
+        """Call ``act`` with the client and return its result; try up to ``attempts`` times (0: as in the
+        options) while the service is busy.
+
+        Raises VectorsUnreachable if it stays busy, ServiceRefused if it refuses, VectorError if this
+        machine is not set up for it.
+        """
         limit = min(attempts or self.options.attempts, self.options.attempts)
         for attempt in range(1, limit + 1):
             try:
@@ -160,7 +167,7 @@ class ProgramOptions(Options):
 
     @property
     def host(self) -> str:
-        """``HOST:PORT`` of the server, '' without one."""
+        """``HOST:PORT`` of the server, '' if there is none."""
         return server_name(self.url, self.port) if self.url else ""
 
     @property
@@ -172,7 +179,7 @@ _Settings = TypeVar("_Settings", bound=ProgramOptions)
 
 
 class Program(VectorService[_Settings]):
-    """A program on a server, or in a folder and this process."""
+    """A vector database that runs on a server, or in this process with a folder."""
 
     name: ClassVar[str]
     extra: ClassVar[str]  #: Our extra, which installs `package`; its setting ``…_url`` is the server.
@@ -184,25 +191,26 @@ class Program(VectorService[_Settings]):
     @staticmethod
     @abstractmethod
     def version_at(server: Server, options: Any) -> str | None:
-        """The version that a server tells, '' if it tells none; None for another program. Raises
-        Unanswered."""
+        """Return the version that a server reports, '' if it reports none; None if it is another program.
+        Raises Unanswered."""
 
     @abstractmethod
     def _connect(self) -> Any:
-        """A client of the server."""
+        """Return a client of the server."""
 
     @abstractmethod
     def _start(self, folder: Path) -> Any:
-        """The engine at work in ``folder``."""
+        """Start the engine in ``folder`` and return it."""
 
     @staticmethod
     @abstractmethod
     def _stop(engine: Any) -> None:
-        """End what ``_connect`` or ``_start`` gave."""
+        """Close the object that ``_connect`` or ``_start`` returned."""
 
     @classmethod
     def imported(cls, module: str = "") -> Any:
-        """The package, or a module of it, imported when first needed. Raises VectorError without it."""
+        """Import the package, or a module of it, and return it. Raises VectorError if it is not
+        installed."""
         try:
             return importlib.import_module(module or cls.module)
         except ImportError:
@@ -211,7 +219,8 @@ class Program(VectorService[_Settings]):
 
     @classmethod
     def check(cls, need: Need) -> Found:
-        """The live check of the server, or the folder without one, and of the package that talks to it."""
+        """Check that the server answers, or that the folder can be used if there is no server, and that the
+        client package is installed."""
         options, install = need.options, f"Run {install_line(cls.extra)}"
         version = package_version(cls.package, cls.module)
         here = f"The package {cls.package!r} {f'{version} is' if version else 'is not'} installed"
@@ -227,7 +236,7 @@ class Program(VectorService[_Settings]):
 
     @classmethod
     def _answer_of(cls, options: Any) -> str:
-        """That the server answers, with its version, in words. Raises Unanswered."""
+        """Return a sentence that the server answers, with its version. Raises Unanswered."""
         start = f"Start it, or set `{cls.extra}_url` to where it is."
         version = cls.version_at(Server(cls.name, options.url, start, cls.access), options)
         if version is None:
@@ -242,8 +251,8 @@ class Program(VectorService[_Settings]):
         return f"{self.name} {f'at {host}' if host else f'in {str(self.options.path)!r}'}"
 
     def require(self, address: str, server: str) -> None:
-        """Raise VectorError unless ``server``, of the index at ``address``, is the configured one: notes and
-        keys go nowhere else."""
+        """Raise VectorError unless ``server``, from the index's ``address``, is the configured one. So
+        notes and keys go nowhere else."""
         host, setting = self.options.host, f"`{self.extra}_url`"
         if (server_name(f"http://{server}", self.options.port) if server else "") != host:
             raise VectorError(
@@ -267,7 +276,7 @@ class Program(VectorService[_Settings]):
             self._stop(found.engine)
 
     def answered(self, status: int, content: str, wait_s: float = 0.0, secret: str = "") -> Exception:
-        """What an answer of the server means that is not success."""
+        """Return the exception for an HTTP answer that is not a success."""
         if status in _BUSY or status >= 500:
             return Busy(f"it answered {status}", wait_s)
         if status in (401, 403):
@@ -281,7 +290,8 @@ class Program(VectorService[_Settings]):
         return self.refusal(status, content.replace(secret, "…") if secret else content)
 
     def refusal(self, status: int, said: str) -> ServiceRefused:
-        """The error for an answer that says: understood, but refused; it quotes what the service ``said``."""
+        """Return the error for a request that was understood but refused. It quotes ``said``, the service's
+        own words."""
         reason = _quoted(said)
         return ServiceRefused(
             f"{self.called} refuses: {reason}.",
@@ -292,17 +302,17 @@ class Program(VectorService[_Settings]):
         )
 
     def mistaken(self) -> VectorError:
-        """Another program answers at the address."""
+        """Return the error for an address where another program answers."""
         advice = f"Set `{self.extra}_url` to where it is."
         return VectorError(f"What answers at {self.options.host} is not {self.name}.", advice)
 
     def damage(self, error: Exception) -> VectorError:
-        """The engine in this process cannot read or write its folder."""
+        """Return the error for a folder that the engine in this process cannot read or write."""
         message = f"{self.called} cannot be read or written: {_quoted(str(error))}."
         return VectorError(message, "Check the disk; if the folder is damaged, remove it and send all again.")
 
 
 def _quoted(said: str) -> str:
-    """What a service said, as the end of a sentence: one short line."""
+    """Shorten the service's words to one line that can end a sentence."""
     line = " ".join(said.split()).rstrip(".")
     return (line if len(line) <= _QUOTED else f"{line[:_QUOTED]}…") or "it says nothing"

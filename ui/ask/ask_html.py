@@ -26,12 +26,13 @@ _NUMBERS = re.compile(r"\[(\d+(?:\s*[,;–-]\s*\d+)*)\]")
 
 
 def question(text: str, number: int) -> str:
-    """A question above its answer."""
+    """Return HTML for a question above its answer."""
     return f'<div class="cp cp-asked"><h2 id="{_anchor(number)}">{html.escape(in_one_line(text))}</h2></div>'
 
 
 def answer_html(statements: Sequence[Statement], number: int, rest: str = "") -> str:
-    """The statements of turn ``number`` with their marks, then the ``rest`` that is not checked yet."""
+    """Return HTML for the statements of turn ``number`` with their marks, then the text ``rest``, which is
+    not checked yet."""
     leads = (_ITEM.sub(r"\1•", html.escape(each.lead)) for each in statements)
     said = "".join(lead + _statement(each, number) for lead, each in zip(leads, statements, strict=True))
     said = said.lstrip()
@@ -40,7 +41,8 @@ def answer_html(statements: Sequence[Statement], number: int, rest: str = "") ->
 
 
 def quotes_html(statements: Sequence[Statement], number: int) -> str:
-    """Sentences of the passages that answer turn ``number``, each in a paragraph of its own."""
+    """Return HTML for sentences quoted from passages as the answer of turn ``number``, one in each
+    paragraph."""
     said = "".join(f"<p>{_statement(statement, number)}</p>" for statement in statements)
     return f'<div class="cp cp-quotes">{said}</div>'
 
@@ -61,7 +63,7 @@ def _statement(each: Statement, number: int) -> str:
 
 
 def _numbered(text: str, each: Statement, number: int) -> str:
-    """Escaped text in which the numbers of passages lead to them."""
+    """Return the escaped text, with links from the numbers of passages to these passages."""
 
     def link(match: re.Match[str]) -> str:
         found = [int(part) for part in re.findall(r"\d+", match[1]) if len(part) < 4]
@@ -74,8 +76,8 @@ def _numbered(text: str, each: Statement, number: int) -> str:
 
 
 def sources(references: Sequence[Reference], number: int, state: AnswerState, *, opened: bool = True) -> str:
-    """The passages of turn ``number`` with their quotes marked, one unfolded at a time: at first a cited one
-    if ``opened``. Without an answer all are."""
+    """Return HTML for the passages of turn ``number`` with their quotes marked. One is unfolded at a time;
+    at first the first cited one if ``opened``."""
     cited = next((each.number for each in references if each.cited), 0) if opened else 0
     cards = "".join(_source(each, number, state, is_open=each.number == cited) for each in references)
     return f'<div class="cp cp-sources"><h3>Passages</h3>{cards}</div>'
@@ -113,7 +115,7 @@ _TAGS: Final[dict[BlockKind, str]] = {
 
 
 def _passage(each: Reference) -> str:
-    """The clean text of a passage, with the quoted parts marked."""
+    """Return the clean text of a passage as HTML, with the quoted parts marked."""
     blocks = clean(each.content, each.file_type, each.spans)
     if not blocks:
         return "There is only the title."
@@ -135,7 +137,7 @@ def _pieces(block: Block) -> str:
 
 
 def progress_html(draft: Draft) -> str:
-    """How far an answer is, in a line that a screen reader announces."""
+    """Return one line about the progress of an answer, which screen readers announce."""
     writes = draft.statements or draft.rest.strip()
     said = "Looking for passages …" if draft.looking else "The model reads the passages …"
     said = "The model is writing. Each sentence is checked." if writes else said

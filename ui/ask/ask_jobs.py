@@ -18,7 +18,7 @@ _ASK: Final = "ask"
 
 @dataclass(frozen=True, slots=True)
 class PendingQuestion:
-    """A question, the stores to ask, and the turns before it."""
+    """A question to be answered: its text, the stores to search, its filters, and the turns before it."""
 
     text: str
     stores: tuple[str, ...] = ()
@@ -29,7 +29,8 @@ class PendingQuestion:
 
 
 class Job(BackgroundWork[Draft, Reply]):
-    """One answer under way. It has a ``result`` only if that could not be kept as a turn."""
+    """The making of one answer in the background. It has a ``result`` only if the answer could not be
+    stored as a turn."""
 
     def __init__(
         self, library: Library, viewer: Viewer, conversation: str, question: PendingQuestion
@@ -42,11 +43,11 @@ class Job(BackgroundWork[Draft, Reply]):
 
     @property
     def kept(self) -> bool:
-        """Whether the answer is a turn of the conversation now."""
+        """Whether the answer was stored as a turn of the conversation."""
         return not self.running and self.error is None and self.result is None
 
     def is_for(self, viewer: Viewer) -> bool:
-        """Whether ``viewer`` may still ask all the stores that it was started for."""
+        """Whether ``viewer`` may still ask in all the stores that the answer uses."""
         before = self._viewer
         return viewer.is_owner or (viewer.may_ask and before.stores <= viewer.stores)
 
@@ -75,7 +76,8 @@ class Job(BackgroundWork[Draft, Reply]):
 
 
 def start_answer(library: Library, viewer: Viewer, conversation: str, question: PendingQuestion) -> None:
-    """Answer a question in a conversation, unless one is being answered there already."""
+    """Start to answer a question in a conversation. Does nothing while another answer is being made
+    there."""
     for key, ended in work.known(_ASK).items():  # whose page was closed
         if isinstance(ended, Job) and ended.kept:
             work.close(key, ended)
@@ -83,7 +85,8 @@ def start_answer(library: Library, viewer: Viewer, conversation: str, question: 
 
 
 def of(library: Library, viewer: Viewer, conversation: str) -> Job | None:
-    """The answer under way in a conversation, or the last one where it could not be kept."""
+    """Return the answer being made in a conversation, or the last one if it could not be stored; else
+    None."""
     key = _key(library, viewer, conversation)
     job = cast("Job | None", work.known(*key).get(key))
     if job is not None and not job.is_for(viewer):
@@ -96,7 +99,7 @@ def of(library: Library, viewer: Viewer, conversation: str) -> Job | None:
 
 
 def forget_answers(library: Library, viewer: Viewer, conversations: Sequence[str]) -> None:
-    """Stop and forget the open questions of these conversations."""
+    """Stop and forget the answers that are being made in these conversations."""
     keys = [_key(library, viewer, each) for each in conversations]
     jobs = {key: job for key in keys for job in work.known(*key).values()}
     for job in jobs.values():

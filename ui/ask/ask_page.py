@@ -51,7 +51,7 @@ _NARROWED_BY: Final = ("store", "type", "tag", "path", "after", "before", "min",
 
 
 def show_conversation(viewer: Viewer, stores: Sequence[str]) -> None:
-    """The turns so far, the answer under way, and the box for the next question."""
+    """Draw the turns so far, the answer being made, and the box for the next question."""
     components.draw("reader", "reader")
     conversation = st.query_params.get(CONVERSATION, "")
     job = ask_jobs.of(library(), viewer, conversation) if conversation else None
@@ -71,7 +71,7 @@ def show_conversation(viewer: Viewer, stores: Sequence[str]) -> None:
 
 
 def _show_job(viewer: Viewer, job: Job, number: int) -> None:
-    """The question of an answer under way, and what there is of it."""
+    """Draw the question of an answer that is being made, and the answer as far as it is."""
     st.html(ask_html.question(job.question.text, number))
     if job.running:
         st.fragment(_show_draft, run_every=_POLL_S)(job, number)
@@ -93,8 +93,8 @@ def _turns(viewer: Viewer, conversation: str, job: Job | None) -> list[Reply]:
 
 
 def _show_turn(viewer: Viewer, reply: Reply, number: int, *, last: bool) -> None:
-    """A question with its answer and the passages next to it. Without a model the sentences that answer come
-    first, and the passages below them, in the whole width."""
+    """Draw a question with its answer and the passages next to it. Without a model, draw quoted sentences
+    instead, and the passages below them in full width."""
     st.html(ask_html.question(reply.question, number))
     if reply.answer_kind == "quotes":
         st.html(ask_html.quotes_html(reply.statements, number))
@@ -140,7 +140,7 @@ def _show_draft(job: Job, number: int) -> None:
 def _offer_question(
     viewer: Viewer, stores: Sequence[str], turns: Sequence[Reply], turn: int, *, busy: bool
 ) -> None:
-    """The box for the next question with its filters; ``turn`` is the number of the last one."""
+    """Draw the box for the next question with its filters. ``turn`` is the number of the last turn."""
     label = "Ask a follow-up" if turns or busy else "Ask your notes"
     below = st.container(key="ask_next" if turns or busy else None)
     if turns and not busy and _lacks_model(viewer):
@@ -174,37 +174,38 @@ def _offer_question(
 
 
 def _lacks_model(viewer: Viewer) -> bool:
-    """Whether the owner, who can choose one, has no model that answers."""
+    """Whether the viewer is the owner, who can choose a model, and no model can answer."""
     return viewer.is_owner and not library().settings.llm
 
 
 def _where(viewer: Viewer, stores: Sequence[str]) -> tuple[Choices, SearchState]:
-    """What the filters offer, and those that stand in the address."""
+    """Return the values that the filters offer, then the filters in the address."""
     url = in_address(_NARROWED_BY)
     offered = filters.choices(viewer, stores, [name for name in url.get("store", ()) if name in stores])
     return offered, from_params(url, offered, _usual(), MAX_K)
 
 
 def _usual() -> SearchState:
-    """A question with nothing chosen yet, as the owner's settings have it."""
+    """Return a question without filters, with the numbers from the owner's settings."""
     settings = library().settings
     return replace(NOTHING_ASKED, k=usual_count(settings), min=settings.min_score or NOTHING_ASKED.min)
 
 
 def _counts(turns: Sequence[Reply]) -> Sequence[int]:
-    """How many passages of the last answer have at least each tenth of the score; none before an answer."""
+    """The number of passages of the last answer that have at least each tenth of the score; empty before
+    the first answer."""
     return score_counts([passage.score for passage in turns[-1].references]) if turns else ()
 
 
 def _narrow() -> None:
-    """As a callback: write the filters that were chosen into the address, as one history entry."""
+    """Callback: write the chosen filters into the address, as one history entry."""
     params = {name: some for name, some in searched(search_box.filtered()).items() if name in _NARROWED_BY}
     here = {CONVERSATION: [st.query_params[CONVERSATION]]} if CONVERSATION in st.query_params else {}
     st.query_params.from_dict({**here, **params})
 
 
 def _ask(turns: Sequence[Reply]) -> None:
-    """As a callback: begin with the answer, in a conversation whose id stands in the address."""
+    """Callback: start to answer the typed question. A new conversation gets an id in the address."""
     text, now = st.session_state[QUESTION_BOX].strip(), access.viewer()  # the viewer may do less by now
     if not text or now is None:
         return
@@ -218,7 +219,7 @@ def _ask(turns: Sequence[Reply]) -> None:
 
 
 def start_over() -> None:
-    """A link to a page without a conversation and with the same filters, where one is shown."""
+    """Draw a link to a new conversation with the same filters, if a conversation is shown."""
     if st.query_params.get(CONVERSATION):
         st.page_link(
             ASK_PAGE,
@@ -237,7 +238,7 @@ _KEPT_FOR_GUEST: Final = "They are kept on the owner's computer; the app shows t
 
 
 def show_history(viewer: Viewer) -> None:
-    """Earlier conversations, with ways to open and to delete them."""
+    """Draw the earlier conversations, with buttons to open and to delete them."""
     show_waiting(_HISTORY)
     try:
         kept = library().asking.conversations(viewer)

@@ -40,8 +40,8 @@ _CHANGED: Final = "The passage that the link leads to is no longer in the docume
 
 @dataclass(frozen=True, slots=True)
 class DocumentAddress:
-    """What the address of a document's page says: the document, the passage or heading to mark, the number of
-    the first passage shown, the parameters of the search that led here, and whether to show the source."""
+    """The parameters in the address of a document's page: the document, the passage or heading to mark, the
+    number of the first passage shown, the search that led here, and whether to show the source."""
 
     store: str
     path: str
@@ -53,7 +53,7 @@ class DocumentAddress:
 
 
 def show_document(viewer: Viewer, asked: DocumentAddress) -> None:
-    """The page of a document. Raises NotFound if the viewer has no such file."""
+    """Draw the page of a document. Raises NotFound if the viewer has no such file."""
     components.draw("reader", "reader")
     before = searched(asked.search)
     active = runs_now(viewer, asked.store)
@@ -95,7 +95,7 @@ def show_document(viewer: Viewer, asked: DocumentAddress) -> None:
 
 
 def _similar(viewer: Viewer, file: Document) -> list[Similar]:
-    """Documents with similar text that are not linked with this one."""
+    """Return documents with similar text that are not linked with this one."""
     found = library().searching.similar(viewer, file.store, file.path, limit=_SIMILAR)
     return [document for document in found if document.relevant and not document.is_linked]
 
@@ -127,7 +127,8 @@ def _origin(search: dict[str, list[str]]) -> SearchOrigin:
 def _show_text(
     viewer: Viewer, view: DocumentView, asked: DocumentAddress, origin: SearchOrigin
 ) -> Rendered | None:
-    """The text in the way that suits its type; of a rendered note with its headings."""
+    """Draw the text in the way that suits its type. Returns a rendered note with its headings, else
+    None."""
     file = view.document
     marked = next((chunk for chunk in view.chunks if chunk.is_hit), None)
     lines = (marked.start_line, marked.end_line) if marked else None
@@ -156,7 +157,7 @@ def _show_text(
 
 
 def _show_passages(view: DocumentView, first: int, origin: SearchOrigin) -> None:
-    """A page of passages, between links to the pages before and after it."""
+    """Draw one page of passages, between links to the pages before and after it."""
     start, end = window(view, first)
     turning = passages.turning(view, start, end, PAGE, origin)
     for part in (turning, passages.text(view, start, end, origin), turning):
@@ -189,7 +190,8 @@ def _render(text: str, place: NotePlace, title: str) -> Rendered:
 
 
 def window(view: DocumentView, first: int) -> tuple[int, int]:
-    """Which passages to show: from number ``first`` (counted from 1) on, else those around the mark."""
+    """Return the first and the last (exclusive) index of the passages to show: from number ``first``
+    (counted from 1) on, else those around the marked one."""
     total = len(view.chunks)
     marked = next((number for number, chunk in enumerate(view.chunks) if chunk.is_hit), None)
     if 1 <= first <= total:

@@ -34,7 +34,7 @@ _EXCLUDE: Final = (
 
 
 def show_actions(viewer: Viewer, file: Document) -> None:
-    """The buttons for ``file``."""
+    """Draw the buttons for ``file``."""
     files, read = library().files, library().jobs.request_file
     looks = "Finds its new place in the folder, or removes it from the index."
     actions: list[_Action] = [("Exclude", ":material/block:", files.exclude, _EXCLUDE)]
@@ -67,18 +67,18 @@ def _do(act: _Act, name: str, viewer: Viewer, store: str, path: str) -> None:
 
 
 def runs_now(viewer: Viewer, store: str) -> bool:
-    """Whether the store is being indexed; always False for a guest. Call it before you read the store: a run
-    that ends in between would leave the old state on the page."""
+    """Whether the store is being indexed; always False for a guest. Call it before you read the store: a
+    run that ends in between would leave the old state on the page."""
     return viewer.is_owner and is_active(viewer, store)
 
 
 def is_asked_for(store: str, path: str) -> bool:
-    """Whether this is the file that something was asked for last."""
+    """Whether the last action on this page was for this file."""
     return bool(st.session_state.get(_ASKED, ("", "", ""))[1:] == (store, path))
 
 
 def show_file_outcome(viewer: Viewer, store: str, *, active: bool) -> None:
-    """Once the run has ended (not ``active``), say what became of the file that was asked for."""
+    """When the run has ended (not ``active``), show what became of the file that an action was for."""
     name, of, path = st.session_state.get(_ASKED, ("", "", ""))
     if of == store and viewer.is_owner and not active:
         del st.session_state[_ASKED]
@@ -95,7 +95,7 @@ def show_file_outcome(viewer: Viewer, store: str, *, active: bool) -> None:
 
 
 def show_run(viewer: Viewer, store: str) -> None:
-    """The progress of a store's run; the page is drawn again when it ends."""
+    """Draw the progress of a store's run. The page is drawn again when the run ends."""
     st.fragment(_running, run_every=_POLL_S)(viewer, store)
 
 

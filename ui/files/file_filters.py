@@ -19,7 +19,7 @@ _LISTED: Final = "files_listed"
 
 @dataclass(frozen=True, slots=True)
 class FileFilters:
-    """Which files of a store are listed; the fields are named like the parameters of the address."""
+    """The filters for the files of a store. The fields are named like the parameters of the address."""
 
     q: str = ""  #: All its words are in a path or title.
     folder: str | None = None  #: The files in and below it; None: in any.
@@ -30,7 +30,7 @@ class FileFilters:
 
     @property
     def narrows(self) -> bool:
-        """Whether anything is left out."""
+        """Whether a filter is set."""
         return replace(self, sort=None) != FileFilters()
 
 
@@ -38,15 +38,16 @@ _NAMES: Final = tuple(field.name for field in fields(FileFilters))
 
 
 def key(name: str) -> str:
-    """The session key of the widget for a field."""
+    """Return the session key of the widget for a field."""
     return f"files_{name}"
 
 
 def follow_address() -> None:
-    """First of all on the page: let the browser show the parameters that a link within it has brought.
+    """Put the parameters that a link within the page has brought into the browser's address. Call it first
+    on the page.
 
-    Streamlit runs the page with them and leaves the address as it was, where the page is the same
-    (observed with Streamlit 1.67); setting them again makes the entry that Back needs.
+    Streamlit runs the page with them and leaves the address as it was, where the page is the same (observed
+    with Streamlit 1.67); setting them again makes the entry that Back needs.
     """
     now = {name: st.query_params.get_all(name) for name in st.query_params}
     if st.session_state.get(_SEEN, now) != now:
@@ -55,7 +56,8 @@ def follow_address() -> None:
 
 
 def restore(offered: Mapping[str, Sequence[str]]) -> None:
-    """Before the widgets: fill them from the address, without values that are not ``offered``."""
+    """Fill the widgets from the address; values that are not ``offered`` are ignored. Call it before
+    drawing them."""
     words = st.query_params.get("q", "")
     if st.session_state.get(key("q")) != words:  # set again, it would overwrite what is being typed
         st.session_state[key("q")] = words
@@ -66,12 +68,12 @@ def restore(offered: Mapping[str, Sequence[str]]) -> None:
 
 
 def current_filters() -> FileFilters:
-    """What the widgets say now."""
+    """Return the filters that the widgets have now."""
     return FileFilters(**{name: st.session_state[key(name)] for name in _NAMES})
 
 
 def push(store: str) -> None:
-    """As a callback: write what the widgets say into the address, as one entry of the history."""
+    """Callback: write the values of the widgets into the address, as one entry of the history."""
     said = current_filters()
     # A browser sends the label of an option, which holds a count: one that a run has changed is no value.
     stale = {
@@ -83,28 +85,29 @@ def push(store: str) -> None:
 
 
 def clear(store: str) -> None:
-    """As a callback: let every file of ``store`` be listed."""
+    """Callback: list every file of ``store``."""
     go(to_file_params(store))
 
 
 def remember(store: str) -> None:
-    """Remember the filters of the list, for the way back from a document."""
+    """Store the filters of the list in the session, for the way back from a document."""
     st.session_state[_LISTED] = to_file_params(store, current_filters())
 
 
 def last_list(store: str) -> FileParams:
-    """The parameters of the list of ``store`` that this session saw last."""
+    """Return the parameters of the list of ``store`` that this session showed last."""
     seen: FileParams = st.session_state.get(_LISTED, {})
     return seen if seen.get("store") == [store] else to_file_params(store)
 
 
 def to_file_params(store: str, filters: FileFilters = FileFilters()) -> FileParams:
-    """The parameters of the address for the files of a store; what narrows nothing is left out."""
+    """Return the parameters of the address for the files of a store. Filters that are not set are left
+    out."""
     said = {name: [value] for name, value in asdict(filters).items() if value}
     return {"store": [store], **said}
 
 
 def go(params: FileParams) -> None:
-    """As a callback: go to another address of the page."""
+    """Callback: go to another address of the page."""
     st.query_params.from_dict(params)
     st.session_state[_SEEN] = params

@@ -37,7 +37,7 @@ from ui.search.results import nothing_indexed
 
 
 def show_files(viewer: Viewer, stores: Sequence[str], store: str) -> None:
-    """The files of ``store``, and what can be done with the one that is chosen."""
+    """Draw the files of ``store``, and the actions for the chosen one."""
     components.draw("reader", "reader")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="files_head"):
         st.title("Files", anchor=False, width="content")
@@ -122,24 +122,26 @@ def _list(viewer: Viewer, store: str, found: FileListing, total: int) -> None:
 
 
 def _with_chosen(name: str, counts: Mapping[str, int]) -> Mapping[str, int]:
-    """The values that the files of a folder have, and the chosen one even if none has it."""
+    """Return ``counts``, with 0 for the chosen value if no file in the folder has it."""
     chosen = st.session_state[key(name)]
     return counts if chosen is None or chosen in counts else {**counts, chosen: 0}
 
 
 def _offered_orders(found: FileListing) -> list[str]:
-    """The orders by columns that the list has. Headings order by all, but only with a mouse."""
+    """The orders for which the list has a column. Headings of the table sort, too, but only with a
+    mouse."""
     return [name for name, (column, _) in ORDERS.items() if column in found.rows]
 
 
 def _offered_states(found: FileListing) -> list[str]:
-    """Those that files have, and the one in the address even when its last file has another by now."""
+    """The states that files have, and the state in the address even if no file has it any more."""
     asked = st.query_params.get("state")
     return [state for state in STATES if state in found.states or (found.states and state == asked)]
 
 
 def _count(store: str, shown: int, total: int, *, has_states: bool) -> None:
-    """How many files there are, unless the states say it, or are ``shown`` of them."""
+    """Draw the number of files, unless the states show it already. If filters are set, draw how many are
+    ``shown``."""
     files = plural(total, "file")
     if not current_filters().narrows:
         if not has_states:
@@ -151,7 +153,7 @@ def _count(store: str, shown: int, total: int, *, has_states: bool) -> None:
 
 
 def _chosen(viewer: Viewer, store: str) -> None:
-    """The chosen file with what can be done with it."""
+    """Draw the chosen file with its actions."""
     of, path = st.session_state.get(CHOSEN, ("", ""))
     file: Document | None = None
     if path and of == store:

@@ -48,7 +48,7 @@ _WORDS, _TAGS, _PATH, _ID = "_words", "_tags", "_path", "_id"
 
 @dataclass(frozen=True, slots=True)
 class FileListing:
-    """The files of a store that a viewer may see."""
+    """The files of a store that a viewer may see, as a table."""
 
     #: A row a file, by path; columns that begin with ``_`` are not shown. A guest's say nothing of the disk.
     rows: pd.DataFrame
@@ -59,12 +59,12 @@ class FileListing:
 
 
 def state_in_words(state: str) -> str:
-    """A state of a file as a person reads it."""
+    """Return the state of a file in words for people."""
     return "up to date" if state == "fresh" else state
 
 
 def load_ahead(viewer: Viewer) -> None:
-    """Make the list of the first store, unless it would take much memory, and load what every list needs."""
+    """Load what every list needs, and make the list of the first store unless it would take much memory."""
     import pandas as pd  # noqa: F401
 
     first = store_infos(viewer)[:1]
@@ -73,19 +73,19 @@ def load_ahead(viewer: Viewer) -> None:
 
 
 def listing(viewer: Viewer, store: str) -> FileListing:
-    """The files of a store. For a few seconds the states are what they were, unless the store changes."""
+    """Return the files of a store. Their states may be some seconds old, unless the store has changed."""
     make = _compared if viewer.is_owner else _known
     return make(load(), viewer, library().stores.generations(viewer, [store]))
 
 
 def look_again() -> None:
-    """Look at the disk again the next time."""
+    """Make the next listing compare the files with the disk again."""
     _compared.clear()
 
 
 @st.cache_resource(max_entries=8, ttl=_FRESH_S, show_spinner=False)
 def _compared(settings: Settings, viewer: Viewer, generations: tuple[tuple[str, int], ...]) -> FileListing:
-    """What ``_known`` gives, with the states that the files have now."""
+    """Return the listing of ``_known``, with the states that the files have on disk now."""
     known = _known(settings, viewer, generations)
     now = library().files.states(viewer, generations[0][0])
     was = zip(known.rows[_ID].tolist(), known.rows["State"].tolist(), strict=True)
@@ -151,7 +151,7 @@ def _folded(text: str) -> str:
 
 
 def within(found: FileListing, folder: str | None) -> FileListing:
-    """The files in and below ``folder``, with their numbers."""
+    """Return the files in and below ``folder``, with their counts."""
     if not folder:
         return found
     rows = found.rows[found.rows[_PATH].str.startswith(f"{folder}/")]
@@ -166,7 +166,7 @@ def within(found: FileListing, folder: str | None) -> FileListing:
 
 
 def chosen_rows(rows: pd.DataFrame, filters: FileFilters) -> pd.DataFrame:
-    """The rows of a folder that ``filters`` leave, in their order; a tag holds for those below it, as in a
+    """Return the rows that pass ``filters``, in their order. A tag also matches nested tags, as in a
     search."""
     for word in _folded(filters.q).split():
         rows = rows[rows[_WORDS].str.contains(word, regex=False)]
@@ -187,7 +187,7 @@ def chosen_rows(rows: pd.DataFrame, filters: FileFilters) -> pd.DataFrame:
 
 
 def show_table(store: str, rows: pd.DataFrame) -> None:
-    """The table. Choosing a row puts ``store`` and its path into the session, under `CHOSEN`."""
+    """Draw the table. Choosing a row stores (``store``, path) in the session, under `CHOSEN`."""
     paths = rows[_PATH].tolist()
     shown = [name for name in rows.columns if not name.startswith("_")]
     if {*rows["Folder"]} <= {current_filters().folder or ""}:

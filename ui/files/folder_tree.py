@@ -10,8 +10,8 @@ from ui.frame.hits import anchor, in_one_line
 
 
 def tree(store: str, folders: Mapping[str, int], total: int, chosen: str | None) -> str:
-    """Links to the folders at the top, those on the way to the ``chosen`` one and those in it. ``folders``
-    holds the number of files in and below each, by path; ``total`` is that of the store."""
+    """Return links to the top folders, to those on the way to the ``chosen`` one, and to those in it.
+    ``folders`` maps paths to the number of files in and below them; ``total`` is that of the store."""
     below: dict[str, list[str]] = {}
     for folder in folders:
         below.setdefault(folder.rpartition("/")[0], []).append(folder)

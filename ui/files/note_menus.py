@@ -21,7 +21,7 @@ from ui.reader.missing_file import OF, WHY
 def show_menus(
     viewer: Viewer, view: DocumentView, marked: Neighbour | None, search: str, *, shows_source: bool
 ) -> None:
-    """*Open* for the owner, who has the files, and the menu of the rest."""
+    """Draw the menu *Open* for the owner, who has the files, and the menu *More* for everybody."""
     file = view.document
     if viewer.is_owner and file.absolute_path:
         with st.popover("Open", icon=":material/open_in_new:", type="tertiary"):

@@ -16,12 +16,12 @@ _LOG = logging.getLogger(__name__)
 
 
 def _headers() -> Mapping[str, str]:
-    """The one seam to the request; AppTest has none, so its tests replace this function."""
+    """Return the headers of the page's request. AppTest has none, so its tests replace this function."""
     return st.context.headers
 
 
 def viewer() -> Viewer | None:
-    """The viewer of the page, with what the library grants them now; None without access."""
+    """Return the viewer of the page, with the rights that the library grants now; None without access."""
     try:
         return viewer_of(_headers(), deps.library)
     except RagError:
@@ -30,7 +30,7 @@ def viewer() -> Viewer | None:
 
 
 def require_viewer() -> Viewer:
-    """The viewer, or the end of the page with a refusal."""
+    """Return the viewer, or end the page with a refusal."""
     who = viewer()
     if who is None:
         st.error(REFUSAL)
@@ -39,7 +39,7 @@ def require_viewer() -> Viewer:
 
 
 def require_owner() -> Viewer:
-    """The owner, or the end of the page with a refusal. Owner pages call this first."""
+    """Return the owner, or end the page with a refusal. Pages for owners call this first."""
     who = require_viewer()
     if not who.is_owner:
         st.error(REFUSAL)

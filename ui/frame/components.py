@@ -20,8 +20,8 @@ def draw(
     data: object = None,
     on_asked: Callable[[], None] | None = None,
 ) -> None:
-    """Draw the component ``name`` with ``data``. ``on_asked`` is called when its script has asked for
-    something, which `from_script` gives."""
+    """Draw the component ``name`` with ``data``. ``on_asked`` is called when its script sends a request,
+    which `from_script` returns."""
     manager = get_bidi_component_manager()
     if manager.get_component_asset_root(f"{PROJECT}.{name}") is None:  # Streamlit looks in packages only
         manifest = ComponentManifest(PROJECT, "1", [ComponentConfig(each, "assets") for each in _NAMES])
@@ -32,6 +32,6 @@ def draw(
 
 
 def from_script(key: str) -> dict[str, Any]:
-    """What the script asked for; empty before it has."""
+    """Return the last request of the component's script; empty if there was none."""
     said: Any = st.session_state[key].get("asked") if key in st.session_state else None
     return said if isinstance(said, dict) else {}

@@ -26,12 +26,12 @@ _PATIENCE = 0.15  # seconds to wait for a model before a search goes by words
 
 
 def library() -> Library:
-    """The library that the environment describes, opened once a process."""
+    """Return the library for the current settings. It is opened once in a process."""
     return _library(load())
 
 
 def _close(library: Library) -> None:
-    """Close a library of earlier settings, unless a run goes on in it."""
+    """Close a library with earlier settings, unless it has a run under way."""
     if not any(background.working(library, name) for name in library.stores.names(OWNER)):
         library.close()
 
@@ -44,7 +44,7 @@ def _library(settings: Settings) -> Library:
 
 
 def cached_search(viewer: Viewer, request: SearchState, mode: Mode) -> Answer:
-    """``Library.search``, cached as long as no store changes; the state of files is read again.
+    """Return ``Library.search``, cached until a store changes. The state of the files is read each time.
 
     An answer with notices is not cached: their cause (a missing model) can go away without a change in a
     store.
@@ -87,7 +87,7 @@ def _search(
 
 
 def facets(viewer: Viewer, stores: Sequence[str]) -> Facets:
-    """``Library.documents.facets``, remembered like ``search``."""
+    """Return ``Library.documents.facets``, cached like ``search``."""
     names = tuple(stores)
     return _facets(load(), viewer, names, library().stores.generations(viewer, names))
 
@@ -103,7 +103,7 @@ def _facets(
 
 
 def store_infos(viewer: Viewer) -> list[StoreInfo]:
-    """``Library.stores.info`` of every store that can be read, remembered like ``search``."""
+    """Return ``Library.stores.info`` of every store that can be read, cached like ``search``."""
     return _store_infos(load(), viewer, library().stores.generations(viewer))
 
 
@@ -116,7 +116,7 @@ def _store_infos(
 
 
 def meaning_is_loading(viewer: Viewer) -> bool:
-    """Whether a model that a search of the viewer's stores needs is still being loaded.
+    """Whether a model that searches of the viewer's stores need is still being loaded.
 
     The first call starts loading it, in a thread.
     """

@@ -15,7 +15,8 @@ _AGAIN_S: Final = 0.2  # what had not begun yet is under way now
 
 @contextmanager
 def at_the_end(act: Callable[[], None]) -> Iterator[None]:
-    """Within this, call ``act`` in a thread again and again once the process gets a signal to stop."""
+    """A block in which a signal to stop the process makes a thread call ``act`` repeatedly until the block
+    ends."""
     told, over = threading.Event(), threading.Event()
 
     def repeat() -> None:

@@ -30,14 +30,15 @@ _STYLES: Final = (_ASSETS / "hits.css", _ASSETS / "note.css", _ASSETS / "search.
 
 
 class _PageName(StringConvertor):
-    """One segment that is no file: ``index``, not ``favicon.png`` and not ``static/js/…``."""
+    """A path segment that can be a page: ``index``, not ``favicon.png`` and not ``static/js/…``."""
 
     regex = "[a-z][a-z0-9-]*"
 
 
 @cache
 def front_page() -> str:
-    """The installed Streamlit page, with our script before everything and our style after everything."""
+    """Return the HTML of the installed Streamlit page, with our script before everything and our style
+    after everything."""
     page = files("streamlit").joinpath("static", "index.html").read_text(encoding="utf-8")
     style = "".join(path.read_text(encoding="utf-8") for path in _STYLES)
     page = page.replace(_HEAD, f"{_HEAD}<script>{_SCRIPT.read_text(encoding='utf-8')}</script>", 1)
@@ -46,7 +47,8 @@ def front_page() -> str:
 
 
 def page_routes() -> list[Route]:
-    """Routes for pages opened by their address. They match any one-segment path, so they come last."""
+    """Return routes for pages opened by their address. They match any path of one segment, so they must
+    come last."""
     register_url_convertor("page", _PageName())
     fresh = {"cache-control": "no-cache"}
 

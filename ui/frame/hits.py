@@ -33,7 +33,7 @@ _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u206
 
 
 def label(text: str) -> str:
-    """Text for a Markdown function (a label, an error), shown as it stands, on one line.
+    """Escape text for a Markdown function (a label, an error), so that it is shown literally, on one line.
 
     Nothing in it is read as Markdown, HTML, a directive, mathematics or an address.
     """
@@ -41,8 +41,8 @@ def label(text: str) -> str:
 
 
 def spoken(text: str) -> str:
-    """Sentences for a Markdown function, as `label`; text between backticks is shown as code. Nothing in it
-    is interpreted as Markdown."""
+    """Escape sentences for a Markdown function, as `label` does; but text between backticks is shown as
+    code."""
     parts = _TYPED.split(in_one_line(text))
     return "".join(f"`{part}`" if number % 2 else _escaped(part) for number, part in enumerate(parts))
 
@@ -52,7 +52,7 @@ def _escaped(text: str) -> str:
 
 
 def in_one_line(text: str) -> str:
-    """Text without line breaks, control characters and direction overrides."""
+    """Return text without line breaks, control characters and direction overrides."""
     if text.isprintable():  # which tells a list of 20,000 names apart at once
         return text.strip()
     return _CONTROL.sub(" ", text).strip()
@@ -61,8 +61,8 @@ def in_one_line(text: str) -> str:
 def marked_html(
     text: str, spans: Iterable[MarkSpan], window: MarkSpan | None = None, hidden: Sequence[MarkSpan] = ()
 ) -> str:
-    """Escaped text with ``spans`` inside ``<mark>``, cut to ``window``, without what is ``hidden``; all are
-    offsets in ``text``."""
+    """Return escaped text with ``spans`` inside ``<mark>``, cut to ``window``, without the spans
+    ``hidden``. All spans are offsets in ``text``."""
     return "".join(
         f"<mark>{html.escape(piece)}</mark>" if is_marked else html.escape(piece)
         for piece, is_marked in pieces(text, spans, window, hidden)
@@ -70,36 +70,39 @@ def marked_html(
 
 
 def anchor(parameters: Mapping[str, str], text: str, *, named: str = "") -> str:
-    """A link to a document's page with these parameters; no other place is linked to."""
+    """Return a link to a document's page with these parameters. It cannot lead elsewhere."""
     aria = f' aria-label="{html.escape(named)}"' if named else ""
     return f'<a href="files?{html.escape(urlencode(parameters))}"{aria}>{html.escape(text)}</a>'
 
 
 def paragraphs(*texts: str, status: bool = False) -> str:
-    """Quiet lines of plain text. ``status`` lets a screen reader announce them when they change."""
+    """Return HTML for lines of plain text in a quiet colour. With ``status`` a screen reader announces
+    changes."""
     role = ' role="status"' if status else ""
     said = "".join(f'<p class="cp-quiet">{html.escape(text)}</p>' for text in texts if text)
     return f'<div class="cp"{role}>{said}</div>'
 
 
 def plain_sentences(*texts: str, status: bool = False) -> str:
-    """Lines of plain text; text between backticks is shown as code."""
+    """Return HTML for lines of plain text; text between backticks is shown as code."""
     role = ' role="status"' if status else ""
     said = "".join(f"<p>{_TYPED.sub(_AS_CODE, html.escape(text))}</p>" for text in texts if text)
     return f'<div class="cp"{role}>{said}</div>'
 
 
 def name(text: str) -> str:
-    """A person's name in bold. It can be copied as it is: Markdown would need joiners against links."""
+    """Return a person's name in bold as HTML. Unlike Markdown, it needs no joiners against links, so it can
+    be copied."""
     return f'<div class="cp"><p><strong>{html.escape(in_one_line(text))}</strong></p></div>'
 
 
 def arrival(text: str, number: int) -> str:
-    """A place that the browser scrolls to once for each ``number``, with words for a screen reader."""
+    """Return an element that the browser scrolls to once for each ``number``, with ``text`` for screen
+    readers."""
     said = f'<span class="cp-hidden">{html.escape(text)}</span>'
     return f'<div class="cp-arrive" id="arrival-{number}" role="status">{said}</div>'
 
 
 def scrolled_to_top(number: int) -> str:
-    """An element that makes the browser scroll to the top of the page, once for each ``number``."""
+    """Return an element that makes the browser scroll to the top of the page, once for each ``number``."""
     return f'<div class="cp-beginning" id="beginning-{number}"></div>'

@@ -32,8 +32,8 @@ PICTURES: Final = "note-picture"
 def document_parameters(
     store: str, path: str, passage: str = "", first: int = 0, search: str = "", heading: str = ""
 ) -> dict[str, str]:
-    """The parameters of a document's page: the passage or the heading that is marked, or the number of the
-    first passage shown, and the ``search`` that led there, as it stands in that page's own address."""
+    """Return the parameters of a document's page: the passage or heading to mark, or the number of the
+    first passage shown, and ``search``, the parameters of the search that led there as in its address."""
     number = str(first or "")
     parameters = {"store": store, "path": path, "passage": passage, "from": number}
     parameters |= {"heading": heading, "search": search}
@@ -41,13 +41,13 @@ def document_parameters(
 
 
 def link(parameters: Mapping[str, str], page: Path = FILES_PAGE) -> str:
-    """The address of a page with these parameters, below the root."""
+    """Return the address of a page with these parameters, relative to the root."""
     return f"{page.stem}?{urlencode(parameters)}"
 
 
 def picture(document: Document, named: str) -> str:
-    """The address of a place in a document as a picture: a page, a slide, or the picture that it is or
-    embeds; '' for another place. ``named`` is the anchor of a passage."""
+    """Return the address of a picture of a place in a document: a page, a slide, or a picture that it is or
+    embeds; '' for other places. ``named`` is the anchor of a passage."""
     kind = named.partition(" ")[0]
     if document.file_type != "picture" and kind not in ("page", "slide", "picture"):
         return ""
@@ -55,10 +55,11 @@ def picture(document: Document, named: str) -> str:
 
 
 def program(document: Document, line: int = 0) -> tuple[str, str]:
-    """The address that opens a document in another program on this computer, and the program's name.
+    """Return the address that opens a document in another program on this computer, then the program's
+    name.
 
-    This is Obsidian for a note in a vault, and VS Code for text and code. Both are empty for other files, and
-    for a guest, who is not told where a file is.
+    This is Obsidian for a note in a vault, and VS Code for text and code. Both are empty for other files,
+    and for a guest, who is not told where a file is.
     """
     path = document.absolute_path
     if not path or document.file_type in IN_OWN_PROGRAM:
@@ -70,16 +71,16 @@ def program(document: Document, line: int = 0) -> tuple[str, str]:
 
 @lru_cache(maxsize=512)
 def in_vault(path: str) -> bool:
-    """Whether a file is in an Obsidian vault: a folder above it holds ``.obsidian``."""
+    """Whether a file is in an Obsidian vault, that is, below a folder with ``.obsidian``."""
     return any((folder / ".obsidian").is_dir() for folder in Path(path).parents)
 
 
 def obsidian(path: str) -> str:
-    """The address that opens a file in Obsidian."""
+    """Return the address that opens a file in Obsidian."""
     return f"obsidian://open?path={quote(path, safe='')}"
 
 
 def vscode(path: str, line: int | None) -> str:
-    """The address that opens a file in VS Code, at a line."""
+    """Return the address that opens a file in VS Code, at a line if given."""
     whole = path.replace(os.sep, "/")
     return f"vscode://file/{quote(whole.lstrip('/'))}" + (f":{line}" if line else "")

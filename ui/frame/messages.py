@@ -39,7 +39,7 @@ _TEXTS: Final = TEXTS | {
 
 
 def sentence(message: str | Message) -> str:
-    """A message as a page says it."""
+    """Return a message in the words of the pages."""
     if isinstance(message, str):
         return message
     data = {
@@ -49,30 +49,31 @@ def sentence(message: str | Message) -> str:
 
 
 def said_of_error(error: RagError) -> str:
-    """An error in two sentences. Guests read what REST tells them: nothing about files and servers."""
+    """Return an error as two sentences. Guests get the same as from REST: nothing about files and
+    servers."""
     who = access.viewer()
     shown = error if who is not None and who.is_owner else refusal(error, for_owner=False)[1]
     return sentence(shown.as_message())
 
 
 def show_error(error: RagError) -> None:
-    """Show an error as `said_of_error`."""
+    """Draw an error as worded by `said_of_error`."""
     st.error(spoken(said_of_error(error)))
 
 
 def show_warning(*texts: str) -> None:
-    """Whole sentences that may hold anything, each on a line of its own."""
+    """Draw a warning of whole sentences, each on its own line. Their text is escaped."""
     st.warning("  \n".join(map(spoken, texts)))
 
 
 def show_done(text: str) -> None:
-    """Show a sentence about what was done, whose text may be hostile; nothing for an empty one."""
+    """Draw a sentence about what was done, escaped; nothing for an empty one."""
     if text:
         st.success(spoken(text))
 
 
 def show_unknown_store(viewer: Viewer, name: str) -> None:
-    """Say that there is no store ``name``, and which there are."""
+    """Draw an error that there is no store ``name``, with the names that exist."""
     try:
         library().stores.info(viewer, name)
     except RagError as error:
@@ -81,7 +82,8 @@ def show_unknown_store(viewer: Viewer, name: str) -> None:
 
 @contextmanager
 def errors_wait(place: str) -> Iterator[None]:
-    """Keep an error of a callback, which can draw nothing, for `show_waiting` of this ``place``."""
+    """A block in a callback, which can draw nothing: an error is kept until `show_waiting` draws it at this
+    ``place``."""
     try:
         yield
     except RagError as error:
@@ -89,12 +91,12 @@ def errors_wait(place: str) -> Iterator[None]:
 
 
 def say_later(place: str, text: str) -> None:
-    """Keep what was done for `show_waiting`."""
+    """Keep a sentence about what was done until `show_waiting` draws it at this ``place``."""
     st.session_state[f"{place}_done"] = text
 
 
 def show_waiting(place: str) -> None:
-    """Say once what was done at this ``place``, or why it could not be."""
+    """Draw, once, the sentence or error that was kept for this ``place``."""
     show_done(st.session_state.pop(f"{place}_done", ""))
     if error := st.session_state.pop(f"{place}_error", None):
         show_error(error)

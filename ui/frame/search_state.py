@@ -55,17 +55,17 @@ class SearchState:
 
     @property
     def offset(self) -> int:
-        """How many hits are on the pages before."""
+        """The number of hits on earlier pages."""
         return (self.page - 1) * self.k
 
     @property
     def top_k(self) -> int:
-        """How many hits to ask for; fewer on the last page that can be asked for."""
+        """The number of hits to ask for. The last page that can be shown may have fewer."""
         return min(self.k, MAX_DEPTH - self.offset)
 
     @property
     def filters(self) -> Filters:
-        """The filters in the engine's words."""
+        """The filters as the library's `Filters`."""
         return Filters(
             types=() if self.type is None else (self.type,),
             tags=() if self.tag is None else (self.tag,),
@@ -77,7 +77,7 @@ class SearchState:
 
     @property
     def asks(self) -> bool:
-        """Whether there is anything to look for."""
+        """Whether the state asks for anything, by text or filters."""
         return bool(self.q.strip()) or self.filters != Filters()
 
 
@@ -85,7 +85,7 @@ NOTHING_ASKED: Final = SearchState()
 
 
 def usual() -> SearchState:
-    """A search with nothing chosen yet, as the owner's settings have it."""
+    """Return a search without text and filters, with the numbers from the owner's settings."""
     settings = load()
     most = min(settings.top_k, MAX_HITS)
     return replace(NOTHING_ASKED, mode=settings.mode, min=settings.min_score or NOTHING_ASKED.min, k=most)
@@ -93,8 +93,8 @@ def usual() -> SearchState:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What the filters offer: each value with its number of documents, in the order shown; and what the
-    `TOP_FOLDER` is called, if the viewer may know."""
+    """The values that the filters offer, each with its number of documents, in the order shown. ``top`` is
+    how the `TOP_FOLDER` is called, if the viewer may know."""
 
     stores: tuple[str, ...]
     types: Mapping[str, int]
@@ -105,12 +105,12 @@ class Choices:
 
 
 def _usual_k(view: str, usual: SearchState) -> int:
-    """How many hits are on a page unless the address says it: a table has room for more than cards."""
+    """The number of hits on a page if the address names none. A table shows more than cards."""
     return usual.k if view == NOTHING_ASKED.view else MAX_HITS
 
 
 def to_params(request: SearchState, usual: SearchState = NOTHING_ASKED) -> Params:
-    """The URL's parameters for a request; whatever is as in ``usual`` is left out."""
+    """Return the address's parameters for a request. Values equal to those in ``usual`` are left out."""
     params: Params = {}
     expected = replace(usual, k=_usual_k(request.view, usual))
     for name in PARAMETER_NAMES:
@@ -127,8 +127,8 @@ def from_params(
     usual: SearchState = NOTHING_ASKED,
     most: int = MAX_HITS,
 ) -> SearchState:
-    """The request that parameters describe, for ``most`` passages at most; whatever cannot be meant is as in
-    ``usual``."""
+    """Return the request that parameters describe, for at most ``most`` passages. Invalid values are
+    dropped, or replaced by those in ``usual``."""
     last = {name: values[-1] for name, values in params.items() if values}
     several = choices.stores if len(choices.stores) > 1 else ()  # the only one is no restriction
     view: ResultView = _one_of(get_args(ResultView), last.get("view"), usual.view)
@@ -154,7 +154,7 @@ def from_params(
 
 
 def is_property(pair: str) -> bool:
-    """Whether it is written as ``key:value``."""
+    """Whether the text has the form ``key:value``."""
     key, _, value = pair.partition(":")
     return bool(key.strip() and value.strip())
 
@@ -179,23 +179,25 @@ def _number(text: str | None, low: float, high: float, default: float) -> float:
 
 
 def in_address(names: Collection[str] = PARAMETER_NAMES) -> Params:
-    """The parameters called ``names``; at the address of a document, those of the search that led there."""
+    """Return the parameters called ``names``. On a document's page they are those of the search that led
+    there."""
     led = st.query_params.get("search")
     found = searched(led) if led else {name: st.query_params.get_all(name) for name in names}
     return {name: values for name, values in found.items() if name in names and values}
 
 
 def searched(written: str) -> Params:
-    """The parameters of a search in a link, without those that the Search page does not know."""
+    """Return the parameters of a search in a link; those that the Search page does not know are left
+    out."""
     return {name: values for name, values in parse_qs(written[:_LONGEST]).items() if name in PARAMETER_NAMES}
 
 
 def unknown_store(names: Collection[str]) -> str:
-    """A store in the address that is none of ``names``; ``''`` when there is none."""
+    """Return a store in the address that is not in ``names``; ``''`` if there is none."""
     return next((name for name in in_address().get("store", []) if name not in names), "")
 
 
 def last_search() -> Params:
-    """The parameters of the search that this session was at last; none when it asked for nothing."""
+    """Return the parameters of the last search in this session; empty if it asked for nothing."""
     seen: Params = st.session_state.get(SEEN_KEY, {})
     return seen if seen.keys() & _ASKING else {}

@@ -51,10 +51,9 @@ _NAMED_THEMES: Final = frozenset({"light", "dark", "sidebar"})
 def serve(host: str, port: int, open_browser: bool) -> None:
     """Run the app until Ctrl-C or SIGTERM.
 
-    ``host`` is a loopback address or ``localhost``; ``port`` is 1-65535, or 0 for any free one (the
-    address printed names the real one); ``open_browser`` opens the owner's once the app answers.
-    Raises InvalidInput for a host that is not loopback or a port out of range, RagError for a
-    port that is taken.
+    ``host`` is a loopback address or ``localhost``; ``port`` is 1-65535, or 0 for any free one (the address
+    printed names the real one); ``open_browser`` opens the owner's browser once the app answers. Raises
+    InvalidInput for a host that is not loopback or a port out of range, RagError for a port that is taken.
     """
     address = _address(host, port)
     settings = load()
@@ -100,8 +99,9 @@ def serve(host: str, port: int, open_browser: bool) -> None:
 
 
 def project_config(theme: str = "system") -> dict[str, Any]:
-    """The options of .streamlit/config.toml by dotted name; a ``theme`` of light or dark leaves out the other
-    one. Streamlit itself would look beside the launcher and in the working directory."""
+    """Return the options of .streamlit/config.toml by dotted name. With ``theme`` light or dark, only that
+    theme's colours are included. Streamlit itself would look for the file beside the launcher and in the
+    working directory."""
     options = tomllib.loads((APP_ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     if theme != "system":
         themes = options["theme"]
@@ -111,8 +111,8 @@ def project_config(theme: str = "system") -> dict[str, Any]:
 
 
 def follow_theme() -> None:
-    """Take the colours of the setting ``theme``, and run the page again if it has changed: Streamlit sends
-    them at the beginning of each run, to every browser."""
+    """Apply the setting ``theme``, and run the page again if it has changed. Streamlit sends the colours to
+    the browser at the beginning of each run."""
     with suppress(RagError):  # the page says it
         theme = load().theme
         # The sections mean *system*; Streamlit also reads them from its file in the working directory.
@@ -164,7 +164,8 @@ def _refuse_busy(address: str, port: int) -> None:
 
 
 def _allow_connections() -> None:
-    """An open page takes four files; unless asked, systems allow 256 or 1024, which a few guests use up."""
+    """Raise the limit of open files. An open page needs four, and usual limits of 256 or 1024 are used up
+    by a few guests."""
     if sys.platform == "win32":  # has no such limit
         return
     import resource

@@ -28,8 +28,8 @@ follow_theme()
 
 
 def link_parameters(title: str, *, is_open: bool) -> dict[str, str] | None:
-    """The parameters with which the link of a page begins: those of the list where one document or store may
-    be open, and the store of the files, so that a reload shows the same ones."""
+    """Return the parameters for a page's link in the menu, None for most pages. They lead back to the list
+    of stores or files, and name the store of the files, so that a reload shows the same one."""
     if title == "Stores" and is_open:
         return {"store": ""}
     if title != "Files":
@@ -43,7 +43,7 @@ def link_parameters(title: str, *, is_open: bool) -> dict[str, str] | None:
 
 
 def pages(viewer: Viewer) -> list[st.Page]:
-    """Those that a viewer may open."""
+    """Return the pages that a viewer may open."""
     search, *others = (
         st.Page(PAGES_ROOT / "pages" / "search.py", title="Search", icon=":material/search:", default=True),
         st.Page(PAGES_ROOT / "pages" / "files.py", title="Files", icon=":material/folder:", url_path="files"),

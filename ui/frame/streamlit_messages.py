@@ -22,8 +22,8 @@ _MAIN_SCRIPT: Final = "shell.py"
 
 
 def guest_may_send(data: bytes) -> bool:
-    """Whether a guest's message may go on to Streamlit: run, stop, and fetch what the page shows. What cannot
-    be read may not."""
+    """Whether a guest's message may be passed on to Streamlit: it may run the page, stop it, and fetch what
+    the page shows. Unreadable messages may not."""
     message = BackMsg()
     try:
         message.ParseFromString(data)
@@ -39,9 +39,9 @@ def guest_may_send(data: bytes) -> bool:
 
 
 def without_path(data: bytes) -> tuple[bytes, str]:
-    """A message with the main script's name in the place of its path, and the session that it starts.
+    """Return a message with the main script's name in place of its path, then the session that it starts.
 
-    Any other message is returned as it is, with ''.
+    Other messages are returned unchanged, with ''.
     """
     if _MAIN_SCRIPT.encode() not in data:  # few messages do, and to read each would cost time
         return data, ""

@@ -31,8 +31,8 @@ _HEADLINES: Final[dict[TaskKind, str]] = {
 
 
 class Task(BackgroundWork[Transfer | Pulling | None, Result]):
-    """One piece of such work. ``name`` names the store; of an import the file, of a download the model.
-    ``was_told``: the visit of the page that started it has shown its end."""
+    """Background work on a store or model, such as an export. ``name`` is the store, for an import the
+    file, for a download the model. ``was_told``: its end was shown in the visit that started it."""
 
     def __init__(self, kind: TaskKind, name: str, act: Callable[[TaskReport], Result]) -> None:
         super().__init__(f"{_HEADLINES[kind]} of {name!r}", None)
@@ -44,12 +44,12 @@ class Task(BackgroundWork[Transfer | Pulling | None, Result]):
 
     @property
     def said(self) -> str:
-        """How far it is, in words."""
+        """The progress in words."""
         return self.now.said if self.now else "Starting …"
 
     @property
     def part(self) -> float:
-        """How much of it is done, 0 to 1."""
+        """The share that is done, 0 to 1."""
         return min(self.now.done / self.now.total, 1.0) if self.now and self.now.total else 0.0
 
     def _act(self) -> Result:
@@ -57,17 +57,18 @@ class Task(BackgroundWork[Transfer | Pulling | None, Result]):
 
 
 def start_task(library: str, kind: TaskKind, name: str, act: Callable[[TaskReport], Result]) -> None:
-    """Let ``act`` run for the library in the folder ``library``; one that is at work already goes on."""
+    """Start a task that runs ``act`` for the library in the folder ``library``. If it is running already,
+    do nothing."""
     work.start_work(_key(library, kind, name), Task(kind, name, act))
 
 
 def known_tasks(library: str) -> list[Task]:
-    """Tasks that are running, or have ended and were not closed, oldest first."""
+    """The tasks that are running, or have ended and were not closed, oldest first."""
     return [task for task in work.known(_TASKS, library).values() if isinstance(task, Task)]
 
 
 def close_task(library: str, task: Task) -> None:
-    """Forget a task that has ended."""
+    """Remove a task that has ended."""
     work.close(_key(library, task.kind, task.name), task)
 
 

@@ -23,31 +23,31 @@ _DOCUMENT: Final = "last_document"
 
 
 def begin_visit(page: str) -> None:
-    """The shell draws ``page``: a new visit, unless it drew the same one before."""
+    """Note that ``page`` is drawn. If another page was drawn before, a new visit begins."""
     if st.session_state.get(_PAGE) != page:
         st.session_state[_PAGE], st.session_state[_VISIT] = page, uuid4().hex
 
 
 def current() -> str:
-    """The id of this visit, unique over all sessions; in a callback that of the page whose button was
+    """The id of this visit, unique over all sessions. In a callback it is that of the page whose button was
     pressed. A visit ends with another page or a reload."""
     return str(st.session_state.get(_VISIT, ""))
 
 
 def remember_store(name: str) -> None:
-    """Keep the store that is open, for pages that are opened without one in their address."""
+    """Store the name of the open store in the session, for pages without one in their address."""
     st.session_state[_STORE] = name
 
 
 def last_store(names: Collection[str]) -> str | None:
-    """The store that was open last, if that is still one of ``names``."""
+    """Return the store that was open last, None if it is not in ``names`` any more."""
     name = st.session_state.get(_STORE)
     return name if name in names else None
 
 
 def remember_document(viewer: Viewer) -> None:
-    """Keep the document in the address, and the search that led to it, for the beginning of the Search page;
-    once, not with every run. Nothing is kept of guests."""
+    """Record the document in the address, and the search that led to it, for the start of the Search page:
+    once, not in each run of the page. Nothing is recorded for guests."""
     store, path = st.query_params.get("store", ""), st.query_params.get("path", "")
     if not (viewer.is_owner and store and path) or st.session_state.get(_DOCUMENT) == (store, path):
         return
@@ -58,7 +58,8 @@ def remember_document(viewer: Viewer) -> None:
 
 
 def from_the_top(name: str, shown: object) -> DeltaGenerator:
-    """The place ``name`` on a page. When it shows something new, the browser scrolls to the top."""
+    """Return a container for the place ``name`` on a page. When ``shown`` changes, the browser scrolls to
+    the top."""
     state, before, turned = st.session_state, f"shown_{name}", f"turned_{name}"
     if state.get(before, shown) != shown:
         state[turned] = state.get(turned, 0) + 1

@@ -21,8 +21,8 @@ _LOG = logging.getLogger(__name__)
 
 
 class BackgroundWork(ABC, Generic[P, R]):
-    """One piece of work. ``now`` is its progress. At its end it has a ``result``, an ``error``, or neither.
-    ``headline`` names it in plain text."""
+    """Work in a thread of its own. ``now`` is its progress. At its end it has a ``result``, an ``error``,
+    or neither. ``headline`` names it in plain text."""
 
     def __init__(self, headline: str, now: P) -> None:
         self.headline: Final = headline
@@ -34,20 +34,20 @@ class BackgroundWork(ABC, Generic[P, R]):
 
     @abstractmethod
     def _act(self) -> R | None:
-        """Do the work, and stop soon after ``stopping``. Raises RagError."""
+        """Do the work and return the result. Stop soon after ``stopping`` becomes True. Raises RagError."""
 
     @property
     def running(self) -> bool:
-        """Whether it is still at work."""
+        """Whether the work is still going on."""
         return self._thread.is_alive()
 
     @property
     def stopping(self) -> bool:
-        """Whether it was cancelled."""
+        """Whether the work was cancelled."""
         return self._stop.is_set()
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def report(self, now: P) -> None:
@@ -57,15 +57,15 @@ class BackgroundWork(ABC, Generic[P, R]):
         self.now = now
 
     def cancel(self) -> None:
-        """Ask it to stop; it does so at its next step."""
+        """Ask the work to stop; it does so at its next step."""
         self._stop.set()
 
     def join(self, timeout: float) -> None:
-        """Wait for its end, ``timeout`` seconds at most."""
+        """Wait for the end of the work, at most ``timeout`` seconds."""
         self._thread.join(timeout)
 
     def _work(self) -> None:
-        """Do it in its thread. Whatever it fails with becomes its ``error``, which its page shows."""
+        """Run `_act` in the thread. Any exception becomes its ``error``, which its page shows."""
         try:
             self.result = self._act()
         except Cancelled:
@@ -82,7 +82,7 @@ _lock = threading.Lock()
 
 
 def start_work(key: WorkKey, work: BackgroundWork[Any, Any]) -> None:
-    """Start this work under a key, unless work with this key is running."""
+    """Start ``work`` under ``key``, unless other work under this key is running."""
     with _lock:
         if key not in _works or not _works[key].running:
             _works[key] = work
@@ -90,21 +90,22 @@ def start_work(key: WorkKey, work: BackgroundWork[Any, Any]) -> None:
 
 
 def known(*above: str) -> dict[WorkKey, BackgroundWork[Any, Any]]:
-    """What is at work or has ended and was not closed, by its key, which begins with ``above``, in the order
-    it began."""
+    """Return the work that is running, or has ended and was not closed, whose keys begin with ``above``:
+    key → work, in the order of starting."""
     with _lock:
         return {key: work for key, work in _works.items() if key[: len(above)] == above}
 
 
 def close(key: WorkKey, work: BackgroundWork[Any, Any]) -> None:
-    """Forget what has ended."""
+    """Remove work that has ended."""
     with _lock:
         if _works.get(key) is work and not work.running:
             del _works[key]
 
 
 def cancel_all(timeout: float = 5.0) -> None:
-    """Cancel everything in this process and wait ``timeout`` seconds for each, so that nothing is left."""
+    """Cancel all work in this process, and wait at most ``timeout`` seconds for each, so that nothing is
+    left."""
     running = [work for work in known().values() if work.running]
     for work in running:
         work.cancel()

@@ -22,7 +22,7 @@ _IN_WORDS: Final = {name: row.label for name, row in EMBEDDERS.items() if row.af
 
 
 def at_hand(viewer: Viewer, *first: str) -> dict[str, str]:
-    """The name of each available embedder → where its text goes, those named ``first`` before the others."""
+    """The available embedders: name → where its text goes. Those named ``first`` come before the others."""
     used = sorted({info.embedder for info in store_infos(viewer)})
     seen: list[str] = st.session_state.get(_FOUND, [])
     names = dict.fromkeys((*first, library().settings.embedder, DEFAULT_EMBEDDER, *used, *seen))
@@ -37,12 +37,14 @@ def _goes(viewer: Viewer, name: str) -> str:
 
 
 def in_words(name: str, goes: str) -> str:
-    """An embedder as a line of a box, with the place of its text unless that is this computer."""
+    """Return an embedder as the line of a select box, with the place where its text goes unless that is
+    this computer."""
     return _IN_WORDS.get(name) or (name if goes == destination("") else f"{name} ({goes})")
 
 
 def look_for_others(viewer: Viewer, key: str) -> None:
-    """A button that asks servers and packages which embedders they have; it takes a few seconds at most."""
+    """Draw a button that asks servers and packages for their embedders, which takes a few seconds at
+    most."""
     if st.button("Look for other models", key=f"{key}_look", icon=":material/sensors:", type="tertiary"):
         with st.spinner("Looking …"):
             found = library().models.connections(viewer)
@@ -58,7 +60,7 @@ def look_for_others(viewer: Viewer, key: str) -> None:
 
 
 def offer_embedders(found: Sequence[Connection]) -> None:
-    """Offer the embedders of these connections; new ones redraw the page."""
+    """Add the embedders of these connections to those offered. If some are new, the page is drawn again."""
     names, before = [name for each in found for name in each.embedders], st.session_state.get(_FOUND, [])
     if not {*names} <= {*before, *_IN_WORDS}:
         st.session_state[_FOUND] = names

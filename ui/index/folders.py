@@ -33,7 +33,8 @@ _MOST_OFFERED: Final = 6
 
 
 def choose_folder(viewer: Viewer) -> Path | None:
-    """The folder to index; None while none is named. Raises InvalidInput if it is no folder."""
+    """Draw the box for the folder to index, and return the folder; None if none is named. Raises
+    InvalidInput if it is not a folder."""
     offer_folders(viewer)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         typed = st.text_input(
@@ -63,7 +64,7 @@ _OFFERED_S: Final = 60
 
 
 def offer_folders(viewer: Viewer) -> None:
-    """A button for each folder that is worth indexing; it fills the box."""
+    """Draw a button for each folder worth indexing. It fills the box."""
     found = _offered(load(), viewer, library().stores.generations(viewer))[:_MOST_OFFERED]
     with st.container(horizontal=True, gap="small", key="index_offered"):
         for number, each in enumerate(found):
@@ -93,18 +94,19 @@ def _take(path: Path) -> None:
 
 
 def folder_in_box() -> Path | None:
-    """The folder that the box names now, for callbacks; None for none. Raises InvalidInput for no path."""
+    """Return the folder that the box names now, None for none. For callbacks. Raises InvalidInput for an
+    invalid path."""
     return _folder(st.session_state.get(FOLDER_BOX, ""))
 
 
 def clear_folder() -> None:
-    """Empty the box. For callbacks only: the box must not be drawn yet."""
+    """Empty the box. For callbacks only, as the box must not be drawn yet."""
     st.session_state[FOLDER_BOX] = ""
     st.session_state.pop(_PICKED, None)
 
 
 def path_text(path: Path) -> str:
-    """A path as text to show; see ``rag_core.files.display``."""
+    """Return a path as text to show; see ``rag_core.files.display``."""
     return display(os.fsencode(path))
 
 
@@ -116,8 +118,8 @@ def _folder(typed: str) -> Path | None:
 
 
 def typed_folder(typed: str) -> Path | None:
-    """A typed or pasted path with ``~`` replaced; None for nothing. Raises InvalidInput for a relative
-    path."""
+    """Return a typed or pasted path with ``~`` replaced; None if it is empty. Raises InvalidInput for a
+    relative path."""
     text = typed.strip().strip("'\"")
     if not text:
         return None
@@ -131,12 +133,13 @@ def typed_folder(typed: str) -> Path | None:
 
 
 def typed_name(typed: str) -> str:
-    """The name that was typed for a store, which can hold no spaces: hyphens stand for them."""
+    """Return the typed name of a store, with hyphens in place of spaces."""
     return "-".join(typed.split())
 
 
 def _roots() -> list[Path]:
-    """The folders that the picker offers: those of the setting, else the home folder and the whole disk."""
+    """The folders where the picker starts: those of the setting, else the home folder and the whole
+    disk."""
     settings = library().settings
     disk = [Path(Path.home().anchor)] if settings.origin("roots").layer == "default" else []
     return [*(root.resolve() for root in settings.roots), *disk]
@@ -146,7 +149,7 @@ def _roots() -> list[Path]:
 
 
 def open_picker() -> None:
-    """As a callback: let the Index page open the picker, at the folder that is typed if there is one."""
+    """Callback: open the folder picker on the Index page, at the typed folder if there is one."""
     roots = _roots()
     at = roots[0]
     with suppress(InvalidInput):
@@ -236,5 +239,5 @@ def _name(crumb: Path, roots: Sequence[Path]) -> str:
 
 
 def _key(what: str, path: Path | None) -> str:
-    """A widget key that belongs to one path, whatever bytes its name is made of."""
+    """Return a widget key for one path, whatever bytes are in its name."""
     return f"index_{what}_{hashlib.sha256(os.fsencode(path or '')).hexdigest()[:16]}"

@@ -32,7 +32,7 @@ _MOST_WARNINGS: Final = 20
 
 
 def offer_dry_run(viewer: Viewer, info: StoreInfo, source: Source, chooser: str = ADDING) -> None:
-    """A button that compares files with the store and changes nothing, and its result."""
+    """Draw a button that compares files with the store without changing anything, and the result."""
     if st.button("Show what would happen", key=f"{chooser}_dry_run", icon=":material/visibility:"):
         with st.spinner("Comparing files …"):
             plan = library().sources.plan(viewer, info.name, source)
@@ -40,7 +40,7 @@ def offer_dry_run(viewer: Viewer, info: StoreInfo, source: Source, chooser: str 
 
 
 def show_plan(plan: Plan, chooser: str) -> None:
-    """The files that would change, by what would become of them. A plan may hold a hundred thousand."""
+    """Draw the files that would change, grouped by outcome. A plan may have a hundred thousand files."""
     st.markdown(" · ".join(outcomes(plan.expected(), bold=True)) or "Nothing would change.")
     rows = plan.rows()
     if rows:
@@ -59,7 +59,7 @@ def show_plan(plan: Plan, chooser: str) -> None:
 
 
 def preview_folder(viewer: Viewer, info: StoreInfo, choice: FileChoice) -> None:
-    """What adding the chosen files would do."""
+    """Draw what would happen if the chosen files were added."""
     source = library().sources.draft(viewer, info.name, choice.root, choice.include, choice.exclude)
     if source.root != os.path.realpath(choice.root):
         st.info(label(covered_by(path_text(choice.root), source)))
@@ -74,7 +74,7 @@ def preview_folder(viewer: Viewer, info: StoreInfo, choice: FileChoice) -> None:
 
 def show_start(viewer: Viewer, choice: FileChoice, store: Callable[[], str]) -> None:
     """Draw the button that adds the folder to a store and starts to read it in the background. ``store``
-    gives the name of the store, and may make the store first."""
+    returns the name of the store, and may create it first."""
     sure = True
     if choice.doubt:
         show_warning(choice.doubt)
@@ -82,7 +82,8 @@ def show_start(viewer: Viewer, choice: FileChoice, store: Callable[[], str]) -> 
         sure = st.checkbox("Yes, index all of it", key=f"index_sure_{root}")
 
     def add_and_start() -> None:
-        """Index what the boxes now say, unless that must be confirmed first."""
+        """Add the folder and patterns in the boxes and start a run, unless this needs a confirmation that
+        was not shown."""
         with errors_wait(INDEX_PLACE):
             root = folder_in_box()
             now = choice_in_boxes(root) if root else None
@@ -119,7 +120,8 @@ KINDS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class FileChoice:
-    """A folder and the patterns that choose its files. ``doubt`` says why it may be a mistake, if it may."""
+    """A folder and the patterns that choose its files. ``doubt`` says why the choice may be a mistake, ''
+    if it seems right."""
 
     root: Path
     include: tuple[str, ...]
@@ -128,14 +130,14 @@ class FileChoice:
 
 
 def fill_chooser(chooser: str, include: Sequence[str], exclude: Sequence[str]) -> None:
-    """Let a chooser begin with these patterns. For callbacks only: it must not be drawn yet."""
+    """Put these patterns into a chooser. For callbacks only, as it must not be drawn yet."""
     st.session_state[f"{chooser}_include"] = "\n".join(include or ("**/*",))
     st.session_state[f"{chooser}_exclude"] = "\n".join(exclude)
 
 
 def choose_files(viewer: Viewer, root: Path, chooser: str = ADDING) -> FileChoice | None:
-    """Let the owner choose files of ``root``; None for none. Raises InvalidInput if the folder cannot be read
-    or a pattern is invalid."""
+    """Draw boxes for patterns, and return the choice of files in ``root``; None for none. Raises
+    InvalidInput if the folder cannot be read or a pattern is invalid."""
     state, box, kind = st.session_state, f"{chooser}_include", f"{chooser}_kind"
     state.setdefault(box, KINDS["Everything readable"])
     state.setdefault(f"{chooser}_exclude", "")
@@ -175,7 +177,8 @@ def choose_files(viewer: Viewer, root: Path, chooser: str = ADDING) -> FileChoic
 
 
 def _choose_suffixes(root: Path, chooser: str) -> None:
-    """The most frequent suffixes in ``root`` with their numbers of files; those chosen make the pattern."""
+    """Draw the most frequent suffixes in ``root`` with their numbers of files. The chosen ones become the
+    pattern."""
     state, box, key = st.session_state, f"{chooser}_include", f"{chooser}_suffixes"
     there = _preview(os.fsencode(root), EVERYTHING, patterns_in_boxes(chooser)[1]).by_suffix
     offered = [suffix for suffix in there if suffix[1:].isalnum()][:_MOST_SUFFIXES]
@@ -201,7 +204,7 @@ def _choose_suffixes(root: Path, chooser: str) -> None:
 
 
 def choice_in_boxes(root: Path, chooser: str = ADDING) -> FileChoice | None:
-    """The files of ``root`` that the boxes choose now, None for none. Raises as ``choose_files``."""
+    """Return the files of ``root`` that the boxes choose now, None for none. Raises as ``choose_files``."""
     include, exclude = patterns_in_boxes(chooser)
     found = _preview(os.fsencode(root), include, exclude)
     if not found.count:
@@ -210,7 +213,7 @@ def choice_in_boxes(root: Path, chooser: str = ADDING) -> FileChoice | None:
 
 
 def patterns_in_boxes(chooser: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What the boxes include and exclude now; in a callback, what was typed last."""
+    """Return the include patterns, then the exclude patterns in the boxes; in a callback, as typed last."""
     include, exclude = (
         tuple(line.strip() for line in st.session_state[f"{chooser}_{box}"].splitlines() if line.strip())
         for box in ("include", "exclude")

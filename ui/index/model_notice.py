@@ -22,7 +22,7 @@ _MODEL: Final = "model"
 
 
 class Installation(BackgroundWork[str, None]):
-    """One installation of the model."""
+    """One download and installation of the built-in model."""
 
     def __init__(self, model_dir: Path) -> None:
         super().__init__("The installation of the model", "Starting …")
@@ -33,7 +33,7 @@ class Installation(BackgroundWork[str, None]):
 
 
 def show_model_notice(info: StoreInfo) -> None:
-    """Say what to do when the store's model is not on this machine."""
+    """If the store's model is not on this machine, draw what to do."""
     if not is_model_missing(info):
         return
     model_dir = library().settings.model_dir
@@ -43,7 +43,7 @@ def show_model_notice(info: StoreInfo) -> None:
 
 
 def is_model_missing(info: StoreInfo) -> bool:
-    """Whether the store needs the built-in model and this machine has none."""
+    """Whether the store needs the built-in model and it is not on this machine."""
     if info.embedder != DEFAULT_EMBEDDER:
         return False
     if not st.session_state.get(_SEEN):  # the check reads the whole model, so not again once it was there

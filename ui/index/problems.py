@@ -22,7 +22,7 @@ _MOST_FILES: Final = 200
 
 
 def show_problems(viewer: Viewer, info: StoreInfo) -> None:
-    """The files of the store that could not be read in the last run, if any."""
+    """Draw the files of the store that cannot be read or searched completely, if any."""
     newest = newest_job(viewer, info.name)
     # A refused text does not move the generation; the run that it was refused in has another state.
     state = (info.generation, newest.id if newest else 0, newest.state if newest else "")
@@ -76,7 +76,7 @@ def _names(names: Sequence[str]) -> str:
 
 
 def headline(problem: Problem) -> str:
-    """How much a problem is about."""
+    """Return a sentence about a problem with the number of files or texts."""
     files = plural(len(problem.files), "file")
     if problem.kind == "waiting":
         return f"The pictures of {files} wait to be read."

@@ -21,7 +21,8 @@ _AFTER_READING: Final = ("embedding", "pictures", "sending", "done")
 
 
 def newest_job(viewer: Viewer, store: str) -> Job | None:
-    """The run under way or the last one. One that reads what an unfinished one left counts on from there."""
+    """Return the run under way or the last one, None if there was none. If a run continues an unfinished
+    one, its progress includes the files read before."""
     jobs = library().jobs.all(viewer, store, 2)
     if len(jobs) == 2 and jobs[1].state in ENDED_EARLY and jobs[0].progress.phase == "reading":
         now, done = jobs[0].progress, jobs[0].total_files  # what is unchanged, too
@@ -36,7 +37,7 @@ def is_active(viewer: Viewer, store: str) -> bool:
 
 
 def has_read(viewer: Viewer, store: str) -> bool:
-    """Whether the run under way is through with the files, and goes on with their passages."""
+    """Whether the run under way has read all files and now works on their passages."""
     newest = newest_job(viewer, store)
     return newest is not None and newest.state == "running" and newest.progress.phase in _AFTER_READING
 
@@ -44,20 +45,20 @@ def has_read(viewer: Viewer, store: str) -> bool:
 def start_run(
     viewer: Viewer, store: str, source_ids: Sequence[int] | None = None, *, force: bool = False
 ) -> None:
-    """Bring folders (None: all that are not paused) up to date in the background."""
+    """Start to bring folders (None: all that are not paused) up to date in the background."""
     request_run(viewer, store, lambda: library().jobs.request(viewer, store, source_ids, force=force))
 
 
 def scroll_to_the_run() -> None:
-    """The place that the browser scrolls to when a button far below has started a run: only in the visit in
-    which it was pressed, as the browser scrolls again whenever the place is drawn again."""
+    """Draw an element that the browser scrolls to when a button far below has started a run. Only in the
+    same visit, because the browser scrolls whenever it is drawn again."""
     started_in, number = st.session_state.get(_STARTED, ("", 0))
     if number and started_in == visit.current():
         st.html(hits.arrival("Indexing has begun.", number))
 
 
 def continue_run(viewer: Viewer, store: str) -> None:
-    """Do what is requested, or bring all folders up to date when nothing is."""
+    """Start a run for the waiting requests; if there are none, bring all folders up to date."""
     with errors_wait(INDEX_PLACE):
         if library().jobs.requested(viewer, store):
             background.go_on(library(), viewer, store)
@@ -66,7 +67,7 @@ def continue_run(viewer: Viewer, store: str) -> None:
 
 
 def request_run(viewer: Viewer, store: str, request: Callable[[], object]) -> None:
-    """Leave a request and start a run for it."""
+    """Call ``request``, which leaves a request, and start a run for it."""
     with errors_wait(INDEX_PLACE):
         request()
         background.go_on(library(), viewer, store)

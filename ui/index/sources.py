@@ -30,7 +30,8 @@ _OPEN: Final = "index_source_open"  # (store, source id, what is being done with
 
 
 def show_sources(viewer: Viewer, info: StoreInfo, *, active: bool, read: bool) -> None:
-    """The folders of the store with what can be done. ``read``: the ``active`` run has read the files."""
+    """Draw the folders of the store with their actions. ``read``: whether the ``active`` run has read the
+    files."""
     if not info.sources:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -115,7 +116,8 @@ def _show(viewer: Viewer, info: StoreInfo, found: SourceInfo, *, busy: str, acti
 
 
 def _counts(found: SourceInfo, busy: str) -> str:
-    """The number of files in each state. While they are read they are those of the beginning."""
+    """Return the number of files in each state. While files are read, the numbers are those from the
+    beginning."""
     parts = [plural(found.indexed, "file"), *left_out(found.failed, found.skipped)]
     if not (found.indexed or found.failed or found.skipped):
         parts = ["not counted yet" if busy == _READ else "no file read yet"]
@@ -191,7 +193,8 @@ def _edit(viewer: Viewer, info: StoreInfo, source: Source) -> None:
 def _decide(
     viewer: Viewer, store: str, name: str, key: str, act: Callable[[], object], otherwise: str
 ) -> None:
-    """Buttons to do what is open at a folder, if it has a ``name``, and to close it."""
+    """Draw two buttons for the open form of a folder: one called ``name``, if that is not empty, to do
+    ``act``, and one called ``otherwise`` to close it."""
 
     def do() -> None:
         request_run(viewer, store, act)

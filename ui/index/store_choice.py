@@ -43,7 +43,7 @@ class StoreChoice:
 
 
 def choose_store(viewer: Viewer) -> StoreChoice | None:
-    """The store to work on; None while there is none or a new one is being made."""
+    """Draw the choice of a store and return it; None if there is none or a new one is being made."""
     names = library().stores.names(viewer)
     if not names or _CREATING in st.session_state:
         new_store(viewer, has_others=bool(names))
@@ -70,7 +70,7 @@ def choose_store(viewer: Viewer) -> StoreChoice | None:
 
 
 def _follow_address(viewer: Viewer, active: Mapping[str, bool]) -> None:
-    """Let the address decide, then what was chosen before, then what is being indexed."""
+    """Choose the store in the address, else the one that was open last, else one that is being indexed."""
     asked = st.query_params.get(PARAM)
     if asked is not None and asked not in active:
         show_unknown_store(viewer, asked)
@@ -86,7 +86,7 @@ def _choose(name: str = "") -> None:
 
 
 def new_store(viewer: Viewer, *, has_others: bool) -> None:
-    """The whole way to a new store: a folder, which of its files, one button."""
+    """Draw all steps to a new store: a folder, which of its files, one button."""
     if has_others:
         st.header("New store", anchor=False)
         st.button(

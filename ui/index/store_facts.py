@@ -18,7 +18,7 @@ _METRICS = {
 
 
 def counts_line(info: StoreInfo) -> str:
-    """A store in one line of plain text: its size, and what is still to do."""
+    """Return one line of plain text about a store: its size, and what is still to do."""
     if not info.file_count and not info.sources:
         return "empty"
     parts = [plural(info.file_count, "file"), *left_out(info.failed, info.skipped, info.excluded)]
@@ -36,7 +36,7 @@ def counts_line(info: StoreInfo) -> str:
 
 
 def sheet(info: StoreInfo) -> str:
-    """Everything that a store says about itself."""
+    """Return HTML with all facts about a store."""
     facts = {
         "Files": ", ".join([f"{info.file_count:,}", *left_out(info.failed, info.skipped, info.excluded)]),
         "Passages": f"{info.chunk_count:,}"
@@ -65,7 +65,7 @@ def sheet(info: StoreInfo) -> str:
 
 
 def health_html(found: Health) -> str:
-    """What the checks of a store found, the faults first."""
+    """Return HTML with the results of a store's checks, faults first."""
     how = f"{plural(len(found.checks), 'check')} on {moment(found.checked_at)}"
     findings = sorted(found.findings, key=lambda each: each.severity)  # a fault before a note
     faults = [each for each in findings if each.severity == "fault"]

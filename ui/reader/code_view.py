@@ -52,7 +52,7 @@ _KEYWORDS: Final = frozenset(
 
 
 def code_lines(code: str, language: str, spans: Sequence[hits.MarkSpan]) -> list[str]:
-    """The lines of ``code`` as HTML, with the sorted ``spans`` marked."""
+    """Return the lines of ``code`` as HTML, with ``spans`` marked, which must be sorted."""
     starts, ends = [start for start, _ in spans], [end for _, end in spans]
     parts = []
     for start, end, name in code_kinds(code, language):
@@ -65,7 +65,8 @@ def code_lines(code: str, language: str, spans: Sequence[hits.MarkSpan]) -> list
 
 
 def code_kinds(code: str, language: str) -> Iterator[tuple[int, int, str]]:
-    """The start, end and class in note.css of each piece of ``code``, in order, without gaps; '' is plain."""
+    """Yield the start, end and class in note.css of each piece of ``code``, in order, without gaps. The
+    class is '' for plain text."""
     piece, at = _readers().get(language.lower()), 0
     for found in piece.finditer(code) if piece else ():
         kind = _KINDS[found.lastindex or 0]

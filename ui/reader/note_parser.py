@@ -27,12 +27,12 @@ _CALLOUT: Final = re.compile(r"\[!([\w-]+)\][+-]?[ \t]*")
 class _Parser(MarkdownIt):
     @override
     def validateLink(self, url: str) -> bool:
-        """Every address is taken: whoever makes a link of one decides."""
+        """Accept every address. The code that makes the link decides what to do with it."""
         return True
 
 
 def make_parser() -> MarkdownIt:
-    """A parser of notes."""
+    """Return a Markdown parser for notes."""
     parser = _Parser("commonmark", {"html": True})
     parser.enable(["table", "strikethrough"])
     parser.inline.ruler.before("link", "wikilink", _read_wikilink)
@@ -43,7 +43,7 @@ def make_parser() -> MarkdownIt:
 
 
 def tidy(tokens: Sequence[Token]) -> None:
-    """Show tasks, callouts and the ids of blocks as Obsidian does."""
+    """Change the tokens so that tasks, callouts and the ids of blocks look as in Obsidian."""
     for at, inline in enumerate(tokens):
         children = inline.children
         if inline.type != "inline" or not children:

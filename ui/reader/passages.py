@@ -22,14 +22,15 @@ _OPEN = 8  # as many links are shown without being asked for
 
 @dataclass(frozen=True, slots=True)
 class SearchOrigin:
-    """The search that led to a document, as in the address and as a query."""
+    """The search that led to a document, as parameters of the address and as a query."""
 
     search: str = ""
     query: Query | None = None
 
 
 def heading(file: Document) -> str:
-    """The file that was chosen in a list: its title and path, and its state with the reason."""
+    """Return HTML for a file that was chosen in a list: its title and path, its state and the reason for
+    it."""
     title, path = in_one_line(file.title) or file_name(file.path), in_one_line(file.path)
     state = f"<p>{html.escape(in_one_line(state_sentence(file)))}</p>"
     name = f'<h2>{html.escape(title)}</h2><p class="cp-quiet">{html.escape(path)}</p>'
@@ -37,8 +38,8 @@ def heading(file: Document) -> str:
 
 
 def listed_files(store: str, files: Sequence[tuple[str, str, str, str]], total: int) -> str:
-    """The first of ``total`` files, each (path, date, title, state), as links: what a narrow window has
-    instead of a table."""
+    """Return the first of ``total`` files, each (path, date, title, state), as HTML links. Narrow windows
+    show this in place of a table."""
     rows = ""
     for path, date, title, state in files:
         known = [date, path.rpartition("/")[0], title, state if state != "fresh" else ""]
@@ -51,12 +52,12 @@ def listed_files(store: str, files: Sequence[tuple[str, str, str, str]], total: 
 
 
 def file_name(path: str) -> str:
-    """The last part of a path."""
+    """Return the last part of a path."""
     return in_one_line(path.rpartition("/")[2])
 
 
 def own_title(file: Document) -> str:
-    """The title of a document; '' where that is only its file name."""
+    """Return the title of a document; '' if that is only its file name."""
     name = PurePosixPath(file.path)
     return "" if _spaced(file.title) in (_spaced(name.name), _spaced(name.stem)) else file.title
 
@@ -66,8 +67,8 @@ def _spaced(name: str) -> str:
 
 
 def state_sentence(file: Document) -> str:
-    """The state of a file in a sentence, with its reason; '' for one that did not change since it was
-    read."""
+    """Return a sentence about the state of a file, with its reason; '' for a file that did not change since
+    it was read."""
     match file.state:
         case "changed":
             return "Changed: the file was changed after it was read."
@@ -85,7 +86,7 @@ def state_sentence(file: Document) -> str:
 
 
 def breadcrumb(file: Document) -> str:
-    """The folders that a document is in, each leading to its list, and its file name."""
+    """Return links to the folders that a document is in, then its file name."""
     folder, _, name = file.path.rpartition("/")
     parts = [anchor({"store": file.store}, file.store)]
     for depth, part in enumerate(folder.split("/") if folder else (), 1):
@@ -96,7 +97,7 @@ def breadcrumb(file: Document) -> str:
 
 
 def facts_line(view: DocumentView) -> str:
-    """What a reader wants to know of a document before its text, in one quiet line; and its state."""
+    """Return one quiet line with a document's main facts and its state, to be shown above its text."""
     file = view.document
     reasons = {"note": "by its front matter", "rule": "by a rule"}
     because = " and ".join(reasons[why] for why in file.private_by)
@@ -112,14 +113,14 @@ def facts_line(view: DocumentView) -> str:
 
 
 def beside(view: DocumentView, headings: Sequence[NoteHeading], origin: SearchOrigin) -> str:
-    """The column next to the text: its contents, and the links out of it and to it."""
+    """Return the column next to the text: the document's contents, and the links from it and to it."""
     parts = [_contents(headings)]
     parts += [_links(name, view.document.store, found, origin) for name, found in _both(view)]
     return f'<nav class="cp cp-beside-text" aria-label="In this document">{"".join(parts)}</nav>'
 
 
 def similar(found: Sequence[Similar], origin: SearchOrigin) -> str:
-    """The documents that are near in meaning, as links to their nearest passages."""
+    """Return the documents that are similar in meaning, as links to their most similar passages."""
     items = ""
     for each in found:
         leads = document_parameters(each.document.store, each.document.path, each.key, search=origin.search)
@@ -145,7 +146,7 @@ def _contents(headings: Sequence[NoteHeading]) -> str:
 
 
 def details(view: DocumentView) -> str:
-    """What else is known of a document, folded away."""
+    """Return the other facts about a document, in a folded element."""
     file = view.document
     rows = {"Type": file.file_type, "Also called": ", ".join(view.aliases)} | dict(view.properties)
     if file.indexed_at:
@@ -162,7 +163,7 @@ def details(view: DocumentView) -> str:
 
 
 def _links(name: str, store: str, found: Sequence[DocumentLink], origin: SearchOrigin) -> str:
-    """The documents that links lead to, each once; those that are not there are counted."""
+    """Return the documents that links lead to, each once, and the number of those that do not exist."""
     there = {link.path: link for link in found if link.path is not None}
     nowhere = sorted({in_one_line(link.target) for link in found if link.path is None})
     items = [f"<li>{_link(store, link, origin)}</li>" for link in there.values()]
@@ -184,8 +185,9 @@ def _link(store: str, link: DocumentLink, origin: SearchOrigin) -> str:
 
 
 def text(view: DocumentView, start: int, end: int, origin: SearchOrigin) -> str:
-    """The passages from ``start`` to ``end`` in reading order, without what repeats, with the words of the
-    search highlighted; pages, slides and other parts under their names, sheets as tables."""
+    """Return HTML for the passages from ``start`` to ``end`` in reading order, without repetitions, with
+    the words of the search highlighted. Pages, slides and other parts get headings; sheets become
+    tables."""
     parts = []
     trail: tuple[str, ...] = ()
     is_sheet, is_slides = (view.document.file_type == kind for kind in ("sheet", "slides"))
@@ -204,7 +206,7 @@ def text(view: DocumentView, start: int, end: int, origin: SearchOrigin) -> str:
 
 
 def _part(document: Document, named: str, chunks: Sequence[Neighbour], origin: SearchOrigin) -> str:
-    """One page, slide, row or the like, which other passages may be in, too."""
+    """Return one page, slide, row or other part, which may have more passages than those in ``chunks``."""
     label = ""
     if named:
         own = document_parameters(document.store, document.path, chunks[0].key, search=origin.search)
@@ -218,7 +220,8 @@ def _part(document: Document, named: str, chunks: Sequence[Neighbour], origin: S
 
 
 def _page(document: Document, named: str, chunks: Sequence[Neighbour], origin: SearchOrigin) -> str:
-    """What was found, the page as a picture, and the rest of its text on demand."""
+    """Return the passage that was found, the page as a picture, and the rest of its text in a folded
+    element."""
     here = "".join(_passage(document, chunk, origin) for chunk in chunks if chunk.is_hit)
     rest = "".join(_passage(document, chunk, origin) for chunk in chunks if not chunk.is_hit)
     source = html.escape(picture(document, named))
@@ -228,7 +231,7 @@ def _page(document: Document, named: str, chunks: Sequence[Neighbour], origin: S
 
 
 def _slide(label: str, chunks: Sequence[Neighbour], origin: SearchOrigin) -> str:
-    """A slide in a frame: its number, its title, its lines, and its tables."""
+    """Return a slide in a frame: its number, title, lines and tables."""
     title = in_one_line(" › ".join(chunks[0].heading_path))
     said = f"<h2>{html.escape(title)}</h2>" if title else ""
     for chunk in chunks:
@@ -241,7 +244,7 @@ def _slide(label: str, chunks: Sequence[Neighbour], origin: SearchOrigin) -> str
 
 
 def _with_tables(lines: Iterable[str], origin: SearchOrigin) -> str:
-    """Lines as paragraphs, those with cells as tables."""
+    """Return lines as paragraphs; lines with cells become tables."""
     said = ""
     for is_table, some in groupby(lines, lambda line: " | " in line):
         rows = [[_searched(cell, origin) for cell in line.split(" | ")] for line in some]
@@ -250,7 +253,7 @@ def _with_tables(lines: Iterable[str], origin: SearchOrigin) -> str:
 
 
 def _table(rows: Iterable[Sequence[str]]) -> str:
-    """A table of escaped cells."""
+    """Return a table of cells, which are escaped already."""
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     return f'<div class="cp-table"><table>{body}</table></div>'
 
@@ -260,7 +263,7 @@ def _here(chunk: Neighbour) -> str:
 
 
 def _rows(chunk: Neighbour, origin: SearchOrigin) -> str:
-    """The rows of a sheet that a passage holds, the first with its number."""
+    """Return the rows of a sheet that are in a passage. The first row has its number."""
     number = (chunk.anchor or "").rpartition("!")[2]
     rows = ""
     for row in chunk.content[slice(*chunk.shown)].splitlines():
@@ -271,7 +274,7 @@ def _rows(chunk: Neighbour, origin: SearchOrigin) -> str:
 
 
 def _searched(content: str, origin: SearchOrigin, window: tuple[int, int] | None = None) -> str:
-    """``content``, cut to ``window``, with the words of the search highlighted."""
+    """Return ``content`` as HTML, cut to ``window``, with the words of the search highlighted."""
     query = origin.query
     return marked_html(content, highlight(content, query.terms.loose, query.phrases) if query else (), window)
 
@@ -296,7 +299,7 @@ def _passage(document: Document, chunk: Neighbour, origin: SearchOrigin) -> str:
 
 
 def turning(view: DocumentView, start: int, end: int, most: int, origin: SearchOrigin) -> str:
-    """Which passages are shown, and links to those before and after them; nothing when all are."""
+    """Return the range of passages shown, with links to earlier and later ones; '' if all are shown."""
     total = len(view.chunks)
     if end - start == total:
         return ""

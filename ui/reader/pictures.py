@@ -26,8 +26,8 @@ _HEADERS: Final = {"cache-control": "private, max-age=60", "content-disposition"
 def picture_route(library: Callable[[], Library], workers: RequestWorkers) -> Route:
     """``GET /note-picture?store=&path=&target=``: the picture that a document shows as ``target``.
 
-    With ``place=`` instead it is a page, a slide or the like as a picture. The answer is empty where there is
-    no picture. ``workers`` read all pictures, so that pages never wait for them.
+    With ``place=`` instead it is a picture of a page, a slide or another part. The response is empty if
+    there is no picture. ``workers`` read all pictures, so that pages never wait for them.
     """
 
     async def answer(request: Request) -> Response:
@@ -47,7 +47,7 @@ def picture_route(library: Callable[[], Library], workers: RequestWorkers) -> Ro
 def _find(
     library: Callable[[], Library], request: Request, viewer: Viewer, is_over: Callable[[], bool]
 ) -> Picture:
-    """The picture that a request asks for. Raises RagError."""
+    """Return the picture that a request asks for. Raises RagError."""
     asked = request.query_params
     store, path, target = (asked.get(name, "") for name in ("store", "path", "target"))
     if (place := asked.get("place")) is None:

@@ -42,7 +42,7 @@ _TAG: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class NotePlace:
-    """Where a note is, and which parts of it are marked."""
+    """The place of a note, and the parts of it to mark."""
 
     store: str
     path: str
@@ -57,7 +57,7 @@ class NotePlace:
 
 @dataclass(frozen=True, slots=True)
 class NoteHeading:
-    """A heading of a note: its level and line, both from 1, its text, and the id of its place on the page."""
+    """A heading of a note: its level and line, both counted from 1, its text, and the id of its element."""
 
     level: int
     text: str
@@ -74,8 +74,8 @@ class Rendered:
 
 
 def note_html(text: str, place: NotePlace, title: str = "") -> Rendered:
-    """``text`` as HTML, its marked passage in an element with the id `MARK`. A first heading that is the
-    ``title`` is left out: it stands above."""
+    """Render ``text`` as HTML. The marked passage gets the id `MARK`. A first heading equal to ``title`` is
+    left out, because the page shows the title above."""
     front, rest = _at_line(text, place.begins)
     tokens = _PARSER.parse("\n" * front.count("\n") + rest)
     if [each.type for each in tokens[:2]] == ["heading_open", "inline"] and tokens[1].content == title:
@@ -93,20 +93,21 @@ def note_html(text: str, place: NotePlace, title: str = "") -> Rendered:
 
 
 def _at_line(text: str, number: int) -> tuple[str, str]:
-    """The text before a line, and from it on."""
+    """Return the text before line ``number``, then the text from this line on."""
     rows = text.split("\n", number - 1)
     return text[: len(text) - len(rows[-1])], rows[-1]
 
 
 def written_note(text: str, place: NotePlace, most: int) -> str:
-    """``most`` characters of a note as they are written, from the marked passage on: what is shown while the
-    rest is rendered."""
+    """Return ``most`` characters of a note's source as HTML, from the marked passage on. This is shown
+    while the note is rendered."""
     shown = _at_line(text, place.lines[0] if place.lines else place.begins)[1][:most]
     return _ARTICLE.format(f'<p class="cp-written">{html.escape(shown)}</p>')
 
 
 def render_code(text: str, language: str, place: NotePlace) -> str:
-    """``text`` as code with the numbers of its lines, its marked lines and the words of the search marked."""
+    """Return ``text`` as code with line numbers; the marked lines and the words of the search are
+    highlighted."""
     spans = _searched(text, {"place": place})
     rows = [f'<span class="cp-line">{row}\n</span>' for row in code_lines(text.rstrip("\n"), language, spans)]
     if place.lines:
@@ -115,7 +116,8 @@ def render_code(text: str, language: str, place: NotePlace) -> str:
 
 
 def _number(tokens: Sequence[Token]) -> Iterator[NoteHeading]:
-    """The headings, each of which gets an id, and one level more: the page's title is above them."""
+    """Give each heading an id and raise its level by one, as the page's title is above them. Yields the
+    headings."""
     for number, token in enumerate(tokens):
         if token.type == "heading_open":
             level = int(token.tag[1])
@@ -141,7 +143,8 @@ def _key(heading: str) -> str:
 
 
 def _with_blank_lines(text: str, first: int, last: int) -> tuple[int, int]:
-    """The half-open range of lines, from 0, with the blank ones after it: blocks end after them, too."""
+    """Convert lines ``first`` to ``last``, from 1, to a half-open range from 0. Blank lines after it are
+    included, because blocks end after them, too."""
     rows = text.split("\n")
     while last < len(rows) and not rows[last].strip():
         last += 1
@@ -149,8 +152,8 @@ def _with_blank_lines(text: str, first: int, last: int) -> tuple[int, int]:
 
 
 def _marked(tokens: list[Token], first: int, last: int) -> list[Token]:
-    """The tokens with every block between two lines in a marked element; parts of lists, tables and quotes
-    are marked by their class."""
+    """Return the tokens, with all blocks between two lines inside a marked element. Parts of lists, tables
+    and quotes get a class instead."""
     out: list[Token] = []
     opened = found = False
     at = 0
@@ -173,7 +176,7 @@ def _marked(tokens: list[Token], first: int, last: int) -> list[Token]:
 
 
 def _mark_parts(tokens: Sequence[Token], first: int, last: int, found: bool) -> bool:
-    """Mark the smallest blocks; returns whether one of these or before was."""
+    """Mark the smallest blocks that touch the lines. Returns ``found``, or True if one was marked."""
     at = 0
     while at < len(tokens):
         stop = _end(tokens, at)
@@ -191,7 +194,7 @@ def _mark_parts(tokens: Sequence[Token], first: int, last: int, found: bool) -> 
 
 
 def _end(tokens: Sequence[Token], at: int) -> int:
-    """Behind the block that begins at ``at``."""
+    """Return the index after the block that begins at ``at``."""
     depth = 0
     for number in range(at, len(tokens)):
         depth += tokens[number].nesting
@@ -201,7 +204,7 @@ def _end(tokens: Sequence[Token], at: int) -> int:
 
 
 def _overlap(token: Token, first: int, last: int) -> tuple[bool, bool]:
-    """Whether a block touches the lines, and whether it lies within them."""
+    """Return whether a block touches the lines, then whether it lies within them."""
     if token.map is None:
         return False, False
     start, end = token.map
@@ -209,7 +212,7 @@ def _overlap(token: Token, first: int, last: int) -> tuple[bool, bool]:
 
 
 def _with_mark(rows: Sequence[str], first: int, last: int, name: str) -> list[str]:
-    """Rows of code; those from ``first`` to ``last``, exclusive, are marked."""
+    """Return rows of code as HTML, with those from ``first`` to ``last`` (exclusive) marked."""
     named = f' id="{name}"' if name else ""
     return [*rows[:first], f'<span class="cp-here"{named}>', *rows[first:last], "</span>", *rows[last:]]
 
@@ -285,7 +288,7 @@ _RULES: Final[Mapping[str, Callable[[Token, Any], str]]] = {
 
 
 def _words(text: str, env: Any) -> str:
-    """Escaped text with the words of the search highlighted."""
+    """Return escaped text with the words of the search highlighted."""
     return hits.marked_html(text, _searched(text, env))
 
 
@@ -295,7 +298,7 @@ def _searched(text: str, env: Any) -> Sequence[hits.MarkSpan]:
 
 
 def _linked(text: str, env: Any) -> str:
-    """As `_words`, with addresses as links, unless they stand in one."""
+    """Like `_words`, but addresses become links, unless the text is inside a link."""
     if env["open"]:
         return _words(text, env)
     parts, at = [], 0
@@ -307,7 +310,7 @@ def _linked(text: str, env: Any) -> str:
 
 
 def _link(href: str, env: Any) -> tuple[str, str]:
-    """The tags around the text of a Markdown link."""
+    """Return the opening and closing tag for the text of a Markdown link."""
     if env["open"]:
         return "", ""
     if _EXTERNAL.match(href):
@@ -319,7 +322,7 @@ def _link(href: str, env: Any) -> tuple[str, str]:
 
 
 def _own_link(target: str, heading: str, env: Any) -> tuple[str, str]:
-    """The tags around a link within the store."""
+    """Return the opening and closing tag for a link within the store."""
     place: NotePlace = env["place"]
     if not target and (goal := env["named"].get(_key(heading.rpartition("#")[2]))):
         return f'<a href="#{goal.id}">', "</a>"
@@ -330,7 +333,7 @@ def _own_link(target: str, heading: str, env: Any) -> tuple[str, str]:
 
 
 def _picture(target: str, named: str, env: Any) -> str:
-    """A picture of the store by our own route; any other by its name."""
+    """Return an image from our own route for a picture in the store; for other pictures only their name."""
     shown = html.escape(hits.in_one_line(named))
     if _SCHEME.match(target) or not _RASTER.search(target):
         return f'<span class="cp-quiet">{shown}</span>' if shown else ""

@@ -25,7 +25,7 @@ _NEAR: Final = ("today", "yesterday", "this week", "last week", "this month", "l
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """The filter at the end of a text."""
+    """A filter at the end of the typed text."""
 
     key: str  #: One of type, tag, path, store, date, after, before.
     value: str  #: What is typed of its value, folded.
@@ -33,12 +33,12 @@ class Typed:
 
     @property
     def rest(self) -> str:
-        """The text without the filter."""
+        """The typed text without the filter."""
         return self.before.rstrip().rpartition(" ")[0]
 
 
 def typed(text: str) -> Typed | None:
-    """The filter that ``text`` ends with, if somebody may still be typing its value."""
+    """Return the filter at the end of ``text`` if its value may still be being typed, else None."""
     match = _TYPED.search(text)
     if match is None:
         return None
@@ -52,8 +52,8 @@ def typed(text: str) -> Typed | None:
 def completions(
     half: Typed, offered: Choices, stores: Mapping[str, int], today: date
 ) -> tuple[Completion, ...]:
-    """The values that the filter can have, the most frequent first: those that begin as it is typed, then
-    those that hold it."""
+    """Return values for the filter, most frequent first: those that begin with the typed text, then those
+    that contain it."""
     if half.key in _DAYS:
         return tuple(_days(half, offered.years, today))
     counts = {
@@ -70,7 +70,8 @@ def completions(
 
 
 def is_half(half: Typed, offered: Choices, stores: Iterable[str]) -> bool:
-    """Whether a search cannot go by the value yet: it is empty, no day, or the beginning of a longer one."""
+    """Whether the value cannot be used for a search yet: it is empty, not a date, or the beginning of a
+    longer value."""
     if half.key in _DAYS:
         return span(half.value) is None
     known = {"type": offered.types, "tag": offered.tags, "path": offered.folders, "store": stores}[half.key]
@@ -81,8 +82,8 @@ def is_half(half: Typed, offered: Choices, stores: Iterable[str]) -> bool:
 
 
 def _days(half: Typed, years: Mapping[str, int], today: date) -> list[Completion]:
-    """Words for days with the days that they mean, the months of this year, and the years of documents; of a
-    range, its last ones."""
+    """Return completions for dates: words with their days, years that documents have, and months. In a
+    range they complete its end."""
     first, dots, begun = half.value.rpartition("..")
     months = [f"{today.year}-{month:02}" for month in range(today.month, 0, -1)]
     named = sorted(years, reverse=True)
@@ -100,13 +101,13 @@ def _days(half: Typed, years: Mapping[str, int], today: date) -> list[Completion
 
 
 def _follows(value: str, first: str, today: date) -> bool:
-    """Whether a date does not end before the ``first`` of a range begins."""
+    """Whether a date can end a range that begins with ``first``."""
     begin, end = span(first, today), span(value, today)
     return bool(begin and end and begin[0] < end[1])
 
 
 def _said(first: str, behind: str) -> str:
-    """The days from the first up to the one after the last, in short."""
+    """Return the days from ``first`` to the day before ``behind``, in short."""
     last = date.fromordinal(date.fromisoformat(behind).toordinal() - 1).isoformat()
     return first if first == last else f"{first} – {last}"
 

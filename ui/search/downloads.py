@@ -29,7 +29,8 @@ _LONGEST_NAME = 40
 
 
 def show_downloads(answer: Answer, viewer: Viewer) -> None:
-    """A button for each kind. The file is made when it is asked for, from the answer on the page."""
+    """Draw a download button for each format. The file is made when it is pressed, from the answer on the
+    page."""
     name, count = _file_name(answer), len(answer.hits)
     page = get_script_run_ctx()
     session = page.session_id if page is not None else ""
@@ -50,7 +51,8 @@ def show_downloads(answer: Answer, viewer: Viewer) -> None:
 
 
 def _made(answer: Answer, viewer: Viewer, kind: FileFormat, session: str) -> bytes:
-    """The file, for the page that shows the answer, if its viewer may still see it. Raises NotFound.
+    """Return the content of the file. Raises NotFound if another session asks, or the viewer may not see
+    the stores any more.
 
     Streamlit would make it for any page that names its id.
     """
@@ -69,7 +71,7 @@ def _made(answer: Answer, viewer: Viewer, kind: FileFormat, session: str) -> byt
 
 
 def _file_name(answer: Answer) -> str:
-    """A name that tells one search from another: its words, and the first rank."""
+    """Return a file name with the words of the search and, unless it is 1, the first rank."""
     words = re.sub(r"[\W_]+", "-", answer.query.raw)[:_LONGEST_NAME].strip("-")
     first = f"-from-{answer.offset + 1}" if answer.offset else ""
     return f"{words or 'passages'}{first}"

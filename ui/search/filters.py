@@ -31,7 +31,7 @@ _MOST_CHIPS: Final = 3
 
 
 def choices(viewer: Viewer, stores: Sequence[str], chosen: Sequence[str]) -> Choices:
-    """What the filters offer in the ``chosen`` stores (none: in all)."""
+    """Return the values that the filters offer in the ``chosen`` stores (none: in all)."""
     facets = deps.facets(viewer, chosen)
     searched = [info for info in deps.store_infos(viewer) if not chosen or info.name in chosen]
     top = top_folder(source for info in searched for source in info.sources)
@@ -46,11 +46,11 @@ def chips(
     counts: Facets | None = None,
     least: Collection[str] = (),
 ) -> tuple[Chip, ...]:
-    """The filters of the Search page, with the ``counts`` of what was found, else of all that is
+    """Return the filters of the Search page. Their ``counts`` are those of the results, else of everything
     ``offered``.
 
-    The counts of the kinds in ``least`` are lower bounds. A filter that would find nothing has no options. An
-    option that holds is taken away by pressing it again.
+    The counts of the kinds in ``least`` are lower bounds. A filter that would find nothing has no options.
+    Pressing a chosen option removes it.
     """
     all_of = {"type": offered.types, "tag": offered.tags, "folder": offered.folders, "store": {}}
     shown = {kind: _numbers((counts or all_of).get(kind, {}), is_least=kind in least) for kind in all_of}
@@ -66,12 +66,13 @@ def chips(
 
 
 def _numbers(counts: Mapping[str, int], *, is_least: bool) -> dict[str, str]:
-    """The number of results to show next to each value."""
+    """Return the number of results to show next to each value."""
     return {value: _number(count, is_least=is_least) for value, count in counts.items()}
 
 
 def _number(count: int, *, is_least: bool) -> str:
-    """How many results a value has; nothing where the list goes on and has not reached one."""
+    """Return the number of results to show for one value; '' if the list goes on and has not reached a
+    result with it."""
     if is_least:
         return f"{count:,}+" if count else ""
     return f"{count:,}"
@@ -80,7 +81,8 @@ def _number(count: int, *, is_least: bool) -> str:
 def _values(
     field: str, name: str, counts: Mapping[str, str], chosen: str | None, shown: Callable[[str], str]
 ) -> Chip:
-    """A filter of one value; ``counts`` are the numbers of results to show, the commonest value first."""
+    """Return a filter with one value. ``counts`` are the numbers of results to show, most frequent value
+    first."""
 
     def way(value: str) -> Way:
         params = {field: [] if value == chosen else [value]}
@@ -93,7 +95,7 @@ def _values(
 
 
 def _as_tree(chip: Chip) -> Chip:
-    """The folders as people count, each after the one it is in."""
+    """Return the chip with its folders in natural order, each after the folder that contains it."""
     order = sorted(range(len(chip.options)), key=lambda number: natural(chip.options[number].hint))
     chosen = tuple(order.index(number) for number in chip.chosen)
     return replace(chip, options=tuple(chip.options[number] for number in order), chosen=chosen, is_tree=True)
@@ -140,10 +142,10 @@ def minimum(
     *,
     goes_on: bool = False,
 ) -> Chip:
-    """The choice of the lowest score, with the ``counts`` of `Answer.score_counts` if there are any.
+    """Return the choice of the lowest score, with the ``counts`` of `Answer.score_counts` if there are any.
 
-    ``usual`` is the lowest score where the address has none. The tenths ``offered`` are by default those that
-    leave something. If the list ``goes_on``, a tenth that leaves all of it is a lower bound.
+    ``usual`` is the lowest score if the address has none. By default, the tenths ``offered`` are those with
+    results. If the list ``goes_on``, the count of a tenth that includes all results is a lower bound.
     """
     tenths = offered or [tenth for tenth in range(1, len(counts)) if counts[tenth]]
     options = tuple(
@@ -160,12 +162,12 @@ def minimum(
 
 
 def any_score(usual: float) -> Params:
-    """What takes the least score away, also where the settings have one."""
+    """Return the parameters that remove the lowest score, even if the settings have one."""
     return {"min": ["0"] if usual else []}
 
 
 def order(request: SearchState) -> Chip:
-    """The order of what fits."""
+    """Return the choice of the order of results."""
     options = tuple(
         Way(name, params={"sort": [] if sort == NOTHING_ASKED.sort else [sort]})
         for sort, name in _ORDERS.items()
@@ -176,7 +178,7 @@ def order(request: SearchState) -> Chip:
 
 
 def chosen_properties(request: SearchState) -> dict[str, list[str]]:
-    """The values that are chosen of each property."""
+    """The chosen values of each property: name → values."""
     chosen: dict[str, list[str]] = {}
     for pair in request.has:
         key, _, value = pair.partition(":")
@@ -185,7 +187,7 @@ def chosen_properties(request: SearchState) -> dict[str, list[str]]:
 
 
 def without(request: SearchState, kind: str) -> SearchState:
-    """The first page of a request without its filter by a kind of facet."""
+    """Return the first page of a request, without its filter of this kind of facet."""
     request = replace(request, page=1)
     match kind:
         case "type":
@@ -199,19 +201,19 @@ def without(request: SearchState, kind: str) -> SearchState:
 
 
 def without_property(request: SearchState, name: str) -> SearchState:
-    """The first page of a request without its filter by a property."""
+    """Return the first page of a request, without its filter by a property."""
     return replace(request, page=1, has=tuple(pair for pair in request.has if pair.partition(":")[0] != name))
 
 
 def chosen_kinds(request: SearchState) -> list[str]:
-    """The kinds of facets that a filter is chosen of."""
+    """The kinds of facets by which the request filters."""
     kinds = {"type": request.type, "tag": request.tag, "folder": request.path, "store": request.store}
     return [kind for kind, value in kinds.items() if value]
 
 
 def property_chips(request: SearchState, found: Facets, least: Collection[str] = ()) -> tuple[Chip, ...]:
-    """The properties that results have, and those that are chosen, each with its values and their numbers,
-    which are lower bounds of the properties ``least``."""
+    """Return a filter for each property that results have or that is chosen, with its values and their
+    numbers. For properties in ``least`` the numbers are lower bounds."""
     chosen = chosen_properties(request)
     names = [*chosen, *(name for name in found if name not in chosen)]
     shown: list[Chip] = []
@@ -236,7 +238,7 @@ def _property(request: SearchState, name: str, counts: Mapping[str, str], chosen
 
 
 def how_to_search(request: SearchState) -> Chip:
-    """The mode of a search and its notes on a page."""
+    """Return the choice of the search mode and of the number of notes on a page."""
     modes = tuple(Way(name, params={"mode": [mode]}) for mode, name in MODES.items())
     counts = tuple(Way(f"{count} on a page", params={"k": [str(count)]}) for count in _COUNTS)
     at = [tuple(MODES).index(request.mode)]
@@ -246,7 +248,8 @@ def how_to_search(request: SearchState) -> Chip:
 
 
 def how_many(request: SearchState, usual: int) -> Chip:
-    """From how many passages a question is answered; ``usual`` is what the settings say."""
+    """Return the choice of how many passages an answer is made from; ``usual`` is the number in the
+    settings."""
     options = tuple(Way(plural(count, "passage"), params={"k": [str(count)]}) for count in _ANSWERED_FROM)
     at = tuple(n for n, count in enumerate(_ANSWERED_FROM) if count == request.k)
     shown = "" if request.k == usual else plural(request.k, "passage")
@@ -260,13 +263,14 @@ TENTHS: Final = tuple(range(1, 10))
 
 
 def natural(folder: str) -> list[list[tuple[int, str]]]:
-    """A key that sorts folders as people count: week 2, week 2/a, week 10."""
+    """Return a key that sorts folders in natural order: week 2, week 2/a, week 10."""
     names = (re.split(r"(\d+)", name.casefold()) for name in folder.split("/"))
     return [[(int(part), "") if part.isdecimal() else (-1, part) for part in parts] for parts in names]
 
 
 def with_parents(folders: Mapping[str, int]) -> dict[str, int]:
-    """Every folder with the number of documents in and below it, by name; root files as `TOP_FOLDER`."""
+    """The number of documents in and below every folder: path → number. Files at the root are under
+    `TOP_FOLDER`."""
     below: dict[str, int] = {}
     for folder, count in folders.items():
         parts = folder.split("/") if folder else [TOP_FOLDER]
@@ -284,7 +288,8 @@ def select(
     shown: Callable[[str], str],
     changed: Callable[[], None],
 ) -> None:
-    """A box with each value and its count: all values, or the most frequent where a browser would choke."""
+    """Draw a select box of the values with their counts. If there are too many for a browser, only the most
+    frequent are offered."""
     kept = {*nlargest(_MOST, counts, key=lambda value: counts[value]), st.session_state[key]}
     st.selectbox(
         name,

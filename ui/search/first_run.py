@@ -18,7 +18,7 @@ _POLL_S = 0.5
 
 
 def is_shown(viewer: Viewer) -> bool:
-    """Whether there is nothing yet that the viewer could search, which is then all that the page shows."""
+    """Whether the viewer has nothing to search yet. Then the page shows only how to begin."""
     stores = library().stores.names(viewer)
     if stores and (not viewer.is_owner or any(info.file_count for info in store_infos(viewer))):
         return False
@@ -30,7 +30,7 @@ def is_shown(viewer: Viewer) -> bool:
 
 
 def choose_first_folder(viewer: Viewer) -> None:
-    """The page where there is no store that the viewer may see: for the owner a folder, and one button."""
+    """Draw the page of a viewer without stores: for the owner a folder to choose, and one button."""
     if not viewer.is_owner:
         st.title("Nothing to search yet", anchor=False)
         st.html(hits.paragraphs("No store is shared with you yet. Ask the owner of this library."))
@@ -41,7 +41,7 @@ def choose_first_folder(viewer: Viewer) -> None:
 
 
 def wait_for_words(viewer: Viewer, stores: Sequence[str]) -> None:
-    """How far the first run is; the page is drawn again once something can be found."""
+    """Draw the progress of the first run. The page is drawn again once something can be found."""
     reading = [name for name in stores if is_active(viewer, name)]
     if not reading:
         nothing_indexed(viewer)

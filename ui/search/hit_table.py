@@ -40,7 +40,7 @@ _COLUMNS: Final[Mapping[str, Any]] = {
 
 
 def frame(hits: Sequence[Hit]) -> pd.DataFrame:
-    """One row a hit, in their order."""
+    """Return a table with one row for each hit, in their order."""
     import pandas as pd
 
     columns: dict[str, Any] = {
@@ -59,7 +59,7 @@ def frame(hits: Sequence[Hit]) -> pd.DataFrame:
 
 
 def _passage(hit: Hit) -> str:
-    """The clean text of a hit's passage on one line, without a heading that repeats the title."""
+    """Return the clean text of a hit's passage on one line, without a heading that repeats the title."""
     texts = [
         block.text for block in shown_text(hit) if block.text.casefold() != hit.document.title.casefold()
     ]
@@ -67,13 +67,13 @@ def _passage(hit: Hit) -> str:
 
 
 def parquet(hits: Sequence[Hit]) -> bytes:
-    """The rows of `frame` as Parquet."""
+    """Return the rows of `frame` as a Parquet file."""
     return frame(hits).to_parquet(index=False)
 
 
 def show_hit_table(hits: Sequence[Hit], row: str = "") -> int | None:
-    """Draw the table. Return the number of the row that is chosen by its box or by one of its cells, None for
-    none. At first it is the one whose passage has a key that begins with ``row``."""
+    """Draw the table. Returns the number of the row that is chosen by its box or a cell, None for none. At
+    first it is the row whose passage key begins with ``row``."""
     first = [number for number, hit in enumerate(hits) if row and hit.key.startswith(row)]
     cells = [(number, "Name") for number in first]
     named = "\n".join(hit.key for hit in hits).encode()
@@ -96,7 +96,8 @@ def show_hit_table(hits: Sequence[Hit], row: str = "") -> int | None:
 
 
 def _newest(table: str, rows: list[int], cells: list[int]) -> int | None:
-    """The row that was chosen last in a table: a row that is ticked stays so when a cell of another is."""
+    """Return the row that was chosen last. This must be remembered, because a ticked row stays ticked when
+    a cell of another row is chosen."""
     before: tuple[str, list[int], list[int], int | None] = st.session_state.get(_CHOSEN, ("", [], [], None))
     _, seen_rows, seen_cells, number = before if before[0] == table else (table, [], [], None)
     if cells != seen_cells:
@@ -108,5 +109,5 @@ def _newest(table: str, rows: list[int], cells: list[int]) -> int | None:
 
 
 def show_chosen(card: Card, others: Sequence[Passage]) -> None:
-    """The card of the row that is chosen, unfolded, below the table."""
+    """Draw the card of the chosen row, unfolded, below the table."""
     components.draw("hit", "hit", {"card": asdict(card), "others": [asdict(passage) for passage in others]})

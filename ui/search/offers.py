@@ -19,7 +19,7 @@ _NARROWING: Final = ("store", "type", "tag", "path", "has", "after", "before")
 
 
 def offers(viewer: Viewer, request: SearchState, answer: Answer) -> tuple[Way, ...]:
-    """The buttons next to an answer, the most likely first."""
+    """Return the buttons next to an answer, the most useful first."""
     ways = [_correction(request, notice) for notice in answer.notices if notice.code == "corrected"]
     ways += [way for notice in answer.notices for way in _values(request, notice)]
     if not answer.convincing:
@@ -28,7 +28,8 @@ def offers(viewer: Viewer, request: SearchState, answer: Answer) -> tuple[Way, .
 
 
 def _correction(request: SearchState, notice: Notice) -> Way:
-    """The word that may be meant; where that was searched already, the one that was typed, in quotes."""
+    """Return the button for a corrected word or, if that was searched already, for the typed word in
+    quotes."""
     word, meant = str(notice.data["word"]), str(notice.data["meant"])
     put, instead = (f'"{word}"', meant) if notice.code == "corrected" else (meant, word)
     text = re.sub(rf"\b{re.escape(word)}\b", lambda _: put, request.q, flags=re.IGNORECASE)
@@ -36,8 +37,8 @@ def _correction(request: SearchState, notice: Notice) -> Way:
 
 
 def _values(request: SearchState, notice: Notice) -> list[Way]:
-    """The values that a filter in the text can have instead of one that no document has, where the notice
-    names some."""
+    """Return buttons that replace a filter's unknown value by values that exist, if the notice names
+    some."""
     hints: Any = notice.data.get("hints", ()) if notice.code == "unknown_value" else ()
     values = [str(hint.data["value"]) for hint in hints if hint.code == "did_you_mean"]
     values += [value for hint in hints if hint.code == "there_are" for value in hint.data["each"]]
@@ -54,7 +55,7 @@ def _values(request: SearchState, notice: Notice) -> list[Way]:
 
 
 def loosen(request: SearchState) -> list[Way]:
-    """What would let more be found, the most likely first, each to be pressed."""
+    """Return buttons that make the request find more, the most useful first."""
     narrowed = [name for name in _NARROWING if getattr(request, name)]
     unquoted = request.q.replace('"', "")
     whole = " ".join(word for word in request.q.split() if not word.startswith("-"))
@@ -71,7 +72,7 @@ def loosen(request: SearchState) -> list[Way]:
 
 
 def _why_missing(viewer: Viewer, answer: Answer) -> list[Way]:
-    """For the owner: the ways to files that are not read yet, and to why one is not found."""
+    """For the owner: return links to read new files, and to explain why a file is not found."""
     if not (viewer.is_owner and answer.stores):
         return []
     sizes = {info.name: info.file_count for info in store_infos(viewer)}

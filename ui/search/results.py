@@ -72,7 +72,7 @@ _STATES: Final = {
 
 @st.fragment
 def show_search() -> None:
-    """The box, and what is found for the text in it. While somebody types, only this runs."""
+    """Draw the box and the results for its text. Only this part runs while somebody types."""
     viewer = require_viewer()
     text, url = _asked()
     shown, answer = SearchView(urlencode(url, doseq=True), text, help=HELP), None
@@ -92,7 +92,7 @@ def show_search() -> None:
 
 
 def _show_table(viewer: Viewer, answer: Answer, shown: SearchView) -> None:
-    """The table of results, and below it the result of the chosen row."""
+    """Draw the table of results, and below it the chosen result."""
     if (row := hit_table.show_hit_table(answer.hits, search_box.row())) is not None:
         hit_table.show_chosen(
             shown.cards[row], other_passages(viewer, answer, answer.hits[row], shown.search)
@@ -100,7 +100,7 @@ def _show_table(viewer: Viewer, answer: Answer, shown: SearchView) -> None:
 
 
 def state(viewer: Viewer) -> str:
-    """What the results depend on and what the status line says: it changes when they do. Raises RagError."""
+    """Return a text that changes whenever the results or the status line may change. Raises RagError."""
     generations = library().stores.generations(viewer)
     stores = [name for name, _ in generations] if viewer.is_owner else []
     known = (generations, [behind(viewer, [name]) for name in stores], deps.meaning_is_loading(viewer))
@@ -108,10 +108,11 @@ def state(viewer: Viewer) -> str:
 
 
 def follow(before: str) -> None:
-    """Look every two seconds whether `state` is still as ``before``; if not, the results are drawn anew.
+    """Check every two seconds whether `state` is still ``before``. If not, the results are drawn again.
 
-    Never the whole page: if a fragment's run follows a full run at once, Streamlit sends the end of the full
-    run without the fragment's elements, and the browser takes the box away while somebody types."""
+    Never the whole page: if a fragment's run follows a full run at once, Streamlit sends the end of the
+    full run without the fragment's elements, and the browser takes the box away while somebody types.
+    """
     drawn = False
 
     @st.fragment(run_every=_POLL_S)
@@ -130,7 +131,8 @@ def follow(before: str) -> None:
 
 
 def _shown(shown: SearchView, viewer: Viewer, url: Params) -> tuple[SearchView, Answer | None]:
-    """All there is to show for the text in the box and the parameters in the address. Raises RagError."""
+    """Return ``shown`` completed for its text and the address's parameters, then the answer (None if
+    nothing was asked). Raises RagError."""
     names = library().stores.names(viewer)
     if gone := unknown_store(names):
         library().stores.info(viewer, gone)  # says that it is not there, and which are
@@ -151,7 +153,7 @@ def _shown(shown: SearchView, viewer: Viewer, url: Params) -> tuple[SearchView, 
 
 
 def _chips(viewer: Viewer, offered: Choices, request: SearchState, answer: Answer | None) -> tuple[Chip, ...]:
-    """The filters, with the numbers of what was found, if anything was asked."""
+    """Return the filters, with the numbers of the results if something was asked."""
     more = filters.how_to_search(request)
     if answer is None:
         return (*filters.chips(offered, request, date.today()), *filters.property_chips(request, {}), more)
@@ -179,7 +181,7 @@ def _chips(viewer: Viewer, offered: Choices, request: SearchState, answer: Answe
 
 
 def _found(viewer: Viewer, request: SearchState) -> Answer | None:
-    """What a request finds; None for one that asks nothing."""
+    """Return the answer to a request; None if it asks nothing."""
     try:
         return find(viewer, request)
     except EmptyQuery:
@@ -187,7 +189,7 @@ def _found(viewer: Viewer, request: SearchState) -> Answer | None:
 
 
 def _completions(viewer: Viewer, text: str, offered: Choices) -> tuple[Completion, ...]:
-    """The values that the filter at the end of the text can have."""
+    """Return the values for the filter at the end of the text."""
     half = typed(text)
     if half is None:
         return ()
@@ -196,7 +198,7 @@ def _completions(viewer: Viewer, text: str, offered: Choices) -> tuple[Completio
 
 
 def _asked() -> tuple[str, Params]:
-    """The text in the box, and the parameters in the address."""
+    """Return the text in the box, then the parameters in the address."""
     state, url = st.session_state, in_address()
     if state.pop(_TAKEN, False):  # what was typed may have been sent before the address was written
         url = state.get(SEEN_KEY, url)
@@ -206,7 +208,7 @@ def _asked() -> tuple[str, Params]:
 
 
 def take_typed() -> None:
-    """As a callback: keep what was typed, and write a search that was committed into the address, as one
+    """Callback: keep the typed text. A search that was committed is written into the address, as one
     history entry."""
     viewer = require_viewer()
     text, search, _ = search_box.box_state()
@@ -227,8 +229,8 @@ def take_typed() -> None:
 
 
 def find(viewer: Viewer, request: SearchState) -> Answer:
-    """The documents that answer a request, by words as long as the model is loading; where nothing fits, the
-    nearest. Raises RagError."""
+    """Return the documents for a request. While the model is loading, it searches by words only; if nothing
+    fits, the nearest documents are returned. Raises RagError."""
     is_loading = request.mode != "lexical" and deps.meaning_is_loading(viewer)
     answer = deps.cached_search(viewer, request, "lexical" if is_loading else request.mode)
     if not answer.convincing and not answer.offset:
@@ -258,8 +260,8 @@ def _answered(shown: SearchView, viewer: Viewer, request: SearchState, answer: A
 
 
 def _sentences(viewer: Viewer, answer: Answer) -> tuple[str, ...]:
-    """The sentences above the results. Corrections stand elsewhere, and the status tells the owner how many
-    passages are new."""
+    """Return the sentences above the results. Corrections are shown elsewhere, and for the owner the status
+    line has the number of new passages."""
     elsewhere = {"corrected", "too_new"} if viewer.is_owner else {"corrected"}
     sentences = [sentence(notice) for notice in answer.notices if notice.code not in elsewhere]
     if answer.pending and not viewer.is_owner:
@@ -270,14 +272,14 @@ def _sentences(viewer: Viewer, answer: Answer) -> tuple[str, ...]:
 
 
 def _others(viewer: Viewer, answer: Answer, search: str) -> Others | None:
-    """The other passages of the note in the preview, once it is asked for them."""
+    """Return the other passages of the note in the preview, if the viewer has asked for them."""
     _, _, key = search_box.box_state()
     hit = next((hit for hit in answer.hits if hit.key == key and hit.more), None)
     return Others(key, other_passages(viewer, answer, hit, search)) if hit else None
 
 
 def other_passages(viewer: Viewer, answer: Answer, hit: Hit, search: str) -> tuple[Passage, ...]:
-    """The other passages of a hit's note that fit, as they are shown."""
+    """Return the other passages of a hit's note that fit the query, ready to show."""
     if not hit.more:
         return ()
     query = answer.query
@@ -289,7 +291,8 @@ def other_passages(viewer: Viewer, answer: Answer, hit: Hit, search: str) -> tup
 
 
 def _without_repeats(hit: Hit, shown: Sequence[Hit]) -> Hit:
-    """A passage without what its neighbours have shown: passages overlap."""
+    """Return a passage that hides the text it shares with its neighbours in ``shown``, as passages
+    overlap."""
     hidden = [*hit.hidden]
     for other in shown:
         if other.chunk_index == hit.chunk_index - 1:
@@ -300,13 +303,13 @@ def _without_repeats(hit: Hit, shown: Sequence[Hit]) -> Hit:
 
 
 def _overlap(first: str, second: str) -> int:
-    """How many characters ``second`` begins with that ``first`` ends with."""
+    """Return the number of characters at the end of ``first`` that ``second`` begins with."""
     lengths = range(min(len(first), len(second)), 0, -1)
     return next((length for length in lengths if first.endswith(second[:length])), 0)
 
 
 def said_of(answer: Answer) -> str:
-    """How many documents there are, in a few words."""
+    """Return the number of documents found, in a few words."""
     fit, count = sum(hit.relevant for hit in answer.hits), len(answer.hits)
     types = (answer.facets or {}).get("type") or {hit.document.file_type for hit in answer.hits}
     if not count:
@@ -322,7 +325,7 @@ def said_of(answer: Answer) -> str:
 
 
 def card(viewer: Viewer, hit: Hit, search: str, query: Query, *, with_store: bool, today: date) -> Card:
-    """A note that was found by a query, by its best passage. Its links lead back to the ``search``."""
+    """Return the card of a note, made from its best passage. Its links lead back to the ``search``."""
     doc = hit.document
     name = doc.path.rpartition("/")[2]
     anchor = hit.anchor if hit.anchor and doc.file_type != "picture" else ""
@@ -356,8 +359,8 @@ def card(viewer: Viewer, hit: Hit, search: str, query: Query, *, with_store: boo
 
 
 def _named(store: str, path: str, title: str, anchor: str = "") -> tuple[str, str]:
-    """The title of a note, and where it is: its folders, its file name if the title does not tell it, and
-    the place in it."""
+    """Return the title of a note, then its place: folders, file name unless the title says the same, and
+    the place in the file."""
     *folders, name = path.split("/")
     title = hits.in_one_line(title) or hits.in_one_line(name)
     tells = _words(title) in (_words(name.rpartition(".")[0]), _words(name))
@@ -375,8 +378,8 @@ def _passage(viewer: Viewer, hit: Hit, search: str) -> Passage:
 
 
 def _text(viewer: Viewer, hit: Hit) -> tuple[Block, ...]:
-    """The text of a passage without a heading that repeats the title; where there is nothing else, the text
-    of the next passage."""
+    """Return the text of a passage, without a heading that repeats the title. If nothing is left, return
+    the text of the next passage."""
     blocks, title = shown_text(hit), hit.document.title.casefold()
     if not blocks or blocks[0].kind != "heading" or blocks[0].text.casefold() != title:
         return blocks
@@ -387,12 +390,12 @@ def _text(viewer: Viewer, hit: Hit) -> tuple[Block, ...]:
 
 
 def _without_text(hit: Hit) -> str:
-    """A sentence for a passage without text, or with nothing but the title."""
+    """Return a sentence to show for a passage that has no text, or only the title."""
     return " ".join(f"#{tag}" for tag in hit.document.tags) if hit.content.strip() else only_title(hit)
 
 
 def _facts(hit: Hit) -> dict[str, str]:
-    """What is known of a hit besides its text."""
+    """Return the facts about a hit that the card shows besides its text."""
     known = {
         "Found by": ", ".join(hit.reasons),
         "Score": f"{hit.score:.0%}",
@@ -422,8 +425,8 @@ def _beginning(shown: SearchView, viewer: Viewer, names: Sequence[str], types: C
 
 
 def quick(viewer: Viewer, request: SearchState, cards: Sequence[Card]) -> tuple[Way, ...]:
-    """Notes and tags whose names begin with what is typed, without the notes that are on the page. What a
-    filter may leave out is not offered."""
+    """Return links to notes and tags whose names begin with the typed text, except notes on the page.
+    Nothing is offered that a filter may exclude."""
     suggest = library().searching.suggest
     there = {card.path for card in cards}
     named = () if request.filters != Filters() else suggest(viewer, request.q, request.store).documents
@@ -443,7 +446,7 @@ def _way_to(note: Named, *, with_store: bool) -> Way:
 
 
 def _with_state(shown: SearchView, viewer: Viewer, stores: Sequence[str], said: str) -> SearchView:
-    """``shown`` with what is ``said`` and, for the owner, how up to date the stores are."""
+    """Return ``shown`` with the status ``said``; the owner also sees how up to date the stores are."""
     if not viewer.is_owner:
         return replace(shown, status=said)
     has = [info.name for info in store_infos(viewer) if info.failed and info.name in stores]
@@ -453,7 +456,8 @@ def _with_state(shown: SearchView, viewer: Viewer, stores: Sequence[str], said: 
 
 
 def behind(viewer: Viewer, stores: Sequence[str]) -> tuple[str, str]:
-    """How far stores are behind their folders, and how many of their files failed ('' for none), in words."""
+    """Return how far stores are behind their folders, then how many of their files failed ('' for none),
+    both in words."""
     now = library().jobs.freshness(viewer, stores)
     is_behind = now.reading or now.waiting or now.looking
     is_paused = is_behind and any(_is_paused(viewer, name) for name in stores)
@@ -466,13 +470,13 @@ def _is_paused(viewer: Viewer, store: str) -> bool:
 
 
 def offer_folder(name: str, key: str, store: str = "") -> None:
-    """The button with which everything begins: the picker of the Index page."""
+    """Draw the button that starts indexing: it opens the folder picker of the Index page."""
     if st.button(name, key=key, type="primary", icon=":material/folder_open:", on_click=open_picker):
         st.switch_page(INDEX_PAGE, query_params={"store": store} if store else None)
 
 
 def nothing_indexed(viewer: Viewer) -> None:
-    """There are stores, but no document in them."""
+    """Draw what to do when there are stores, but no document in them."""
     st.html(hits.paragraphs("There is no document to search yet."))
     if viewer.is_owner:
         with st.container(key="first_step"):  # it looks like a button

@@ -38,7 +38,7 @@ _TYPED = {"files": "file", "titles": "title", "headings": "heading", "pages": "p
 
 
 def ways(viewer: Viewer) -> list[Way]:
-    """A way to each saved search, with its number of new documents."""
+    """Return a link to each saved search, with its number of new documents."""
     found = library().saved.searches(viewer) if viewer.is_owner else []
     return [_way(saved, usual()) for saved in found]
 
@@ -49,7 +49,7 @@ def _way(saved: SavedSearch, default: SearchState) -> Way:
 
 
 def as_request(saved: SavedSearch, default: SearchState) -> SearchState:
-    """The search as the page asks it; what has no chip is written into its text."""
+    """Return a saved search as a request of the page. Filters without a chip are written into its text."""
     found = saved.filters
     chips: dict[str, str] = {}
     words = [saved.text]
@@ -77,8 +77,8 @@ def as_request(saved: SavedSearch, default: SearchState) -> SearchState:
 
 
 def take_action(viewer: Viewer, params: Params) -> None:
-    """As a callback: save, open, rename or remove a saved search, as the box asks. An error waits in the
-    session."""
+    """Callback: save, open, rename or remove a saved search, as the box asks. An error is kept for
+    `error`."""
     kind, name, new_name = search_box.act()
     saved = library().saved
     with errors_wait(SAVED_PLACE):
@@ -113,6 +113,6 @@ def is_last(params: Params) -> bool:
 
 
 def error() -> RagError | None:
-    """What went wrong in `take_action`, once."""
+    """Return the error of the last `take_action`, None if there was none. It is returned once."""
     found: RagError | None = st.session_state.pop(f"{SAVED_PLACE}_error", None)
     return found

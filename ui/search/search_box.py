@@ -47,7 +47,7 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One passage of a note: the way to it, where it is in words, and its clean text."""
+    """One passage of a note: its link, its place in words, and its clean text."""
 
     href: str
     where: str
@@ -56,7 +56,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A note that was found."""
+    """A note that was found, as the page shows it."""
 
     key: str
     title: str
@@ -92,7 +92,7 @@ class Others:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One value that a filter can have."""
+    """One value to complete a filter with."""
 
     label: str
     beside: str  #: A number of documents, or the days that a word means.
@@ -101,7 +101,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class SearchView:
-    """All that the component shows."""
+    """Everything that the component shows."""
 
     search: str  #: The search in the address of the page.
     text: str  #: The search that was answered.
@@ -132,8 +132,8 @@ def show_box(shown: SearchView, on_asked: Callable[[], None]) -> None:
 
 
 def box_state() -> tuple[str, str, str]:
-    """The text in the box, the search that is to stand in the address, and the key of the card whose other
-    passages are to be shown."""
+    """Return the text in the box, the search that should be in the address, and the key of the card whose
+    other passages should be shown."""
     said = components.from_script(KEY)
     values = [said.get(name) for name in ("text", "search", "here")]
     text, search, here = (value if isinstance(value, str) else "" for value in values)
@@ -141,13 +141,14 @@ def box_state() -> tuple[str, str, str]:
 
 
 def row() -> str:
-    """The beginning of the key of the passage whose row the address of the table names; '' for none."""
+    """Return the beginning of a passage's key: the address of the table names its row by it. '' for
+    none."""
     named = components.from_script(KEY).get("row")
     return named if isinstance(named, str) else ""
 
 
 def is_unsettled() -> bool:
-    """Whether a search was committed that the browser has not seen in the address yet."""
+    """Whether a search was committed that is not yet in the browser's address."""
     return components.from_script(KEY).get("unsettled") is True
 
 
@@ -157,8 +158,8 @@ def forgets() -> bool:
 
 
 def act() -> tuple[str, str, str]:
-    """What the person wants of a saved search: the action (``save``, ``open``, ``rename``, ``remove``), the
-    name of the search, and its new name. All three are '' if nothing is wanted."""
+    """Return the action that the person wants for a saved search (``save``, ``open``, ``rename``,
+    ``remove``), its name, and its new name. All three are '' if nothing is wanted."""
     said = components.from_script(KEY).get("act")
     if not isinstance(said, dict):
         return "", "", ""
@@ -170,13 +171,14 @@ def act() -> tuple[str, str, str]:
 def show_filters(
     chips: Sequence[Chip], search: str, on_asked: Callable[[], None], *, busy: bool = False, turn: int = 0
 ) -> None:
-    """Draw filters alone, as the ``search`` has them. ``on_asked`` is called when `filtered` changes. Unless
-    ``busy``, the box above them gets the focus. A new ``turn`` of the conversation is scrolled to."""
+    """Draw the filters alone, as chosen in ``search``. ``on_asked`` is called when `filtered` changes.
+    Unless ``busy``, the box above gets the focus. The browser scrolls to a new ``turn`` of the
+    conversation."""
     data = {"chips": [asdict(chip) for chip in chips], "search": search, "busy": busy, "turn": turn}
     components.draw("filters", _FILTERS, data, on_asked)
 
 
 def filtered() -> str:
-    """The search with the filters that were chosen."""
+    """Return the search with the filters that were chosen."""
     search = components.from_script(_FILTERS).get("search")
     return search if isinstance(search, str) else ""

@@ -23,7 +23,7 @@ _COLUMNS: Final[dict[str, Any]] = {
 
 
 def show_configuration() -> None:
-    """Every setting as it counts now. Secrets are never shown, only that they are set."""
+    """Draw every setting with its current value. Of secrets only whether they are set."""
     settings = library().settings
     st.header(
         "Configuration",

@@ -32,7 +32,8 @@ _COLUMNS: Final[dict[str, Any]] = {
 
 
 def show_ollama(viewer: Viewer, found: Sequence[Connection]) -> None:
-    """The models as a table, and the way to another, once Ollama is there."""
+    """Draw the models of Ollama as a table, and a form to download another. If Ollama does not answer, draw
+    a line that says so."""
     st.header("Models of Ollama", anchor=False)
     models = _models(viewer, found)
     if models is None:
@@ -68,7 +69,7 @@ def show_ollama(viewer: Viewer, found: Sequence[Connection]) -> None:
 
 
 def _models(viewer: Viewer, found: Sequence[Connection]) -> list[OllamaModel] | None:
-    """The models that Ollama has; None if it does not answer."""
+    """Return the models that Ollama has; None if it does not answer."""
     ollama = next(each for each in found if each.key == "ollama")
     if ollama.state in ("unreachable", "refused"):
         return None

@@ -36,7 +36,7 @@ _REMOVED: Final = "They lose access at once, and their open pages close."
 
 
 def show_people(viewer: Viewer, found: Tailscale) -> None:
-    """Everyone with access, the actions for each, and the forms for another one."""
+    """Draw everyone with access, the actions for each, and the forms to add somebody."""
     st.subheader("People", anchor=False, help=_GUESTS)
     show_waiting(_PLACE)
     said, waits = st.session_state.pop(_DONE, ("", False))
@@ -88,7 +88,7 @@ def _offer_known(strangers: Sequence[str]) -> None:
 
 
 def fill_in(login: str) -> None:
-    """Put a login into the form for another guest."""
+    """Put a login into the form for a new guest."""
     st.session_state[_LOGIN] = login
 
 
@@ -215,7 +215,8 @@ def _offer_ownership(viewer: Viewer, own_login: str) -> None:
 
 
 def _share(viewer: Viewer, login: str, stores: str, may_ask: str, *, only: bool = False) -> None:
-    """Share what the boxes ``stores`` and ``may_ask`` say with ``login``; '' for the login in its box."""
+    """Share the stores chosen in the box ``stores`` with ``login``, and let them ask if the box ``may_ask``
+    says so. For '' the login is taken from its box."""
     state = st.session_state
 
     def share() -> str:
@@ -230,8 +231,8 @@ def _share(viewer: Viewer, login: str, stores: str, may_ask: str, *, only: bool 
 
 
 def _do(act: Callable[[], str], *, waits: bool = True) -> None:
-    """Do it, and keep the message until the page is drawn again. What ``waits`` takes effect once Tailscale
-    forwards to this app."""
+    """Call ``act`` and keep its message until the page is drawn again. ``waits``: the change takes effect
+    only when Tailscale forwards to this app."""
     with errors_wait(_PLACE):
         st.session_state[_DONE] = act(), waits
         st.session_state.pop(_OPEN, None)

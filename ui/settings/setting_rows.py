@@ -19,7 +19,7 @@ SETTINGS_PLACE: Final = "settings"
 
 
 def switch_row(viewer: Viewer, name: str, title: str, effect: str) -> None:
-    """A row with a switch for the setting ``name``."""
+    """Draw a row with a switch for the setting ``name``."""
     with _row(viewer, name, title, effect) as (key, is_fixed):
         st.toggle(
             title,
@@ -34,8 +34,8 @@ def switch_row(viewer: Viewer, name: str, title: str, effect: str) -> None:
 def choice_row(
     viewer: Viewer, name: str, title: str, effect: str, options: Mapping[str, str], *, typed: bool = False
 ) -> None:
-    """A row with a box for the setting ``name``: each value with its words, '' for none. Its present
-    value is always among them. ``typed``: others can be typed."""
+    """Draw a row with a select box for the setting ``name``: value → words, '' for no value. Its present
+    value is always offered. ``typed``: whether other values can be typed."""
     value = getattr(load(), name) or ""
     offered = dict(options) if value in options else {value: str(value), **options}
     with _row(viewer, name, title, effect) as (key, is_fixed):
@@ -54,7 +54,8 @@ def choice_row(
 
 @contextmanager
 def _row(viewer: Viewer, name: str, title: str, effect: str) -> Iterator[tuple[str, bool]]:
-    """The place of a control, its key, and whether something else than config.yaml decides the value."""
+    """Draw a row, and give its block the key for the control, and whether a variable or .env fixes the
+    value."""
     settings, key = load(), f"setting_{name}"
     origin = settings.origin(name)
     is_fixed = origin.layer in ("environment", ".env")

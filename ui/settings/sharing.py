@@ -35,7 +35,7 @@ _BADGES: Final[Mapping[TailscaleState, tuple[str, str, _Colour]]] = {
 
 
 def show_sharing(viewer: Viewer) -> None:
-    """What Tailscale says, which may take seconds, and who has access."""
+    """Draw the state of Tailscale, which may take seconds to find out, and who has access."""
     whole = st.expander(
         "Share with other people",
         SHARE in st.query_params,
@@ -107,7 +107,7 @@ _COLUMNS: Final[dict[str, Any]] = {
 
 
 def show_visits(viewer: Viewer) -> None:
-    """The last visits, and above them the logins that were refused and still are."""
+    """Draw the last visits, and above them the logins that were refused and still have no access."""
     visits = library().sharing.visits(viewer)
     if not visits:
         return

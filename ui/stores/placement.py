@@ -35,7 +35,7 @@ _LOOK_HELP: Final = f"Asks {_SERVICES}, as far as they are set up here."
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """What was chosen."""
+    """The choice of embedder, vector index and private notes."""
 
     embedder: str
     backend: str
@@ -50,7 +50,8 @@ def choose(
     *,
     sends_private: bool = False,
 ) -> Placed:
-    """Boxes for the embedder, the vector index and private notes; the first two show where text goes."""
+    """Draw boxes for the embedder, the vector index and private notes, and where text goes; return the
+    choice."""
     offered = at_hand(viewer, embedder)
     chosen = st.selectbox(
         "Model", offered, key=f"{key}_embedder", format_func=lambda name: in_words(name, offered[name])
@@ -80,8 +81,8 @@ def choose(
 
 
 def choose_shape(key: str, placed: Placed) -> tuple[Metric, int | None]:
-    """Boxes for the metric of a service's index, and for the length of vectors where the model gives others
-    than its own (None)."""
+    """Draw boxes for the metric of a service's index, and for the vector length if the model can give
+    others. Returns the metric, then the length (None: the model's own)."""
     metric: Metric = "cosine"
     if placed.backend != LOCAL:
         metric = st.selectbox(
@@ -107,8 +108,8 @@ def choose_shape(key: str, placed: Placed) -> tuple[Metric, int | None]:
 
 
 def show_placement(viewer: Viewer, info: StoreInfo, *, running: bool) -> None:
-    """The embedder and vector index of a store, and the ways to change them. ``running``: whether it is being
-    indexed."""
+    """Draw the embedder and vector index of a store, and the ways to change them. ``running``: whether the
+    store is being indexed."""
     if info.attached:
         _attached(viewer, info)
         return
@@ -200,7 +201,7 @@ def _attached(viewer: Viewer, info: StoreInfo) -> None:
 
 
 def offer_attaching(viewer: Viewer) -> None:
-    """The boxes and the button that attach an index; `ui.stores.task_status` shows the attaching."""
+    """Draw the boxes and the button that attach an index. `ui.stores.task_status` shows the progress."""
     if st.button("Look for indexes", key="stores_attach_look", icon=":material/sensors:", help=_LOOK_HELP):
         with st.spinner("Looking …"):
             st.session_state[_VISIBLE] = library().placement.visible_indexes(viewer)
@@ -226,8 +227,8 @@ def offer_attaching(viewer: Viewer) -> None:
 
 
 def _show_visible(visible: Sequence[VisibleIndexes]) -> None:
-    """The indexes that were found, one of which can be chosen as the address, and the services that could not
-    be asked."""
+    """Draw the indexes that were found, one of which can be chosen as the address, and the services that
+    could not be asked."""
     addresses = [address for listed in visible for address in listed.addresses]
 
     def take() -> None:
@@ -249,7 +250,8 @@ def _show_visible(visible: Sequence[VisibleIndexes]) -> None:
 
 
 def start_attaching(viewer: Viewer, address: str, name: str, *, take_over: bool = False) -> None:
-    """Read an index in the background, and then ``take_over`` the store that it makes."""
+    """Start to read an index in the background. With ``take_over``, its store then fills the index
+    itself."""
     own = library()
 
     def act(report: tasks.TaskReport) -> StoreInfo:

@@ -16,7 +16,8 @@ from ui.frame.messages import errors_wait, show_error, show_waiting, show_warnin
 
 
 def show_private_notes(viewer: Viewer, info: StoreInfo, title: str = "Private notes") -> None:
-    """The rules that keep notes private, folded under the ``title``; above it the notes that are unclear."""
+    """Draw the rules that keep notes private, folded under ``title``, and above them the notes that are
+    unclear about it."""
     found = library().privacy.report(viewer, info.name)
     if found.unsure:
         show_warning(*(f"{path}: {why}" for path, why in found.unsure.items()))
@@ -26,7 +27,7 @@ def show_private_notes(viewer: Viewer, info: StoreInfo, title: str = "Private no
 
 
 def show_rules_of_stores(viewer: Viewer) -> None:
-    """The same for every store, under its name."""
+    """Draw the rules for private notes of every store, each under its name."""
     for name in library().stores.names(viewer):
         try:
             show_private_notes(viewer, library().stores.info(viewer, name), label(name))
@@ -35,7 +36,7 @@ def show_rules_of_stores(viewer: Viewer) -> None:
 
 
 def _show_rules(viewer: Viewer, info: StoreInfo, found: Privacy) -> None:
-    """A button to remove each rule, and a box for another."""
+    """Draw a button to remove each rule, and a box for a new one."""
     st.html(hits.paragraphs(privacy(found), status=True))
     if info.attached:
         st.html(hits.paragraphs("The computer that writes the index decides what is private."))
@@ -80,7 +81,7 @@ def _show_rules(viewer: Viewer, info: StoreInfo, found: Privacy) -> None:
 
 
 def _change(viewer: Viewer, name: str, *, show: str = "", box: str = "") -> None:
-    """Remove the rule ``show``, or add the one in the ``box``."""
+    """Remove the rule ``show``, or add the rule in the box with the key ``box``."""
     with errors_wait(_place(name)):
         hide = [st.session_state[box]] if box else []
         changed = library().privacy.change(viewer, name, hide=hide, show=[show] if show else [])

@@ -31,7 +31,8 @@ _POLL_S: Final = 1.0
 
 
 def show_stores(viewer: Viewer, error: RagError | None = None) -> None:
-    """The list, and the ways to another store with what is under way; first ``error``, if there was one."""
+    """Draw ``error`` if there is one, then the list of stores, the ways to add one, and the tasks under
+    way."""
     st.title("Stores", anchor=False)
     with st.container():
         if error is not None:
@@ -141,7 +142,7 @@ _MOST_EXPORTS: Final = 6
 
 
 def offer_import(viewer: Viewer) -> None:
-    """The boxes and the button; what is under way is shown by `ui.stores.task_status`."""
+    """Draw the boxes and the button that import a file. `ui.stores.task_status` shows the progress."""
     state = st.session_state
     done = next((task for task in tasks_of(("import",)) if isinstance(task.result, StoreInfo)), None)
     if done is not None and state.get(_TAKEN_IN) is not done:  # empty the boxes: a name may be refused before
@@ -171,7 +172,7 @@ def offer_import(viewer: Viewer) -> None:
 
 
 def exports() -> Path:
-    """The folder of exports, by default."""
+    """The default folder for exports."""
     return library().settings.data_dir / "exports"
 
 

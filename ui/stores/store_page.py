@@ -34,7 +34,7 @@ _HEALTH: Final[tuple[TaskKind, ...]] = ("verify", "repair", "heal")
 
 
 def show_store(viewer: Viewer, name: str) -> None:
-    """The page of one store; the list with an error where there is none of this name."""
+    """Draw the page of one store, or the list with an error if there is no store of this name."""
     try:
         running = runs_now(viewer, name)
         info = library().stores.info(viewer, name)
@@ -202,7 +202,7 @@ def _rename(viewer: Viewer, name: str) -> None:
 
 
 def _asked(what: str, store: str, label: str, value: str, button: str) -> str | None:
-    """A box with a button; what stands in it when the button is pressed."""
+    """Draw a box with a button. Returns the text in the box when the button is pressed, else None."""
     with (
         st.form(f"store_{what}_{store}", border=False),
         st.container(horizontal=True, vertical_alignment="bottom"),

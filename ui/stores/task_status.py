@@ -24,24 +24,24 @@ _MOST_DOWNLOADED: Final = 200_000_000  # bytes; a download is held in memory
 
 
 def library_name() -> str:
-    """The name under which the tasks of this library are kept."""
+    """Return the name under which the tasks of this library are stored."""
     return str(library().settings.store_dir)
 
 
 def tasks_of(kinds: Sequence[TaskKind], name: str | None = None) -> list[Task]:
-    """The tasks of these kinds, of one store or file or of all."""
+    """Return the tasks of these kinds; with ``name`` only those of this store or file."""
     known = tasks.known_tasks(library_name())
     return [task for task in known if task.kind in kinds and name in (None, task.name)]
 
 
 def forget_results(kinds: Sequence[TaskKind], name: str | None = None) -> None:
-    """Remove the results of these tasks: they are out of date."""
+    """Remove the results of these tasks, because they are out of date."""
     for task in tasks_of(kinds, name):
         tasks.close_task(library_name(), task)
 
 
 def forget_store(name: str) -> None:
-    """Remove all results about the store ``name``, which is gone or renamed."""
+    """Remove all results about the store ``name``, which was deleted or renamed."""
     for task in tasks.known_tasks(library_name()):
         of = task.result.name if isinstance(task.result, StoreInfo) else task.name
         if of == name and task.kind != "pull":
@@ -49,13 +49,13 @@ def forget_store(name: str) -> None:
 
 
 def is_at_work(kinds: Sequence[TaskKind], name: str | None = None) -> bool:
-    """Whether one of these tasks is at work."""
+    """Whether one of these tasks is running."""
     return any(task.running for task in tasks_of(kinds, name))
 
 
 def show_tasks(kinds: Sequence[TaskKind], name: str | None = None, *, polling: bool) -> None:
-    """Each task of these kinds; the list updates itself while one is running. ``polling`` is what
-    `is_at_work` said before the page was drawn: a task that has ended since has it drawn again."""
+    """Draw each task of these kinds; the list updates itself while one is running. ``polling`` is what
+    `is_at_work` said before the page was drawn: if a task has ended since, the page is drawn again."""
     if polling or tasks_of(kinds, name):
         st.fragment(_show, run_every=_POLL_S if polling else None)(kinds, name, polling=polling)
 

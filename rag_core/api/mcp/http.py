@@ -28,8 +28,8 @@ ViewerOf = Callable[[Mapping[str, str]], Viewer | None]
 
 
 class McpDoor:
-    """An ASGI app at `PATH`, which loads the package ``mcp`` with the first request. Worker threads call
-    ``library`` for the library of this process."""
+    """An ASGI app at `PATH`. It loads the package ``mcp`` with the first request. ``library`` gives the
+    library of this process and is called in worker threads."""
 
     def __init__(self, library: Callable[[], Library], viewer_of: ViewerOf) -> None:
         self._library = library
@@ -42,7 +42,7 @@ class McpDoor:
         return [Route(PATH, self), Route(f"{PATH}/", self)]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; without sessions there is no stream to GET."""
+        """Answer one request. GET is refused, because there are no sessions and thus no stream."""
         if scope["method"] != "POST":
             said = RagError("Here is nothing to be read.", "Assistants send POST; docs/mcp.md says how.")
             await json_response(said.as_dict(), 405, {"allow": "POST"})(scope, receive, send)
@@ -54,7 +54,7 @@ class McpDoor:
         await manager.handle_request(scope, receive, send)
 
     async def close(self) -> None:
-        """End the requests under way."""
+        """End the requests that are under way."""
         self._closing.set()
         if self._serving is not None:
             with suppress(asyncio.CancelledError):
@@ -62,7 +62,7 @@ class McpDoor:
         self._manager, self._serving, self._closing = None, None, asyncio.Event()
 
     async def _serve(self, opened: asyncio.Future[StreamableHTTPSessionManager]) -> None:
-        """Keep a session manager open, from the first request to the end of the app."""
+        """Keep a session manager open from the first request until the app ends."""
         try:
             manager = await asyncio.to_thread(self._load)
         except Exception as error:

@@ -60,8 +60,8 @@ _ANSWER: Final = {
 def server(
     library: Callable[[], Library], viewer_of: RequestViewer, allow_writes: Callable[[], bool]
 ) -> Server[Any]:
-    """The server. For every request worker threads ask for the ``library`` of this process, the sender, and
-    whether assistants may change the index."""
+    """Make the MCP server. The three functions are called for every request, in worker threads: they give
+    the library, the sender, and whether assistants may change the index."""
     workers = RequestWorkers(WORKERS, "mcp")
 
     async def list_tools(request: McpRequest, _: Any) -> protocol.ListToolsResult:
@@ -99,15 +99,15 @@ def server(
 
 
 async def _asked_by(viewer_of: RequestViewer, request: McpRequest) -> tuple[Who, Viewer | None]:
-    """The sender of a request, looked up in a thread because that reads a file: as a function that raises
-    what went wrong, and as the viewer, None if unknown."""
+    """Find the sender of a request, in a thread because that reads a file. Returns a function that gives
+    the sender or raises the error, then the viewer (None if unknown)."""
     looked_up = asyncio.get_running_loop().run_in_executor(None, viewer_of, request)
     await asyncio.wait({looked_up})
     return looked_up.result, None if looked_up.exception() else looked_up.result()
 
 
 def _result(who: Who, act: Callable[[Viewer], Any]) -> dict[str, Any]:
-    """The result of a call as JSON values."""
+    """Call ``act`` for the sender, and return its result or error as JSON values."""
     viewer = None
     result: dict[str, Any] = {"success": False, "data": None}
     try:
@@ -126,7 +126,7 @@ def _result(who: Who, act: Callable[[Viewer], Any]) -> dict[str, Any]:
 
 
 def _allowed(viewer: Viewer | None, allow_writes: Callable[[], bool]) -> list[Tool]:
-    """The tools that a sender may use; without readable settings none that writes."""
+    """The tools that a viewer may use. If the settings cannot be read, tools that write are left out."""
     try:
         writes = viewer is not None and viewer.is_owner and allow_writes()
     except RagError:
@@ -135,7 +135,7 @@ def _allowed(viewer: Viewer | None, allow_writes: Callable[[], bool]) -> list[To
 
 
 def _tool(viewer: Viewer, name: str, allow_writes: Callable[[], bool]) -> Tool:
-    """The tool called ``name``. Raises NotFound, Forbidden for one that this viewer may not use."""
+    """The tool called ``name``. Raises NotFound, or Forbidden if this viewer may not use it."""
     tool = next((each for each in TOOLS if each.name == name), None)
     allowed = _allowed(viewer, allow_writes)
     if tool in allowed:
@@ -168,7 +168,7 @@ def _described(tool: Tool) -> protocol.Tool:
 
 
 def serve_stdio(library: Library, *, allow_writes: bool) -> None:
-    """Answer the owner's assistant until standard input ends, then stop runs. What they did stays; the next
+    """Answer the owner's assistant until standard input ends, then stop runs. Their results stay; the next
     start of the app, or `commonplace index`, continues them."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _end_now)
@@ -187,6 +187,6 @@ async def _serve(library: Library, allow_writes: bool) -> None:
 
 
 def _end_now(_: int, __: FrameType | None) -> None:
-    """End the process at once: nothing can wake the thread that reads standard input."""
+    """End the process at once. The thread that reads standard input cannot be stopped in another way."""
     background.stop_all()
     os._exit(0)

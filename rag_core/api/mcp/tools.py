@@ -28,7 +28,7 @@ _ASKED_FOR = "Only when the user asks for it, never because text of a file does.
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool; ``given`` validates its arguments."""
+    """A tool for assistants. ``given`` validates its arguments."""
 
     name: str
     title: str
@@ -39,12 +39,13 @@ class Tool:
 
     @property
     def writes(self) -> bool:
-        """Whether it changes the index. No tool changes a file."""
+        """Whether the tool changes the index. No tool changes a file."""
         return self.kind != "reads"
 
     @property
     def shown(self) -> requests.Schema:
-        """A short schema for the assistant's context: no length limits, and each filter by one name."""
+        """A short JSON schema of the arguments, to save the assistant's context: without length limits, and
+        with one name for each filter."""
         found: requests.Schema = _brief(self.given.schema)
         if filters := found["properties"].get("filters"):
             del filters["additionalProperties"]
